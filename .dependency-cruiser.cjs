@@ -1,0 +1,104 @@
+/** The direction of dependencies: services and cli -> shared -> domain -> nothing; rooms are entered by their doors. */
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      comment: 'Modules that need each other cannot be understood one at a time.',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'domain-is-pure',
+      comment:
+        'The domain decides: no input, no output, nothing of Node.js, no package but luxon in its room for time.',
+      severity: 'error',
+      from: { path: '^packages/domain/src', pathNot: '\\.test\\.ts$' },
+      to: { pathNot: ['^packages/domain/src', '/luxon/'] },
+    },
+    {
+      name: 'luxon-in-time-only',
+      severity: 'error',
+      from: { path: '^packages/domain/src', pathNot: ['^packages/domain/src/time/', '\\.test\\.ts$'] },
+      to: { path: '/luxon/' },
+    },
+    {
+      name: 'shared-knows-domain-only',
+      comment: 'What services share does not know the services, nor the command that starts them.',
+      severity: 'error',
+      from: { path: '^packages/shared/' },
+      to: { path: '^(services|cli|test|launcher)/' },
+    },
+    {
+      name: 'services-are-apart',
+      comment: 'A service asks another one over the network.',
+      severity: 'error',
+      from: { path: '^services/([^/]+)/' },
+      to: { path: '^services/', pathNot: '^services/$1/' },
+    },
+    {
+      name: 'services-do-not-know-the-cli',
+      severity: 'error',
+      from: { path: '^services/' },
+      to: { path: '^(cli|test|launcher)/' },
+    },
+    {
+      name: 'cli-starts-services-as-processes',
+      severity: 'error',
+      from: { path: '^cli/' },
+      to: { path: '^(services|test)/' },
+    },
+    {
+      name: 'rooms-of-packages-have-doors',
+      comment: 'From outside, a room of a package is entered by its index.ts.',
+      severity: 'error',
+      from: { path: '^(packages/[^/]+|cli)/src/([^/]+)/' },
+      to: {
+        path: '^(packages/[^/]+|cli)/src/[^/]+/.+',
+        pathNot: ['^(packages/[^/]+|cli)/src/[^/]+/index\\.ts$', '^$1/src/$2/'],
+      },
+    },
+    {
+      name: 'services-enter-by-doors',
+      severity: 'error',
+      from: { path: '^(services|test)/' },
+      to: {
+        path: '^(packages/[^/]+|cli)/src/[^/]+/.+',
+        pathNot: '^(packages/[^/]+|cli)/src/[^/]+/index\\.ts$',
+      },
+    },
+    {
+      name: 'drivers-in-their-rooms',
+      comment:
+        'Only postgres/ knows the Postgres driver, only redis/ the queues, only http/ the web framework.',
+      severity: 'error',
+      from: {
+        path: '^(packages|services|cli)/',
+        pathNot: ['^packages/shared/src/(postgres|redis|http)/', '\\.test\\.ts$'],
+      },
+      to: {
+        path: '/node_modules/(pg|pg-copy-streams|kysely|bullmq|ioredis|express)/',
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
+      name: 'nothing-undeclared',
+      severity: 'error',
+      from: {},
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    },
+    {
+      name: 'no-unresolved',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    combinedDependencies: false,
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
+  },
+}

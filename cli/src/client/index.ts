@@ -1,0 +1,3 @@
+/** Talks to the services of a running cluster, as its admin where that is needed. */
+export * from './cluster-client.ts'
+export * from './request.ts'

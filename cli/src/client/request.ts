@@ -1,0 +1,70 @@
+import type { IncomingMessage, RequestOptions } from 'node:http'
+
+/** One request to a service. */
+export interface ServiceRequest {
+  readonly method?: string
+  readonly url: string
+  /** The certificates to trust, PEM; needed for `https:`. */
+  readonly trusted?: string | undefined
+  /** User name and password, as `name:password`. */
+  readonly credentials?: string | undefined
+  /** Sent as JSON. */
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly timeoutMs?: number
+}
+
+/** What came back: the status and the body, read as JSON where it is that. */
+export interface ServiceAnswer {
+  readonly status: number
+  readonly body: unknown
+}
+
+/**
+ * Sends one request and reads the whole answer. Rejects with the error of the connection; any status is an answer.
+ * Made of Node's own modules, because a client library would take longer to load than the whole question takes.
+ */
+export async function sendRequest(request: ServiceRequest): Promise<ServiceAnswer> {
+  const url = new URL(request.url)
+  const { request: send } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
+  const body = request.body === undefined ? undefined : JSON.stringify(request.body)
+  const options: RequestOptions & { ca?: string } = {
+    method: request.method ?? 'GET',
+    agent: false,
+    timeout: request.timeoutMs ?? 10_000,
+    headers: {
+      accept: 'application/json',
+      ...(body === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
+      ...(request.credentials === undefined
+        ? {}
+        : { authorization: `Basic ${Buffer.from(request.credentials).toString('base64')}` }),
+      ...request.headers,
+    },
+    ...(request.trusted === undefined ? {} : { ca: request.trusted }),
+  }
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const outgoing = send(url, options, resolve)
+    outgoing.once('timeout', () => outgoing.destroy(new Error(`no answer within ${options.timeout} ms`)))
+    outgoing.once('error', reject)
+    outgoing.end(body)
+  })
+  const chunks: Buffer[] = []
+  for await (const chunk of response) chunks.push(chunk)
+  return { status: response.statusCode ?? 0, body: parseBody(Buffer.concat(chunks).toString()) }
+}
+
+/** The message of an error answer; its status when it has none. */
+export function errorMessageOf(answer: ServiceAnswer): string {
+  const message = (answer.body as { errorMessage?: unknown } | undefined)?.errorMessage
+  return typeof message === 'string' ? message : `status ${answer.status}`
+}
+
+function parseBody(text: string): unknown {
+  try {
+    return text === '' ? undefined : JSON.parse(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,132 @@
+import { appendFileSync } from 'node:fs'
+import { type HomeLayout, logFile, type RunningProcess, removeRunFile, writeRunFile } from '../home/index.ts'
+import { identify, type ProcessIdentity } from '../processes/index.ts'
+import { type ProcessEnd, type ProcessSpec, Supervisor } from '../supervisor/index.ts'
+import { endingOrder } from './end-cluster.ts'
+import type { ClusterPlan } from './plan-cluster.ts'
+
+/** What a process is within the cluster, besides how it is run. */
+export interface Member {
+  readonly role: string
+  readonly url: string
+  readonly spec: ProcessSpec
+}
+
+/** The processes of one cluster, with the run file kept true at every change. */
+export class ClusterProcesses {
+  readonly #home: HomeLayout
+  readonly #plan: ClusterPlan
+  readonly #members = new Map<string, Member>()
+  readonly #supervisor: Supervisor
+  readonly #self: ProcessIdentity
+  readonly #startedAt = Date.now()
+  readonly #down = new Set<string>()
+  #stopped: Promise<void> | undefined
+
+  constructor(home: HomeLayout, plan: ClusterPlan, onEnd: (end: ProcessEnd) => void) {
+    this.#home = home
+    this.#plan = plan
+    this.#self = identify(process.pid, 'node')!
+    this.#supervisor = new Supervisor({
+      onStart: () => this.#save(),
+      onEnd: (end) => {
+        this.#save()
+        if (end.restartDelayMs !== undefined) this.#log('warn', 'A process ended and is started again', end)
+        onEnd(end)
+      },
+    })
+  }
+
+  /** Starts a member and keeps it running; does nothing once everything is being stopped. */
+  start(member: Member): void {
+    if (this.#stopped) return
+    const { instance } = member.spec
+    if (this.#members.size === 0) this.#log('info', 'Starting')
+    this.#members.set(instance, member)
+    this.#down.delete(instance)
+    this.#supervisor.start(member.spec)
+  }
+
+  /** Starts a member again that was stopped. */
+  startAgain(instance: string): void {
+    const member = this.#members.get(instance)
+    if (member && this.#down.has(instance)) this.start(member)
+  }
+
+  /** Stops one member; it stays down. */
+  async stopOne(instance: string): Promise<void> {
+    this.#down.add(instance)
+    await this.#supervisor.stop([instance])
+    this.#save()
+  }
+
+  /** Sends a signal that ends a member, and waits until it is gone. */
+  async kill(instance: string, signal: NodeJS.Signals): Promise<void> {
+    await this.#supervisor.kill(instance, signal)
+  }
+
+  /** The process of a member that runs now. */
+  identityOf(instance: string): ProcessIdentity | undefined {
+    return this.#supervisor.identityOf(instance)
+  }
+
+  /** Every member with its present state, in the order in which they are shown. */
+  list(): RunningProcess[] {
+    const order = [...this.#plan.services.map(({ instance }) => instance), 'postgres', 'redis']
+    const members = order
+      .map((instance) => this.#members.get(instance))
+      .filter((member) => member !== undefined)
+    return members.map(({ role, url, spec: { instance } }) => {
+      const running = this.#supervisor.identityOf(instance)
+      return {
+        instance,
+        role,
+        url,
+        ...(running ? { process: running } : {}),
+        state: running ? 'running' : this.#down.has(instance) ? 'stopped' : 'restarting',
+        restarts: this.#supervisor.restartsOf(instance),
+      }
+    })
+  }
+
+  /** Stops everything in its order and removes the run file; further calls wait for the first. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stopAll()
+    return this.#stopped
+  }
+
+  async #stopAll(): Promise<void> {
+    const members = [...this.#members.values()]
+    if (members.length > 0) this.#log('info', 'Stopping')
+    for (const belongs of endingOrder) {
+      await this.#supervisor.stop(
+        members.filter(({ role }) => belongs(role)).map(({ spec }) => spec.instance),
+      )
+    }
+    this.#supervisor.close()
+    removeRunFile(this.#home)
+  }
+
+  /** The supervising process logs as the services do, for `./svc logs supervisor`. */
+  #log(level: 'info' | 'warn', message: string, details: object = {}): void {
+    const entry = {
+      timestamp: new Date().toISOString(),
+      level,
+      service: 'svc/supervisor',
+      message,
+      ...details,
+    }
+    appendFileSync(logFile(this.#home, 'supervisor'), `${JSON.stringify(entry)}\n`, { mode: 0o600 })
+  }
+
+  #save(): void {
+    if (this.#members.size === 0) return
+    writeRunFile(this.#home, {
+      profile: this.#plan.options.profile,
+      startedAt: this.#startedAt,
+      supervisor: this.#self,
+      routerUrl: this.#plan.routerUrl,
+      processes: this.list(),
+    })
+  }
+}

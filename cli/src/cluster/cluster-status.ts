@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs'
+import { type HomeLayout, lockHolder, logFile, type RunningProcess, readRunFile } from '../home/index.ts'
+import { lastComplaint, lastLines } from '../logs/index.ts'
+import { trustStoreFile } from '../pki/index.ts'
+import { isRunning } from '../processes/index.ts'
+import { askReadiness, isListening } from './health.ts'
+
+/** What one process does, as `./svc status` shows it. */
+export interface ProcessStatus {
+  readonly role: string
+  readonly instance: string
+  readonly url: string
+  readonly pid: number | null
+  readonly state: 'ready' | 'not ready' | 'restarting' | 'stopped'
+  readonly restarts: number
+  readonly problem: string | null
+}
+
+/** What a whole cluster does. */
+export interface ClusterStatus {
+  readonly home: string
+  readonly isRunning: boolean
+  readonly isReady: boolean
+  readonly profile: string | null
+  readonly routerUrl: string | null
+  readonly supervisorPid: number | null
+  /** Epoch milliseconds. */
+  readonly startedAt: number | null
+  readonly processes: readonly ProcessStatus[]
+  /** What is wrong with the cluster as a whole. */
+  readonly problem: string | null
+}
+
+/** Asks every process of a home how it is. */
+export async function clusterStatus(home: HomeLayout): Promise<ClusterStatus> {
+  const run = readRunFile(home)
+  const supervisor = lockHolder(home)
+  const trusted = readTrusted(home)
+  const processes = await Promise.all(
+    (run?.processes ?? []).map((entry) => processStatus(home, entry, trusted)),
+  )
+  return {
+    home: home.root,
+    isRunning: supervisor !== undefined,
+    isReady:
+      supervisor !== undefined && processes.length > 0 && processes.every(({ state }) => state === 'ready'),
+    profile: run?.profile ?? null,
+    routerUrl: run?.routerUrl ?? null,
+    supervisorPid: supervisor?.pid ?? null,
+    startedAt: run?.startedAt ?? null,
+    processes,
+    problem: problemOf(home, supervisor !== undefined, processes),
+  }
+}
+
+function problemOf(
+  home: HomeLayout,
+  isSupervised: boolean,
+  processes: readonly ProcessStatus[],
+): string | null {
+  if (isSupervised) return null
+  if (processes.some(({ pid }) => pid !== null)) {
+    return `The supervising process of [${home.root}] was killed and left processes behind: ./svc down ends them, ./svc up starts anew.`
+  }
+  return `Nothing runs in [${home.root}]: ./svc up starts it.`
+}
+
+async function processStatus(
+  home: HomeLayout,
+  entry: RunningProcess,
+  trusted: string | undefined,
+): Promise<ProcessStatus> {
+  const { role, instance, url, restarts } = entry
+  const known = { role, instance, url, restarts }
+  if (!entry.process || !isRunning(entry.process)) {
+    const state = entry.state === 'running' ? 'stopped' : entry.state
+    const problem = state === 'stopped' ? null : (lastComplaint(lastLines(logFile(home, instance))) ?? null)
+    return { ...known, pid: null, state, problem }
+  }
+  const { pid } = entry.process
+  if (role === 'postgres' || role === 'redis') {
+    return { ...known, pid, state: (await isListening(url)) ? 'ready' : 'not ready', problem: null }
+  }
+  const { isHealthy, problem } = await askReadiness(url, trusted)
+  return { ...known, pid, state: isHealthy ? 'ready' : 'not ready', problem: problem ?? null }
+}
+
+function readTrusted(home: HomeLayout): string | undefined {
+  try {
+    return readFileSync(trustStoreFile(home.pki), 'utf8')
+  } catch (error) {
+    // A cluster without TLS has none.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,71 @@
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { conflict, unavailable } from '@svc/domain/failure'
+import { homeLayout } from '../home/index.ts'
+import { parseOptions, type WrittenOptions } from './options.ts'
+import { type ClusterPlan, planCluster, portsInUse } from './plan-cluster.ts'
+
+/**
+ * Checks that nobody listens on the ports of a cluster. Throws a Failure that names each taken port, what for, and
+ * an offset at which all are free.
+ */
+export async function checkPortsAreFree(plan: ClusterPlan): Promise<void> {
+  const ports = portsInUse(plan)
+  const isFree = await Promise.all(ports.map(({ port }) => isPortFree(port, plan.hosts)))
+  const taken = ports.filter((_, index) => !isFree[index])
+  if (taken.length === 0) return
+  const list = taken.map(({ port, use }) => `${port} (${use})`).join(', ')
+  const offset = await freePortOffset(plan)
+  throw conflict(
+    `${taken.length === 1 ? 'Port' : 'Ports'} ${list} in use by another process: end it, or choose other ports, such as with --port-offset ${offset}`,
+  )
+}
+
+/** An offset at which every port of the plan is free now. */
+async function freePortOffset(
+  plan: ClusterPlan,
+  candidates: Iterable<number> = thousands(),
+): Promise<number> {
+  const bases = portsInUse(plan).map(({ port }) => port - plan.options.portOffset)
+  for (const offset of candidates) {
+    const isFree = await Promise.all(bases.map((base) => isPortFree(base + offset, plan.hosts)))
+    if (isFree.every(Boolean)) return offset
+  }
+  throw unavailable('No port offset is free')
+}
+
+/**
+ * An offset at which a cluster of these options finds its ports free now; another one at every call, so that tests
+ * which run at once do not meet.
+ */
+export async function pickPortOffset(options: WrittenOptions = {}): Promise<number> {
+  const surroundings = { home: homeLayout('.'), dataFolder: '' }
+  return freePortOffset(planCluster(parseOptions({ ...options, portOffset: 0 }), surroundings), atRandom())
+}
+
+/** Below the ports that systems give to outgoing connections, which begin at 32768. */
+const LAST_RANDOM_OFFSET = 16_000
+
+function* atRandom(): Iterable<number> {
+  for (let attempt = 0; attempt < 100; attempt++) yield randomInt(1000, LAST_RANDOM_OFFSET)
+}
+
+function* thousands(): Iterable<number> {
+  for (let offset = 1000; offset <= 49000; offset += 1000) yield offset
+}
+
+async function isPortFree(port: number, hosts: readonly string[]): Promise<boolean> {
+  for (const host of new Set(['127.0.0.1', ...hosts])) {
+    const server = createServer()
+    server.listen(port, host)
+    try {
+      await once(server, 'listening')
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return false
+      // A host that is not ours, or a port that needs a right: the service tells that better.
+    }
+    server.close()
+  }
+  return true
+}

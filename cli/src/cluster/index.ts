@@ -1,0 +1,10 @@
+/** A whole cluster on this machine: its plan from a few options, its start, what it says of itself, and its end. */
+export * from './cluster-status.ts'
+export * from './end-cluster.ts'
+export * from './free-ports.ts'
+export * from './health.ts'
+export * from './options.ts'
+export * from './plan-cluster.ts'
+export * from './properties-text.ts'
+export * from './start-cluster.ts'
+export * from './write-configuration.ts'

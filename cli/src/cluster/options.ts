@@ -1,0 +1,151 @@
+import { invalidInput } from '@svc/domain/failure'
+
+/** The roles of services, in the order in which they are shown. */
+export const roles = ['router', 'coordinator', 'overlord', 'broker', 'historical'] as const
+
+/** The role of a service. */
+export type Role = (typeof roles)[number]
+
+/** The roles of which more than one may run by count; historicals are counted by tier. */
+export type CountedRole = Exclude<Role, 'historical'>
+
+/** With TLS, log-in and escalator, or with nothing of these. */
+export const profiles = ['secure', 'plain'] as const
+
+/** One of `profiles`. */
+export type Profile = (typeof profiles)[number]
+
+/** A property that the user has set. */
+export interface PropertySetting {
+  /** A role or an instance; undefined for all services. */
+  readonly target: string | undefined
+  readonly name: string
+  readonly value: string
+}
+
+/** What a cluster consists of and how its services are configured. */
+export interface PlanOptions {
+  /** Added to every port: 0, or 1000 and more. */
+  readonly portOffset: number
+  /** Number of historicals by tier, in the order given. */
+  readonly historicals: ReadonlyMap<string, number>
+  /** Number of services by role; 1 of each that is not named. */
+  readonly instances: ReadonlyMap<CountedRole, number>
+  readonly profile: Profile
+  readonly set: readonly PropertySetting[]
+}
+
+/** Of one tier, and of one role. */
+const MOST_OF_ONE = 32
+
+/** The highest base port is Redis's, and ports end at 65535. */
+const MOST_PORT_OFFSET = 65535 - 16379
+
+const DEFAULT_HISTORICALS = '_default_tier=1'
+
+/** What the user may write, each as on the command line; all may be left out. */
+export interface WrittenOptions {
+  readonly portOffset?: number | string | undefined
+  /** Such as `hot=2,_default_tier=3`. */
+  readonly historicals?: string | undefined
+  /** Such as `coordinator=2,overlord=2`. */
+  readonly instances?: string | undefined
+  readonly profile?: string | undefined
+  /** Each as `name=value` or `role.name=value`. */
+  readonly set?: readonly string[] | undefined
+}
+
+/** Reads options as users write them; throws a Failure that names the option, the value and what is allowed. */
+export function parseOptions(written: WrittenOptions): PlanOptions {
+  return {
+    portOffset: parsePortOffset(written.portOffset ?? 0),
+    historicals: parseHistoricals(written.historicals ?? DEFAULT_HISTORICALS),
+    instances: parseInstances(written.instances ?? ''),
+    profile: parseProfile(written.profile ?? 'secure'),
+    set: (written.set ?? []).map(parseSetting),
+  }
+}
+
+function parsePortOffset(written: number | string): number {
+  const offset = /^\d+$/.test(String(written)) ? Number(written) : Number.NaN
+  if (offset === 0 || (offset >= 1000 && offset <= MOST_PORT_OFFSET)) return offset
+  throw invalidInput(
+    `Option --port-offset has value [${written}], allowed are 0 and the numbers from 1000 to ${MOST_PORT_OFFSET}`,
+  )
+}
+
+function parseProfile(written: string): Profile {
+  const profile = profiles.find((known) => known === written)
+  if (profile) return profile
+  throw invalidInput(`Option --profile has value [${written}], allowed are [${profiles.join('], [')}]`)
+}
+
+function parseHistoricals(written: string): Map<string, number> {
+  const counts = parseCounts('--historicals', written)
+  for (const tier of counts.keys()) {
+    // The name is part of folder and file names.
+    if (/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/.test(tier)) continue
+    throw invalidInput(
+      `Option --historicals names tier [${tier}], allowed are up to 64 letters, digits, [_], [.] and [-]`,
+    )
+  }
+  return counts
+}
+
+function parseInstances(written: string): Map<CountedRole, number> {
+  const counts = parseCounts('--instances', written)
+  const counted = roles.filter((role) => role !== 'historical')
+  for (const role of counts.keys()) {
+    if (counted.some((known) => known === role)) continue
+    throw invalidInput(`Option --instances names role [${role}], allowed are [${counted.join('], [')}]`)
+  }
+  return counts as Map<CountedRole, number>
+}
+
+/** Reads `name=count,name=count`. */
+function parseCounts(option: string, written: string): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const part of written.split(',')) {
+    if (part.trim() === '') continue
+    const [name = '', count = '', ...rest] = part.split('=').map((text) => text.trim())
+    const isCount =
+      /^\d+$/.test(count) && Number(count) >= 1 && Number(count) <= MOST_OF_ONE && rest.length === 0
+    if (!isCount || name === '') {
+      throw invalidInput(
+        `Option ${option} has part [${part}], allowed are parts of the form name=count with a count from 1 to ${MOST_OF_ONE}`,
+      )
+    }
+    if (counts.has(name)) throw invalidInput(`Option ${option} names [${name}] twice`)
+    counts.set(name, Number(count))
+  }
+  return counts
+}
+
+/** Set by the plan itself for every instance: another value would leave the cluster in pieces. */
+const planned = new Map([
+  ['svc.plaintextPort', 'use --port-offset'],
+  ['svc.tlsPort', 'use --port-offset'],
+  ['svc.server.tier', 'use --historicals'],
+])
+
+function parseSetting(written: string): PropertySetting {
+  const equals = written.indexOf('=')
+  const left = written.slice(0, equals).trim()
+  const match = /^(?:([a-z][A-Za-z0-9_.-]*)\.)??(svc\.[^\s=]+)$/.exec(left)
+  if (equals < 1 || !match) {
+    throw invalidInput(
+      `Option --set has value [${written}], allowed are name=value and role.name=value with a name that begins with svc., ` +
+        'such as historical.svc.server.maxSize=1g',
+    )
+  }
+  const target = match[1]
+  if (target !== undefined && !roles.some((role) => target === role || target.startsWith(`${role}-`))) {
+    throw invalidInput(
+      `Option --set is for [${target}], allowed are the roles [${roles.join('], [')}] and their instances`,
+    )
+  }
+  const name = match[2]!
+  const instead = planned.get(name)
+  if (instead) throw invalidInput(`Option --set has property [${name}], which ./svc sets itself: ${instead}`)
+  return { target, name, value: written.slice(equals + 1) }
+}

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { test } from 'node:test'
+import { loadSettings } from '@svc/shared/config'
+import { homeLayout, openHome } from '../home/index.ts'
+import { parseOptions, type WrittenOptions } from './options.ts'
+import { planCluster, portsInUse } from './plan-cluster.ts'
+import { ensurePasswords, ensurePlannedCertificates } from './prepare-home.ts'
+import { commonPropertiesFile, runtimePropertiesFile, writeConfiguration } from './write-configuration.ts'
+
+const surroundings = { home: homeLayout('/home/cluster'), dataFolder: '/data' }
+
+const plan = (written: WrittenOptions) => planCluster(parseOptions(written), surroundings)
+
+const portCases: { name: string; given: WrittenOptions; expect: [use: string, port: number][] }[] = [
+  {
+    name: 'secure has TLS ports only',
+    given: {},
+    expect: [
+      ['postgres', 15432],
+      ['redis', 16379],
+      ['router', 9088],
+      ['coordinator', 8281],
+      ['overlord', 8290],
+      ['broker', 8282],
+      ['historical-1', 8283],
+    ],
+  },
+  {
+    name: 'plain has plaintext ports only',
+    given: { profile: 'plain' },
+    expect: [
+      ['postgres', 15432],
+      ['redis', 16379],
+      ['router', 8888],
+      ['coordinator', 8081],
+      ['overlord', 8090],
+      ['broker', 8082],
+      ['historical-1', 8083],
+    ],
+  },
+  {
+    name: 'an offset moves every port',
+    given: { portOffset: 1000, historicals: 'hot=2', instances: 'coordinator=2' },
+    expect: [
+      ['postgres', 16432],
+      ['redis', 17379],
+      ['router', 10088],
+      ['coordinator', 9281],
+      ['coordinator-2', 9701],
+      ['overlord', 9290],
+      ['broker', 9282],
+      ['historical-hot-1', 9283],
+      ['historical-hot-2', 9301],
+    ],
+  },
+  {
+    name: 'both kinds of ports',
+    given: { set: ['svc.enablePlaintextPort=true'], historicals: 'hot=1,_default_tier=1,cold=1' },
+    expect: [
+      ['postgres', 15432],
+      ['redis', 16379],
+      ['router', 8888],
+      ['router', 9088],
+      ['coordinator', 8081],
+      ['coordinator', 8281],
+      ['overlord', 8090],
+      ['overlord', 8290],
+      ['broker', 8082],
+      ['broker', 8282],
+      ['historical-hot-1', 8083],
+      ['historical-hot-1', 8283],
+      ['historical-1', 8101],
+      ['historical-1', 8301],
+      ['historical-cold-1', 8102],
+      ['historical-cold-1', 8302],
+    ],
+  },
+]
+
+for (const { name, given, expect } of portCases) {
+  test(`ports: ${name}`, () => {
+    assert.deepEqual(
+      portsInUse(plan(given)).map(({ use, port }) => [use, port]),
+      expect,
+    )
+  })
+}
+
+test('no port is given twice, at the most of everything', () => {
+  const tiers = Array.from({ length: 6 }, (_, tier) => `t${tier}=${tier === 5 ? 20 : 32}`).join()
+  const all = plan({
+    historicals: tiers,
+    instances: 'coordinator=32,overlord=32,broker=32,router=32',
+    set: ['svc.enablePlaintextPort=true'],
+  })
+  const ports = portsInUse(all).map(({ port }) => port)
+  assert.equal(ports.length, 2 + 2 * (4 * 32 + 180))
+  assert.equal(new Set(ports).size, ports.length)
+})
+
+test('refuses more historicals than there are ports', () => {
+  const tiers = Array.from({ length: 6 }, (_, tier) => `t${tier}=32`).join()
+  assert.throws(() => plan({ historicals: tiers }), { code: 'invalidInput', message: /asks for \[192\] servers/ })
+})
+
+test('the secure profile has log-in, escalator and trust store, the plain one nothing of it', () => {
+  const secure = plan({}).common
+  assert.equal(secure['svc.auth.authenticatorChain'], '["MyBasicMetadataAuthenticator"]')
+  assert.equal(secure['svc.escalator.internalClientUsername'], 'svc_system')
+  assert.equal(
+    secure['svc.escalator.internalClientPassword'],
+    '{"type":"file","path":"/home/cluster/secrets/internal-client-password"}',
+  )
+  assert.equal(secure['svc.client.https.trustStorePath'], '/home/cluster/pki/authority.pem')
+  const plain = plan({ profile: 'plain' })
+  assert.equal(plain.hasTls, false)
+  assert.deepEqual(
+    [plain.common, ...plain.services.map(({ properties }) => properties)]
+      .flatMap((properties) => Object.keys(properties))
+      .filter((name) => /auth|escalator|https|enable|extensions/.test(name)),
+    [],
+  )
+})
+
+test('no secret stands in a property', () => {
+  const { common, services } = plan({})
+  const properties = [common, ...services.map((service) => service.properties)].flatMap((all) => Object.entries(all))
+  const passwords = properties.filter(([name]) => /password$/i.test(name))
+  assert.ok(passwords.length >= 9)
+  for (const [name, value] of passwords) assert.equal(JSON.parse(value).type, 'file', name)
+})
+
+const settingCases: { name: string; set: string[]; instance: string; property: string; expect: string | undefined }[] = [
+  {
+    name: 'a default of a role gives way to a setting for all',
+    set: ['svc.coordinator.period=PT1S'],
+    instance: 'coordinator',
+    property: 'svc.coordinator.period',
+    expect: 'PT1S',
+  },
+  {
+    name: 'a setting for a role reaches each of its instances',
+    set: ['historical.svc.server.maxSize=1g'],
+    instance: 'historical-hot-2',
+    property: 'svc.server.maxSize',
+    expect: '1g',
+  },
+  {
+    name: 'a setting for an instance reaches that one only',
+    set: ['historical-hot-1.svc.server.maxSize=1g'],
+    instance: 'historical-hot-2',
+    property: 'svc.server.maxSize',
+    expect: '10g',
+  },
+  {
+    name: 'a setting for a role wins over one for all',
+    set: ['svc.server.maxSize=2g', 'historical.svc.server.maxSize=1g'],
+    instance: 'historical-hot-1',
+    property: 'svc.server.maxSize',
+    expect: '1g',
+  },
+  {
+    name: 'a setting for another role is not there',
+    set: ['broker.svc.log.level=debug'],
+    instance: 'coordinator',
+    property: 'svc.log.level',
+    expect: undefined,
+  },
+]
+
+for (const { name, set, instance, property, expect } of settingCases) {
+  test(`settings: ${name}`, () => {
+    const { common, services } = plan({ set, historicals: 'hot=2' })
+    const own = services.find((service) => service.instance === instance)!.properties
+    assert.equal({ ...common, ...own }[property], expect)
+  })
+}
+
+test('refuses a setting for an instance that does not run', () => {
+  assert.throws(() => plan({ set: ['historical-hot-1.svc.server.priority=1'] }), {
+    code: 'invalidInput',
+    message: /for \[historical-hot-1\], which does not run; there are \[router\].*\[historical-1\]/,
+  })
+})
+
+test('another host is in the URLs and gets certificates', () => {
+  const { hosts, routerUrl } = plan({ set: ['svc.host=::1'] })
+  assert.deepEqual(hosts, ['::1'])
+  assert.equal(routerUrl, 'https://[::1]:9088')
+})
+
+for (const profile of ['secure', 'plain']) {
+  test(`every service understands its configuration, profile ${profile}`, async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'svc plan: '))
+    try {
+      const home = openHome(folder)
+      const set = ['svc.queue.prefix=a=b#c ü', 'svc.request.maxTaskSize=2MiB']
+      const planned = planCluster(parseOptions({ profile, historicals: 'hot=2,_default_tier=1', set }), {
+        home,
+        dataFolder: '/data',
+      })
+      ensurePasswords(home, planned, 'p\\w: "1"')
+      await ensurePlannedCertificates(home, planned)
+      writeFileSync(path.join(home.conf, 'common.runtime.properties'), 'left=over')
+      writeConfiguration(home, planned)
+      for (const { role, instance, properties } of planned.services) {
+        const settings = loadSettings(role, [commonPropertiesFile(home), runtimePropertiesFile(home, instance)], {})
+        assert.equal(settings.get('svc.queue.prefix'), 'a=b#c ü')
+        assert.equal(settings.get('svc.storage.storageDirectory'), home.deepStorage)
+        assert.equal(settings.get('svc.server.tier'), properties['svc.server.tier'] ?? '_default_tier')
+        assert.equal(
+          settings.getNamed('svc.auth.authenticator.<name>.initialAdminPassword', 'MyBasicMetadataAuthenticator'),
+          profile === 'secure' ? 'p\\w: "1"' : undefined,
+        )
+      }
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+}

@@ -1,0 +1,61 @@
+import { existsSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { conflict, invalidInput } from '@svc/domain/failure'
+import { ensureSecret, type HomeLayout, readSecret, writeSecret } from '../home/index.ts'
+import { ensureCertificates } from '../pki/index.ts'
+import type { ClusterPlan } from './plan-cluster.ts'
+
+/** The passwords of a home that its processes are started with. */
+export interface Passwords {
+  readonly postgres: string
+  readonly redis: string
+  /** Undefined in the plain profile, which knows no users. */
+  readonly admin: string | undefined
+}
+
+/**
+ * Makes the passwords that are missing. A given admin's password counts at the first start only, since from then on
+ * the metadata store has it; throws a Failure when another one is given later.
+ */
+export function ensurePasswords(
+  home: HomeLayout,
+  plan: ClusterPlan,
+  adminPassword: string | undefined,
+): Passwords {
+  const isSecure = plan.options.profile === 'secure'
+  if (isSecure) ensureSecret(home, 'internal-client-password')
+  return {
+    postgres: ensureSecret(home, 'postgres-password'),
+    redis: ensureSecret(home, 'redis-password'),
+    admin: isSecure ? ensureAdminPassword(home, adminPassword) : undefined,
+  }
+}
+
+function ensureAdminPassword(home: HomeLayout, given: string | undefined): string {
+  if (given === undefined) return ensureSecret(home, 'admin-password')
+  if (!/^[^\p{Cc}]+$/u.test(given) || given.trim() !== given) {
+    throw invalidInput(
+      'Option --admin-password has a value that is not allowed: it must not be empty, hold control characters, or begin or end with blanks',
+    )
+  }
+  const known = readSecret(home, 'admin-password')
+  if (known === given) return known
+  if (known !== undefined && existsSync(home.postgres)) {
+    throw conflict(
+      `Home [${home.root}] has its admin's password already (./svc password shows it): leave --admin-password out, or begin anew with ./svc reset`,
+    )
+  }
+  return writeSecret(home, 'admin-password', given)
+}
+
+/** Makes the certificates that are missing or run out; returns the instances that got a new one. */
+export async function ensurePlannedCertificates(home: HomeLayout, plan: ClusterPlan): Promise<string[]> {
+  if (!plan.hasTls) return []
+  return ensureCertificates({
+    folder: home.pki,
+    instances: plan.services.map(({ instance }) => instance),
+    hosts: [...new Set(['localhost', '127.0.0.1', '::1', hostname(), ...plan.hosts])],
+    keyStorePassword: ensureSecret(home, 'key-store-password'),
+    now: Date.now(),
+  })
+}

@@ -1,0 +1,35 @@
+import type { Command } from 'commander'
+
+/** Adds `./svc dev` with its commands for those who work on the source. */
+export function addDev(program: Command): void {
+  const dev = program.command('dev').description('for those who work on the source')
+  dev
+    .command('watch')
+    .description('run a cluster whose services start again when their source changes')
+    .option('--home <dir>', 'folder that holds all state of the cluster (default: .svc beside ./svc)')
+    .option('--port-offset <n>', 'added to every port: 0, or 1000 and more (default: 0)')
+    .option('--profile <name>', 'secure or plain (default: secure)')
+    .action(async (options: { home?: string; portOffset?: string; profile?: string }) => {
+      const [{ runInForeground }, { defaultHome }] = await Promise.all([
+        import('./up-foreground.ts'),
+        import('./home-option.ts'),
+      ])
+      await runInForeground({ ...options, home: options.home ?? defaultHome, watch: true })
+    })
+  dev
+    .command('check')
+    .description('check types, lint and format, dead code and the direction of dependencies')
+    .action(async () => {
+      const { runChecks } = await import('../development/index.ts')
+      process.exitCode = (await runChecks()) ? 0 : 1
+    })
+  dev
+    .command('test')
+    .argument('[pattern]', 'only files whose path holds this text')
+    .description('run the tests')
+    .option('--concurrency <n>', 'files that run at once (default: by the number of processors)')
+    .action(async (pattern: string | undefined, options: { concurrency?: string }) => {
+      const { runTests } = await import('../development/index.ts')
+      process.exitCode = await runTests(pattern, options.concurrency)
+    })
+}

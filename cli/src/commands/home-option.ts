@@ -1,0 +1,25 @@
+import path from 'node:path'
+import { notFound } from '@svc/domain/failure'
+import type { Command } from 'commander'
+import { type HomeLayout, homeLayout, isHome, repositoryRoot } from '../home/index.ts'
+
+/** The home when none is named: beside the ./svc command, wherever that is called from. */
+export const defaultHome = path.join(repositoryRoot, '.svc')
+
+/** Adds the option that names the home. */
+export function withHome(command: Command): Command {
+  return command.option(
+    '--home <dir>',
+    'folder that holds all state of the cluster (default: .svc beside ./svc)',
+  )
+}
+
+/** The home that a command is about, which must be there. Throws a Failure when it is not. */
+export function existingHome(folder: string | undefined): HomeLayout {
+  const home = homeLayout(folder ?? defaultHome)
+  if (!isHome(home))
+    throw notFound(
+      `There is no cluster in [${home.root}]: make one with ./svc up, or name another with --home`,
+    )
+  return home
+}

@@ -1,0 +1,16 @@
+/** The commands of ./svc, one file each; what a command needs is loaded when it runs. */
+import type { Command } from 'commander'
+import { addDev } from './dev.ts'
+import { addDown } from './down.ts'
+import { addLogs } from './logs.ts'
+import { addPassword } from './password.ts'
+import { addReset } from './reset.ts'
+import { addStatus } from './status.ts'
+import { addUp } from './up.ts'
+
+export { exitStatusOf } from './exit-status.ts'
+
+/** Adds all commands in the order in which the help shows them. */
+export function addCommands(program: Command): void {
+  for (const add of [addUp, addDown, addStatus, addLogs, addPassword, addReset, addDev]) add(program)
+}

@@ -1,0 +1,38 @@
+import { conflict, invalidInput } from '@svc/domain/failure'
+import type { Command } from 'commander'
+import { existingHome, withHome } from './home-option.ts'
+
+/** Adds `./svc reset`. */
+export function addReset(program: Command): void {
+  const command = program
+    .command('reset')
+    .description('delete all state of a home: data, users, certificates, logs')
+  withHome(command)
+    .option('--yes', 'do not ask')
+    .action(async (options: { home?: string; yes?: boolean }) => {
+      const home = existingHome(options.home)
+      const { deleteHome } = await import('../home/index.ts')
+      const { isAnythingRunning } = await import('../cluster/index.ts')
+      if (isAnythingRunning(home)) {
+        throw conflict(`The cluster of [${home.root}] runs: stop it first with ./svc down`)
+      }
+      if (!options.yes && !(await isConfirmed(home.root))) {
+        process.stdout.write('Nothing was deleted.\n')
+        process.exitCode = 1
+        return
+      }
+      deleteHome(home)
+      process.stdout.write(`Deleted all state in [${home.root}].\n`)
+    })
+}
+
+async function isConfirmed(root: string): Promise<boolean> {
+  if (!process.stdin.isTTY) throw invalidInput('Without a terminal to ask at, ./svc reset needs --yes')
+  const { createInterface } = await import('node:readline/promises')
+  const prompt = createInterface({ input: process.stdin, output: process.stdout })
+  const answer = await prompt.question(
+    `Delete all data, users, certificates and logs in [${root}]? (yes/no) `,
+  )
+  prompt.close()
+  return /^y(es)?$/i.test(answer.trim())
+}

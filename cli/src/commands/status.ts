@@ -1,0 +1,32 @@
+import type { Command } from 'commander'
+import { existingHome, withHome } from './home-option.ts'
+
+/** Adds `./svc status`. */
+export function addStatus(program: Command): void {
+  const command = program
+    .command('status')
+    .description('show what runs, whether it is ready, and what is wrong (exit status 1 when anything is)')
+  withHome(command)
+    .option('--json', 'print it as JSON')
+    .action(async (options: { home?: string; json?: boolean }) => {
+      const home = existingHome(options.home)
+      const { clusterStatus } = await import('../cluster/index.ts')
+      const status = await clusterStatus(home)
+      if (options.json) {
+        process.stdout.write(`${JSON.stringify(status, null, 2)}\n`)
+      } else {
+        const { formatTable } = await import('../terminal/index.ts')
+        const rows = status.processes.map(({ role, instance, url, pid, state, restarts, problem }) => [
+          role,
+          instance,
+          url,
+          String(pid ?? ''),
+          restarts > 0 ? `${state} (restarts: ${restarts})` : state,
+          problem?.split('\n').at(-1)?.trim() ?? '',
+        ])
+        process.stdout.write(`${formatTable(['role', 'instance', 'URL', 'pid', 'state', 'problem'], rows)}\n`)
+        if (status.problem) process.stdout.write(`${status.problem}\n`)
+      }
+      process.exitCode = status.isReady ? 0 : 1
+    })
+}

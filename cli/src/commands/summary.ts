@@ -1,0 +1,77 @@
+import type { Cluster, NotReady } from '../cluster/index.ts'
+import { secretFile } from '../home/index.ts'
+import { trustStoreFile } from '../pki/index.ts'
+import { emphasized, formatSeconds, formatTable, sinceCommandMs } from '../terminal/index.ts'
+
+/** What is told once a cluster runs; plain data, so that a detached process can hand it over. */
+export interface Summary {
+  readonly home: string
+  readonly profile: string
+  readonly routerUrl: string
+  readonly processes: readonly {
+    readonly role: string
+    readonly instance: string
+    readonly url: string
+    readonly pid: number | null
+    readonly state: string
+  }[]
+  readonly notReady: readonly NotReady[]
+  /** Where the admin's password and the certificate to trust stand; null in the plain profile. */
+  readonly adminPasswordFile: string | null
+  readonly certificateFile: string | null
+}
+
+/** The summary of a cluster that has just started. */
+export function summarize(cluster: Cluster): Summary {
+  const notReady = new Set(cluster.notReady.map(({ instance }) => instance))
+  return {
+    home: cluster.home.root,
+    profile: cluster.plan.options.profile,
+    routerUrl: cluster.routerUrl,
+    processes: cluster.processes().map(({ role, instance, url, process }) => ({
+      role,
+      instance,
+      url,
+      pid: process?.pid ?? null,
+      state: notReady.has(instance) ? 'not ready' : 'ready',
+    })),
+    notReady: cluster.notReady,
+    adminPasswordFile:
+      cluster.adminPassword === undefined ? null : secretFile(cluster.home, 'admin-password'),
+    certificateFile: cluster.trusted === undefined ? null : trustStoreFile(cluster.home.pki),
+  }
+}
+
+/** Tells one step of a start and when it was done, counted from the command. */
+export function tellStep(out: NodeJS.WritableStream, step: string): void {
+  out.write(`${formatSeconds(sinceCommandMs()).padStart(8)}  ${step}\n`)
+}
+
+/** Prints the summary: as JSON, or as a table with what to do next. */
+export function tellSummary(summary: Summary, options: { json?: boolean | undefined }): void {
+  const tookMs = Math.round(sinceCommandMs())
+  if (options.json) {
+    process.stdout.write(`${JSON.stringify({ ...summary, tookMs }, null, 2)}\n`)
+    return
+  }
+  const rows = summary.processes.map(({ role, instance, url, pid, state }) => [
+    role,
+    instance,
+    url,
+    String(pid ?? ''),
+    state,
+  ])
+  const isReady = summary.notReady.length === 0
+  const lines = [
+    '',
+    formatTable(['role', 'instance', 'URL', 'pid', 'state'], rows),
+    '',
+    ...summary.notReady.map(({ instance, problem }) => `${instance} is not ready: ${problem}`),
+    emphasized(`${isReady ? 'Ready' : 'Partly ready'} in ${formatSeconds(tookMs)}: ${summary.routerUrl}`),
+    ...(summary.adminPasswordFile === null
+      ? ['Profile plain: no TLS, no log-in, everything is allowed.']
+      : [`User admin, password: ./svc password (file ${summary.adminPasswordFile})`]),
+    ...(summary.certificateFile === null ? [] : [`Certificate to trust: ${summary.certificateFile}`]),
+  ]
+  process.stdout.write(`${lines.join('\n')}\n`)
+}

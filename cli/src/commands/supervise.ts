@@ -1,0 +1,29 @@
+// The process that ./svc up --detach leaves running: it gets its options over the channel to the command that
+// started it, tells its steps there, and goes on alone when that one leaves.
+import { describeError, Failure } from '@svc/domain/failure'
+import { startCluster } from '../cluster/index.ts'
+import { stopRequest } from './stop-request.ts'
+import { summarize } from './summary.ts'
+import type { DetachedMessage, DetachedOptions } from './up-detached.ts'
+
+const { signal, requested } = stopRequest()
+const options = await new Promise<DetachedOptions>((resolve) => {
+  process.once('message', (message) => resolve(message as DetachedOptions))
+})
+try {
+  const cluster = await startCluster({ ...options, signal, onStep: (step) => tell({ kind: 'step', step }) })
+  tell({ kind: 'ready', summary: summarize(cluster) })
+  await requested
+  await cluster.stop()
+  process.exit(0)
+} catch (error) {
+  const code = error instanceof Failure ? error.code : 'internalServerError'
+  tell({ kind: 'failed', code, message: describeError(error) })
+  if (!(error instanceof Failure)) console.error(error)
+  process.exitCode = 1
+  if (process.connected) process.disconnect?.()
+}
+
+function tell(message: DetachedMessage): void {
+  if (process.connected) process.send!(message)
+}

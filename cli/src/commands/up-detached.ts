@@ -1,0 +1,69 @@
+import { fork } from 'node:child_process'
+import { openSync } from 'node:fs'
+import path from 'node:path'
+import { Failure, type FailureCode, unavailable } from '@svc/domain/failure'
+import { parseOptions, type StartOptions } from '../cluster/index.ts'
+import { logFile, openHome } from '../home/index.ts'
+import { stopRequest } from './stop-request.ts'
+import { type Summary, tellStep, tellSummary } from './summary.ts'
+
+/** What the supervising process tells while it starts; the last word is `ready` or `failed`. */
+export type DetachedMessage =
+  | { readonly kind: 'step'; readonly step: string }
+  | { readonly kind: 'ready'; readonly summary: Summary }
+  | { readonly kind: 'failed'; readonly code: FailureCode; readonly message: string }
+
+/** Options that can be handed to another process. */
+export type DetachedOptions = Pick<
+  StartOptions,
+  'home' | 'portOffset' | 'historicals' | 'instances' | 'profile' | 'set' | 'adminPassword'
+>
+
+/** Starts the cluster under a process of its own, tells its steps, and returns when all is ready. */
+export async function runDetached(options: DetachedOptions & { json?: boolean }): Promise<void> {
+  parseOptions(options)
+  const home = openHome(options.home)
+  const out = options.json ? process.stderr : process.stdout
+  const log = openSync(logFile(home, 'supervisor'), 'a', 0o600)
+  const { json, home: _home, portOffset, historicals, instances, profile, set, adminPassword } = options
+  const child = fork(path.join(import.meta.dirname, 'supervise.ts'), [home.root], {
+    detached: true,
+    cwd: home.root,
+    stdio: ['ignore', log, log, 'ipc'],
+    execArgv: process.execArgv,
+  })
+  const { requested } = stopRequest()
+  void requested.then(() => child.kill('SIGTERM'))
+  // Over the channel, not as arguments: those are shown to every user of the machine.
+  child.send({
+    home: home.root,
+    portOffset,
+    historicals,
+    instances,
+    profile,
+    set,
+    adminPassword,
+  } satisfies DetachedOptions)
+  const summary = await new Promise<Summary>((resolve, reject) => {
+    child.on('message', (message: DetachedMessage) => {
+      if (message.kind === 'step') tellStep(out, message.step)
+      else if (message.kind === 'ready') resolve(message.summary)
+      else reject(new Failure(message.code, message.message))
+    })
+    child.once('error', reject)
+    child.once('exit', (status, signal) => {
+      const log = logFile(home, 'supervisor')
+      reject(
+        unavailable(
+          `The supervising process ended (${signal ?? `exit status ${status}`}); its log is [${log}]`,
+        ),
+      )
+    })
+  })
+  child.disconnect()
+  child.unref()
+  tellSummary(summary, { json })
+  if (summary.notReady.length > 0) process.exitCode = 1
+  // The handlers of signals would keep nothing alive, but the wish to end must not reach the cluster any more.
+  process.exit()
+}

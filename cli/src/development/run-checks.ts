@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process'
+import path from 'node:path'
+import { repositoryRoot } from '../home/index.ts'
+import { emphasized, formatSeconds } from '../terminal/index.ts'
+
+/** Each check with its command; all of them run at once. */
+const checks: readonly { name: string; command: readonly string[] }[] = [
+  { name: 'types', command: ['tsc', '-p', 'tsconfig.json', '--noEmit'] },
+  { name: 'purity of the domain', command: ['tsc', '-p', 'packages/domain/tsconfig.json', '--noEmit'] },
+  { name: 'lint and format', command: ['biome', 'check', '.'] },
+  { name: 'dead code', command: ['knip', '--no-progress'] },
+  {
+    name: 'direction of dependencies',
+    command: [
+      'depcruise',
+      '--config',
+      '.dependency-cruiser.cjs',
+      '--output-type',
+      'err',
+      'packages',
+      'services',
+      'cli',
+      'test',
+    ],
+  },
+]
+
+/** Runs all checks, prints each as it ends with what it found; whether all passed. */
+export async function runChecks(): Promise<boolean> {
+  const passed = await Promise.all(checks.map(({ name, command }) => runCheck(name, command)))
+  return passed.every(Boolean)
+}
+
+async function runCheck(name: string, [program, ...args]: readonly string[]): Promise<boolean> {
+  const started = performance.now()
+  const child = spawn(path.join(repositoryRoot, 'node_modules/.bin', program!), args, {
+    cwd: repositoryRoot,
+    env: environment(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  const collect = (chunk: Buffer) => {
+    output += chunk
+  }
+  child.stdout.on('data', collect)
+  child.stderr.on('data', collect)
+  const status = await new Promise<number | null>((resolve) => {
+    child.once('error', (error) => {
+      output += error.message
+      resolve(null)
+    })
+    child.once('close', resolve)
+  })
+  const seconds = formatSeconds(performance.now() - started)
+  const isPassed = status === 0
+  process.stdout.write(`${isPassed ? 'passed' : emphasized('FAILED')}  ${name} (${seconds})\n`)
+  if (!isPassed) process.stdout.write(`${output.trim()}\n\n`)
+  return isPassed
+}
+
+/** The tools run with our own Node.js: the one on PATH may be older. */
+function environment(): NodeJS.ProcessEnv {
+  return { ...process.env, PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH}` }
+}

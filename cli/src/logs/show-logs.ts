@@ -1,0 +1,118 @@
+import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { notFound } from '@svc/domain/failure'
+import { lastLines, parseEntry } from './log-tail.ts'
+
+/** Which logs to show and how. */
+export interface LogsRequest {
+  readonly folder: string
+  /** A role or an instance; undefined for all. */
+  readonly role: string | undefined
+  /** How many of the last lines of each log. */
+  readonly lines: number
+  readonly follow: boolean
+  /** Each line unchanged, instead of made readable. */
+  readonly asLogged: boolean
+  readonly write: (text: string) => void
+  /** Whether anybody still reads what is written; following ends when nobody does. */
+  readonly isRead: () => boolean
+}
+
+const POLL_MS = 200
+const READ_BYTES = 256 * 1024
+
+/** Shows the last lines of each log, oldest first; with `follow`, then all that is added. */
+export async function showLogs(request: LogsRequest): Promise<void> {
+  const instances = choose(request)
+  const sizes = new Map(instances.map((instance) => [instance, sizeOf(fileOf(request, instance))]))
+  const last = instances.flatMap((instance) =>
+    lastLines(fileOf(request, instance))
+      .slice(-request.lines || Number.POSITIVE_INFINITY)
+      .map((line) => ({ instance, line })),
+  )
+  // A line of plain text, such as a stack, has no time of its own and stays behind the one before it.
+  let time = ''
+  const timed = last.map(({ instance, line }, index) => {
+    const isFirst = index === 0 || last[index - 1]!.instance !== instance
+    time = timeOf(line) ?? (isFirst ? '' : time)
+    return { instance, line, time }
+  })
+  for (const { instance, line } of timed.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))) {
+    show(request, instance, line, instances.length > 1)
+  }
+  while (request.follow && request.isRead()) {
+    await delay(POLL_MS)
+    followOnce(request, sizes)
+  }
+}
+
+/** Shows what was added since the last time; a log that has become shorter was begun anew. */
+function followOnce(request: LogsRequest, sizes: Map<string, number>): void {
+  for (const instance of choose(request)) {
+    const file = fileOf(request, instance)
+    const size = sizeOf(file)
+    const known = sizes.get(instance) ?? 0
+    const from = size < known ? 0 : known
+    if (size === from) continue
+    const { text, end } = readLines(file, from)
+    sizes.set(instance, end)
+    for (const line of text.split('\n').slice(0, -1))
+      show(request, instance, line, request.role === undefined)
+  }
+}
+
+/** Whole lines from a byte on, and the byte after them. */
+function readLines(file: string, from: number): { text: string; end: number } {
+  const handle = openSync(file, 'r')
+  try {
+    const buffer = Buffer.alloc(READ_BYTES)
+    const length = readSync(handle, buffer, 0, READ_BYTES, from)
+    const lastBreak = buffer.subarray(0, length).lastIndexOf(10)
+    // A line longer than the buffer is shown in pieces rather than never.
+    const whole = lastBreak < 0 && length === READ_BYTES ? length : lastBreak + 1
+    return { text: buffer.toString('utf8', 0, whole), end: from + whole }
+  } finally {
+    closeSync(handle)
+  }
+}
+
+function choose({ folder, role }: LogsRequest): string[] {
+  const instances = readdirSync(folder)
+    .filter((name) => name.endsWith('.log'))
+    .map((name) => name.slice(0, -'.log'.length))
+    .sort()
+  const chosen = instances.filter(
+    (name) => role === undefined || name === role || name.startsWith(`${role}-`),
+  )
+  if (chosen.length > 0) return chosen
+  throw notFound(
+    `There is no log of [${role ?? 'any process'}]; there are logs of [${instances.join('], [')}]`,
+  )
+}
+
+function show({ asLogged, write }: LogsRequest, instance: string, line: string, isNamed: boolean): void {
+  const entry = asLogged ? undefined : parseEntry(line)
+  const prefix = isNamed && !asLogged ? `${instance}: ` : ''
+  if (!entry) {
+    write(`${prefix}${line}\n`)
+    return
+  }
+  const { timestamp, level, message, service: _service, server: _server, ...details } = entry
+  const rest = Object.keys(details).length > 0 ? ` ${JSON.stringify(details)}` : ''
+  write(`${timestamp} ${level.toUpperCase().padEnd(5)} ${prefix}${message}${rest}\n`)
+}
+
+/** When a line was logged, in a form that sorts: services write ISO times, Postgres nearly so. */
+function timeOf(line: string): string | undefined {
+  const found = parseEntry(line)?.timestamp ?? /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3})/.exec(line)?.[1]
+  return found?.replace(' ', 'T')
+}
+
+function fileOf({ folder }: LogsRequest, instance: string): string {
+  return path.join(folder, `${instance}.log`)
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
+}

@@ -1,0 +1,163 @@
+import { spawn } from 'node:child_process'
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import path from 'node:path'
+import { conflict, unavailable } from '@svc/domain/failure'
+import type { HomeLayout } from '../home/index.ts'
+import { identify, isRunning } from '../processes/index.ts'
+import { POSTGRES_MAJOR } from './binaries.ts'
+import type { RunAs } from './run-as.ts'
+
+/** The superuser of the embedded Postgres and the name of the one database. */
+export const POSTGRES_USER = 'svc'
+
+/** Checks a data folder from an earlier start; throws a Failure when this Postgres cannot use it. */
+export function checkDataFolder(home: HomeLayout): void {
+  if (!existsSync(home.postgres)) return
+  const version = readIfThere(path.join(home.postgres, 'PG_VERSION'))?.trim()
+  if (version === POSTGRES_MAJOR) {
+    checkOwner(home)
+    return
+  }
+  const found = version === undefined ? 'is no data folder of Postgres' : `belongs to Postgres [${version}]`
+  throw conflict(
+    `Home [${home.root}] is broken: [${home.postgres}] ${found}, expected [${POSTGRES_MAJOR}]; ` +
+      'delete all state of this home with ./svc reset, or choose another with --home',
+  )
+}
+
+/**
+ * Makes the data folder with its superuser and database, when there is none. It appears complete or not at all.
+ * Whether it was made. Throws a Failure that tells what Postgres complained about, or the signal's reason.
+ */
+export async function ensureDataFolder(
+  home: HomeLayout,
+  runAs: RunAs,
+  password: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (existsSync(home.postgres)) return false
+  const staging = `${home.postgres}.new`
+  const passwordFile = `${home.postgres}.password`
+  rmSync(staging, { recursive: true, force: true })
+  try {
+    mkdirSync(staging, { mode: 0o700 })
+    writeFileSync(passwordFile, password, { mode: 0o600 })
+    if (runAs.id !== undefined) {
+      chownSync(staging, runAs.id, runAs.id)
+      chownSync(passwordFile, runAs.id, runAs.id)
+    }
+    await initialize(runAs, staging, passwordFile, signal)
+    await createDatabase(runAs, staging, signal)
+    renameSync(staging, home.postgres)
+    return true
+  } finally {
+    rmSync(passwordFile, { force: true })
+    rmSync(staging, { recursive: true, force: true })
+  }
+}
+
+/**
+ * Removes a left-over postmaster.pid whose process is gone. Postgres does that itself unless its number has been
+ * given to another process in the meantime, as after a restart of the machine; then it would refuse to start.
+ */
+export function removeStalePidFile(home: HomeLayout): void {
+  const file = path.join(home.postgres, 'postmaster.pid')
+  const pid = Number(readIfThere(file)?.split('\n')[0])
+  if (!(pid > 0)) return
+  const other = identify(pid, home.postgres)
+  if (!other || !isRunning(other)) rmSync(file, { force: true })
+}
+
+/** Whether the server of this data folder accepts connections: it says so in its pid file, as pg_ctl reads it. */
+export function isPostgresReady(home: HomeLayout, pid: number): boolean {
+  const lines = readIfThere(path.join(home.postgres, 'postmaster.pid'))?.split('\n')
+  return Number(lines?.[0]) === pid && lines?.[7]?.trim() === 'ready'
+}
+
+function checkOwner(home: HomeLayout): void {
+  const uid = process.getuid?.()
+  const owner = statSync(home.postgres).uid
+  if (uid === undefined || uid === 0 || owner === uid) return
+  throw conflict(
+    `Home [${home.root}] belongs to another user: [${home.postgres}] is owned by user id [${owner}], we are [${uid}]; ` +
+      'run ./svc as the user who made it, or choose another with --home',
+  )
+}
+
+async function initialize(
+  runAs: RunAs,
+  folder: string,
+  passwordFile: string,
+  signal: AbortSignal,
+): Promise<void> {
+  // --no-sync: when the machine dies in this half second, the folder is not there and is made again.
+  const args = ['-D', folder, '-U', POSTGRES_USER, '-A', 'scram-sha-256', `--pwfile=${passwordFile}`]
+  await runTool(
+    runAs,
+    'initdb',
+    [...args, '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'],
+    '',
+    signal,
+  )
+}
+
+// Single-user mode needs no server, no port and no client library; it is made for exactly such work.
+async function createDatabase(runAs: RunAs, folder: string, signal: AbortSignal): Promise<void> {
+  const args = ['--single', '-D', folder, '-c', 'log_checkpoints=off', 'postgres']
+  await runTool(runAs, 'postgres', args, `CREATE DATABASE ${POSTGRES_USER}\n`, signal)
+}
+
+async function runTool(
+  runAs: RunAs,
+  program: string,
+  args: readonly string[],
+  input: string,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted()
+  const [file, ...before] = [...runAs.prefix, path.join(runAs.binaries, 'bin', program)]
+  const child = spawn(file!, [...before, ...args], {
+    cwd: '/',
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, LC_ALL: 'C', TZ: 'UTC' },
+    signal,
+    ...(runAs.id === undefined ? {} : { uid: runAs.id, gid: runAs.id }),
+  })
+  let printed = ''
+  const collect = (chunk: Buffer) => {
+    printed += chunk
+  }
+  child.stdout.on('data', collect)
+  child.stderr.on('data', collect)
+  child.stdin.on('error', () => {
+    // The program ended before it read its input; its exit status tells why.
+  })
+  child.stdin.end(input)
+  const status = await new Promise<number | string>((resolve) => {
+    child.once('error', (error) => resolve(error.message))
+    child.once('close', (code, signal) => resolve(code ?? signal ?? 'unknown'))
+  })
+  signal.throwIfAborted()
+  // A statement that fails in single-user mode does not change the exit status.
+  const complaint = /(?:FATAL|ERROR|error): +(.*)/.exec(printed)?.[1]
+  if (status === 0 && !complaint) return
+  throw unavailable(`Postgres cannot be set up: ${complaint ?? `${program} ended with [${status}]`}`)
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}

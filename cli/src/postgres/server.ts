@@ -1,0 +1,39 @@
+import path from 'node:path'
+import { type HomeLayout, logFile } from '../home/index.ts'
+import type { ProcessSpec } from '../supervisor/index.ts'
+import type { RunAs } from './run-as.ts'
+
+/** Enough for some dozens of services with a pool each. */
+const MOST_CONNECTIONS = 200
+
+/** How the Postgres server of a home is run on a port of 127.0.0.1. */
+export function postgresServer(home: HomeLayout, runAs: RunAs, port: number): ProcessSpec {
+  const settings = {
+    port,
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    max_connections: MOST_CONNECTIONS,
+    shared_buffers: '32MB',
+    // A small write-ahead log and few helper processes: this is one machine's store, and memory counts.
+    max_wal_size: '256MB',
+    io_method: 'sync',
+    max_logical_replication_workers: 0,
+    jit: 'off',
+    log_timezone: 'UTC',
+    timezone: 'UTC',
+  }
+  const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const [file, ...before] = [...runAs.prefix, path.join(runAs.binaries, 'bin/postgres')]
+  return {
+    instance: 'postgres',
+    program: 'postgres',
+    file: file!,
+    args: [...before, '-D', home.postgres, ...options],
+    env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' },
+    cwd: '/',
+    ...(runAs.id === undefined ? {} : { uid: runAs.id, gid: runAs.id }),
+    logFile: logFile(home, 'postgres'),
+    // SIGINT ends connections and stops; SIGTERM would wait for every client to leave.
+    stopSignal: 'SIGINT',
+  }
+}

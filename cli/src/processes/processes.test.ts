@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { endProcess, identify, isRunning, type ProcessIdentity } from './index.ts'
+
+async function start(script: string): Promise<ProcessIdentity> {
+  const child = spawn('/bin/sh', ['-c', `${script}`], { stdio: ['ignore', 'pipe', 'ignore'] })
+  await once(child.stdout, 'data')
+  return identify(child.pid!, 'sh')!
+}
+
+const patient = 'trap "" TERM; echo up; while :; do sleep 0.1; done'
+const obedient = 'echo up; while :; do sleep 0.1; done'
+
+test('a process is told from another one of the same number, or of another program', async () => {
+  const process = await start(obedient)
+  assert.equal(isRunning(process), true)
+  assert.equal(isRunning({ ...process, startTime: `${process.startTime}0` }), false)
+  assert.equal(isRunning({ ...process, program: 'postgres' }), false)
+  await endProcess(process, 'SIGTERM', 5000)
+  assert.equal(isRunning(process), false)
+})
+
+test('a process that ignores the signal is killed when the patience ends', async () => {
+  const process = await start(patient)
+  const began = performance.now()
+  await endProcess(process, 'SIGTERM', 200)
+  assert.ok(performance.now() - began >= 200)
+  assert.equal(isRunning(process), false)
+})
+
+test('a stranger with the number of a process that ended is left alone', async () => {
+  const stranger = await start(obedient)
+  await endProcess({ ...stranger, startTime: 'long ago' }, 'SIGKILL', 100)
+  assert.equal(isRunning(stranger), true)
+  await endProcess(stranger, 'SIGKILL', 5000)
+})
+
+test('a zombie does not run', async () => {
+  // The shell becomes a program that never collects its child.
+  const child = spawn('/bin/sh', ['-c', 'sh -c "exit 0" & echo $!; exec sleep 600'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const [output] = await once(child.stdout, 'data')
+  const pid = Number(output.toString())
+  while (identify(pid, 'sh') !== undefined) await new Promise((resolve) => setTimeout(resolve, 10))
+  process.kill(pid, 0)
+  child.kill('SIGKILL')
+})
+
+test('there is no identity of a process that does not exist', () => {
+  assert.equal(identify(2 ** 22 + 1, 'node'), undefined)
+})

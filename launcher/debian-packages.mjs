@@ -1,0 +1,138 @@
+/**
+ * Unpacks packages of Debian or Ubuntu into a folder of our own: nothing is installed, no right is needed. For what a
+ * minimal machine lacks: a library of Node.js, a Redis server.
+ */
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import path from 'node:path'
+
+/**
+ * Brings the packages `names`, and those they depend on whose name matches `alsoNeeded` and which are not installed.
+ * The folder appears complete or not at all. Throws an Error with one line that says what failed.
+ */
+export async function unpackDebianPackages({ names, alsoNeeded, folder }) {
+  if (
+    process.platform !== 'linux' ||
+    !(await runs('apt-get', ['--version'])) ||
+    !(await runs('dpkg-deb', ['--version']))
+  ) {
+    throw new Error('this system has no apt-get')
+  }
+  const staging = `${folder}.new-${process.pid}`
+  rmSync(staging, { recursive: true, force: true })
+  mkdirSync(path.join(staging, 'packages'), { recursive: true })
+  try {
+    await download(names, alsoNeeded, staging)
+    const unpacked = path.join(staging, 'unpacked')
+    for (const file of readdirSync(path.join(staging, 'packages'))) {
+      if (file.endsWith('.deb')) await run('dpkg-deb', ['-x', path.join(staging, 'packages', file), unpacked])
+    }
+    rmSync(folder, { recursive: true, force: true })
+    renameSync(unpacked, folder)
+  } finally {
+    rmSync(staging, { recursive: true, force: true })
+  }
+}
+
+/** The folders under an unpacked `folder` that hold shared libraries, as a value for LD_LIBRARY_PATH. */
+export function libraryPath(folder) {
+  const found = []
+  for (const top of ['usr/lib', 'lib']) {
+    const base = path.join(folder, top)
+    if (!existsSync(base)) continue
+    const below = readdirSync(base, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+    for (const candidate of [base, ...below.map((entry) => path.join(base, entry.name))]) {
+      if (readdirSync(candidate).some((name) => name.includes('.so'))) found.push(candidate)
+    }
+  }
+  return found.join(':')
+}
+
+/** With the machine's own package lists first; when they are missing or out of date, with lists fetched for this. */
+async function download(names, alsoNeeded, staging) {
+  const common = ['-o', 'APT::Sandbox::User=', '-o', 'Acquire::http::Timeout=30', '-o', 'Acquire::Retries=1']
+  try {
+    await downloadWith(common, names, alsoNeeded, staging)
+    return
+  } catch {
+    // The second way tells more about what is wrong, so its message is the one to show.
+  }
+  const state = path.join(staging, 'state')
+  const cache = path.join(staging, 'cache')
+  mkdirSync(path.join(state, 'lists/partial'), { recursive: true })
+  mkdirSync(path.join(cache, 'archives/partial'), { recursive: true })
+  const own = [
+    ...common,
+    '-o',
+    `Dir::State=${state}`,
+    '-o',
+    `Dir::Cache=${cache}`,
+    '-o',
+    'Debug::NoLocking=1',
+  ]
+  await run('apt-get', [...own, '-q', 'update'])
+  await downloadWith(own, names, alsoNeeded, staging)
+}
+
+async function downloadWith(options, names, alsoNeeded, staging) {
+  const status = await run('dpkg-query', ['-W', '-f', `\${db:Status-Abbrev}\${Package}\\n`])
+  const installed = new Set(status.split('\n').map((line) => /^ii +(\S+)/.exec(line)?.[1]))
+  const wanted = new Set(names)
+  for (let level = names; level.length > 0; ) {
+    const depended = dependencies(await run('apt-cache', [...options, 'depends', '--important', ...level]))
+    level = depended.filter((name) => alsoNeeded.test(name) && !installed.has(name) && !wanted.has(name))
+    for (const name of level) wanted.add(name)
+  }
+  await run('apt-get', [...options, '-q', 'download', ...wanted], path.join(staging, 'packages'))
+}
+
+/** The names in what `apt-cache depends` prints; of alternatives ("|Depends: a", "Depends: b") the first. */
+function dependencies(printed) {
+  const found = []
+  let isAlternative = false
+  for (const line of printed.split('\n')) {
+    const match = /^ ([ |])(?:Pre)?Depends: (\S+)/.exec(line)
+    if (!match) continue
+    if (!isAlternative) found.push(match[2])
+    isAlternative = match[1] === '|'
+  }
+  return [...new Set(found)]
+}
+
+async function runs(file, args) {
+  return run(file, args).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** What the command prints; an Error with its last line of complaint when it fails. */
+function run(file, args, cwd) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(file, args, {
+      cwd,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, LC_ALL: 'C' },
+    })
+    let output = ''
+    let complaints = ''
+    child.stdout.on('data', (chunk) => {
+      output += chunk
+    })
+    child.stderr.on('data', (chunk) => {
+      complaints += chunk
+    })
+    child.on('error', (error) => reject(error))
+    child.on('close', (status) => {
+      if (status === 0) resolve(output)
+      else
+        reject(
+          new Error(`${file} failed: ${lastLine(complaints) || lastLine(output) || `exit status ${status}`}`),
+        )
+    })
+  })
+}
+
+function lastLine(text) {
+  return text.trim().split('\n').at(-1)?.trim() ?? ''
+}

@@ -1,0 +1,213 @@
+/**
+ * Brings what the ./svc command needs and this checkout lacks: a Node.js that runs TypeScript directly (when the one
+ * on PATH is older), a library that Node.js needs, and the dependencies by the lock file. Plain JavaScript for
+ * Node.js 20 without any dependency. Progress goes to stderr; what the tools print is shown only when they fail.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { libraryPath, unpackDebianPackages } from './debian-packages.mjs'
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
+const cache = path.join(root, '.cache/launcher')
+const pins = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).config
+
+/** Node.js runs TypeScript by itself from this major version on. */
+const OLDEST_NODE_FOR_TYPESCRIPT = 24
+
+try {
+  await prepare()
+} catch (error) {
+  process.stderr.write(`svc: ${describe(error)}\n`)
+  process.exit(1)
+}
+
+async function prepare() {
+  mkdirSync(cache, { recursive: true })
+  const release = await lock(path.join(cache, 'lock'))
+  try {
+    const node = await ensureNode()
+    await ensureDependencies(node)
+    // Last, because the ./svc script takes its presence for "all is there".
+    writeWhole(path.join(cache, 'node'), `${node}\n`)
+  } finally {
+    release()
+  }
+}
+
+/** The path of a Node.js that runs TypeScript and that was seen to run. */
+async function ensureNode() {
+  if (Number(process.versions.node.split('.')[0]) >= OLDEST_NODE_FOR_TYPESCRIPT) return process.execPath
+  const tools = path.join(root, 'tools')
+  const installed = path.join(tools, 'node_modules/.svc-installed')
+  const wanted = readFileSync(path.join(tools, 'package-lock.json'), 'utf8')
+  const node = path.join(tools, 'node_modules/.bin/node')
+  if (!existsSync(node) || readIfThere(installed) !== wanted) {
+    await step(`Node.js ${pins.node}`, 'npm', [
+      'ci',
+      '--prefix',
+      tools,
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+    ])
+    if (!existsSync(node)) {
+      throw new Error(
+        `there is no Node.js ${pins.node} for ${process.platform} ${process.arch}; install Node.js 24 or newer`,
+      )
+    }
+    writeWhole(installed, wanted)
+  }
+  await ensureRuns(node)
+  return node
+}
+
+/** Node.js 26 needs libatomic.so.1, which a minimal Debian lacks: unpacked beside, it is found by LD_LIBRARY_PATH. */
+async function ensureRuns(node) {
+  const libraries = path.join(cache, 'libraries')
+  const known = readIfThere(libraries)?.trim()
+  const attempt = tryNode(node, known)
+  if (attempt.runs) return
+  if (!attempt.complaint.includes('libatomic.so.1'))
+    throw new Error(`${node} does not run: ${attempt.complaint}`)
+  const folder = path.join(root, '.cache/libatomic')
+  try {
+    await progress('library libatomic1', () =>
+      unpackDebianPackages({ names: ['libatomic1'], alsoNeeded: /^$/, folder }),
+    )
+  } catch (error) {
+    throw new Error(
+      `Node.js ${pins.node} needs the library libatomic.so.1 (${describe(error)}). As root: apt-get install libatomic1`,
+    )
+  }
+  const again = tryNode(node, libraryPath(folder))
+  if (!again.runs) throw new Error(`${node} does not run: ${again.complaint}`)
+  writeWhole(libraries, `${libraryPath(folder)}\n`)
+}
+
+function tryNode(node, libraries) {
+  const env = { ...process.env, ...(libraries ? { LD_LIBRARY_PATH: libraries } : {}) }
+  const result = spawnSync(node, ['--version'], { encoding: 'utf8', env })
+  return { runs: result.status === 0, complaint: result.error?.message ?? result.stderr.trim() }
+}
+
+async function ensureDependencies(node) {
+  const installed = path.join(root, 'node_modules/.svc-installed')
+  const wanted = ['pnpm-lock.yaml', 'tools/package-lock.json']
+    .map((name) => readFileSync(path.join(root, name), 'utf8'))
+    .join('')
+  if (readIfThere(installed) === wanted) return
+  const libraries = readIfThere(path.join(cache, 'libraries'))?.trim()
+  await step('dependencies', 'npx', ['--yes', `pnpm@${pins.pnpm}`, 'install', '--frozen-lockfile'], {
+    // Without a terminal to ask at, pnpm replaces an outdated node_modules only when told that it runs unattended.
+    CI: 'true',
+    PATH: `${path.dirname(node)}${path.delimiter}${process.env.PATH}`,
+    ...(libraries ? { LD_LIBRARY_PATH: libraries } : {}),
+  })
+  writeWhole(installed, wanted)
+}
+
+/** Runs one command as a step of the preparation; its output is shown only when it fails. */
+async function step(what, file, args, extraEnv = {}) {
+  await progress(what, async () => {
+    const { status, output, error } = await new Promise((resolve) => {
+      const child = spawn(file, args, {
+        cwd: root,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { ...process.env, npm_config_update_notifier: 'false', ...extraEnv },
+      })
+      const chunks = []
+      child.stdout.on('data', (chunk) => chunks.push(chunk))
+      child.stderr.on('data', (chunk) => chunks.push(chunk))
+      child.on('error', (error) => resolve({ status: null, output: '', error }))
+      child.on('close', (status) =>
+        resolve({ status, output: Buffer.concat(chunks).toString(), error: undefined }),
+      )
+    })
+    if (status === 0) return
+    const lines = output.trim().split('\n').slice(-20).join('\n')
+    if (lines) process.stderr.write(`${lines}\n`)
+    const missing = error?.code === 'ENOENT' ? `"${file}" is not on PATH; it comes with npm` : undefined
+    throw new Error(
+      `bringing ${what} failed: ${missing ?? `"${file} ${args.join(' ')}" ended with ${status}; is the package registry reachable and is there room on the disk?`}`,
+    )
+  })
+}
+
+/** Shows one line for a step: what is brought, then how long it took. */
+async function progress(what, work) {
+  const started = performance.now()
+  const onTerminal = process.stderr.isTTY
+  if (onTerminal) process.stderr.write(`Bringing ${what} …`)
+  try {
+    await work()
+  } catch (error) {
+    if (onTerminal) process.stderr.write('\n')
+    throw error
+  }
+  const seconds = ((performance.now() - started) / 1000).toFixed(1)
+  process.stderr.write(`${onTerminal ? '\r\u001b[K' : ''}Brought ${what} (${seconds} s)\n`)
+}
+
+/** Two ./svc at once: the second waits until the first has prepared everything, or has died. */
+async function lock(file) {
+  for (let told = false; ; ) {
+    try {
+      const handle = openSync(file, 'wx')
+      writeFileSync(handle, String(process.pid))
+      closeSync(handle)
+      return () => rmSync(file, { force: true })
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+    }
+    const holder = Number(readIfThere(file))
+    if (holder > 0 && !isAlive(holder)) {
+      rmSync(file, { force: true })
+      continue
+    }
+    if (!told) process.stderr.write('Waiting for another ./svc that prepares this folder …\n')
+    told = true
+    await delay(100)
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}
+
+function readIfThere(file) {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function writeWhole(file, text) {
+  const staging = `${file}.new-${process.pid}`
+  writeFileSync(staging, text)
+  renameSync(staging, file)
+}
+
+function describe(error) {
+  if (error.code === 'ENOSPC') return `no space is left on the disk of [${root}]`
+  if (error.code === 'EACCES' || error.code === 'EROFS') return `cannot write in [${root}]: ${error.message}`
+  return error.message
+}

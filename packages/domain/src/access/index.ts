@@ -1,0 +1,2 @@
+/** Permissions: what a caller may do with which resource. */
+export * from './permission.ts'

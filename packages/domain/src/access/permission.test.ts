@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Access, type CompilePattern, compilePermissions, isAllowed, type Permission } from './index.ts'
+
+const wholeName: CompilePattern = (pattern) => {
+  const expression = new RegExp(`^(?:${pattern})$`)
+  return (name) => expression.test(name)
+}
+
+const readWiki: Permission = { resource: { type: 'DATASOURCE', name: 'wiki.*' }, action: 'READ' }
+const writeState: Permission = { resource: { type: 'STATE', name: 'STATE' }, action: 'WRITE' }
+
+const cases: readonly { name: string; access: Access; allowed: boolean }[] = [
+  {
+    name: 'a matching name',
+    access: { type: 'DATASOURCE', name: 'wikipedia', action: 'READ' },
+    allowed: true,
+  },
+  {
+    name: 'a name that matches in part',
+    access: { type: 'DATASOURCE', name: 'my wiki', action: 'READ' },
+    allowed: false,
+  },
+  {
+    name: 'another action',
+    access: { type: 'DATASOURCE', name: 'wikipedia', action: 'WRITE' },
+    allowed: false,
+  },
+  { name: 'another type', access: { type: 'CONFIG', name: 'wikipedia', action: 'READ' }, allowed: false },
+  { name: 'the second permission', access: { type: 'STATE', name: 'STATE', action: 'WRITE' }, allowed: true },
+  {
+    name: 'write does not include read',
+    access: { type: 'STATE', name: 'STATE', action: 'READ' },
+    allowed: false,
+  },
+]
+for (const { name, access, allowed } of cases) {
+  test(`${name} is ${allowed ? 'allowed' : 'refused'}`, () => {
+    assert.equal(isAllowed(compilePermissions([readWiki, writeState], wholeName), access), allowed)
+  })
+}
+
+test('nothing is allowed without permissions', () => {
+  assert.equal(isAllowed([], { type: 'STATE', name: 'STATE', action: 'READ' }), false)
+})

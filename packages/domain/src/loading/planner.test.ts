@@ -1,0 +1,480 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { WantedCopies } from '../rules/index.ts'
+import { createPlanner, type Plan, type PlanLimits } from './index.ts'
+import {
+  isEmptyPlan,
+  queuePlan,
+  type SimulatedServer,
+  simulatedServer,
+  workOff,
+} from './simulated-servers.ts'
+
+const unlimited: PlanLimits = { maxLoadsPerServer: Infinity, replicationThrottleLimit: Infinity }
+const load = (tiers: Record<string, number>): WantedCopies => ({
+  action: 'load',
+  tieredReplicants: new Map(Object.entries(tiers)),
+})
+const broadcast: WantedCopies = { action: 'broadcast' }
+const drop: WantedCopies = { action: 'drop' }
+const holding = (name: string, tier: string, given: Partial<SimulatedServer> = {}): SimulatedServer =>
+  simulatedServer({ name, tier, served: new Set(['s']), ...given })
+
+/** The plan for the segment `s` of one byte as `load server`, `drop server` and `cancel server`. */
+function planned(servers: readonly SimulatedServer[], wanted: WantedCopies, limits = unlimited): string[] {
+  const planner = createPlanner(servers, limits)
+  planner.planSegment({ id: 's', sizeBytes: 1 }, wanted)
+  const { loads, drops, cancelledLoads } = planner.result()
+  return [
+    ...loads.map(({ server }) => `load ${server}`),
+    ...drops.map(({ server }) => `drop ${server}`),
+    ...cancelledLoads.map(({ server }) => `cancel ${server}`),
+  ].sort()
+}
+
+const cases: readonly { name: string; servers: SimulatedServer[]; wanted: WantedCopies; plan: string[] }[] = [
+  {
+    name: 'the least loaded servers of a tier get the copies',
+    servers: [
+      simulatedServer({ name: 'a', maxSizeBytes: 100, usedSizeBytes: 30 }),
+      simulatedServer({ name: 'b', maxSizeBytes: 1000, usedSizeBytes: 200 }),
+      simulatedServer({ name: 'c', maxSizeBytes: 100, usedSizeBytes: 10, loadingSizeBytes: 15 }),
+    ],
+    wanted: load({ _default_tier: 2 }),
+    plan: ['load b', 'load c'],
+  },
+  {
+    name: 'no more copies than servers',
+    servers: [simulatedServer({ name: 'a' })],
+    wanted: load({ _default_tier: 3 }),
+    plan: ['load a'],
+  },
+  {
+    name: 'a server without room is passed over',
+    servers: [
+      simulatedServer({ name: 'a', maxSizeBytes: 10, usedSizeBytes: 8, loadingSizeBytes: 2 }),
+      simulatedServer({ name: 'b', maxSizeBytes: 0 }),
+    ],
+    wanted: load({ _default_tier: 1 }),
+    plan: [],
+  },
+  {
+    name: 'brokers are no servers of their tier',
+    servers: [simulatedServer({ name: 'a', type: 'broker' })],
+    wanted: load({ _default_tier: 1 }),
+    plan: [],
+  },
+  {
+    name: 'a load in progress is not assigned again',
+    servers: [simulatedServer({ name: 'a', loading: new Set(['s']) }), simulatedServer({ name: 'b' })],
+    wanted: load({ _default_tier: 1 }),
+    plan: [],
+  },
+  {
+    name: 'a load that is done but still in the queue is one copy',
+    servers: [holding('a', '_default_tier', { loading: new Set(['s']) }), simulatedServer({ name: 'b' })],
+    wanted: load({ _default_tier: 2 }),
+    plan: ['load b'],
+  },
+  {
+    name: 'a server that is dropping the segment neither counts nor gets it',
+    servers: [holding('a', '_default_tier', { dropping: new Set(['s']) })],
+    wanted: load({ _default_tier: 1 }),
+    plan: [],
+  },
+  {
+    name: 'copies of a tier no longer named stay while the new tier loads',
+    servers: [holding('a', 'hot'), simulatedServer({ name: 'b', tier: 'cold', loading: new Set(['s']) })],
+    wanted: load({ cold: 1 }),
+    plan: [],
+  },
+  {
+    name: 'copies of a tier no longer named go once the new tier serves',
+    servers: [holding('a', 'hot'), holding('b', 'cold')],
+    wanted: load({ cold: 1 }),
+    plan: ['drop a'],
+  },
+  {
+    name: 'a tier without servers wants nothing and holds nothing up',
+    servers: [holding('a', 'hot')],
+    wanted: load({ nosuchtier: 1 }),
+    plan: ['drop a'],
+  },
+  {
+    name: 'a tier without servers does not stop another that is served',
+    servers: [holding('a', 'hot'), holding('b', 'cold')],
+    wanted: load({ cold: 1, nosuchtier: 1 }),
+    plan: ['drop a'],
+  },
+  {
+    name: 'the fullest server drops the surplus',
+    servers: [
+      holding('a', '_default_tier', { maxSizeBytes: 10, usedSizeBytes: 1 }),
+      holding('b', '_default_tier', { maxSizeBytes: 10, usedSizeBytes: 9 }),
+    ],
+    wanted: load({ _default_tier: 1 }),
+    plan: ['drop b'],
+  },
+  {
+    name: 'surplus of a named tier stays while another lacks as many copies',
+    servers: [
+      holding('a', 'hot'),
+      holding('b', 'hot'),
+      simulatedServer({ name: 'c', tier: 'cold', maxSizeBytes: 0 }),
+    ],
+    wanted: load({ hot: 1, cold: 1 }),
+    plan: [],
+  },
+  {
+    name: 'tiers with a surplus share what may be dropped while another lacks copies',
+    servers: [
+      ...[holding('a', 'hot'), holding('b', 'hot'), holding('c', 'warm'), holding('d', 'warm')],
+      simulatedServer({ name: 'e', tier: 'cold', maxSizeBytes: 0 }),
+    ],
+    wanted: load({ hot: 1, warm: 1, cold: 1 }),
+    plan: ['drop b'],
+  },
+  {
+    name: 'a load rule that names no tier drops all but the copies of brokers',
+    servers: [
+      holding('a', 'hot'),
+      simulatedServer({ name: 'b', loading: new Set(['s']) }),
+      holding('c', '', { type: 'broker' }),
+    ],
+    wanted: load({}),
+    plan: ['cancel b', 'drop a'],
+  },
+  {
+    name: 'broadcast goes to every historical and every broker that has room for segments',
+    servers: [
+      simulatedServer({ name: 'a' }),
+      simulatedServer({ name: 'b', tier: 'hot' }),
+      holding('c', 'hot'),
+      simulatedServer({ name: 'd', type: 'broker' }),
+      simulatedServer({ name: 'e', type: 'broker', maxSizeBytes: 0 }),
+    ],
+    wanted: broadcast,
+    plan: ['load a', 'load b', 'load d'],
+  },
+  {
+    name: 'a server that leaves keeps its copy of a broadcast segment while no other serves it',
+    servers: [holding('a', 'hot', { decommissioning: true }), simulatedServer({ name: 'b' })],
+    wanted: broadcast,
+    plan: ['load b'],
+  },
+  {
+    name: 'a server that leaves gives up its copy of a broadcast segment that another serves',
+    servers: [holding('a', 'hot', { decommissioning: true }), holding('b', 'cold')],
+    wanted: broadcast,
+    plan: ['drop a'],
+  },
+  {
+    name: 'load after broadcast leaves the copy of the broker',
+    servers: [
+      holding('a', '_default_tier'),
+      holding('b', '_default_tier'),
+      holding('c', '', { type: 'broker' }),
+    ],
+    wanted: load({ _default_tier: 1 }),
+    plan: ['drop b'],
+  },
+  {
+    name: 'drop reaches brokers, loads in progress and servers that leave',
+    servers: [
+      holding('a', 'hot'),
+      holding('b', '', { type: 'broker' }),
+      simulatedServer({ name: 'c', loading: new Set(['s']) }),
+      holding('d', 'hot', { decommissioning: true }),
+      holding('e', 'hot', { dropping: new Set(['s']) }),
+    ],
+    wanted: drop,
+    plan: ['cancel c', 'drop a', 'drop b', 'drop d'],
+  },
+  {
+    name: 'a server that leaves gets nothing and keeps its copy while another loads',
+    servers: [holding('a', '_default_tier', { decommissioning: true }), simulatedServer({ name: 'b' })],
+    wanted: load({ _default_tier: 1 }),
+    plan: ['load b'],
+  },
+  {
+    name: 'a server that leaves gives up its copy once others serve enough',
+    servers: [holding('a', '_default_tier', { decommissioning: true }), holding('b', '_default_tier')],
+    wanted: load({ _default_tier: 1 }),
+    plan: ['drop a'],
+  },
+  {
+    name: 'a tier of servers that all leave keeps what it has',
+    servers: [holding('a', '_default_tier', { decommissioning: true })],
+    wanted: load({ _default_tier: 2 }),
+    plan: [],
+  },
+]
+
+for (const { name, servers, wanted, plan } of cases) {
+  test(name, () => assert.deepEqual(planned(servers, wanted), plan))
+}
+
+test('equal servers of a tier share the segments', () => {
+  const servers = ['a', 'b', 'c'].map((name) => simulatedServer({ name, maxSizeBytes: 1000 }))
+  const planner = createPlanner(servers, unlimited)
+  for (let id = 0; id < 30; id += 1)
+    planner.planSegment({ id: `${id}`, sizeBytes: 1 }, load({ _default_tier: 1 }))
+  const { loads } = planner.result()
+  for (const { name } of servers) assert.equal(loads.filter(({ server }) => server === name).length, 10)
+})
+
+test('a broadcast in between does not confuse who is least loaded', () => {
+  const servers = [
+    simulatedServer({ name: 'a', maxSizeBytes: 100 }),
+    simulatedServer({ name: 'b', maxSizeBytes: 1000, usedSizeBytes: 20 }),
+  ]
+  const planner = createPlanner(servers, unlimited)
+  planner.planSegment({ id: '1', sizeBytes: 1 }, load({ _default_tier: 1 }))
+  planner.planSegment({ id: '2', sizeBytes: 10 }, broadcast)
+  planner.planSegment({ id: '3', sizeBytes: 1 }, load({ _default_tier: 1 }))
+  const { loads } = planner.result()
+  assert.deepEqual(
+    loads.filter(({ segmentId }) => segmentId !== '2').map(({ server }) => server),
+    ['a', 'b'],
+  )
+})
+
+test('what cannot be placed is counted by its reason', () => {
+  const servers = [
+    simulatedServer({ name: 'a', tier: 'hot', loading: new Set(['x', 'y']) }),
+    simulatedServer({ name: 'b', tier: 'cold', maxSizeBytes: 5 }),
+    simulatedServer({ name: 'c', tier: 'warm' }),
+    simulatedServer({ name: 'd', tier: 'warm' }),
+  ]
+  const planner = createPlanner(servers, { maxLoadsPerServer: 2, replicationThrottleLimit: 1 })
+  for (const id of ['1', '2']) planner.planSegment({ id, sizeBytes: 9 }, load({ hot: 1, cold: 1, warm: 2 }))
+  const plan = planner.result()
+  assert.equal(plan.loads.length, 3)
+  assert.deepEqual(plan.unplaced, [
+    { tier: 'hot', reason: 'queueFull', copies: 2, exampleSegmentId: '1' },
+    { tier: 'cold', reason: 'noRoom', copies: 2, exampleSegmentId: '1' },
+    { tier: 'warm', reason: 'replicationThrottled', copies: 1, exampleSegmentId: '2' },
+  ])
+})
+
+test('the throttle never holds up the first copy of a segment in a tier', () => {
+  const servers = ['a', 'b'].map((name) => simulatedServer({ name }))
+  assert.equal(
+    planned(servers, load({ _default_tier: 2 }), { ...unlimited, replicationThrottleLimit: 0 }).length,
+    1,
+  )
+})
+
+test('planning tells which tiers lack copies', () => {
+  const servers = [holding('a', 'hot'), simulatedServer({ name: 'b', tier: 'hot' }), holding('c', 'cold')]
+  const planner = createPlanner(servers, unlimited)
+  assert.deepEqual(planner.planSegment({ id: 's', sizeBytes: 1 }, load({ hot: 2, cold: 1, nosuchtier: 1 })), [
+    { tier: 'hot', required: 2, served: 1 },
+  ])
+  assert.deepEqual(planner.planSegment({ id: 't', sizeBytes: 1 }, drop), [])
+})
+
+// Clusters of up to 8 servers and 6 segments, whose rules change while the servers work at their own pace.
+
+const tierNames = ['hot', 'cold', 'warm']
+const segmentIds = ['0', '1', '2', '3', '4', '5']
+const sizeOf = (segmentId: string): number => 1 + Number(segmentId)
+
+const servers = fc
+  .array(
+    fc.record({
+      tier: fc.constantFrom(...tierNames),
+      type: fc.constantFrom(
+        'historical' as const,
+        'historical' as const,
+        'historical' as const,
+        'broker' as const,
+      ),
+      maxSizeBytes: fc.constantFrom(0, 8, 21, 30, 100),
+      decommissioning: fc.constantFrom(false, false, false, true),
+      served: fc.subarray(segmentIds),
+    }),
+    { maxLength: 8 },
+  )
+  .map((given) =>
+    given.map(({ served, maxSizeBytes, ...server }, index) => {
+      const held = served.filter(() => maxSizeBytes >= 21)
+      const usedSizeBytes = held.reduce((sum, id) => sum + sizeOf(id), 0)
+      return simulatedServer({
+        ...server,
+        name: `n${index}`,
+        maxSizeBytes,
+        served: new Set(held),
+        usedSizeBytes,
+      })
+    }),
+  )
+
+const wantedCopies: fc.Arbitrary<WantedCopies> = fc.oneof(
+  {
+    arbitrary: fc
+      .dictionary(fc.constantFrom(...tierNames, 'nosuchtier'), fc.integer({ min: 1, max: 3 }))
+      .map(load),
+    weight: 6,
+  },
+  { arbitrary: fc.constant(broadcast), weight: 1 },
+  { arbitrary: fc.constant(drop), weight: 1 },
+)
+const wantedOfAll = fc.tuple(...segmentIds.map(() => wantedCopies))
+const limits: fc.Arbitrary<PlanLimits> = fc.record({
+  maxLoadsPerServer: fc.integer({ min: 1, max: 10 }),
+  replicationThrottleLimit: fc.integer({ min: 1, max: 10 }),
+})
+
+function planAll(
+  cluster: readonly SimulatedServer[],
+  wanted: readonly WantedCopies[],
+  given: PlanLimits,
+): Plan {
+  const planner = createPlanner(cluster, given)
+  for (const [index, id] of segmentIds.entries())
+    planner.planSegment({ id, sizeBytes: sizeOf(id) }, wanted[index]!)
+  return planner.result()
+}
+
+const isServing = (server: SimulatedServer, id: string): boolean =>
+  server.served.has(id) && !server.dropping.has(id)
+
+function servedIn(cluster: readonly SimulatedServer[], tier: string, id: string): number {
+  return cluster.filter(
+    (server) => server.type === 'historical' && server.tier === tier && isServing(server, id),
+  ).length
+}
+
+function requiredIn(cluster: readonly SimulatedServer[], tier: string, wanted: WantedCopies): number {
+  if (wanted.action !== 'load') return 0
+  const members = cluster.filter((server) => server.type === 'historical' && server.tier === tier)
+  return Math.min(
+    wanted.tieredReplicants.get(tier) ?? 0,
+    members.filter((server) => !server.decommissioning).length,
+  )
+}
+
+/** What must hold of every plan, whatever the state it was made from. */
+function checkPlan(cluster: readonly SimulatedServer[], plan: Plan, given: PlanLimits): void {
+  const seen = new Set<string>()
+  for (const { server: name, segmentId } of plan.loads) {
+    const server = cluster.find((one) => one.name === name)!
+    assert.ok(!seen.has(`${name} ${segmentId}`), 'a copy is loaded once')
+    seen.add(`${name} ${segmentId}`)
+    const isThere =
+      server.served.has(segmentId) || server.loading.has(segmentId) || server.dropping.has(segmentId)
+    assert.ok(!isThere, 'one copy per server')
+    assert.ok(!server.decommissioning, 'a server that leaves gets no loads')
+  }
+  for (const server of cluster) {
+    const loads = plan.loads.filter((one) => one.server === server.name)
+    const bytes = loads.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+    if (loads.length === 0) continue
+    assert.ok(
+      server.usedSizeBytes + server.loadingSizeBytes + bytes <= server.maxSizeBytes,
+      'never over capacity',
+    )
+    assert.ok(server.loading.size + loads.length <= given.maxLoadsPerServer, 'never over the queue limit')
+  }
+  for (const { server, segmentId } of plan.drops) {
+    assert.ok(
+      isServing(cluster.find((one) => one.name === server)!, segmentId),
+      'only what is served is dropped',
+    )
+  }
+}
+
+/** Queues the plan and checks that no segment has fewer copies than before or than it should. */
+function queueSafely(cluster: readonly SimulatedServer[], wanted: readonly WantedCopies[], plan: Plan): void {
+  const staying = cluster.filter((server) => !server.decommissioning)
+  const count = (servers: readonly SimulatedServer[]) =>
+    segmentIds.map((id) => tierNames.map((tier) => servedIn(servers, tier, id)))
+  const [before, beforeOnStaying] = [count(cluster), count(staying)]
+  queuePlan(cluster, plan, sizeOf)
+  const after = count(cluster)
+  for (const [index, wantedOne] of wanted.entries()) {
+    if (wantedOne.action !== 'load') continue
+    const required = tierNames.map((tier) => requiredIn(cluster, tier, wantedOne))
+    for (const [tier, copies] of after[index]!.entries()) {
+      const atLeast = Math.min(before[index]![tier]!, required[tier]!)
+      assert.ok(copies >= atLeast, `tier ${tierNames[tier]} fell below what is required`)
+    }
+    const lacking = required.filter((one, tier) => beforeOnStaying[index]![tier]! < one)
+    if (lacking.length === 0) continue
+    // What servers that leave hold beside enough others is no copy to count on.
+    const counted = required.map((one, tier) => {
+      const enoughStay = one > 0 && beforeOnStaying[index]![tier]! >= one
+      return (enoughStay ? beforeOnStaying : before)[index]![tier]!
+    })
+    const sum = (counts: readonly number[]) => counts.reduce((total, one) => total + one, 0)
+    assert.ok(sum(after[index]!) >= Math.min(sum(counted), sum(required)), 'a move loses no copy')
+  }
+}
+
+/** Plans and lets all work finish until nothing is planned any more. */
+function settle(
+  cluster: readonly SimulatedServer[],
+  wanted: readonly WantedCopies[],
+  given: PlanLimits,
+): void {
+  for (let runs = 0; runs < 100; runs += 1) {
+    const plan = planAll(cluster, wanted, given)
+    checkPlan(cluster, plan, given)
+    queueSafely(cluster, wanted, plan)
+    if (isEmptyPlan(plan) && cluster.every(({ loading, dropping }) => loading.size + dropping.size === 0))
+      return
+    workOff(cluster, sizeOf)
+  }
+  assert.fail('the cluster does not settle')
+}
+
+test('every plan is safe, also while rules change and servers work at their own pace', () => {
+  const steps = fc.array(fc.record({ wanted: wantedOfAll, pace: fc.infiniteStream(fc.boolean()) }), {
+    maxLength: 4,
+  })
+  fc.assert(
+    fc.property(servers, limits, steps, (cluster, given, changes) => {
+      for (const { wanted, pace } of changes) {
+        for (let runs = 0; runs < 3; runs += 1) {
+          const plan = planAll(cluster, wanted, given)
+          checkPlan(cluster, plan, given)
+          queueSafely(cluster, wanted, plan)
+          workOff(cluster, sizeOf, () => pace.next().value)
+        }
+      }
+      const last = changes.at(-1)
+      if (last !== undefined) settle(cluster, last.wanted, given)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('with room enough every rule is fulfilled exactly', () => {
+  fc.assert(
+    fc.property(servers, limits, wantedOfAll, (small, given, wanted) => {
+      const cluster = small.map((server) => ({ ...server, maxSizeBytes: 1000, decommissioning: false }))
+      const heldByBrokers = new Set(
+        cluster
+          .filter(({ type }) => type === 'broker')
+          .flatMap(({ name, served }) => [...served].map((id) => `${name} ${id}`)),
+      )
+      settle(cluster, wanted, given)
+      for (const [index, id] of segmentIds.entries()) {
+        const one = wanted[index]!
+        for (const server of cluster.filter(({ type }) => type === 'broker')) {
+          const expected =
+            one.action === 'load' ? heldByBrokers.has(`${server.name} ${id}`) : one.action === 'broadcast'
+          assert.equal(server.served.has(id), expected)
+        }
+        for (const tier of tierNames) {
+          const members = cluster.filter((server) => server.type === 'historical' && server.tier === tier)
+          const expected = one.action === 'broadcast' ? members.length : requiredIn(cluster, tier, one)
+          assert.equal(servedIn(cluster, tier, id), expected)
+        }
+      }
+    }),
+    { numRuns: 500 },
+  )
+})

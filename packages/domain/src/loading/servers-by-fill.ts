@@ -1,0 +1,99 @@
+import { fillOf, giveLoad, hasRoom, type ServerDraft } from './server-draft.ts'
+
+/** Least loaded first; equally full ones take turns by the length of their queues, then go by name. */
+function isBefore(a: ServerDraft, b: ServerDraft): boolean {
+  const [first, second] = [fillOf(a), fillOf(b)]
+  if (first !== second) return first < second
+  if (a.queuedLoads !== b.queuedLoads) return a.queuedLoads < b.queuedLoads
+  return a.server.name < b.server.name
+}
+
+/**
+ * The servers of one tier that can be given loads, as a heap with the least loaded one on top. One whose queue is full
+ * leaves it for good, because a run only ever adds to a server.
+ */
+export class ServersByFill {
+  private readonly all: readonly ServerDraft[]
+  private readonly mostQueuedLoads: number
+  private readonly heap: ServerDraft[] = []
+  private isStale = true
+  /** Segments of this size and more fit nowhere any more. */
+  private fitsNowhereBytes = Infinity
+
+  constructor(servers: readonly ServerDraft[], mostQueuedLoads: number) {
+    this.all = servers
+    this.mostQueuedLoads = mostQueuedLoads
+  }
+
+  /** Whether a server is passed over because its queue is full. */
+  get someQueueFull(): boolean {
+    return this.heap.length < this.all.length
+  }
+
+  /** Must be called after servers of this tier were given loads by others than `assign`. */
+  noteGivenElsewhere(): void {
+    this.isStale = true
+  }
+
+  /** Gives the segment to the least loaded server that `mayHold` it and has room, and returns that server. */
+  assign(sizeBytes: number, mayHold: (draft: ServerDraft) => boolean): ServerDraft | undefined {
+    if (this.isStale) this.rebuild()
+    if (sizeBytes >= this.fitsNowhereBytes) return undefined
+    const passedOver: ServerDraft[] = []
+    let fitsSomewhere = false
+    let chosen: ServerDraft | undefined
+    while (chosen === undefined) {
+      const draft = this.pop()
+      if (draft === undefined) break
+      const fits = hasRoom(draft, sizeBytes)
+      if (fits) fitsSomewhere = true
+      if (fits && mayHold(draft)) chosen = draft
+      else passedOver.push(draft)
+    }
+    if (chosen !== undefined) {
+      giveLoad(chosen, sizeBytes)
+      this.push(chosen)
+    } else if (!fitsSomewhere) {
+      this.fitsNowhereBytes = sizeBytes
+    }
+    for (const draft of passedOver) this.push(draft)
+    return chosen
+  }
+
+  private rebuild(): void {
+    this.heap.length = 0
+    for (const draft of this.all) this.push(draft)
+    this.isStale = false
+  }
+
+  private push(draft: ServerDraft): void {
+    if (draft.queuedLoads >= this.mostQueuedLoads) return
+    const { heap } = this
+    let at = heap.length
+    while (at > 0) {
+      const parent = (at - 1) >>> 1
+      if (!isBefore(draft, heap[parent]!)) break
+      heap[at] = heap[parent]!
+      at = parent
+    }
+    heap[at] = draft
+  }
+
+  private pop(): ServerDraft | undefined {
+    const { heap } = this
+    const top = heap[0]
+    const last = heap.pop()
+    if (last === undefined || heap.length === 0) return top
+    let at = 0
+    for (;;) {
+      let child = 2 * at + 1
+      if (child >= heap.length) break
+      if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child += 1
+      if (!isBefore(heap[child]!, last)) break
+      heap[at] = heap[child]!
+      at = child
+    }
+    heap[at] = last
+    return top
+  }
+}

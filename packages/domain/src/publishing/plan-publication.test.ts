@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { segmentId } from '../segment/index.ts'
+import { type Interval, parseInterval } from '../time/index.ts'
+import { type ExistingSegment, type PublicationMode, planPublication } from './plan-publication.ts'
+
+const now = Date.parse('2026-11-21T10:00:00.000Z')
+const day = parseInterval('2026-10-01/2026-10-02')
+const nextDay = parseInterval('2026-10-02/2026-10-03')
+const month = parseInterval('2026-10-01/2026-11-01')
+const nowVersion = '2026-11-21T10:00:00.000Z'
+const oldVersion = '2026-11-20T00:00:00.000Z'
+
+function existing(
+  interval: Interval,
+  version: string,
+  partitionNum: number,
+  partitions: number,
+  used = true,
+): ExistingSegment {
+  const key = { dataSource: 'd', interval, version, partitionNum }
+  return { ...key, id: segmentId(key), partitions, sizeBytes: 1, totalRows: 1, used }
+}
+
+const chunk = (interval: Interval) => ({ interval, sizeBytes: 10, totalRows: 2 })
+const append: PublicationMode = { kind: 'append' }
+const replace: PublicationMode = { kind: 'replace', dropExisting: [] }
+
+const cases: {
+  name: string
+  mode: PublicationMode
+  chunks: Interval[]
+  existing?: ExistingSegment[]
+  added: [version: string, partitionNum: number, partitions: number][]
+  unused?: string[]
+}[] = [
+  {
+    name: 'first append has no core set',
+    mode: append,
+    chunks: [day, day],
+    added: [
+      [nowVersion, 0, 0],
+      [nowVersion, 1, 0],
+    ],
+  },
+  {
+    name: 'append joins the visible version',
+    mode: append,
+    chunks: [day],
+    existing: [existing(day, oldVersion, 0, 0), existing(day, oldVersion, 1, 0)],
+    added: [[oldVersion, 2, 0]],
+  },
+  {
+    name: 'append goes behind a core set',
+    mode: append,
+    chunks: [day],
+    existing: [existing(day, oldVersion, 0, 2), existing(day, oldVersion, 1, 2)],
+    added: [[oldVersion, 2, 2]],
+  },
+  {
+    name: 'append does not reuse the number of an unused segment',
+    mode: append,
+    chunks: [day],
+    existing: [existing(day, oldVersion, 0, 0), existing(day, oldVersion, 1, 0, false)],
+    added: [[oldVersion, 2, 0]],
+  },
+  {
+    name: 'append where all is unused begins a higher version',
+    mode: append,
+    chunks: [day],
+    existing: [existing(day, '2026-11-21T10:00:00.000Z', 0, 0, false)],
+    added: [['2026-11-21T10:00:00.001Z', 0, 0]],
+  },
+  {
+    name: 'replace has a core set',
+    mode: replace,
+    chunks: [day, day, nextDay],
+    added: [
+      [nowVersion, 0, 2],
+      [nowVersion, 1, 2],
+      [nowVersion, 0, 1],
+    ],
+  },
+  {
+    name: 'replace is higher than a version of the future',
+    mode: replace,
+    chunks: [day],
+    existing: [existing(month, '2027-01-01T00:00:00.000Z', 0, 1)],
+    added: [['2027-01-01T00:00:00.001Z', 0, 1]],
+  },
+  {
+    name: 'dropExisting takes only what lies wholly within',
+    mode: { kind: 'replace', dropExisting: [parseInterval('2026-10-02/2026-10-05')] },
+    chunks: [],
+    existing: [existing(nextDay, oldVersion, 0, 1), existing(month, oldVersion, 0, 1)],
+    added: [],
+    unused: [existing(nextDay, oldVersion, 0, 1).id],
+  },
+]
+
+for (const { name, mode, chunks, existing: segments = [], added, unused = [] } of cases) {
+  test(name, () => {
+    const plan = planPublication({
+      dataSource: 'd',
+      chunks: chunks.map(chunk),
+      existing: segments,
+      mode,
+      now,
+    })
+    assert.deepEqual(
+      plan.added.map(({ segment }) => [segment.version, segment.partitionNum, segment.partitions]),
+      added,
+    )
+    assert.deepEqual(plan.unused, unused)
+    const ids = [...segments.map(({ id }) => id), ...plan.added.map(({ segment }) => segment.id)]
+    assert.equal(new Set(ids).size, ids.length, 'every id is there once')
+  })
+}
+
+test('append to segments of another length is a conflict', () => {
+  const input = {
+    dataSource: 'd',
+    chunks: [chunk(day)],
+    existing: [existing(month, oldVersion, 0, 1)],
+    mode: append,
+    now,
+  }
+  assert.throws(() => planPublication(input), { code: 'conflict' })
+})

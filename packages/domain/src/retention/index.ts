@@ -1,0 +1,3 @@
+/** What one coordinator run decides: which rule each segment falls under, and all that follows from it. */
+export * from './load-status.ts'
+export * from './plan-retention.ts'

@@ -1,0 +1,3 @@
+/** Retention rules: the ten types, how JSON becomes rules and back, and which rule a segment falls under. */
+export * from './match.ts'
+export * from './rule.ts'

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { defaultRule, effectiveRules, formatRule, mostRules, parseRules, ruleTypes } from './index.ts'
+
+const twoCopies = '{"_default_tier":2}'
+const january = '2026-01-01T00:00:00.000Z/2026-02-01T00:00:00.000Z'
+
+// What is posted, and the text that is kept of it.
+for (const { given, kept } of [
+  {
+    given: { type: 'loadForever' },
+    kept: `{"tieredReplicants":${twoCopies},"useDefaultTierForNull":true,"type":"loadForever"}`,
+  },
+  {
+    given: { type: 'loadByPeriod', period: 'P1M' },
+    kept: `{"period":"P1M","includeFuture":true,"tieredReplicants":${twoCopies},"useDefaultTierForNull":true,"type":"loadByPeriod"}`,
+  },
+  {
+    given: { type: 'loadByInterval', interval: '2026-01-01/P1M' },
+    kept: `{"interval":"${january}","tieredReplicants":${twoCopies},"useDefaultTierForNull":true,"type":"loadByInterval"}`,
+  },
+  {
+    given: { type: 'dropByPeriod', period: 'P1M', includeFuture: false },
+    kept: '{"period":"P1M","includeFuture":false,"type":"dropByPeriod"}',
+  },
+  {
+    given: { type: 'dropBeforeByPeriod', period: 'P1M' },
+    kept: '{"period":"P1M","type":"dropBeforeByPeriod"}',
+  },
+  {
+    given: { type: 'dropByInterval', interval: '2026-01-01/2026-02-01' },
+    kept: `{"interval":"${january}","type":"dropByInterval"}`,
+  },
+  { given: { type: 'dropForever' }, kept: '{"type":"dropForever"}' },
+  { given: { type: 'broadcastForever' }, kept: '{"type":"broadcastForever"}' },
+  {
+    given: { type: 'broadcastByPeriod', period: 'P7D', includeFuture: null },
+    kept: '{"period":"P7D","includeFuture":true,"type":"broadcastByPeriod"}',
+  },
+  {
+    given: { type: 'broadcastByInterval', interval: january },
+    kept: `{"interval":"${january}","type":"broadcastByInterval"}`,
+  },
+  {
+    given: { type: 'loadForever', tieredReplicants: null },
+    kept: `{"tieredReplicants":${twoCopies},"useDefaultTierForNull":true,"type":"loadForever"}`,
+  },
+  {
+    given: { type: 'loadForever', useDefaultTierForNull: false },
+    kept: '{"tieredReplicants":{},"useDefaultTierForNull":false,"type":"loadForever"}',
+  },
+  {
+    given: { type: 'loadForever', tieredReplicants: {} },
+    kept: '{"tieredReplicants":{},"useDefaultTierForNull":true,"type":"loadForever"}',
+  },
+  {
+    given: { type: 'loadForever', tieredReplicants: { _default_tier: 0, hot: 3, constructor: 1 } },
+    kept: '{"tieredReplicants":{"_default_tier":0,"hot":3,"constructor":1},"useDefaultTierForNull":true,"type":"loadForever"}',
+  },
+]) {
+  test(`${JSON.stringify(given)} is kept with its defaults`, () => {
+    const [rule] = parseRules([given])
+    assert.equal(JSON.stringify(formatRule(rule!)), kept)
+    assert.deepEqual(parseRules([formatRule(rule!)]), [rule])
+  })
+}
+
+const anInteger = 'an integer from 0 to 2147483647'
+const aPeriod = 'a non-negative ISO 8601 period such as [P1M], [P7D] or [PT12H]'
+const aTierName = 'a name of 1 to 255 characters'
+
+// The message for one rule that stands third in its list.
+for (const { given, message } of [
+  { given: null, message: 'rules[2] has the value [null]; allowed is a rule: an object with a type' },
+  { given: [], message: 'rules[2] has the value [[]]; allowed is a rule: an object with a type' },
+  { given: {}, message: `rules[2].type is missing; allowed is one of ${ruleTypes.join(', ')}` },
+  {
+    given: { type: 'loadSometimes' },
+    message: `rules[2].type has the value [loadSometimes]; allowed is one of ${ruleTypes.join(', ')}`,
+  },
+  {
+    given: { type: 'constructor' },
+    message: `rules[2].type has the value [constructor]; allowed is one of ${ruleTypes.join(', ')}`,
+  },
+  {
+    given: { type: ['loadForever'] },
+    message: `rules[2].type has the value [["loadForever"]]; allowed is one of ${ruleTypes.join(', ')}`,
+  },
+  {
+    given: { type: 'dropForever', colour: 'red' },
+    message: 'rules[2].colour with the value [red] is not a field of dropForever; allowed are type',
+  },
+  {
+    given: { type: 'dropBeforeByPeriod', period: 'P1M', includeFuture: true },
+    message:
+      'rules[2].includeFuture with the value [true] is not a field of dropBeforeByPeriod; allowed are period, type',
+  },
+  {
+    given: { type: 'loadByPeriod' },
+    message: 'rules[2].period is missing; allowed is an ISO 8601 period such as [P1M]',
+  },
+  {
+    given: { type: 'loadByPeriod', period: null },
+    message: 'rules[2].period has the value [null]; allowed is an ISO 8601 period such as [P1M]',
+  },
+  {
+    given: { type: 'loadByPeriod', period: 7 },
+    message: 'rules[2].period has the value [7]; allowed is an ISO 8601 period such as [P1M]',
+  },
+  {
+    given: { type: 'loadByPeriod', period: '1 month' },
+    message: `rules[2].period has the value [1 month]; allowed is ${aPeriod}`,
+  },
+  {
+    given: { type: 'dropByInterval' },
+    message: 'rules[2].interval is missing; allowed is an ISO 8601 interval such as [2026-01-01/2026-02-01]',
+  },
+  {
+    given: { type: 'dropByPeriod', period: 'P1M', includeFuture: 'yes' },
+    message: 'rules[2].includeFuture has the value [yes]; allowed is true or false',
+  },
+  {
+    given: { type: 'loadForever', useDefaultTierForNull: 0 },
+    message: 'rules[2].useDefaultTierForNull has the value [0]; allowed is true or false',
+  },
+  {
+    given: { type: 'loadForever', tieredReplicants: [] },
+    message:
+      'rules[2].tieredReplicants has the value [[]]; allowed is an object of tier names with their number of copies',
+  },
+  {
+    given: { type: 'loadForever', tieredReplicants: 2 },
+    message:
+      'rules[2].tieredReplicants has the value [2]; allowed is an object of tier names with their number of copies',
+  },
+  ...[-1, 1.5, null, '2', 2 ** 31, true, {}].map((count) => ({
+    given: { type: 'loadForever', tieredReplicants: { hot: count } },
+    message: `rules[2].tieredReplicants.hot has the value [${typeof count === 'string' ? count : JSON.stringify(count)}]; allowed is ${anInteger}`,
+  })),
+  {
+    given: { type: 'loadForever', tieredReplicants: { ' ': 1 } },
+    message: `rules[2].tieredReplicants, the name of a tier, has the value [ ]; allowed is ${aTierName}`,
+  },
+  {
+    given: { type: 'loadForever', tieredReplicants: JSON.parse('{"__proto__":1}') },
+    message: `rules[2].tieredReplicants, the name of a tier, has the value [__proto__]; allowed is ${aTierName}`,
+  },
+  {
+    given: { type: 'loadForever', tieredReplicants: { ['x'.repeat(256)]: 1 } },
+    message: `rules[2].tieredReplicants, the name of a tier, has the value [${'x'.repeat(120)}…]; allowed is ${aTierName}`,
+  },
+]) {
+  test(`refused: ${message.slice(0, 90)}`, () => {
+    assert.throws(() => parseRules([{ type: 'loadForever' }, { type: 'dropForever' }, given]), {
+      code: 'invalidInput',
+      message,
+    })
+  })
+}
+
+for (const { given, message } of [
+  {
+    given: { type: 'loadForever' },
+    message: 'rules has the value [{"type":"loadForever"}]; allowed is a list of rules',
+  },
+  { given: null, message: 'rules has the value [null]; allowed is a list of rules' },
+  { given: undefined, message: 'rules is missing; allowed is a list of rules' },
+  {
+    given: new Array(mostRules + 1).fill({ type: 'dropForever' }),
+    message: 'The number of rules has the value [10001]; allowed is at most 10000',
+  },
+]) {
+  test(`refused: ${message}`, () => assert.throws(() => parseRules(given), { code: 'invalidInput', message }))
+}
+
+test('an own property named like one of every object is unknown', () => {
+  assert.throws(() => parseRules([JSON.parse('{"type":"dropForever","__proto__":{}}')]), {
+    message: 'rules[0].__proto__ with the value [{}] is not a field of dropForever; allowed are type',
+  })
+})
+
+test('no JSON makes parsing fail in another way', () => {
+  const names = [
+    'type',
+    'period',
+    'interval',
+    'includeFuture',
+    'tieredReplicants',
+    'useDefaultTierForNull',
+    '__proto__',
+  ]
+  const values = fc.oneof(
+    fc.constantFrom(...ruleTypes, 'P1M', '2026-01-01/P1D', true, null, 1),
+    fc.jsonValue(),
+  )
+  const rules = fc.array(fc.dictionary(fc.constantFrom(...names), values))
+  fc.assert(
+    fc.property(fc.oneof(fc.jsonValue(), rules), (json) => {
+      try {
+        const parsed = parseRules(json)
+        assert.deepEqual(parseRules(parsed.map(formatRule)), parsed)
+      } catch (error) {
+        assert.equal((error as { code?: string }).code, 'invalidInput')
+      }
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('the rules of a datasource are followed by the cluster defaults and what loads everything', () => {
+  const [own, clusterDefault] = parseRules([{ type: 'dropByPeriod', period: 'P1D' }, { type: 'dropForever' }])
+  assert.deepEqual(effectiveRules([own!], [clusterDefault!]), [own, clusterDefault, defaultRule])
+})

@@ -1,0 +1,181 @@
+import { invalidInput } from '../failure/index.ts'
+import {
+  formatInterval,
+  formatPeriod,
+  type Interval,
+  type Period,
+  parseInterval,
+  parsePeriod,
+} from '../time/index.ts'
+import { refuse, showValue } from '../validation/index.ts'
+
+/** Tier of servers that are given no other, and of load rules that name none. */
+export const defaultTier = '_default_tier'
+
+/** Number of copies by tier. */
+export type TieredReplicants = Readonly<Record<string, number>>
+
+interface LoadFields {
+  readonly tieredReplicants: TieredReplicants
+  readonly useDefaultTierForNull: boolean
+}
+interface PeriodFields {
+  readonly period: Period
+  readonly includeFuture: boolean
+}
+interface IntervalFields {
+  readonly interval: Interval
+}
+
+/** A retention rule with its defaults filled in. Field names are those of its JSON. */
+export type Rule =
+  | ({ readonly type: 'loadForever' } & LoadFields)
+  | ({ readonly type: 'loadByPeriod' } & PeriodFields & LoadFields)
+  | ({ readonly type: 'loadByInterval' } & IntervalFields & LoadFields)
+  | { readonly type: 'dropForever' }
+  | ({ readonly type: 'dropByPeriod' } & PeriodFields)
+  | ({ readonly type: 'dropBeforeByPeriod' } & Pick<PeriodFields, 'period'>)
+  | ({ readonly type: 'dropByInterval' } & IntervalFields)
+  | { readonly type: 'broadcastForever' }
+  | ({ readonly type: 'broadcastByPeriod' } & PeriodFields)
+  | ({ readonly type: 'broadcastByInterval' } & IntervalFields)
+
+/** The type of a rule. */
+export type RuleType = Rule['type']
+
+type FieldName = keyof PeriodFields | keyof IntervalFields | keyof LoadFields
+type Fields = Readonly<Record<string, unknown>>
+
+// The fields of each type in the order in which they are written; `type` itself comes last.
+const fieldsOfType: Readonly<Record<RuleType, readonly FieldName[]>> = {
+  loadForever: ['tieredReplicants', 'useDefaultTierForNull'],
+  loadByPeriod: ['period', 'includeFuture', 'tieredReplicants', 'useDefaultTierForNull'],
+  loadByInterval: ['interval', 'tieredReplicants', 'useDefaultTierForNull'],
+  dropForever: [],
+  dropByPeriod: ['period', 'includeFuture'],
+  dropBeforeByPeriod: ['period'],
+  dropByInterval: ['interval'],
+  broadcastForever: [],
+  broadcastByPeriod: ['period', 'includeFuture'],
+  broadcastByInterval: ['interval'],
+}
+const typesByName: ReadonlyMap<unknown, RuleType> = new Map(
+  (Object.keys(fieldsOfType) as RuleType[]).map((type) => [type, type]),
+)
+
+/** The names of the ten types. */
+export const ruleTypes: readonly RuleType[] = [...typesByName.values()]
+
+/** A list of rules may not be longer than this. */
+export const mostRules = 10_000
+const mostReplicants = 2_147_483_647
+const longestTierName = 255
+
+/** Two copies on the default tier: what stands in for tieredReplicants that are absent or null. */
+const defaultReplicants: TieredReplicants = { [defaultTier]: 2 }
+
+/** The rule that ends every list: what no rule matches is loaded. */
+export const defaultRule: Rule = {
+  type: 'loadForever',
+  tieredReplicants: defaultReplicants,
+  useDefaultTierForNull: true,
+}
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function readText(value: unknown, field: string, allowed: string): string {
+  if (typeof value !== 'string') throw refuse(field, value, allowed)
+  return value
+}
+
+function readFlag(value: unknown, field: string): boolean {
+  if (value === undefined || value === null) return true
+  if (typeof value !== 'boolean') throw refuse(field, value, 'true or false')
+  return value
+}
+
+function readReplicants(value: unknown, field: string, useDefaultTier: boolean): TieredReplicants {
+  if (value === undefined || value === null) return useDefaultTier ? defaultReplicants : {}
+  if (!isObject(value)) throw refuse(field, value, 'an object of tier names with their number of copies')
+  for (const [tier, count] of Object.entries(value)) {
+    // Assigning this one name would replace the prototype of an object instead of adding a tier to it.
+    if (tier === '__proto__' || tier.trim() === '' || tier.length > longestTierName) {
+      throw refuse(`${field}, the name of a tier,`, tier, `a name of 1 to ${longestTierName} characters`)
+    }
+    if (typeof count !== 'number' || !Number.isInteger(count) || count < 0 || count > mostReplicants) {
+      throw refuse(`${field}.${tier}`, count, `an integer from 0 to ${mostReplicants}`)
+    }
+  }
+  return { ...value } as TieredReplicants
+}
+
+const readers: Readonly<Record<FieldName, (rule: Fields, path: string) => unknown>> = {
+  period: (rule, path) =>
+    parsePeriod(
+      readText(rule.period, `${path}.period`, 'an ISO 8601 period such as [P1M]'),
+      `${path}.period`,
+    ),
+  interval: (rule, path) =>
+    parseInterval(
+      readText(rule.interval, `${path}.interval`, 'an ISO 8601 interval such as [2026-01-01/2026-02-01]'),
+      `${path}.interval`,
+    ),
+  includeFuture: (rule, path) => readFlag(rule.includeFuture, `${path}.includeFuture`),
+  useDefaultTierForNull: (rule, path) =>
+    readFlag(rule.useDefaultTierForNull, `${path}.useDefaultTierForNull`),
+  tieredReplicants: (rule, path) =>
+    readReplicants(
+      rule.tieredReplicants,
+      `${path}.tieredReplicants`,
+      readFlag(rule.useDefaultTierForNull, `${path}.useDefaultTierForNull`),
+    ),
+}
+
+function readRule(json: unknown, path: string): Rule {
+  if (!isObject(json)) throw refuse(path, json, 'a rule: an object with a type')
+  const type = typesByName.get(Object.hasOwn(json, 'type') ? json.type : undefined)
+  if (type === undefined) throw refuse(`${path}.type`, json.type, `one of ${ruleTypes.join(', ')}`)
+  const names = fieldsOfType[type]
+  for (const name of Object.keys(json)) {
+    if (name !== 'type' && !names.some((known) => known === name)) {
+      throw invalidInput(
+        `${path}.${name} with the value [${showValue(json[name])}] is not a field of ${type}; allowed are ${[...names, 'type'].join(', ')}`,
+        { field: `${path}.${name}` },
+      )
+    }
+  }
+  return Object.fromEntries([
+    ...names.map((name) => [name, readers[name](json, path)]),
+    ['type', type],
+  ]) as unknown as Rule
+}
+
+/**
+ * The rules of a JSON list, defaults filled in. The first thing that is wrong is an invalidInput failure that names the
+ * place (`rules[2].period`), the value and what is allowed.
+ */
+export function parseRules(json: unknown, field = 'rules'): Rule[] {
+  if (!Array.isArray(json)) throw refuse(field, json, 'a list of rules')
+  if (json.length > mostRules) throw refuse(`The number of ${field}`, json.length, `at most ${mostRules}`)
+  return json.map((rule, index) => readRule(rule, `${field}[${index}]`))
+}
+
+/** The rule as JSON, its keys in the order in which the recorded system writes them. */
+export function formatRule(rule: Rule): Record<string, unknown> {
+  const values: Fields = { ...rule }
+  return Object.fromEntries(
+    [...fieldsOfType[rule.type], 'type'].map((name) => [name, formatField(name, values[name])]),
+  )
+}
+
+function formatField(name: string, value: unknown): unknown {
+  if (name === 'period') return formatPeriod(value as Period)
+  if (name === 'interval') return formatInterval(value as Interval)
+  return value
+}
+
+/** All rules that a datasource's segments are matched against: its own, the cluster's, and what ends every list. */
+export function effectiveRules(own: readonly Rule[], clusterDefaults: readonly Rule[]): Rule[] {
+  return [...own, ...clusterDefaults, defaultRule]
+}

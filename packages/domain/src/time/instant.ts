@@ -1,0 +1,76 @@
+import { DateTime } from 'luxon'
+import { refuse } from '../validation/index.ts'
+import { calendarFromDays, dayMs, daysFromCalendar, daysOfMonth } from './calendar.ts'
+
+// The ends of eternity as the recorded system writes them: half of what its 64-bit milliseconds reach, far outside
+// the range of instants here.
+const eternityStartText = '-146136543-09-08T08:23:32.096Z'
+const eternityEndText = '146140482-04-24T15:36:27.903Z'
+
+/** The instants that are told apart lie within this many milliseconds of the epoch: 100,000,000 days, as in ECMAScript. */
+export const furthestInstantMs = 8.64e15
+
+const writtenForm = /^(-?\d{4,6})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{3})Z$/
+// Keeps from luxon what it would read by its clock (times without a date) and names of time zones.
+const dated = /^(?:[+-]\d{6}|\d{4})[\dW-]*(?:T[\dZ:.,+-]+)?$/
+const longestInstantText = 64
+
+const pad = (value: number, digits: number): string => String(value).padStart(digits, '0')
+
+/**
+ * The instant as ISO 8601 text in UTC, to the millisecond: `2026-01-01T00:00:00.000Z`. Years beyond 9999 take more
+ * digits and no plus sign; infinities print as the ends of eternity.
+ */
+export function formatInstant(instantMs: number): string {
+  if (instantMs === -Infinity) return eternityStartText
+  if (instantMs === Infinity) return eternityEndText
+  const days = Math.floor(instantMs / dayMs)
+  const { year, month, day } = calendarFromDays(days)
+  const ms = instantMs - days * dayMs
+  const date = `${year < 0 ? '-' : ''}${pad(Math.abs(year), 4)}-${pad(month, 2)}-${pad(day, 2)}`
+  const hours = pad(Math.floor(ms / 3_600_000), 2)
+  const minutes = pad(Math.floor(ms / 60_000) % 60, 2)
+  const seconds = pad(Math.floor(ms / 1000) % 60, 2)
+  return `${date}T${hours}:${minutes}:${seconds}.${pad(ms % 1000, 3)}Z`
+}
+
+function readWrittenForm(parts: RegExpExecArray): number | undefined {
+  const [year, month, day, hour, minute, second, ms] = parts.slice(1).map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ]
+  if (month < 1 || month > 12 || day < 1 || day > daysOfMonth(year, month)) return undefined
+  if (hour > 23 || minute > 59 || second > 59) return undefined
+  const instantMs =
+    daysFromCalendar(year, month, day) * dayMs + ((hour * 60 + minute) * 60 + second) * 1000 + ms
+  return Math.abs(instantMs) <= furthestInstantMs ? instantMs : undefined
+}
+
+/** The instant that the text stands for, or undefined if it stands for none. */
+export function readInstant(text: string): number | undefined {
+  if (text === eternityStartText) return -Infinity
+  if (text === eternityEndText) return Infinity
+  if (text.length > longestInstantText) return undefined
+  const parts = writtenForm.exec(text)
+  if (parts !== null) return readWrittenForm(parts)
+  if (!dated.test(text)) return undefined
+  const parsed = DateTime.fromISO(text, { zone: 'utc' })
+  return parsed.isValid ? parsed.toMillis() : undefined
+}
+
+/**
+ * The epoch milliseconds of an ISO 8601 date or date and time, UTC where it names no offset; the texts of the ends of
+ * eternity are infinities. Anything else is an invalidInput failure that names `field`.
+ */
+export function parseInstant(text: string, field = 'time'): number {
+  const instantMs = readInstant(text)
+  if (instantMs === undefined) {
+    throw refuse(field, text, 'an ISO 8601 date or date and time such as [2026-01-01T00:00:00.000Z]')
+  }
+  return instantMs
+}

@@ -1,0 +1,97 @@
+import { refuse } from '../validation/index.ts'
+import { calendarFromDays, dayMs, daysFromCalendar, daysOfMonth } from './calendar.ts'
+import { furthestInstantMs } from './instant.ts'
+
+/** An ISO 8601 period, unit by unit; no unit is negative. */
+export interface Period {
+  readonly years: number
+  readonly months: number
+  readonly weeks: number
+  readonly days: number
+  readonly hours: number
+  readonly minutes: number
+  readonly seconds: number
+  readonly millis: number
+}
+
+const periodForm =
+  /^P(?=\d|T\d)(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:[.,](\d{1,9}))?S)?)?$/
+const largestAmount = 2_147_483_647
+
+/** The period that the text stands for, or undefined if it stands for none. */
+export function readPeriod(text: string): Period | undefined {
+  const parts = periodForm.exec(text)
+  if (parts === null) return undefined
+  const amount = (index: number): number => Number(parts[index] ?? 0)
+  const period: Period = {
+    years: amount(1),
+    months: amount(2),
+    weeks: amount(3),
+    days: amount(4),
+    hours: amount(5),
+    minutes: amount(6),
+    seconds: amount(7),
+    // Digits beyond the third are below a millisecond, which is as fine as time is here.
+    millis: Number((parts[8] ?? '').padEnd(3, '0').slice(0, 3)),
+  }
+  return Object.values(period).every((value) => value <= largestAmount) ? period : undefined
+}
+
+/** An ISO 8601 period such as `P1Y2M3DT4H5M6.789S` or `P2W`. Anything else is an invalidInput failure naming `field`. */
+export function parsePeriod(text: string, field = 'period'): Period {
+  const period = readPeriod(text)
+  if (period === undefined)
+    throw refuse(field, text, 'a non-negative ISO 8601 period such as [P1M], [P7D] or [PT12H]')
+  return period
+}
+
+/** The period as ISO 8601 text without its zero units; `PT0S` if all are zero. */
+export function formatPeriod(period: Period): string {
+  const unit = (amount: number, letter: string): string => (amount === 0 ? '' : `${amount}${letter}`)
+  const date =
+    unit(period.years, 'Y') + unit(period.months, 'M') + unit(period.weeks, 'W') + unit(period.days, 'D')
+  const seconds =
+    period.millis === 0
+      ? unit(period.seconds, 'S')
+      : `${period.seconds}.${String(period.millis).padStart(3, '0')}S`
+  const time = unit(period.hours, 'H') + unit(period.minutes, 'M') + seconds
+  if (date === '' && time === '') return 'PT0S'
+  return time === '' ? `P${date}` : `P${date}T${time}`
+}
+
+function shiftMonths(instantMs: number, months: number): number {
+  if (months === 0) return instantMs
+  const days = Math.floor(instantMs / dayMs)
+  const { year, month, day } = calendarFromDays(days)
+  const monthIndex = year * 12 + month - 1 + months
+  const newYear = Math.floor(monthIndex / 12)
+  const newMonth = monthIndex - newYear * 12 + 1
+  const newDay = Math.min(day, daysOfMonth(newYear, newMonth))
+  return daysFromCalendar(newYear, newMonth, newDay) * dayMs + instantMs - days * dayMs
+}
+
+function shift(instantMs: number, period: Period, sign: 1 | -1): number {
+  if (!Number.isFinite(instantMs)) return instantMs
+  // Years and months are two steps: each clamps to the last day of its month on its own (recorded behaviour).
+  const dayShifted = shiftMonths(shiftMonths(instantMs, sign * 12 * period.years), sign * period.months)
+  const restMs =
+    (period.weeks * 7 + period.days) * dayMs +
+    ((period.hours * 60 + period.minutes) * 60 + period.seconds) * 1000 +
+    period.millis
+  const shifted = dayShifted + sign * restMs
+  if (shifted < -furthestInstantMs) return -Infinity
+  return shifted > furthestInstantMs ? Infinity : shifted
+}
+
+/**
+ * The instant one period earlier, taken unit by unit from years to milliseconds; years and months each end on the last
+ * day of a shorter month. Before the first instant that can be told apart it is -Infinity.
+ */
+export function subtractPeriod(instantMs: number, period: Period): number {
+  return shift(instantMs, period, -1)
+}
+
+/** The instant one period later, taken unit by unit like subtractPeriod; after the last instant it is Infinity. */
+export function addPeriod(instantMs: number, period: Period): number {
+  return shift(instantMs, period, 1)
+}

@@ -1,0 +1,189 @@
+import type { Segment } from '../segment/index.ts'
+import type { Interval } from '../time/index.ts'
+
+/** What the timeline needs to know of a segment. */
+export type TimelineSegment = Pick<Segment, 'interval' | 'version' | 'partitionNum' | 'partitions'>
+
+/** A maximal stretch of time that shows one group, that is one interval and version. */
+export interface VisiblePiece {
+  readonly interval: Interval
+  readonly version: string
+  /** The number of segments of the whole group, also where only a part of its interval is visible. */
+  readonly chunks: number
+  /** Those segments, as indexes of the list that was analysed. */
+  readonly segments: readonly number[]
+}
+
+/** What analyzeTimeline finds. */
+export interface Timeline {
+  /** For each segment of the list whether complete groups of higher versions cover it wholly. */
+  readonly overshadowed: boolean[]
+  /** Sorted by start, without the gaps. */
+  readonly visible: VisiblePiece[]
+}
+
+interface Group {
+  readonly interval: Interval
+  readonly version: string
+  readonly segments: number[]
+  complete: boolean
+  overshadowed: boolean
+}
+
+/** Segments of one interval and version. They hide and show together, once their core partition set is complete. */
+function groupsOf(segments: readonly TimelineSegment[]): Group[] {
+  const groups = new Map<string, Group>()
+  segments.forEach((segment, index) => {
+    const { interval, version } = segment
+    const key = `${interval.start}/${interval.end}/${version}`
+    const group = groups.get(key)
+    if (group === undefined) {
+      groups.set(key, { interval, version, segments: [index], complete: false, overshadowed: false })
+    } else {
+      group.segments.push(index)
+    }
+  })
+  for (const group of groups.values())
+    group.complete = isComplete(group.segments.map((index) => segments[index]!))
+  return [...groups.values()]
+}
+
+function isComplete(members: readonly TimelineSegment[]): boolean {
+  // Appended segments belong to the group too, with partition numbers beyond the core set.
+  const coreSize = members.reduce((size, member) => Math.max(size, member.partitions), 0)
+  const present = new Set<number>()
+  for (const { partitionNum } of members) if (partitionNum < coreSize) present.add(partitionNum)
+  return present.size === coreSize
+}
+
+const compare = <T extends number | string>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0)
+
+function highestVersionFirst(a: Group, b: Group): number {
+  return (
+    compare(b.version, a.version) ||
+    compare(a.interval.start, b.interval.start) ||
+    compare(a.interval.end, b.interval.end)
+  )
+}
+
+/**
+ * Time cut at every end of a group into slots, each shown by the first group that takes it. A slot that is taken
+ * points to one behind it (union-find with path halving), so a sweep over all groups passes every slot about once.
+ */
+class Slots {
+  readonly ends: readonly number[]
+  readonly ownerOf: Int32Array
+  private readonly nextFree: Int32Array
+  private readonly slotAt: ReadonlyMap<number, number>
+
+  constructor(groups: readonly Group[]) {
+    const times = new Set(groups.flatMap(({ interval }) => [interval.start, interval.end]))
+    this.ends = [...times].sort(compare)
+    this.slotAt = new Map(this.ends.map((time, slot) => [time, slot]))
+    this.ownerOf = new Int32Array(this.ends.length).fill(-1)
+    this.nextFree = Int32Array.from(this.ends.keys())
+  }
+
+  covers(interval: Interval): boolean {
+    return (
+      interval.start < interval.end &&
+      this.firstFree(this.slotAt.get(interval.start)!) >= this.slotAt.get(interval.end)!
+    )
+  }
+
+  take(interval: Interval, owner: number): void {
+    const end = this.slotAt.get(interval.end)!
+    for (
+      let slot = this.firstFree(this.slotAt.get(interval.start)!);
+      slot < end;
+      slot = this.firstFree(slot)
+    ) {
+      this.ownerOf[slot] = owner
+      this.nextFree[slot] = slot + 1
+    }
+  }
+
+  private firstFree(from: number): number {
+    const { nextFree } = this
+    let slot = from
+    while (nextFree[slot] !== slot) {
+      nextFree[slot] = nextFree[nextFree[slot]!]!
+      slot = nextFree[slot]!
+    }
+    return slot
+  }
+}
+
+/** Marks the overshadowed groups, which must be sorted highest version first, and tells who shows each slot. */
+function sweep(groups: readonly Group[]): Slots {
+  const slots = new Slots(groups)
+  let first = 0
+  while (first < groups.length) {
+    // Groups of one version do not hide each other: all are judged before any of them takes its time.
+    let end = first
+    while (end < groups.length && groups[end]!.version === groups[first]!.version) end += 1
+    for (let index = first; index < end; index += 1) {
+      const group = groups[index]!
+      group.overshadowed = slots.covers(group.interval)
+    }
+    for (let index = first; index < end; index += 1) {
+      const group = groups[index]!
+      if (group.complete) slots.take(group.interval, index)
+    }
+    first = end
+  }
+  return slots
+}
+
+function visiblePieces(groups: readonly Group[], { ends, ownerOf }: Slots): VisiblePiece[] {
+  const pieces: VisiblePiece[] = []
+  let slot = 0
+  while (slot < ownerOf.length) {
+    const owner = ownerOf[slot]!
+    let end = slot + 1
+    while (end < ownerOf.length && ownerOf[end] === owner) end += 1
+    const group = groups[owner]
+    if (group !== undefined) {
+      const { version, segments } = group
+      pieces.push({
+        interval: { start: ends[slot]!, end: ends[end]! },
+        version,
+        chunks: segments.length,
+        segments,
+      })
+    }
+    slot = end
+  }
+  return pieces
+}
+
+/**
+ * The timeline of the segments of one datasource. Only complete groups hide and are visible; an incomplete one is
+ * overshadowed all the same where complete ones of higher versions cover its whole interval together. Takes
+ * O(n log n).
+ */
+export function analyzeTimeline(segments: readonly TimelineSegment[]): Timeline {
+  const groups = groupsOf(segments).sort(highestVersionFirst)
+  const slots = sweep(groups)
+  const overshadowed = new Array<boolean>(segments.length).fill(false)
+  for (const group of groups) {
+    if (group.overshadowed) for (const index of group.segments) overshadowed[index] = true
+  }
+  return { overshadowed, visible: visiblePieces(groups, slots) }
+}
+
+/**
+ * The ids of the overshadowed ones among the segments of one datasource. Datasources do not hide each other, so after
+ * a change only those that changed need to be asked about again.
+ */
+export function overshadowedIds(
+  segments: readonly (TimelineSegment & { readonly id: string })[],
+): Set<string> {
+  const groups = groupsOf(segments).sort(highestVersionFirst)
+  sweep(groups)
+  const ids = new Set<string>()
+  for (const group of groups) {
+    if (group.overshadowed) for (const index of group.segments) ids.add(segments[index]!.id)
+  }
+  return ids
+}

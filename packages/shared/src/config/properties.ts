@@ -1,0 +1,200 @@
+import {
+  cacheLocations,
+  flag,
+  oneOf,
+  type PropertyType,
+  password,
+  periodMs,
+  port,
+  sizeBytes,
+  text,
+  textList,
+  wholeNumber,
+} from './property-types.ts'
+
+/** The server roles of a cluster. */
+export const roles = ['router', 'coordinator', 'overlord', 'historical', 'broker'] as const
+export type Role = (typeof roles)[number]
+
+/** What is known of one property; `fallback` may differ by role, and a property without one has no value then. */
+export interface PropertyDefinition<Value> {
+  readonly type: PropertyType<Value>
+  readonly fallback: string | Readonly<Record<Role, string>> | undefined
+  readonly about: string
+  readonly secret: boolean
+}
+
+type Required<Value> = PropertyDefinition<Value> & {
+  readonly fallback: string | Readonly<Record<Role, string>>
+}
+type Optional<Value> = PropertyDefinition<Value> & { readonly fallback: undefined }
+
+function property<Value>(
+  type: PropertyType<Value>,
+  about: string,
+  fallback: string | Readonly<Record<Role, string>>,
+): Required<Value>
+function property<Value>(type: PropertyType<Value>, about: string): Optional<Value>
+function property<Value>(
+  type: PropertyType<Value>,
+  about: string,
+  fallback?: string | Readonly<Record<Role, string>>,
+): PropertyDefinition<Value> {
+  return { type, about, fallback, secret: (type as PropertyType<unknown>) === password }
+}
+
+const storeTypes = oneOf('jks', 'pkcs12', 'pem')
+
+/**
+ * Every property that the servers read. `<name>` stands for the name of an authenticator or authorizer. What is
+ * not here is refused at start; the same table makes the list in docs/properties.md.
+ */
+export const properties = {
+  'svc.host': property(text, 'host name or address by which the other servers reach this one', '127.0.0.1'),
+  'svc.bindOnHost': property(flag, 'listen on svc.host only; false listens on every address', 'true'),
+  'svc.service': property(text, 'name of the service in discovery', {
+    router: 'svc/router',
+    coordinator: 'svc/coordinator',
+    overlord: 'svc/overlord',
+    historical: 'svc/historical',
+    broker: 'svc/broker',
+  }),
+  'svc.plaintextPort': property(port, 'port without TLS', {
+    router: '8888',
+    coordinator: '8081',
+    overlord: '8090',
+    historical: '8083',
+    broker: '8082',
+  }),
+  'svc.tlsPort': property(port, 'port with TLS', {
+    router: '9088',
+    coordinator: '8281',
+    overlord: '8290',
+    historical: '8283',
+    broker: '8282',
+  }),
+  'svc.enablePlaintextPort': property(flag, 'serve without TLS', 'true'),
+  'svc.enableTlsPort': property(flag, 'serve with TLS', 'false'),
+  'svc.log.level': property(oneOf('error', 'warn', 'info', 'debug'), 'least level that is logged', 'info'),
+
+  'svc.metadata.storage.type': property(oneOf('postgresql'), 'kind of metadata store', 'postgresql'),
+  'svc.metadata.storage.connector.host': property(text, 'host of the metadata store', '127.0.0.1'),
+  'svc.metadata.storage.connector.port': property(port, 'port of the metadata store', '5432'),
+  'svc.metadata.storage.connector.database': property(text, 'database of the metadata store', 'svc'),
+  'svc.metadata.storage.connector.user': property(text, 'user of the metadata store', 'svc'),
+  'svc.metadata.storage.connector.password': property(password, 'password of the metadata store', ''),
+  'svc.queue.redis.host': property(text, 'host of the Redis that holds the queues', '127.0.0.1'),
+  'svc.queue.redis.port': property(port, 'port of that Redis', '6379'),
+  'svc.queue.redis.password': property(password, 'password of that Redis', ''),
+  'svc.queue.prefix': property(text, 'prefix of every key in Redis, so that clusters can share one', 'svc'),
+  'svc.discovery.heartbeatPeriod': property(periodMs, 'how often a server tells that it is alive', 'PT1S'),
+  'svc.discovery.timeout': property(periodMs, 'silence after which a server is taken for dead', 'PT5S'),
+  'svc.leader.leasePeriod': property(periodMs, 'how long a leader leads without renewing its lease', 'PT5S'),
+
+  'svc.server.https.keyStoreType': property(storeTypes, 'kind of the key store', 'jks'),
+  'svc.server.https.keyStorePath': property(text, 'key store with private key and certificate chain'),
+  'svc.server.https.keyStorePassword': property(password, 'password of the key store'),
+  'svc.server.https.certAlias': property(text, 'alias of the certificate in the key store'),
+  'svc.client.https.protocol': property(
+    oneOf('TLSv1.2', 'TLSv1.3', 'TLS'),
+    'least version of TLS that a client accepts; TLS stands for 1.2',
+    'TLSv1.2',
+  ),
+  'svc.client.https.trustStoreType': property(storeTypes, 'kind of the trust store', 'jks'),
+  'svc.client.https.trustStorePath': property(text, 'certificates that this server trusts as a client'),
+  'svc.client.https.trustStorePassword': property(password, 'password of the trust store'),
+
+  'svc.extensions.loadList': property(
+    textList,
+    'extensions: svc-basic-security for logins, simple-client-sslcontext for TLS between servers',
+    '[]',
+  ),
+  'svc.auth.authenticatorChain': property(
+    textList,
+    'names of the authenticators, asked in this order',
+    '["allowAll"]',
+  ),
+  'svc.auth.authenticator.<name>.type': property(oneOf('basic', 'allowAll'), 'kind of the authenticator'),
+  'svc.auth.authenticator.<name>.initialAdminPassword': property(
+    password,
+    'first password of the user admin',
+  ),
+  'svc.auth.authenticator.<name>.initialInternalClientPassword': property(
+    password,
+    'first password of the internal user',
+  ),
+  'svc.auth.authenticator.<name>.credentialsValidator.type': property(
+    oneOf('metadata'),
+    'where the users are kept',
+    'metadata',
+  ),
+  'svc.auth.authenticator.<name>.skipOnFailure': property(
+    flag,
+    'a user unknown here may be known to the next authenticator',
+    'false',
+  ),
+  'svc.auth.authenticator.<name>.authorizerName': property(
+    text,
+    'authorizer that decides what its users may do',
+  ),
+  'svc.auth.authenticator.<name>.enableCacheNotifications': property(
+    flag,
+    'changes of users always reach the other servers at once; false is refused',
+    'true',
+  ),
+  'svc.auth.authorizers': property(textList, 'names of the authorizers', '["allowAll"]'),
+  'svc.auth.authorizer.<name>.type': property(oneOf('basic', 'allowAll'), 'kind of the authorizer'),
+  'svc.escalator.type': property(oneOf('noop', 'basic'), 'identity of the servers among themselves', 'noop'),
+  'svc.escalator.internalClientUsername': property(text, 'user name of the internal user', 'svc_system'),
+  'svc.escalator.internalClientPassword': property(password, 'password of the internal user'),
+  'svc.escalator.authorizerName': property(text, 'authorizer of the internal user'),
+
+  'svc.storage.type': property(oneOf('local'), 'kind of deep storage', 'local'),
+  'svc.storage.storageDirectory': property(text, 'folder of deep storage', 'var/svc/segments'),
+
+  'svc.coordinator.startDelay': property(periodMs, 'wait after becoming leader before the first run', 'PT0S'),
+  'svc.coordinator.period': property(periodMs, 'time between two runs of the coordinator duties', 'PT60S'),
+  'svc.coordinator.load.timeout': property(
+    periodMs,
+    'time after which a load or drop that was not answered is asked for again',
+    'PT15M',
+  ),
+  'svc.coordinator.serverTimeout': property(
+    periodMs,
+    'silence after which the copies of a server no longer count',
+    'PT10S',
+  ),
+
+  'svc.server.tier': property(text, 'tier of this server', '_default_tier'),
+  'svc.server.maxSize': property(sizeBytes, 'bytes of segments that may be assigned to this server', '0'),
+  'svc.server.priority': property(wholeNumber(-1000, 1000), 'priority of this server for queries', '0'),
+  'svc.segmentCache.locations': property(
+    cacheLocations,
+    'folders that hold the segments of this server',
+    '[]',
+  ),
+  'svc.segmentCache.numLoadingThreads': property(
+    wholeNumber(1, 256),
+    'segments that are loaded at a time',
+    '4',
+  ),
+
+  'svc.worker.capacity': property(wholeNumber(0, 10_000), 'tasks that this server runs at a time', '2'),
+  'svc.indexer.logs.directory': property(text, 'folder of task logs', 'var/svc/indexing-logs'),
+  'svc.indexer.task.baseTaskDir': property(text, 'folder of the working files of tasks', 'var/svc/task'),
+  'svc.indexer.task.memoryLimit': property(sizeBytes, 'memory that one task may use for its data', '1g'),
+  'svc.ingestion.local.allowedRoots': property(
+    textList,
+    'folders that ingestion may read local files from',
+    '[]',
+  ),
+  'svc.ingestion.http.allowedHosts': property(
+    textList,
+    'hosts (host or host:port) that ingestion may fetch from',
+    '[]',
+  ),
+
+  'svc.request.maxTaskSize': property(sizeBytes, 'largest body of a task', '64MiB'),
+} as const
+
+export type PropertyName = keyof typeof properties

@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs'
+
+/** How the text of a property becomes a value: `read` throws a plain `Error` that says what is wrong. */
+export interface PropertyType<Value> {
+  readonly allowed: string
+  read(text: string, environment: NodeJS.ProcessEnv): Value
+}
+
+const propertyType = <Value>(
+  allowed: string,
+  read: (text: string, environment: NodeJS.ProcessEnv) => Value,
+): PropertyType<Value> => ({ allowed, read })
+
+const refuse = (): never => {
+  throw new Error('not allowed')
+}
+
+/** Any text that is not empty. */
+export const text = propertyType('a text that is not empty', (value) => (value === '' ? refuse() : value))
+
+/** `true` or `false`. */
+export const flag = propertyType('true or false', (value) =>
+  value === 'true' ? true : value === 'false' ? false : refuse(),
+)
+
+/** A whole number between two bounds, both allowed. */
+export const wholeNumber = (least: number, most: number) =>
+  propertyType(`a whole number from ${least} to ${most}`, (value) => {
+    const number = Number(value)
+    return /^-?\d+$/.test(value) && number >= least && number <= most ? number : refuse()
+  })
+
+/** A TCP port. */
+export const port = wholeNumber(1, 65535)
+
+/** One of a few words. */
+export const oneOf = <const Word extends string>(...words: Word[]) =>
+  propertyType(words.length === 1 ? `[${words[0]}]` : `one of [${words.join(', ')}]`, (value): Word => {
+    const word = words.find((candidate) => candidate === value)
+    return word ?? refuse()
+  })
+
+const byteUnits: Readonly<Record<string, number>> = {
+  '': 1,
+  k: 1e3,
+  m: 1e6,
+  g: 1e9,
+  t: 1e12,
+  p: 1e15,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+  tib: 2 ** 40,
+  pib: 2 ** 50,
+}
+
+/** A size in bytes: a whole number, or one with a unit such as `300g` (decimal) or `5GiB` (binary). */
+export const sizeBytes = propertyType(
+  'a size in bytes such as 1000000000, 300g or 5GiB',
+  (value) => parseSizeBytes(value) ?? refuse(),
+)
+
+/** The bytes that a text such as `10GiB` stands for, or undefined where it stands for none. */
+export function parseSizeBytes(value: string): number | undefined {
+  const match = /^(\d+)\s*([a-z]*)$/i.exec(value.trim())
+  const unit = match ? byteUnits[(match[2] as string).toLowerCase().replace(/^([kmgtp])b$/, '$1')] : undefined
+  const bytes = match && unit ? Number(match[1]) * unit : Number.NaN
+  return Number.isSafeInteger(bytes) ? bytes : undefined
+}
+
+/** An ISO 8601 time span without years and months, in milliseconds. */
+export const periodMs = propertyType(
+  'an ISO 8601 period such as PT5S or P1D, without years and months',
+  (value) => {
+    const match = /^P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d{1,3})?)S)?)?$/.exec(value)
+    if (!match || value === 'P' || value.endsWith('T')) return refuse()
+    const [weeks, days, hours, minutes, seconds] = match.slice(1).map((part) => Number(part ?? 0)) as [
+      number,
+      number,
+      number,
+      number,
+      number,
+    ]
+    return Math.round((((weeks * 7 + days) * 24 + hours) * 60 + minutes) * 60_000 + seconds * 1000)
+  },
+)
+
+function parseJson(value: string): unknown {
+  try {
+    return JSON.parse(value)
+  } catch {
+    return refuse()
+  }
+}
+
+/** A JSON list of texts, such as `["a","b"]`. */
+export const textList = propertyType('a JSON list of texts such as ["a","b"]', (value): readonly string[] => {
+  const list = parseJson(value)
+  return Array.isArray(list) && list.every((entry) => typeof entry === 'string' && entry !== '')
+    ? list
+    : refuse()
+})
+
+/** Where a data server keeps its segments on disk. */
+export interface CacheLocation {
+  readonly path: string
+  readonly maxSizeBytes: number
+}
+
+/** A JSON list of folders with the bytes that each may hold. */
+export const cacheLocations = propertyType(
+  'a JSON list such as [{"path":"/data/cache","maxSize":"10g"}]',
+  (value): readonly CacheLocation[] => {
+    const list = parseJson(value)
+    if (!Array.isArray(list)) return refuse()
+    return list.map((entry: unknown) => {
+      if (typeof entry !== 'object' || entry === null) return refuse()
+      const { path, maxSize = Number.MAX_SAFE_INTEGER, ...others } = entry as Record<string, unknown>
+      const maxSizeBytes = parseSizeBytes(String(maxSize))
+      if (typeof path !== 'string' || path === '' || maxSizeBytes === undefined) return refuse()
+      return Object.keys(others).length === 0 ? { path, maxSizeBytes } : refuse()
+    })
+  },
+)
+
+/** A password, given as it is, or as JSON that names a file or an environment variable that holds it. */
+export const password = propertyType(
+  'a password, {"type":"file","path":"…"} or {"type":"environment","variable":"…"}',
+  (value, environment) => {
+    if (!/^\s*\{\s*"/.test(value)) return value
+    const provider = parseJson(value) as {
+      type?: unknown
+      path?: unknown
+      variable?: unknown
+      password?: unknown
+    }
+    if (provider.type === 'default' && typeof provider.password === 'string') return provider.password
+    if (provider.type === 'file' && typeof provider.path === 'string') return readSecretFile(provider.path)
+    if (provider.type === 'environment' && typeof provider.variable === 'string') {
+      const secret = environment[provider.variable]
+      if (secret === undefined) throw new Error(`the environment variable [${provider.variable}] is not set`)
+      return secret
+    }
+    return refuse()
+  },
+)
+
+function readSecretFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').replace(/\r?\n$/, '')
+  } catch (error) {
+    throw new Error(`the password file [${path}] cannot be read (${(error as NodeJS.ErrnoException).code})`)
+  }
+}

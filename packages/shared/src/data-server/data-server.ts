@@ -1,0 +1,187 @@
+import { describeError, Failure } from '@svc/domain/failure'
+import type { SegmentPayload } from '@svc/domain/segment'
+import { createLocalDeepStorage } from '../deep-storage/index.ts'
+import { type RequestBatch, type RequestReceiver, receiveRequests } from '../redis/index.ts'
+import { createTroubleLog, growingDelay, type Loop, startLoop } from '../runtime/index.ts'
+import { openSegmentCache, type SegmentCache } from '../segment-cache/index.ts'
+import type { ServiceContext } from '../service/index.ts'
+import { type Report, type ReportAnswer, type RequestFailure, reportPath } from './report.ts'
+import { ServedSegments } from './served-segments.ts'
+
+/** A server that holds segments: a historical, or a broker with room for broadcast ones. */
+export interface DataServer {
+  readonly served: ServedSegments
+  /** Opens the cache, begins to take requests, and resolves when the leader knows this server. */
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+// How long without any change before the leader is told that this server is still there.
+const reportPeriodMs = 1000
+
+/** The part of a historical or broker that loads, serves and drops segments as the coordinator asks. */
+export function createDataServer(context: ServiceContext, type: 'historical' | 'broker'): DataServer {
+  const { settings, logger, client, readiness, stopping } = context
+  const served = new ServedSegments()
+  const failures: RequestFailure[] = []
+  const trouble = createTroubleLog(logger)
+  const locations = settings.get('svc.segmentCache.locations')
+  const maxSizeBytes =
+    locations.length === 0
+      ? 0
+      : settings.get('svc.server.maxSize') || sum(locations.map((location) => location.maxSizeBytes))
+  let cache: SegmentCache | undefined
+  let receiver: RequestReceiver | undefined
+  let reporter: Loop | undefined
+  let highestTerm = 0
+  let reported: { readonly to: number } | undefined
+  let underWay = 0
+  let resolveKnown: () => void = () => undefined
+  const known = new Promise<void>((resolve) => {
+    resolveKnown = resolve
+  })
+
+  async function handle(batch: RequestBatch): Promise<void> {
+    if (batch.session !== served.session || batch.term < highestTerm || stopping.aborted) {
+      logger.info('A batch of requests is void: its leader or this server has been replaced since', {
+        term: batch.term,
+      })
+      return
+    }
+    highestTerm = batch.term
+    underWay += batch.requests.length
+    for (const request of batch.requests) {
+      const id = request.action === 'load' ? request.payload.identifier : request.id
+      try {
+        if (request.action === 'load') await load(request.payload)
+        else await drop(id)
+      } catch (error) {
+        if (stopping.aborted) return
+        const message = error instanceof Failure ? error.message : describeError(error)
+        logger.error(`A segment could not be ${request.action === 'load' ? 'loaded' : 'dropped'}`, {
+          segment: id,
+          error: message,
+        })
+        failures.push({ id, action: request.action, message })
+      } finally {
+        underWay -= 1
+        reporter?.wake()
+      }
+    }
+  }
+
+  async function load(payload: SegmentPayload): Promise<void> {
+    if (!cache)
+      throw new Failure('unavailable', 'This server has no segment cache; set [svc.segmentCache.locations]')
+    await cache.load(payload, stopping)
+    served.add(payload.identifier)
+    logger.debug('Segment loaded', { segment: payload.identifier })
+  }
+
+  async function drop(id: string): Promise<void> {
+    // Not served from here on: whoever asks from now on is sent elsewhere before the file goes.
+    served.remove(id)
+    await cache?.drop(id)
+    logger.debug('Segment dropped', { segment: id })
+  }
+
+  async function report(): Promise<void> {
+    const since = reported && served.since(reported.to)
+    const sentFailures = failures.slice(0, 1000)
+    const name = context.node().name
+    const to = since ? since.next : served.sequence
+    const body: Report = {
+      servers: [
+        {
+          name,
+          process: name,
+          type,
+          tier: settings.get('svc.server.tier'),
+          priority: settings.get('svc.server.priority'),
+          maxSizeBytes,
+          usedSizeBytes: cache?.usedSizeBytes ?? 0,
+          session: served.session,
+          from: since && reported ? reported.to : 0,
+          to,
+          segments: since ? null : [...served.ids()],
+          changes: since ? [...since.changes] : [],
+          failures: sentFailures,
+          underWay,
+        },
+      ],
+    }
+    const answer = await client.callLeader<ReportAnswer>('coordinator', {
+      method: 'POST',
+      path: reportPath,
+      body,
+      signal: stopping,
+    })
+    highestTerm = Math.max(highestTerm, answer.term)
+    if (answer.resync.includes(name)) {
+      reported = undefined
+      reporter?.wake()
+      return
+    }
+    reported = { to }
+    failures.splice(0, sentFailures.length)
+    if (served.sequence !== to || failures.length > 0) reporter?.wake()
+    resolveKnown()
+  }
+
+  return {
+    served,
+    start: async () => {
+      if (locations.length > 0) {
+        const deepStorage = createLocalDeepStorage({
+          rootDirectory: settings.get('svc.storage.storageDirectory'),
+        })
+        cache = await openSegmentCache({
+          serverName: context.node().name,
+          locations,
+          maxSizeBytes,
+          deepStorage,
+          logger,
+        })
+        for (const { identifier } of cache.list()) served.add(identifier)
+        logger.info('The segment cache is open', {
+          segments: served.ids().length,
+          damaged: cache.damaged.length,
+        })
+        const threads = settings.get('svc.segmentCache.numLoadingThreads')
+        receiver = receiveRequests(settings, context.node().name, threads, handle)
+      } else if (type === 'historical') {
+        logger.warn('This server cannot hold segments: [svc.segmentCache.locations] is not set')
+      }
+      const delay = growingDelay(100, 5000)
+      reporter = startLoop(
+        reportPeriodMs,
+        async () => {
+          await report()
+          delay.reset()
+          readiness.setTrouble('report', undefined)
+          trouble.over('Reports reach the leading coordinator again')
+        },
+        (error) => {
+          if (stopping.aborted) return
+          readiness.setTrouble(
+            'report',
+            `Reports do not reach the leading coordinator: ${describeError(error)}`,
+          )
+          trouble.tell('Reports do not reach the leading coordinator', { error: describeError(error) })
+          return delay.next()
+        },
+      )
+      await known
+    },
+    stop: async () => {
+      await receiver?.close()
+      await reporter?.stop()
+    },
+  }
+}
+
+const sum = (numbers: readonly number[]): number =>
+  Math.min(
+    numbers.reduce((total, number) => total + number, 0),
+    Number.MAX_SAFE_INTEGER,
+  )

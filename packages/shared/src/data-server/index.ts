@@ -1,0 +1,12 @@
+/** Servers that hold segments: what they serve, how they are asked to load and drop, how they report. */
+export { createDataServer, type DataServer } from './data-server.ts'
+export {
+  type Report,
+  type ReportAnswer,
+  type RequestFailure,
+  reportLimitBytes,
+  reportPath,
+  reportSchema,
+  type ServerReport,
+} from './report.ts'
+export { type ServedSegmentsAnswer, servedSegmentsPath, servedSegmentsRoute } from './routes.ts'

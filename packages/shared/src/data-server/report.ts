@@ -1,0 +1,52 @@
+import { z } from 'zod'
+
+/** Where data servers report to at the leading coordinator. */
+export const reportPath = '/svc-internal/v1/servers/report'
+
+/** Largest report that is read: the whole list of a very large server. */
+export const reportLimitBytes = 128 * 1024 * 1024
+
+const count = z.int().min(0)
+
+/** A request that a server could not carry out. */
+const failureSchema = z.strictObject({
+  id: z.string(),
+  action: z.enum(['load', 'drop']),
+  message: z.string(),
+})
+
+/** What one data server tells the leading coordinator: itself, and what changed since its last report. */
+const serverReportSchema = z.strictObject({
+  name: z.string(),
+  /** The process that takes its requests from the queues. */
+  process: z.string(),
+  type: z.enum(['historical', 'broker']),
+  tier: z.string(),
+  priority: z.int(),
+  maxSizeBytes: count,
+  usedSizeBytes: count,
+  session: z.string(),
+  /** The number of changes up to where this report begins; 0 with the whole list. */
+  from: count,
+  /** The number of changes up to where it ends. */
+  to: count,
+  /** The whole list, where the coordinator does not know the server yet. */
+  segments: z.array(z.string()).nullable(),
+  changes: z.array(z.strictObject({ id: z.string(), change: z.enum(['loaded', 'dropped']) })),
+  failures: z.array(failureSchema),
+  /** Requests received that are neither done nor failed. */
+  underWay: count,
+})
+
+/** One report may speak for several servers of one process. */
+export const reportSchema = z.strictObject({ servers: z.array(serverReportSchema).max(10_000) })
+
+export type RequestFailure = z.infer<typeof failureSchema>
+export type ServerReport = z.infer<typeof serverReportSchema>
+export type Report = z.infer<typeof reportSchema>
+
+/** The answer: the leader's fencing number, and the servers of which it needs the whole list. */
+export interface ReportAnswer {
+  readonly term: number
+  readonly resync: readonly string[]
+}

@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import { type Route, route, state } from '../http/index.ts'
+import type { DataServer } from './data-server.ts'
+
+/** Where the segments that a data server serves are followed. */
+export const servedSegmentsPath = '/svc-internal/v1/segments'
+
+/** What a follower of a data server gets: the changes since its counter, or the whole list. */
+export interface ServedSegmentsAnswer {
+  readonly counter: { readonly counter: number; readonly hash: string }
+  readonly resetCounter: boolean
+  readonly requests: readonly { readonly action: 'load' | 'drop'; readonly id: string }[]
+}
+
+const wholeNumber = z.coerce.number().int()
+
+/** The endpoint by which brokers follow what a data server serves; held back until something changes. */
+export function servedSegmentsRoute({ served }: DataServer): Route {
+  return route({
+    method: 'GET',
+    path: servedSegmentsPath,
+    access: state('READ'),
+    summary: 'The segments served here, as changes since a counter',
+    query: z.object({
+      counter: wholeNumber.min(-1).default(-1),
+      hash: z.string().default(''),
+      timeout: wholeNumber.min(0).max(60_000).default(0),
+    }),
+    handle: async ({ query, signal }): Promise<ServedSegmentsAnswer> => {
+      const follows = query.hash === served.session
+      if (follows && query.counter === served.sequence && query.timeout > 0) {
+        await waitForChange(served.nextChange(), query.timeout, signal)
+      }
+      const since = follows ? served.since(query.counter) : undefined
+      const requests = since
+        ? since.changes.map(
+            ({ id, change }) => ({ action: change === 'loaded' ? 'load' : 'drop', id }) as const,
+          )
+        : served.ids().map((id) => ({ action: 'load', id }) as const)
+      return { counter: { counter: served.sequence, hash: served.session }, resetCounter: !since, requests }
+    },
+  })
+}
+
+/** Waits for a change, the end of the time, or the end of the request, whichever is first. */
+async function waitForChange(
+  change: { readonly happened: Promise<void>; cancel(): void },
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  let end: () => void = () => undefined
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  const timer = setTimeout(end, timeoutMs)
+  signal.addEventListener('abort', end, { once: true })
+  await Promise.race([change.happened, ended])
+  clearTimeout(timer)
+  change.cancel()
+}

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto'
+import { type FileHandle, open } from 'node:fs/promises'
+
+/** What a file holds: how much, and `sha256:` with the hexadecimal digest. */
+export interface FileChecksum {
+  readonly sizeBytes: number
+  readonly checksum: string
+}
+
+const mostBlockBytes = 1 << 20
+const fewestBlockBytes = 4096
+
+/** What to make of a failed read of the source and a failed write of the target. */
+export interface CopyErrors {
+  read(error: unknown): unknown
+  write(error: unknown): unknown
+}
+
+/**
+ * Reads the source to its end in blocks, writes each to the target, if there is one, while the next is read, and
+ * answers what went through. Gives up with the signal's reason; ends early once more than `mostBytes` were read.
+ */
+export async function streamWithChecksum(
+  source: FileHandle,
+  target: FileHandle | undefined,
+  errors: CopyErrors,
+  { signal, mostBytes = Infinity }: { signal?: AbortSignal | undefined; mostBytes?: number } = {},
+): Promise<FileChecksum> {
+  const hash = createHash('sha256')
+  const read = async (block: Buffer): Promise<Buffer> => {
+    signal?.throwIfAborted()
+    try {
+      const { bytesRead } = await source.read(block, 0, block.length, null)
+      return block.subarray(0, bytesRead)
+    } catch (error) {
+      throw errors.read(error)
+    }
+  }
+  const write = async (block: Buffer): Promise<void> => {
+    if (target === undefined) return
+    try {
+      for (let done = 0; done < block.length; ) {
+        done += (await target.write(block, done, block.length - done)).bytesWritten
+      }
+    } catch (error) {
+      throw errors.write(error)
+    }
+  }
+  const { size } = await source.stat().catch((error: unknown) => {
+    throw errors.read(error)
+  })
+  // Small files get small blocks: memory of megabytes for each of many would keep the garbage collector busy.
+  const blockBytes = Math.min(Math.max(size, fewestBlockBytes), mostBlockBytes)
+  const blocks = [Buffer.allocUnsafe(blockBytes), Buffer.allocUnsafe(blockBytes)] as const
+  let sizeBytes = 0
+  let block = await read(blocks[0])
+  for (let turn = 1; block.length > 0 && sizeBytes <= mostBytes; turn++) {
+    sizeBytes += block.length
+    hash.update(block)
+    const [following] = await Promise.all([read(blocks[turn % 2 === 0 ? 0 : 1]), write(block)])
+    block = following
+  }
+  return { sizeBytes, checksum: `sha256:${hash.digest('hex')}` }
+}
+
+/** Size and checksum of a file. Rejects with the error of the operating system, or the signal's reason. */
+export async function checksumOfFile(file: string, signal?: AbortSignal): Promise<FileChecksum> {
+  const source = await open(file, 'r')
+  try {
+    const asIs = (error: unknown): unknown => error
+    return await streamWithChecksum(source, undefined, { read: asIs, write: asIs }, { signal })
+  } finally {
+    await source.close()
+  }
+}

@@ -1,0 +1,6 @@
+/** Deep storage: the folder that keeps every segment file for good, whatever servers hold of it. */
+export { errorCode, makeDirectory, syncDirectory } from './durable-files.ts'
+export { checksumOfFile, type FileChecksum } from './file-checksum.ts'
+export { createLocalDeepStorage, type DeepStorage, type StoredFile } from './local-deep-storage.ts'
+export { safeFileName } from './safe-file-name.ts'
+export { isDamaged, isDiskFull, storageFailure } from './storage-failure.ts'

@@ -1,0 +1,102 @@
+import { describeError, unavailable } from '@svc/domain/failure'
+import type { Role, Settings } from '../config/index.ts'
+import {
+  type AnnouncedNode,
+  type Database,
+  type Lease,
+  loadLeases,
+  loadNodes,
+  removeNode,
+  saveHeartbeat,
+} from '../postgres/index.ts'
+import type { Logger } from '../runtime/index.ts'
+import { createTroubleLog, startLoop } from '../runtime/index.ts'
+
+/** A server that can be reached. */
+export interface DiscoveredNode extends AnnouncedNode {
+  /** Where it is called: with TLS if it offers that. */
+  readonly baseUrl: string
+}
+
+/** Which servers are alive and which of them lead; a picture at most a heartbeat old. */
+export interface Discovery {
+  nodes(role: Role): readonly DiscoveredNode[]
+  /** The leader of a role, or an `unavailable` failure. */
+  leader(role: LeadingRole): Lease
+  hasLeader(role: LeadingRole): boolean
+  /** Looks again now, for a caller that found the picture out of date. */
+  refresh(): Promise<void>
+  /** Makes this server known from now on. */
+  announce(node: AnnouncedNode): Promise<void>
+  /** Ends the announcement and the looking. */
+  stop(): Promise<void>
+}
+
+export type LeadingRole = 'coordinator' | 'overlord'
+
+/** The URL of a server: its TLS port where it has one. */
+export function baseUrlOf(node: Pick<AnnouncedNode, 'host' | 'plaintextPort' | 'tlsPort'>): string {
+  const host = node.host.includes(':') ? `[${node.host}]` : node.host
+  return node.tlsPort === null ? `http://${host}:${node.plaintextPort}` : `https://${host}:${node.tlsPort}`
+}
+
+/** Starts looking for servers and leaders in the metadata store. */
+export function startDiscovery(database: Database, settings: Settings, logger: Logger): Discovery {
+  const heartbeatMs = settings.get('svc.discovery.heartbeatPeriod')
+  const timeoutMs = settings.get('svc.discovery.timeout')
+  const trouble = createTroubleLog(logger)
+  let nodes: readonly DiscoveredNode[] = []
+  let leases: readonly Lease[] = []
+  let everLooked = false
+  let announced: AnnouncedNode | undefined
+  let underWay: Promise<void> | undefined
+
+  const look = async (): Promise<void> => {
+    const [foundNodes, foundLeases] = await Promise.all([
+      loadNodes(database, timeoutMs),
+      loadLeases(database),
+    ])
+    nodes = foundNodes.map((node) => ({ ...node, baseUrl: baseUrlOf(node) }))
+    leases = foundLeases
+  }
+  const refresh = (): Promise<void> => {
+    underWay ??= look().finally(() => {
+      underWay = undefined
+    })
+    return underWay
+  }
+  const loop = startLoop(
+    heartbeatMs,
+    async () => {
+      if (announced) await saveHeartbeat(database, announced)
+      await refresh()
+      everLooked = true
+      trouble.over('Discovery works again')
+      // Right after a start the others are about to appear: looking often costs little and saves a second.
+      return leases.length < 2 ? Math.min(heartbeatMs, 50) : heartbeatMs
+    },
+    (error) => {
+      if (!everLooked) return 25
+      trouble.tell('Discovery does not work', { error: describeError(error) })
+      return heartbeatMs
+    },
+  )
+  return {
+    nodes: (role) => nodes.filter((node) => node.role === role),
+    leader: (role) => {
+      const lease = leases.find((candidate) => candidate.role === role)
+      if (!lease) throw unavailable(`No ${role} leads the cluster at the moment`)
+      return lease
+    },
+    hasLeader: (role) => leases.some((lease) => lease.role === role),
+    refresh,
+    announce: async (node) => {
+      announced = node
+      await saveHeartbeat(database, node)
+    },
+    stop: async () => {
+      await loop.stop()
+      if (announced) await removeNode(database, announced).catch(() => undefined)
+    },
+  }
+}

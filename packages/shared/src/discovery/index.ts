@@ -1,0 +1,9 @@
+/** Which servers are alive, and which of them lead. */
+export {
+  baseUrlOf,
+  type DiscoveredNode,
+  type Discovery,
+  type LeadingRole,
+  startDiscovery,
+} from './discovery.ts'
+export { type Election, startElection } from './election.ts'

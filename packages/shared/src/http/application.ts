@@ -1,0 +1,249 @@
+import { randomUUID } from 'node:crypto'
+import {
+  describeError,
+  Failure,
+  forbidden,
+  invalidInput,
+  methodNotAllowed,
+  notFound,
+  unauthorized,
+  unsupportedMediaType,
+} from '@svc/domain/failure'
+import express, {
+  type Express,
+  type NextFunction,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from 'express'
+import type { z } from 'zod'
+import type { Caller, Security } from '../security/index.ts'
+import { zodFailure } from '../wire/index.ts'
+import { errorBody, statusOf } from './error-body.ts'
+import { type AuditInfo, Reply, type Route, type RouteInput, streamed } from './route.ts'
+
+/** Where an application tells what happened. */
+export interface RequestLog {
+  info(message: string, details?: object): void
+  warn(message: string, details?: object): void
+  error(message: string, details?: object): void
+}
+
+export interface ApplicationOptions {
+  readonly routes: readonly Route[]
+  readonly security: Security
+  readonly log: RequestLog
+  /** Answers what no route does: the router's proxy. It is called with an authenticated caller. */
+  readonly fallback?: (request: Request, response: Response, caller: Caller) => Promise<void>
+}
+
+/**
+ * The Express application of a server. The order of checks is the recorded one: login (401), path (404), method
+ * (405), content type (415), permission (403), and only then the body and the query (400, 413).
+ */
+export function createApplication({ routes, security, log, fallback }: ApplicationOptions): Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  app.enable('case sensitive routing')
+  app.use((request, response, next) => {
+    const id = request.headers['x-request-id']
+    response.locals.requestId = typeof id === 'string' && /^[\w-]{1,64}$/.test(id) ? id : randomUUID()
+    response.setHeader('X-Request-Id', response.locals.requestId)
+    response.setHeader('X-Content-Type-Options', 'nosniff')
+    response.setHeader('Cache-Control', 'no-store')
+    next()
+  })
+  for (const [path, methods] of byPath(routes)) app.all(path, dispatch(methods, security))
+  app.use(async (request, response) => {
+    const caller = await authenticate(request, response, security)
+    if (!fallback) throw notFound(`Path [${request.path}] does not exist`)
+    await fallback(request, response, caller)
+  })
+  app.use((error: unknown, request: Request, response: Response, _next: NextFunction) =>
+    answerError(error, request, response, log),
+  )
+  return app
+}
+
+type Methods = ReadonlyMap<string, { readonly route: Route; readonly parser: RequestHandler | undefined }>
+
+/** The routes by path; literal paths stand before those with parameters, as Express takes the first that fits. */
+function byPath(routes: readonly Route[]): Map<string, Methods> {
+  const paths = new Map<string, Map<string, { route: Route; parser: RequestHandler | undefined }>>()
+  const parameters = (path: string) =>
+    path
+      .split('/')
+      .map((part) => (/[:*]/.test(part) ? '1' : '0'))
+      .join('')
+  const ordered = [...routes].sort((a, b) => (parameters(a.path) < parameters(b.path) ? -1 : 1))
+  for (const route of ordered) {
+    const methods = paths.get(route.path) ?? new Map()
+    if (methods.has(route.method)) throw new Error(`Two routes answer ${route.method} ${route.path}`)
+    const parser = route.body && express.json({ limit: route.body.limitBytes, strict: false })
+    methods.set(route.method, { route, parser })
+    paths.set(route.path, methods)
+  }
+  return paths
+}
+
+function dispatch(methods: Methods, security: Security): RequestHandler {
+  const allow = [...methods.keys(), ...(methods.has('GET') ? ['HEAD'] : [])].join(', ')
+  return async (request, response) => {
+    const entry = methods.get(request.method === 'HEAD' ? 'GET' : request.method)
+    const caller =
+      entry?.route.access.kind === 'open' ? security.nobody : await authenticate(request, response, security)
+    if (!entry) {
+      response.setHeader('Allow', allow)
+      throw methodNotAllowed(`Method [${request.method}] is not offered here; allowed is [${allow}]`)
+    }
+    const { route, parser } = entry
+    checkContentType(request)
+    authorize(route, request, caller, security)
+    const controller = new AbortController()
+    response.once('close', () => controller.abort())
+    const answer = await route.handle({
+      params: request.params as Record<string, string>,
+      query: readQuery(route.query, request.query),
+      body: await readBody(route, parser, request, response),
+      caller,
+      audit: auditInfo(request, caller),
+      signal: controller.signal,
+      request,
+      response,
+    } as unknown as RouteInput<never, never>)
+    send(response, answer)
+  }
+}
+
+async function authenticate(request: Request, response: Response, security: Security): Promise<Caller> {
+  const result = await security.authenticate(request.headers.authorization, {
+    address: addressOf(request),
+    server: headerText(request, 'x-svc-from'),
+  })
+  if (result.kind === 'unavailable') throw new Failure('unavailable', result.message)
+  if (result.kind === 'refused') throw unauthorized('The credentials are missing or do not hold')
+  response.locals.identity = result.caller.identity
+  return result.caller
+}
+
+function authorize(route: Route, request: Request, caller: Caller, security: Security): void {
+  const { access } = route
+  if (access.kind === 'open' || access.kind === 'authenticated' || access.kind === 'stated') return
+  if (access.kind === 'internal') {
+    if (!security.isInternal(caller)) throw forbidden('This endpoint is for the servers of the cluster only')
+    return
+  }
+  const name = 'name' in access ? access.name : (request.params[access.parameter] as string)
+  if (!caller.can(access.action, access.type, name)) {
+    throw forbidden(`The permission [${access.action}] on [${access.type}] [${name}] is missing`)
+  }
+}
+
+function checkContentType(request: Request): void {
+  const hasBody =
+    request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length']) > 0
+  const type = request.headers['content-type']
+  if (type === undefined ? !hasBody : /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return
+  if (!hasBody && request.method !== 'POST' && request.method !== 'PUT') return
+  throw unsupportedMediaType(`Content type [${type ?? ''}] is not read here; allowed is [application/json]`)
+}
+
+function readQuery(schema: z.ZodType | undefined, query: unknown): unknown {
+  if (!schema) return query
+  const result = schema.safeParse(query)
+  if (!result.success) throw zodFailure('query', result.error)
+  return result.data
+}
+
+async function readBody(
+  route: Route,
+  parser: RequestHandler | undefined,
+  request: Request,
+  response: Response,
+): Promise<unknown> {
+  if (!route.body || !parser) return undefined
+  await new Promise<void>((resolve, reject) => {
+    parser(request, response, (error?: unknown) => (error ? reject(bodyFailure(error, route)) : resolve()))
+  })
+  if (request.body === undefined && !route.body.optional) {
+    throw invalidInput('The request has no body; allowed is a JSON document')
+  }
+  return route.body.parse(request.body)
+}
+
+/** What the body parser refused, as a failure of ours. */
+function bodyFailure(error: unknown, route: Route): Failure {
+  const { type, status } = error as { type?: string; status?: number }
+  if (type === 'entity.too.large') {
+    return new Failure('tooLarge', `The body is larger than the limit of [${route.body?.limitBytes}] bytes`)
+  }
+  if (type === 'encoding.unsupported' || type === 'charset.unsupported') {
+    return unsupportedMediaType(
+      'The encoding of the body is not read here; allowed is UTF-8, plain, gzip or deflate',
+    )
+  }
+  if (type === 'entity.parse.failed') return invalidInput('The body is not valid JSON')
+  return invalidInput(`The body cannot be read (status [${status ?? 400}])`)
+}
+
+function auditInfo(request: Request, caller: Caller): AuditInfo {
+  return {
+    author: headerText(request, 'x-svc-author'),
+    comment: headerText(request, 'x-svc-comment'),
+    identity: caller.identity,
+    ip: addressOf(request),
+  }
+}
+
+function headerText(request: Request, name: string): string {
+  const value = request.headers[name]
+  return (Array.isArray(value) ? value.join(', ') : (value ?? '')).slice(0, 1024)
+}
+
+function addressOf(request: Request): string {
+  return (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '')
+}
+
+function send(response: Response, answer: unknown): void {
+  if (answer === streamed) return
+  const { status, body, headers } = answer instanceof Reply ? answer : new Reply(200, answer)
+  response.status(status)
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+  if (body === undefined) response.end()
+  else if (typeof body === 'string' && headers['Content-Type'] !== undefined) response.end(body)
+  else response.json(body)
+}
+
+function answerError(error: unknown, request: Request, response: Response, log: RequestLog): void {
+  const details = { requestId: response.locals.requestId, identity: response.locals.identity }
+  const failure = toFailure(error, request, details, log)
+  if (response.headersSent) {
+    response.destroy()
+    return
+  }
+  if (failure.code === 'unauthorized')
+    response.setHeader('WWW-Authenticate', 'Basic realm="svc", charset="UTF-8"')
+  if (failure.code === 'unavailable') response.setHeader('Retry-After', '1')
+  response.status(statusOf[failure.code]).json(errorBody(failure))
+}
+
+/** Anything that is not an expected failure is a bug: logged whole, answered with nothing but an id. */
+function toFailure(error: unknown, request: Request, details: object, log: RequestLog): Failure {
+  if (error instanceof Failure) return error
+  if (error instanceof URIError || (error as { status?: number }).status === 400) {
+    return invalidInput('The path or query is not properly percent-encoded')
+  }
+  const id = randomUUID()
+  log.error('A request failed', {
+    ...details,
+    errorId: id,
+    method: request.method,
+    path: request.path,
+    error: describeError(error),
+    stack: error instanceof Error ? error.stack : undefined,
+  })
+  return new Failure('internalServerError', `Something went wrong here; the log has it under [${id}]`, {
+    errorId: id,
+  })
+}

@@ -1,0 +1,68 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import type { Settings } from '../config/index.ts'
+import { loadServerIdentity } from '../tls/index.ts'
+
+/** The listening sockets of a server. */
+export interface Listeners {
+  readonly plaintextPort: number | undefined
+  readonly tlsPort: number | undefined
+  /** Ends the listening; requests under way are finished, at most `graceMs` long, idle connections closed. */
+  close(graceMs: number): Promise<void>
+}
+
+/** Opens the ports that the configuration asks for. Throws a plain error that names the port that is taken. */
+export async function listen(settings: Settings, handler: RequestListener): Promise<Listeners> {
+  const host = settings.get('svc.bindOnHost') ? settings.get('svc.host') : undefined
+  const servers: Server[] = []
+  const start = async (server: Server, port: number, property: string): Promise<number> => {
+    servers.push(server)
+    server.keepAliveTimeout = 65_000
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', (error: NodeJS.ErrnoException) =>
+        reject(
+          new Error(`[${property}] is [${port}], which cannot be opened on [${host ?? '*'}] (${error.code})`),
+        ),
+      )
+      server.listen({ port, host }, resolve)
+    })
+    return (server.address() as AddressInfo).port
+  }
+  let plaintextPort: number | undefined
+  let tlsPort: number | undefined
+  try {
+    if (settings.get('svc.enableTlsPort')) {
+      const server = createTlsServer({ ...loadServerIdentity(settings), minVersion: 'TLSv1.2' }, handler)
+      tlsPort = await start(server as unknown as Server, settings.get('svc.tlsPort'), 'svc.tlsPort')
+    }
+    if (settings.get('svc.enablePlaintextPort')) {
+      plaintextPort = await start(
+        createServer(handler),
+        settings.get('svc.plaintextPort'),
+        'svc.plaintextPort',
+      )
+    }
+  } catch (error) {
+    for (const server of servers) server.close()
+    throw error
+  }
+  return {
+    plaintextPort,
+    tlsPort,
+    close: async (graceMs) => {
+      await Promise.all(servers.map((server) => closeServer(server, graceMs)))
+    },
+  }
+}
+
+function closeServer(server: Server, graceMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), graceMs)
+    server.close(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}

@@ -1,0 +1,92 @@
+import { createReadStream } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { createGunzip, createZstdDecompress } from 'node:zlib'
+import { invalidInput } from '@svc/domain/failure'
+import { storageFailure } from '../deep-storage/index.ts'
+import type { InputFormat } from './index-spec.ts'
+import type { InputFile } from './input-files.ts'
+
+type SeparatedFormat = Extract<InputFormat, { type: 'csv' | 'tsv' }>
+
+const longestHeader = 1 << 20
+
+function decompressed(path: string): Readable {
+  const stream = createReadStream(path)
+  if (path.endsWith('.gz')) return stream.pipe(createGunzip()).once('close', () => stream.destroy())
+  if (path.endsWith('.zst')) return stream.pipe(createZstdDecompress()).once('close', () => stream.destroy())
+  return stream
+}
+
+/** The first record of a text, as texts, or undefined if the text ends before it does. */
+export function firstRecord(
+  text: string,
+  delimiter: string,
+  quote: string,
+  isWhole: boolean,
+): string[] | undefined {
+  const fields: string[] = []
+  let field = ''
+  let quoted = false
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at] as string
+    if (quoted) {
+      if (character !== quote) field += character
+      else if (text[at + 1] === quote) field += text[++at]
+      else quoted = false
+    } else if (character === quote && field === '') {
+      quoted = true
+    } else if (character === delimiter) {
+      fields.push(field)
+      field = ''
+    } else if (character === '\n' || character === '\r') {
+      return [...fields, field]
+    } else {
+      field += character
+    }
+  }
+  return isWhole && !quoted ? [...fields, field] : undefined
+}
+
+function withoutLines(text: string, lines: number): string {
+  let rest = text
+  for (let line = 0; line < lines; line++) {
+    const end = /\r\n|\n|\r/.exec(rest)
+    if (end === null) return ''
+    rest = rest.slice(end.index + end[0].length)
+  }
+  return rest
+}
+
+/**
+ * The names in the header line of a file of separated values; no names for an empty file. A header that does not end
+ * within 1 MiB, or that names a column twice, is an invalidInput failure.
+ */
+export async function readHeader(file: InputFile, format: SeparatedFormat, quote: string): Promise<string[]> {
+  let bytes = Buffer.alloc(0)
+  let isWhole = true
+  const stream = decompressed(file.path)
+  try {
+    for await (const chunk of stream) {
+      bytes = Buffer.concat([bytes, chunk as Buffer])
+      if (bytes.length >= longestHeader) {
+        isWhole = false
+        break
+      }
+    }
+  } catch (error) {
+    throw storageFailure(`The header of file[${file.title}] cannot be read`, file.title, error)
+  } finally {
+    stream.destroy()
+  }
+  const text = withoutLines(bytes.toString('utf8').replace(/^\uFEFF/, ''), format.skipHeaderRows)
+  if (text.trim() === '') return []
+  const names = firstRecord(text, format.delimiter, quote, isWhole)
+  if (names === undefined) {
+    throw invalidInput(`The header line of file[${file.title}] does not end within [${longestHeader}] bytes`)
+  }
+  const named = names.map((name, index) => name.trim() || `column_${index + 1}`)
+  const twice = named.find((name, index) => named.indexOf(name) !== index)
+  if (twice !== undefined)
+    throw invalidInput(`The header line of file[${file.title}] names column[${twice}] twice`)
+  return named
+}

@@ -1,0 +1,117 @@
+import type { DuckDBConnection, Json } from '@duckdb/node-api'
+import { Failure, invalidInput, tooLarge, unavailable } from '@svc/domain/failure'
+import { errorCode } from '../deep-storage/index.ts'
+import { literalList } from './sql.ts'
+
+/** A database process of its own that can reach nothing but the files it is given. */
+export interface Engine {
+  /** Runs one statement. Rejects with a Failure, or with the signal's reason. */
+  run(sql: string): Promise<void>
+  /** Runs one query; whole numbers of 64 bits come as texts. */
+  rows(sql: string): Promise<Record<string, Json>[]>
+  /** How far the statement under way is, from 0 to 1, as far as that can be told. */
+  progress(): number | undefined
+  close(): void
+}
+
+export interface EngineOptions {
+  /** Folders whose files may be read and written. */
+  readonly directories: readonly string[]
+  /** Further files that may be read. */
+  readonly files: readonly string[]
+  readonly spillDirectory: string
+  readonly memoryLimitBytes: number
+  readonly threads: number
+  readonly signal?: AbortSignal | undefined
+}
+
+const longestTold = 200
+
+/** What DuckDB refused, as a failure that does not repeat rows of data. */
+function engineFailure(error: unknown, memoryLimitBytes: number): Failure {
+  const [text = ''] = errorCode(error).split('\n')
+  const told = text.length > longestTold ? `${text.slice(0, longestTold)}…` : text
+  if (/no space left/i.test(text)) {
+    return unavailable('No space is left on the disk of the task', { reason: 'diskFull' }, error)
+  }
+  if (text.startsWith('Out of Memory Error')) {
+    return tooLarge(
+      `The task needs more memory than its limit of [${memoryLimitBytes}] bytes: ${told}`,
+      {},
+      error,
+    )
+  }
+  const isAboutData = /^(Invalid Input|Conversion|Out of Range|Serialization) Error/.test(text)
+  if (isAboutData) return invalidInput(`The input cannot be read: ${told}`, {}, error)
+  if (text.startsWith('IO Error')) return unavailable(`The input cannot be read: ${told}`, {}, error)
+  return new Failure('internalServerError', `The task's statement failed: ${told}`, {}, error)
+}
+
+/**
+ * Starts a DuckDB in memory that installs and loads no extension, reads and writes only the given files, spills to its
+ * own folder and cannot be told otherwise by a later statement. Times are UTC.
+ */
+export async function openEngine(options: EngineOptions): Promise<Engine> {
+  const { memoryLimitBytes, signal } = options
+  // Loading the library takes a while and much memory: only a process that needs it does.
+  const { DuckDBInstance } = await import('@duckdb/node-api')
+  const instance = await DuckDBInstance.create(':memory:', {
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    allow_community_extensions: 'false',
+    allow_persistent_secrets: 'false',
+    memory_limit: `${memoryLimitBytes}B`,
+    threads: String(options.threads),
+    temp_directory: options.spillDirectory,
+  })
+  let connection: DuckDBConnection
+  try {
+    connection = await instance.connect()
+    for (const setting of [
+      `TimeZone = 'UTC'`,
+      `allowed_directories = ${literalList([...options.directories, options.spillDirectory])}`,
+      `allowed_paths = ${literalList(options.files)}`,
+      'enable_external_access = false',
+      'lock_configuration = true',
+    ]) {
+      await connection.run(`SET ${setting}`)
+    }
+  } catch (error) {
+    instance.closeSync()
+    throw engineFailure(error, memoryLimitBytes)
+  }
+
+  async function guarded<T>(work: () => Promise<T>): Promise<T> {
+    signal?.throwIfAborted()
+    const interrupt = () => connection.interrupt()
+    signal?.addEventListener('abort', interrupt, { once: true })
+    try {
+      return await work()
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw engineFailure(error, memoryLimitBytes)
+    } finally {
+      signal?.removeEventListener('abort', interrupt)
+    }
+  }
+
+  return {
+    run: (sql) =>
+      guarded(async () => {
+        await connection.run(sql)
+      }),
+    rows: (sql) =>
+      guarded(async () => {
+        const reader = await connection.runAndReadAll(sql)
+        return reader.getRowObjectsJson()
+      }),
+    progress: () => {
+      const { percentage } = connection.progress
+      return percentage >= 0 ? percentage / 100 : undefined
+    },
+    close: () => {
+      connection.closeSync()
+      instance.closeSync()
+    },
+  }
+}

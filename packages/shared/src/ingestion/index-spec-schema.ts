@@ -1,0 +1,291 @@
+import { type Granularity, granularities, parseInstant, parseInterval } from '@svc/domain/time'
+import { z } from 'zod'
+import { dimensionTypes, type MetricSpec, metricTypes } from './index-spec.ts'
+import { namedTimestampFormats, strptimeFormat } from './timestamp-format.ts'
+
+const longestName = 255
+const mostColumns = 10_000
+const mostFiles = 10_000
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
+const controlCharacter = /[\u0000-\u001f\u007f]/
+
+const text = z.string({ error: 'a text' })
+const filledText = text.min(1, { error: 'a text that is not empty' })
+const flag = z.boolean({ error: 'true or false' })
+const wholeNumber = z.int({ error: 'a whole number' })
+const countOf = (least: number) =>
+  wholeNumber.min(least, { error: `a whole number that is at least ${least}` })
+const object = z.record(z.string(), z.unknown(), { error: 'an object' })
+const list = <T extends z.ZodType>(item: T) => z.array(item, { error: 'a list' })
+const oneOf = <const T extends readonly string[]>(values: T) =>
+  z.enum(values, { error: `one of [${values.join(', ')}]` })
+/** A field that may be left out; null means the same, as the recorded system has it. */
+const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined)
+const optionalOr = <T extends z.ZodType>(schema: T, fallback: z.output<T>) =>
+  schema.nullish().transform((value) => value ?? fallback)
+
+function record<T extends z.ZodRawShape>(shape: T, otherwise = 'an object') {
+  const fields = Object.keys(shape).join(', ')
+  return z.strictObject(shape, {
+    error: (issue) => (issue.code === 'unrecognized_keys' ? `only [${fields}]` : otherwise),
+  })
+}
+
+const columnName = filledText
+  .max(longestName, { error: `a name of at most ${longestName} characters` })
+  .refine((name) => !controlCharacter.test(name) && name.isWellFormed(), {
+    error: 'a name without control characters',
+  })
+const storedColumnName = columnName.refine((name) => name.toLowerCase() !== '__time', {
+  error: 'another name: __time is the time of the row',
+})
+
+const dataSourceName = filledText
+  .max(longestName, { error: `a name of at most ${longestName} characters` })
+  .refine((name) => name === name.trim(), { error: 'a name that neither begins nor ends with a blank' })
+  .refine((name) => !name.includes('/'), { error: 'a name without /' })
+  .refine((name) => !controlCharacter.test(name) && name.isWellFormed(), {
+    error: 'a name without control characters',
+  })
+
+const granularity = text.transform((value, context): Granularity => {
+  const found = granularities.find((known) => known === value.toUpperCase())
+  if (found !== undefined) return found
+  context.addIssue(`one of [${granularities.join(', ')}]`)
+  return z.NEVER
+})
+
+function timeText<T>(parse: (value: string) => T, allowed: string) {
+  return text.transform((value, context): T => {
+    try {
+      return parse(value)
+    } catch {
+      context.addIssue(allowed)
+      return z.NEVER
+    }
+  })
+}
+
+const timestampFormat = filledText.superRefine((format, context) => {
+  if (namedTimestampFormats.some((named) => named === format)) return
+  const strptime = strptimeFormat(format)
+  if ('problem' in strptime) {
+    context.addIssue(
+      `one of [${namedTimestampFormats.join(', ')}] or a pattern such as [yyyy-MM-dd HH:mm:ss], and this has ${strptime.problem}`,
+    )
+  }
+})
+
+function parseFiniteInstant(value: string): number {
+  const instantMs = parseInstant(value)
+  if (!Number.isFinite(instantMs)) throw new RangeError(value)
+  return instantMs
+}
+
+const timestampSpec = record({
+  column: optionalOr(columnName, 'timestamp'),
+  format: optionalOr(timestampFormat, 'auto'),
+  missingValue: optional(timeText(parseFiniteInstant, 'an ISO 8601 date or date and time')),
+})
+
+const dimension = z.preprocess(
+  (value) => (typeof value === 'string' ? { name: value } : value),
+  record(
+    {
+      type: optionalOr(oneOf(dimensionTypes), 'string'),
+      name: storedColumnName,
+      createBitmapIndex: optional(flag),
+      multiValueHandling: optional(text),
+    },
+    'a name or an object',
+  ).transform(({ name, type }) => ({ name, type })),
+)
+
+const dimensionsSpec = record({
+  dimensions: optionalOr(list(dimension).max(mostColumns, { error: `at most ${mostColumns} names` }), []),
+  dimensionExclusions: optionalOr(list(columnName), []),
+})
+
+const metric = record({ type: oneOf(metricTypes), name: storedColumnName, fieldName: optional(columnName) })
+  .refine(({ type, fieldName }) => type === 'count' || fieldName !== undefined, {
+    error: 'the name of a column',
+    path: ['fieldName'],
+  })
+  .transform(({ type, name, fieldName }): MetricSpec => ({ type, name, fieldName: fieldName ?? '' }))
+
+const granularitySpec = record({
+  type: optional(oneOf(['uniform'])),
+  segmentGranularity: optionalOr(granularity, 'DAY'),
+  queryGranularity: optionalOr(granularity, 'NONE'),
+  rollup: optionalOr(flag, true),
+  intervals: optional(list(timeText(parseInterval, 'an ISO 8601 interval such as [2026-01-01/2026-02-01]'))),
+})
+  .refine((spec) => spec.segmentGranularity !== 'NONE', {
+    error: `one of [${granularities.filter((known) => known !== 'NONE').join(', ')}]`,
+    path: ['segmentGranularity'],
+  })
+  .refine((spec) => spec.segmentGranularity !== 'ALL' || spec.queryGranularity !== 'ALL', {
+    error: 'another granularity than that of the segments where that is ALL',
+    path: ['queryGranularity'],
+  })
+
+const dataSchema = record({
+  dataSource: dataSourceName,
+  timestampSpec,
+  dimensionsSpec: optionalOr(dimensionsSpec, { dimensions: [], dimensionExclusions: [] }),
+  metricsSpec: optionalOr(list(metric), []),
+  granularitySpec: optionalOr(granularitySpec, {
+    type: 'uniform',
+    segmentGranularity: 'DAY',
+    queryGranularity: 'NONE',
+    rollup: true,
+    intervals: undefined,
+  }),
+  transformSpec: z.null({ error: 'null: transforms are not supported' }).optional(),
+})
+
+const inputSourceTypes = ['inline', 'local', 'http'] as const
+const inputSource = z.discriminatedUnion(
+  'type',
+  [
+    record({ type: z.literal('inline'), data: text }),
+    record({
+      type: z.literal('local'),
+      baseDir: optional(filledText),
+      filter: optional(filledText),
+      files: optionalOr(list(filledText).max(mostFiles, { error: `at most ${mostFiles} files` }), []),
+    })
+      .refine(({ baseDir, files }) => baseDir !== undefined || files.length > 0, {
+        error: 'a folder, or files in place of it',
+        path: ['baseDir'],
+      })
+      .refine(({ baseDir, filter }) => (baseDir === undefined) === (filter === undefined), {
+        error: 'a pattern such as [*.csv], together with baseDir',
+        path: ['filter'],
+      }),
+    record({
+      type: z.literal('http'),
+      uris: list(filledText)
+        .min(1, { error: 'a list with at least one URI' })
+        .max(mostFiles, { error: `at most ${mostFiles} URIs` }),
+    }),
+  ],
+  { error: (issue) => discriminatorMessage(issue.input, inputSourceTypes) },
+)
+
+const inputFormatTypes = ['json', 'csv', 'tsv', 'parquet'] as const
+const separated = <T extends 'csv' | 'tsv'>(type: T, usualDelimiter: string) =>
+  record({
+    type: z.literal(type),
+    columns: optional(
+      list(columnName)
+        .min(1, { error: 'a list with at least one name' })
+        .refine((names) => new Set(names).size === names.length, { error: 'a list without repetitions' }),
+    ),
+    findColumnsFromHeader: optionalOr(flag, false),
+    skipHeaderRows: optionalOr(countOf(0), 0),
+    delimiter: optionalOr(
+      text.refine((value) => /^[^"\r\n]$/.test(value), { error: 'one character, no quote and no line end' }),
+      usualDelimiter,
+    ),
+  })
+    .refine((format) => format.findColumnsFromHeader || format.columns !== undefined, {
+      error: 'a list of names, unless findColumnsFromHeader is true',
+      path: ['columns'],
+    })
+    .transform(({ findColumnsFromHeader, columns, ...format }) => ({
+      ...format,
+      columns: findColumnsFromHeader ? undefined : columns,
+    }))
+const inputFormat = z.discriminatedUnion(
+  'type',
+  [
+    record({ type: z.literal('json') }),
+    separated('csv', ','),
+    separated('tsv', '\t'),
+    record({ type: z.literal('parquet') }),
+  ],
+  { error: (issue) => discriminatorMessage(issue.input, inputFormatTypes) },
+)
+
+// The issue of an unknown discriminator stands at the discriminator itself, any other at the object.
+function discriminatorMessage(input: unknown, types: readonly string[]): string {
+  return typeof input === 'object' && input !== null && !Array.isArray(input)
+    ? `one of [${types.join(', ')}]`
+    : 'an object'
+}
+
+const taskType = oneOf(['index_parallel'])
+
+const ioConfig = record({
+  type: taskType,
+  inputSource,
+  inputFormat,
+  appendToExisting: optionalOr(flag, false),
+  dropExisting: optionalOr(flag, false),
+})
+  .refine(({ appendToExisting, dropExisting }) => !(appendToExisting && dropExisting), {
+    error: 'false where appendToExisting is true',
+    path: ['dropExisting'],
+  })
+  .refine((config) => config.inputSource.type !== 'inline' || config.inputFormat.type !== 'parquet', {
+    error: 'a format of texts for inline data: one of [json, csv, tsv]',
+    path: ['inputFormat', 'type'],
+  })
+
+const partitionsSpec = record({
+  type: oneOf(['dynamic']),
+  maxRowsPerSegment: optional(countOf(1)),
+  maxTotalRows: optional(countOf(1)),
+})
+
+// What tunes the recorded system's own way of building segments is accepted with its type, and has no effect.
+const tuningConfig = record({
+  type: optional(taskType),
+  partitionsSpec: optional(partitionsSpec),
+  maxRowsPerSegment: optional(countOf(1)),
+  maxTotalRows: optional(countOf(1)),
+  maxParseExceptions: optionalOr(countOf(0), 0),
+  logParseExceptions: optionalOr(flag, false),
+  maxSavedParseExceptions: optional(countOf(0)),
+  reportParseExceptions: optional(flag),
+  forceGuaranteedRollup: optional(
+    z.literal(false, { error: 'false: only dynamic partitions are supported' }),
+  ),
+  maxRowsInMemory: optional(wholeNumber),
+  maxBytesInMemory: optional(wholeNumber),
+  maxColumnsToMerge: optional(wholeNumber),
+  maxPendingPersists: optional(countOf(0)),
+  maxNumConcurrentSubTasks: optional(countOf(1)),
+  maxNumSegmentsToMerge: optional(countOf(1)),
+  totalNumMergeTasks: optional(countOf(1)),
+  maxRetry: optional(countOf(0)),
+  pushTimeout: optional(countOf(0)),
+  taskStatusCheckPeriodMs: optional(countOf(0)),
+  chatHandlerTimeout: optional(text),
+  chatHandlerNumRetries: optional(countOf(0)),
+  appendableIndexSpec: optional(object),
+  splitHintSpec: optional(object),
+  indexSpec: optional(object),
+  indexSpecForIntermediatePersists: optional(object),
+  segmentWriteOutMediumFactory: optional(object),
+}).refine((config) => config.partitionsSpec === undefined || config.maxRowsPerSegment === undefined, {
+  error: 'no value where partitionsSpec is given',
+  path: ['maxRowsPerSegment'],
+})
+
+/** The structure of an index_parallel task. The messages of its issues are what is allowed, see specFailure. */
+export const indexTask = record({
+  type: taskType,
+  id: optional(
+    filledText
+      .max(longestName, { error: `an id of at most ${longestName} characters` })
+      .refine((id) => !controlCharacter.test(id) && id.isWellFormed() && id === id.trim(), {
+        error: 'an id without control characters and blanks around it',
+      }),
+  ),
+  groupId: optional(filledText.max(longestName, { error: `an id of at most ${longestName} characters` })),
+  context: optionalOr(object, {}),
+  spec: record({ dataSchema, ioConfig, tuningConfig: optional(tuningConfig) }),
+})

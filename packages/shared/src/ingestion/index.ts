@@ -1,0 +1,21 @@
+/** Ingestion: checks an index task and does its work, from its input to segment files in deep storage. */
+export { type Engine, type EngineOptions, openEngine } from './engine.ts'
+export type {
+  DimensionSpec,
+  DimensionType,
+  IndexSpec,
+  InputFormat,
+  InputSource,
+  MetricSpec,
+  MetricType,
+} from './index-spec.ts'
+export type { InputAccess } from './input-access.ts'
+export { longestInlineDataBytes, parseIndexSpec } from './parse-index-spec.ts'
+export type { RowCounts } from './read-rows.ts'
+export {
+  type IndexProgress,
+  type IndexResult,
+  type IndexTaskOptions,
+  runIndexTask,
+} from './run-index-task.ts'
+export type { WrittenSegment } from './write-segments.ts'

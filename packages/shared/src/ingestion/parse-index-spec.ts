@@ -1,0 +1,88 @@
+import { tooLarge } from '@svc/domain/failure'
+import { refuse } from '@svc/domain/validation'
+import type { DimensionSpec, IndexSpec, InputSource, MetricSpec } from './index-spec.ts'
+import { indexTask } from './index-spec-schema.ts'
+import { checkHttp, checkLocal, type InputAccess, sourceField } from './input-access.ts'
+import { specFailure } from './spec-failure.ts'
+
+/** The most that inline data may take: more belongs into a file. */
+export const longestInlineDataBytes = 10 * 1024 * 1024
+
+// The recorded system's default.
+const defaultMaxRowsPerSegment = 5_000_000
+
+const schemaField = 'spec.dataSchema'
+
+/** Columns of a segment are told apart without regard to case, as SQL does. */
+function checkColumnNames(dimensions: readonly DimensionSpec[], metrics: readonly MetricSpec[]): void {
+  const fields = new Map<string, string>()
+  const named = [
+    ...dimensions.map((one, index) => ({
+      name: one.name,
+      field: `${schemaField}.dimensionsSpec.dimensions[${index}]`,
+    })),
+    ...metrics.map((one, index) => ({ name: one.name, field: `${schemaField}.metricsSpec[${index}].name` })),
+  ]
+  for (const { name, field } of named) {
+    const other = fields.get(name.toLowerCase())
+    if (other !== undefined)
+      throw refuse(field, name, `a name that differs from that of ${other} by more than case`)
+    fields.set(name.toLowerCase(), field)
+  }
+}
+
+/**
+ * The task that the body of a POST to the tasks endpoint asks for. Failures: invalidInput that names each wrong field,
+ * its value and what is allowed; tooLarge for inline data over 10 MiB.
+ */
+export function parseIndexSpec(json: unknown, access: InputAccess): IndexSpec {
+  const parsed = indexTask.safeParse(json)
+  if (!parsed.success) throw specFailure(json, parsed.error)
+  const { id, groupId, context, spec } = parsed.data
+  const { dataSchema: schema, ioConfig: io, tuningConfig: tuning } = spec
+  const { dimensions, dimensionExclusions } = schema.dimensionsSpec
+  checkColumnNames(dimensions, schema.metricsSpec)
+  const intervals = schema.granularitySpec.intervals ?? []
+  if (io.dropExisting && intervals.length === 0) {
+    throw refuse(
+      `${schemaField}.granularitySpec.intervals`,
+      undefined,
+      'the intervals to drop with dropExisting',
+    )
+  }
+  const source: InputSource = io.inputSource
+  if (source.type === 'inline' && Buffer.byteLength(source.data) > longestInlineDataBytes) {
+    throw tooLarge(
+      `${sourceField}.data has [${Buffer.byteLength(source.data)}] bytes; allowed is [${longestInlineDataBytes}]`,
+      { field: `${sourceField}.data` },
+    )
+  }
+  if (source.type === 'http') checkHttp(source.uris, access.allowedHosts)
+  if (source.type === 'local') checkLocal(source, access.allowedRoots)
+  return {
+    id,
+    groupId,
+    context,
+    dataSource: schema.dataSource,
+    timestamp: {
+      column: schema.timestampSpec.column,
+      format: schema.timestampSpec.format,
+      missingValueMs: schema.timestampSpec.missingValue,
+    },
+    dimensions,
+    dimensionExclusions,
+    metrics: schema.metricsSpec,
+    segmentGranularity: schema.granularitySpec.segmentGranularity,
+    queryGranularity: schema.granularitySpec.queryGranularity,
+    rollup: schema.granularitySpec.rollup,
+    intervals: intervals.length === 0 ? undefined : intervals,
+    inputSource: source,
+    inputFormat: io.inputFormat,
+    appendToExisting: io.appendToExisting,
+    dropExisting: io.dropExisting,
+    maxRowsPerSegment:
+      tuning?.partitionsSpec?.maxRowsPerSegment ?? tuning?.maxRowsPerSegment ?? defaultMaxRowsPerSegment,
+    maxParseExceptions: tuning?.maxParseExceptions ?? 0,
+    logParseExceptions: tuning?.logParseExceptions ?? false,
+  }
+}

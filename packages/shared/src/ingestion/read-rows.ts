@@ -1,0 +1,307 @@
+import { invalidInput } from '@svc/domain/failure'
+import { bucketOf, type Granularity, type Interval } from '@svc/domain/time'
+import type { Engine } from './engine.ts'
+import { bucketStartSql } from './granularity-sql.ts'
+import type { IndexSpec, MetricSpec } from './index-spec.ts'
+import type { InputFile } from './input-files.ts'
+import type { BrokenLines, Input, Relation } from './input-relation.ts'
+import { instantLiteral } from './sql.ts'
+import { metricValueType, type StoredDimension } from './stored-columns.ts'
+import { lostValueSql, storedTypes, storedValueSql } from './stored-value.ts'
+import { instantSql, isInstantSql } from './timestamp-format.ts'
+
+/** The table with all rows of the task in their final order. */
+export const rowsTable = 'work.ready'
+
+/** What became of the rows of the input. */
+export interface RowCounts {
+  readonly rowsRead: number
+  /** Rows without a readable time or with a value of another kind than its column. */
+  readonly rowsUnparseable: number
+  /** Rows outside the intervals of the task. */
+  readonly rowsThrownAway: number
+  /** What is said about the first rows that cannot be read. */
+  readonly parseExceptions: readonly string[]
+}
+
+/** Columns of the rows table, in the order in which they are stored. */
+export interface RowsPlan {
+  readonly spec: IndexSpec
+  readonly input: Input
+  readonly dimensions: readonly StoredDimension[]
+}
+
+// What became of a row: stored, outside the intervals, or which of its parts cannot be read.
+const status = { stored: 0, outside: 1, broken: 2, time: 3, firstColumn: 4 } as const
+
+const mostToldExceptions = 10
+const longestToldValue = 60
+const mostRejectsKept = 1_000_000
+
+const nameOfDimension = (index: number): string => `d${index}`
+const nameOfMetric = (index: number): string => `m${index}`
+
+interface CheckedColumn {
+  readonly name: string
+  /** SQL for its value, of its stored type. */
+  readonly value: string
+  readonly type: string
+  /** SQL for what stood in the input. */
+  readonly source: string | undefined
+  /** SQL, over `value` under its short name, that is true where the input's value was lost. */
+  readonly isLost: string
+}
+
+function wholeBuckets(intervals: readonly Interval[], granularity: Granularity): Interval[] {
+  return intervals
+    .filter(({ start, end }) => start < end)
+    .map(({ start, end }) => ({
+      start: Number.isFinite(start) ? bucketOf(granularity, start).start : start,
+      end: Number.isFinite(end) ? bucketOf(granularity, end - 1).end : end,
+    }))
+}
+
+/** SQL that is true for an instant that the task takes. A task always writes whole buckets, so it takes whole ones. */
+function isWantedSql(spec: IndexSpec, instant: string): string {
+  if (spec.intervals === undefined) return 'true'
+  const ranges = wholeBuckets(spec.intervals, spec.segmentGranularity).map(({ start, end }) => {
+    const bounds: string[] = []
+    if (Number.isFinite(start)) bounds.push(`${instant} >= ${instantLiteral(start)}`)
+    if (Number.isFinite(end)) bounds.push(`${instant} < ${instantLiteral(end)}`)
+    return bounds.length === 0 ? 'true' : `(${bounds.join(' AND ')})`
+  })
+  return ranges.length === 0 ? 'false' : `(${ranges.join(' OR ')})`
+}
+
+function storedTimeSql(spec: IndexSpec, instant: string): string {
+  const bucket = bucketStartSql(spec.segmentGranularity, instant)
+  const cut = bucketStartSql(spec.queryGranularity, instant)
+  if (spec.queryGranularity === 'NONE') return instant
+  if (cut === undefined) return bucket ?? instant
+  // A coarser query granularity must not move a row out of its segment.
+  return bucket === undefined ? cut : `greatest(${cut}, ${bucket})`
+}
+
+function neededColumns({ spec, dimensions }: RowsPlan): string[] {
+  const fields = spec.metrics.filter(({ type }) => type !== 'count').map(({ fieldName }) => fieldName)
+  return [...new Set([spec.timestamp.column, ...dimensions.map(({ name }) => name), ...fields])]
+}
+
+function checkedColumns({ spec, dimensions }: RowsPlan, relation: Relation): CheckedColumn[] {
+  const checked = (name: string, short: string, type: keyof typeof storedTypes): CheckedColumn => {
+    const column = relation.columns.get(name)
+    const sqlType = storedTypes[type]
+    if (column === undefined) {
+      return { name, value: `NULL::${sqlType}`, type: sqlType, source: undefined, isLost: 'false' }
+    }
+    return {
+      name,
+      value: storedValueSql(column, type),
+      type: sqlType,
+      source: column.sql,
+      isLost: lostValueSql(column, type, short),
+    }
+  }
+  return [
+    ...dimensions.map(({ name, type }, index) => checked(name, nameOfDimension(index), type)),
+    ...spec.metrics.map((metric, index): CheckedColumn => {
+      const type = metricValueType(metric)
+      return type === undefined
+        ? { name: metric.name, value: '1::BIGINT', type: 'BIGINT', source: undefined, isLost: 'false' }
+        : checked(metric.fieldName, nameOfMetric(index), type)
+    }),
+  ]
+}
+
+/** SELECT of every row of the files: its status, its instant, its columns, and what is told of it if it is lost. */
+function selectChecked(
+  plan: RowsPlan,
+  files: readonly InputFile[],
+  brokenLines: BrokenLines,
+): { sql: string; columns: readonly CheckedColumn[] } {
+  const { spec, dimensions } = plan
+  const relation = plan.input.relation(files, neededColumns(plan), brokenLines)
+  const columns = checkedColumns(plan, relation)
+  const shorts = columns.map((_, index) =>
+    index < dimensions.length ? nameOfDimension(index) : nameOfMetric(index - dimensions.length),
+  )
+  const time = relation.columns.get(spec.timestamp.column)
+  const missing = spec.timestamp.missingValueMs
+  const instant =
+    time === undefined ? 'NULL::TIMESTAMP_MS' : instantSql(time.sql, time.type, spec.timestamp.format)
+  const isMissing = time === undefined ? 'true' : `(${time.sql} IS NULL OR CAST(${time.sql} AS VARCHAR) = '')`
+  const instantOrMissing =
+    missing === undefined
+      ? instant
+      : `CASE WHEN ${isMissing} THEN ${instantLiteral(missing)} ELSE ${instant} END`
+  const values = columns.map(({ value }, index) => `${value} AS ${shorts[index]}`)
+  const lost = columns.map(({ isLost }, index) =>
+    isLost === 'false' ? '' : `WHEN ${isLost} THEN ${status.firstColumn + index}`,
+  )
+  const sources = columns.map(({ source }, index) =>
+    source === undefined ? '' : `WHEN ${status.firstColumn + index} THEN CAST(${source} AS VARCHAR)`,
+  )
+  const inner = `SELECT *, ${instantOrMissing} AS instant${['', ...values].join(', ')} FROM ${relation.from}`
+  const middle = `SELECT *, (CASE
+      WHEN ${relation.broken} THEN ${status.broken}
+      WHEN instant IS NULL OR NOT ${isInstantSql('instant')} THEN ${status.time}
+      ${lost.join(' ')}
+      WHEN NOT ${isWantedSql(spec, 'instant')} THEN ${status.outside}
+      ELSE ${status.stored} END)::USMALLINT AS status FROM (${inner})`
+  const told = `CASE status WHEN ${status.time} THEN ${time === undefined ? 'NULL' : `CAST(${time.sql} AS VARCHAR)`} ${sources.join(' ')} END AS told`
+  return { sql: `SELECT status, instant${['', ...shorts].join(', ')}, ${told} FROM (${middle})`, columns }
+}
+
+function aggregateSql({ type }: MetricSpec, value: string): string {
+  switch (type) {
+    case 'count':
+      return 'count(*)'
+    case 'longSum':
+      return `CAST(sum(${value}) AS BIGINT)`
+    case 'doubleSum':
+      return `sum(${value})`
+    case 'floatSum':
+      return `CAST(sum(${value}::DOUBLE) AS FLOAT)`
+    case 'longMin':
+    case 'doubleMin':
+    case 'floatMin':
+      return `min(${value})`
+    default:
+      return `max(${value})`
+  }
+}
+
+function createTableSql(plan: RowsPlan): string {
+  const { spec, dimensions } = plan
+  const reject = Math.min(spec.maxParseExceptions + 1, mostRejectsKept)
+  const checked = selectChecked(plan, plan.input.files, { reject }).sql
+  const keys = dimensions.map((_, index) => nameOfDimension(index))
+  const time = `${storedTimeSql(spec, 'instant')} AS __time`
+  const order = ['status', '__time', ...keys].join(', ')
+  if (!spec.rollup) {
+    const values = spec.metrics.map((_, index) => nameOfMetric(index))
+    const columns = ['status', time, ...keys, ...values, '1::BIGINT AS input_rows']
+    return `CREATE TABLE ${rowsTable} AS SELECT ${columns.join(', ')} FROM (${checked}) ORDER BY ${order}`
+  }
+  const metrics = spec.metrics.map(
+    (metric, index) => `${aggregateSql(metric, nameOfMetric(index))} AS ${nameOfMetric(index)}`,
+  )
+  const columns = ['status', time, ...keys, ...metrics, 'count(*) AS input_rows']
+  return `CREATE TABLE ${rowsTable} AS SELECT ${columns.join(', ')} FROM (${checked}) GROUP BY ${order} ORDER BY ${order}`
+}
+
+function tellValue(value: unknown): string {
+  if (value === null || value === undefined || value === '') return 'no value'
+  const text = String(value)
+  return `the value [${text.length > longestToldValue ? `${text.slice(0, longestToldValue)}…` : text}]`
+}
+
+function tellRow(
+  plan: RowsPlan,
+  columns: readonly CheckedColumn[],
+  file: InputFile,
+  row: Record<string, unknown>,
+): string {
+  const where = `Row[${row.row}] of file[${file.title}]`
+  const code = Number(row.status)
+  if (code === status.broken) return `${where} is not a JSON object`
+  if (code === status.time) {
+    const { column, format } = plan.spec.timestamp
+    return `${where} has ${tellValue(row.told)} in timestamp column[${column}], which should be of format[${format}]`
+  }
+  const column = columns[code - status.firstColumn]
+  return `${where} has ${tellValue(row.told)} in column[${column?.name}], which should be a ${column?.type}`
+}
+
+/** Finds the first rows that cannot be read: only a task that has some pays for this second reading. */
+async function tellRows(plan: RowsPlan, engine: Engine): Promise<string[]> {
+  const told: string[] = []
+  for (const file of plan.input.files) {
+    const left = mostToldExceptions - told.length
+    if (left === 0) break
+    const { sql, columns } = selectChecked(plan, [file], 'skip')
+    const rows = await engine.rows(
+      `SELECT row, status, told FROM (SELECT row_number() OVER () AS row, status, told FROM (${sql}))
+       WHERE status >= ${status.broken} ORDER BY row LIMIT ${left}`,
+    )
+    told.push(...rows.map((row) => tellRow(plan, columns, file, row)))
+  }
+  return told
+}
+
+async function tellRejects(plan: RowsPlan, engine: Engine): Promise<{ count: number; told: string[] }> {
+  const format = plan.spec.inputFormat.type
+  if (format !== 'csv' && format !== 'tsv') return { count: 0, told: [] }
+  const rejected = `SELECT s.file_path, e.line, min(e.error_message) AS problem
+    FROM reject_errors e JOIN reject_scans s USING (scan_id, file_id) GROUP BY s.file_path, e.line`
+  const tables = await engine.rows(
+    `SELECT count(*) AS n FROM duckdb_tables() WHERE table_name IN ('reject_errors', 'reject_scans')`,
+  )
+  if (Number(tables[0]?.n) < 2) return { count: 0, told: [] }
+  const [total] = await engine.rows(`SELECT count(*) AS n FROM (${rejected})`)
+  const rows = await engine.rows(`${rejected} ORDER BY s.file_path, e.line LIMIT ${mostToldExceptions}`)
+  const told = rows.map((row) => {
+    const file = plan.input.files.find(({ path }) => path === row.file_path)
+    return `Line[${row.line}] of file[${file?.title}] cannot be read: ${String(row.problem).split('\n')[0]}`
+  })
+  return { count: Number(total?.n), told }
+}
+
+/**
+ * Reads the whole input into the rows table: times parsed, values of their types, rolled up if asked, sorted by time
+ * and dimensions. More rows that cannot be read than the task allows are an invalidInput failure that tells the first
+ * ones, and of each no more than the value that is wrong.
+ */
+export async function readRows(plan: RowsPlan, engine: Engine): Promise<RowCounts> {
+  const { spec, input } = plan
+  const { column, missingValueMs } = spec.timestamp
+  if (
+    input.knownColumns !== undefined &&
+    missingValueMs === undefined &&
+    !input.knownColumns.includes(column)
+  ) {
+    const known = input.knownColumns.slice(0, 20).join(', ')
+    if (input.knownColumns.length > 0) {
+      throw invalidInput(
+        `spec.dataSchema.timestampSpec.column has the value [${column}], which the input does not have; its columns are [${known}]`,
+        { field: 'spec.dataSchema.timestampSpec.column' },
+      )
+    }
+  }
+  await engine.run(createTableSql(plan))
+  const counts = new Map<number, number>()
+  for (const row of await engine.rows(
+    `SELECT status, sum(input_rows)::BIGINT AS n FROM ${rowsTable} GROUP BY status`,
+  )) {
+    counts.set(Number(row.status), Number(row.n))
+  }
+  const rejects = await tellRejects(plan, engine)
+  const read = [...counts.values()].reduce((sum, n) => sum + n, 0)
+  const stored = counts.get(status.stored) ?? 0
+  const thrownAway = counts.get(status.outside) ?? 0
+  const unparseable = read - stored - thrownAway
+  const parseExceptions = [...rejects.told, ...(unparseable > 0 ? await tellRows(plan, engine) : [])]
+  if (unparseable + rejects.count > spec.maxParseExceptions) {
+    throw invalidInput(
+      `More rows cannot be read than spec.tuningConfig.maxParseExceptions[${spec.maxParseExceptions}] allows: ${parseExceptions[0]}`,
+      { field: 'spec.tuningConfig.maxParseExceptions' },
+    )
+  }
+  return {
+    rowsRead: read + rejects.count,
+    rowsUnparseable: unparseable + rejects.count,
+    rowsThrownAway: thrownAway,
+    parseExceptions: parseExceptions.slice(0, mostToldExceptions),
+  }
+}
+
+/** SELECT list of the stored columns of the rows table under their own names, the time first. */
+export function storedColumns(plan: RowsPlan): { short: string; name: string }[] {
+  return [
+    ...plan.dimensions.map(({ name }, index) => ({ short: nameOfDimension(index), name })),
+    ...plan.spec.metrics.map(({ name }, index) => ({ short: nameOfMetric(index), name })),
+  ]
+}
+
+/** SQL that is true for the rows of the rows table that are stored. */
+export const isStored = `status = ${status.stored}`

@@ -1,0 +1,124 @@
+import { mkdir, realpath, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { DeepStorage } from '../deep-storage/index.ts'
+import { openEngine } from './engine.ts'
+import type { IndexSpec } from './index-spec.ts'
+import type { InputAccess } from './input-access.ts'
+import { fetchInput } from './input-files.ts'
+import { openInput } from './input-relation.ts'
+import { type RowCounts, type RowsPlan, readRows } from './read-rows.ts'
+import { literal } from './sql.ts'
+import { storedDimensions } from './stored-columns.ts'
+import { type WrittenSegment, writeSegments } from './write-segments.ts'
+
+/** How far a task is. */
+export interface IndexProgress {
+  /** In this order: input is brought in, read and sorted, written as segments. */
+  readonly phase: 'fetching' | 'reading' | 'writing'
+  /** How much of the phase is done, from 0 to 1, where that can be told. */
+  readonly fraction: number | undefined
+  /** Known from the beginning of writing on. */
+  readonly rowsRead: number | undefined
+  readonly rowsWritten: number
+  readonly segmentsWritten: number
+}
+
+/** What a task has written; nothing is published yet. */
+export interface IndexResult extends RowCounts {
+  readonly rowsWritten: number
+  readonly segments: readonly WrittenSegment[]
+}
+
+export interface IndexTaskOptions {
+  /** A folder of its own, created if missing; what the task puts there is removed at its end. */
+  readonly workDirectory: string
+  readonly deepStorage: DeepStorage
+  /** Part of every path in deep storage that sets this task apart from all others, such as its id. */
+  readonly pathPrefix: string
+  readonly access: InputAccess
+  readonly memoryLimitBytes: number
+  readonly threads: number
+  readonly onProgress?: ((progress: IndexProgress) => void) | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+const progressPeriodMs = 200
+
+/**
+ * Does what an index_parallel task does, up to publishing: reads the input, writes segments as Parquet files sorted by
+ * time and dimensions, and pushes them into deep storage. No rows are no failure. Failures: invalidInput (data or files
+ * that cannot be used), tooLarge (memory), unavailable (deep storage, disk, hosts), or the signal's reason; each leaves
+ * nothing behind.
+ */
+export async function runIndexTask(spec: IndexSpec, options: IndexTaskOptions): Promise<IndexResult> {
+  const { signal } = options
+  signal?.throwIfAborted()
+  await mkdir(options.workDirectory, { recursive: true })
+  const work = await realpath(options.workDirectory)
+  const folders = { input: join(work, 'input'), spill: join(work, 'spill'), segments: join(work, 'segments') }
+  const rowsFile = join(work, 'rows.duckdb')
+  const told = {
+    phase: 'fetching',
+    fraction: 0,
+    rowsRead: undefined,
+    rowsWritten: 0,
+    segmentsWritten: 0,
+  } as const
+  const report = (progress: Partial<IndexProgress>): void => options.onProgress?.({ ...told, ...progress })
+  try {
+    report({})
+    const files = await fetchInput(
+      spec,
+      folders.input,
+      options.access,
+      (done, all) => report({ fraction: done / all }),
+      signal,
+    )
+    const engine = await openEngine({
+      directories: [work],
+      files: files.map(({ realPath }) => realPath),
+      spillDirectory: folders.spill,
+      memoryLimitBytes: options.memoryLimitBytes,
+      threads: options.threads,
+      signal,
+    })
+    const ticker = setInterval(
+      () => report({ phase: 'reading', fraction: engine.progress() }),
+      progressPeriodMs,
+    )
+    try {
+      report({ phase: 'reading' })
+      // Rows that do not fit into memory go to this file compressed, rather than to the spill folder as they are.
+      await engine.run(`ATTACH ${literal(rowsFile)} AS work`)
+      const input = await openInput(files, spec.inputFormat, engine)
+      const plan: RowsPlan = { spec, input, dimensions: await storedDimensions(spec, input, engine) }
+      const counts = await readRows(plan, engine)
+      clearInterval(ticker)
+      let rowsWritten = 0
+      const segments = await writeSegments(plan, {
+        engine,
+        deepStorage: options.deepStorage,
+        directory: folders.segments,
+        pathPrefix: options.pathPrefix,
+        onWritten: (done, all, rows) => {
+          rowsWritten = rows
+          report({
+            phase: 'writing',
+            fraction: all === 0 ? 1 : done / all,
+            rowsRead: counts.rowsRead,
+            rowsWritten: rows,
+            segmentsWritten: done,
+          })
+        },
+      })
+      return { ...counts, rowsWritten, segments }
+    } finally {
+      clearInterval(ticker)
+      engine.close()
+    }
+  } finally {
+    for (const path of [...Object.values(folders), rowsFile, `${rowsFile}.wal`]) {
+      await rm(path, { recursive: true, force: true })
+    }
+  }
+}

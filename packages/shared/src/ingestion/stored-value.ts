@@ -1,0 +1,92 @@
+import type { DimensionType } from './index-spec.ts'
+import type { SourceColumn } from './input-relation.ts'
+
+/** The types that columns of a segment have; only a discovered column is a boolean. */
+export type StoredType = DimensionType | 'boolean'
+
+/** The name of each type in DuckDB. */
+export const storedTypes = {
+  string: 'VARCHAR',
+  long: 'BIGINT',
+  float: 'FLOAT',
+  double: 'DOUBLE',
+  boolean: 'BOOLEAN',
+} as const satisfies Record<StoredType, string>
+
+const wholeType = /^(TINYINT|SMALLINT|INTEGER|BIGINT|UTINYINT|USMALLINT|UINTEGER)$/
+const wideType = /^(UBIGINT|HUGEINT|UHUGEINT)$/
+const fractionType = /^(FLOAT|DOUBLE|DECIMAL\(.*\))$/
+const nestedType = /\[\d*\]$|^(STRUCT|MAP|UNION)\(/
+
+const wholeText = '[+-]?[0-9]+'
+const numberText = '[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?'
+
+function fromText(text: string, as: StoredType): string {
+  const number = `CASE WHEN regexp_full_match(${text}, '${numberText}') THEN TRY_CAST(${text} AS DOUBLE) END`
+  switch (as) {
+    case 'string':
+      return text
+    case 'long':
+      // A fraction is cut off, as the recorded system does; a cast would round.
+      return `CASE WHEN regexp_full_match(${text}, '${wholeText}') THEN TRY_CAST(${text} AS BIGINT) ELSE TRY_CAST(trunc(${number}) AS BIGINT) END`
+    case 'boolean':
+      return `TRY_CAST(${text} AS BOOLEAN)`
+    default:
+      return `TRY_CAST(CASE WHEN isfinite(${number}) THEN ${number} END AS ${storedTypes[as]})`
+  }
+}
+
+/** SQL for the value of a column as it is stored, NULL where the column has none or one of another kind. */
+export function storedValueSql({ sql, type }: SourceColumn, as: StoredType): string {
+  if (type === 'VARCHAR') return fromText(sql, as)
+  if (as === 'string')
+    return nestedType.test(type) ? `CAST(to_json(${sql}) AS VARCHAR)` : `CAST(${sql} AS VARCHAR)`
+  const isNumber = wholeType.test(type) || wideType.test(type) || type === 'BOOLEAN'
+  if (isNumber) return `TRY_CAST(${sql} AS ${storedTypes[as]})`
+  if (fractionType.test(type)) {
+    return `TRY_CAST(${as === 'long' ? `trunc(${sql})` : sql} AS ${storedTypes[as]})`
+  }
+  return fromText(`CAST(${sql} AS VARCHAR)`, as)
+}
+
+/** SQL that is true where the column has a value that is lost because it is of another kind. */
+export function lostValueSql({ sql, type }: SourceColumn, as: StoredType, stored: string): string {
+  if (as === 'string') return 'false'
+  const isThere = type === 'VARCHAR' ? `${sql} IS NOT NULL AND ${sql} <> ''` : `${sql} IS NOT NULL`
+  return `(${isThere} AND ${stored} IS NULL)`
+}
+
+/** What a discovered column of a typed format is stored as: numbers and truth values as they are, all else as text. */
+export function storedTypeOf(type: string): StoredType {
+  if (wholeType.test(type)) return 'long'
+  if (type === 'FLOAT') return 'float'
+  if (fractionType.test(type)) return 'double'
+  return type === 'BOOLEAN' ? 'boolean' : 'string'
+}
+
+// What the values of a discovered column are, as bits; a column of several kinds has several.
+const kinds = { whole: 1, fraction: 2, truth: 4, other: 8 } as const
+
+/**
+ * SQL for an aggregate that tells what a discovered column of texts can be stored as without losing anything, see
+ * storedTypeOfKinds. Texts of CSV that only look like numbers (`007`, `+5`, twenty digits) are none.
+ */
+export function kindsSql({ sql, jsonType }: SourceColumn): string {
+  const isWhole = `(regexp_full_match(${sql}, '0|-?[1-9][0-9]{0,17}')
+    OR (regexp_full_match(${sql}, '-?[1-9][0-9]{18}') AND TRY_CAST(${sql} AS BIGINT) IS NOT NULL))`
+  const kind =
+    jsonType === undefined
+      ? `WHEN ${isWhole} THEN ${kinds.whole}
+         WHEN regexp_full_match(${sql}, '-?(0|[1-9][0-9]*)[.][0-9]+') THEN ${kinds.fraction}`
+      : `WHEN ${jsonType} IN ('BIGINT', 'UBIGINT') AND ${isWhole} THEN ${kinds.whole}
+         WHEN ${jsonType} = 'DOUBLE' THEN ${kinds.fraction}
+         WHEN ${jsonType} = 'BOOLEAN' THEN ${kinds.truth}`
+  return `bit_or(CASE WHEN ${sql} IS NULL THEN 0 ${kind} ELSE ${kinds.other} END)`
+}
+
+/** The type that an answer of kindsSql stands for. */
+export function storedTypeOfKinds(found: number): StoredType {
+  if (found === kinds.whole) return 'long'
+  if (found === kinds.fraction || found === (kinds.whole | kinds.fraction)) return 'double'
+  return found === kinds.truth ? 'boolean' : 'string'
+}

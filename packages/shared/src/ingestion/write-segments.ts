@@ -1,0 +1,147 @@
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Failure, invalidInput } from '@svc/domain/failure'
+import type { LoadSpec } from '@svc/domain/segment'
+import { bucketOf, formatInstant, type Interval } from '@svc/domain/time'
+import { type DeepStorage, safeFileName } from '../deep-storage/index.ts'
+import type { Engine } from './engine.ts'
+import { bucketStartSql } from './granularity-sql.ts'
+import { isStored, type RowsPlan, rowsTable, storedColumns } from './read-rows.ts'
+import { identifier, instantLiteral, literal } from './sql.ts'
+
+/** A segment file in deep storage that no one knows of yet. */
+export interface WrittenSegment {
+  readonly interval: Interval
+  /** Relative to the root of deep storage. */
+  readonly path: string
+  readonly checksum: string
+  readonly sizeBytes: number
+  readonly totalRows: number
+  readonly dimensions: readonly string[]
+  readonly metrics: readonly string[]
+}
+
+export interface WriteOptions {
+  readonly engine: Engine
+  readonly deepStorage: DeepStorage
+  readonly directory: string
+  readonly pathPrefix: string
+  /** Called after each segment, and once before the first. */
+  onWritten(done: number, all: number, rows: number): void
+}
+
+interface Chunk {
+  readonly interval: Interval
+  /** SQL that is true for its rows. */
+  readonly rows: string
+  readonly totalRows: number
+  /** Its number among the chunks of its interval. */
+  readonly partition: number
+}
+
+const mostBuckets = 100_000
+const pushesAtOnce = 4
+
+async function planChunks(plan: RowsPlan, engine: Engine): Promise<Chunk[]> {
+  const { segmentGranularity, maxRowsPerSegment } = plan.spec
+  const bucket = bucketStartSql(segmentGranularity, '__time') ?? '0'
+  const buckets = await engine.rows(
+    `SELECT epoch_ms(min(__time)) AS first, count(*) AS n FROM ${rowsTable} WHERE ${isStored}
+     GROUP BY ${bucket} ORDER BY 1 LIMIT ${mostBuckets + 1}`,
+  )
+  if (buckets.length > mostBuckets) {
+    throw invalidInput(
+      `The input falls into more than [${mostBuckets}] intervals of segmentGranularity[${segmentGranularity}]`,
+      { field: 'spec.dataSchema.granularitySpec.segmentGranularity' },
+    )
+  }
+  const chunks: Chunk[] = []
+  let offset = 0
+  for (const row of buckets) {
+    const interval = bucketOf(segmentGranularity, Number(row.first))
+    const bounds = [isStored]
+    if (Number.isFinite(interval.start)) bounds.push(`__time >= ${instantLiteral(interval.start)}`)
+    if (Number.isFinite(interval.end)) bounds.push(`__time < ${instantLiteral(interval.end)}`)
+    const total = Number(row.n)
+    const partitions = Math.ceil(total / maxRowsPerSegment)
+    // Partitions of one size; as rows are sorted, each covers a time of its own.
+    for (let partition = 0; partition < partitions; partition++) {
+      const from = Math.floor((total * partition) / partitions)
+      const to = Math.floor((total * (partition + 1)) / partitions)
+      const part = partitions === 1 ? [] : [`rowid >= ${offset + from}`, `rowid < ${offset + to}`]
+      chunks.push({ interval, rows: [...bounds, ...part].join(' AND '), totalRows: to - from, partition })
+    }
+    offset += total
+  }
+  return chunks
+}
+
+/**
+ * Writes the rows table as one Parquet file for each bucket of the segment granularity, or several where a bucket has
+ * more rows than a segment may have, and pushes each into deep storage. After a failure nothing of it stays there.
+ */
+export async function writeSegments(plan: RowsPlan, options: WriteOptions): Promise<WrittenSegment[]> {
+  const { engine, deepStorage, directory } = options
+  const { dataSource, metrics } = plan.spec
+  const columns = [
+    '__time',
+    ...storedColumns(plan).map(({ short, name }) => `${short} AS ${identifier(name)}`),
+  ]
+  const named = {
+    dimensions: plan.dimensions.map(({ name }) => name),
+    metrics: metrics.map(({ name }) => name),
+  }
+  const chunks = await planChunks(plan, engine)
+  await mkdir(directory, { recursive: true })
+  let done = 0
+  let rows = 0
+  options.onWritten(done, chunks.length, rows)
+
+  async function write(chunk: Chunk, file: string): Promise<void> {
+    const [answer] = await engine.rows(
+      `COPY (SELECT ${columns.join(', ')} FROM ${rowsTable} WHERE ${chunk.rows})
+       TO ${literal(file)} (FORMAT parquet, COMPRESSION zstd)`,
+    )
+    if (Number(answer?.Count) === chunk.totalRows) return
+    throw new Failure(
+      'internalServerError',
+      `A segment of [${chunk.totalRows}] rows came out with [${answer?.Count}] rows`,
+    )
+  }
+
+  async function push(chunk: Chunk, file: string): Promise<WrittenSegment> {
+    const { interval, totalRows, partition } = chunk
+    const folder = `${formatInstant(interval.start)}_${formatInstant(interval.end)}`
+    const path = [safeFileName(dataSource), folder, safeFileName(options.pathPrefix), `${partition}.parquet`]
+    const stored = await deepStorage.push(file, path.join('/'))
+    await rm(file)
+    done += 1
+    rows += totalRows
+    options.onWritten(done, chunks.length, rows)
+    return { interval, ...stored, totalRows, ...named }
+  }
+
+  const pushes: Promise<WrittenSegment>[] = []
+  try {
+    for (const [index, chunk] of chunks.entries()) {
+      // One file is written while those before it are on their way.
+      await pushes[index - pushesAtOnce]
+      const file = join(directory, `${index}.parquet`)
+      await write(chunk, file)
+      const pushed = push(chunk, file)
+      pushed.catch(() => {})
+      pushes.push(pushed)
+    }
+    return await Promise.all(pushes)
+  } catch (error) {
+    for (const outcome of await Promise.allSettled(pushes)) {
+      if (outcome.status === 'fulfilled') await removeQuietly(deepStorage, outcome.value)
+    }
+    throw error
+  }
+}
+
+async function removeQuietly(deepStorage: DeepStorage, { path, checksum }: WrittenSegment): Promise<void> {
+  const loadSpec: LoadSpec = { type: 'local', path, checksum }
+  await deepStorage.remove(loadSpec).catch(() => {})
+}

@@ -1,0 +1,58 @@
+import type { Interval } from '@svc/domain/time'
+import { type Queries, sql } from './database.ts'
+
+/** One change, as it is written down in the transaction that makes it. */
+export interface AuditEntry {
+  readonly type: string
+  readonly key: string
+  readonly author: string
+  readonly comment: string
+  readonly identity: string
+  readonly ip: string
+  /** What was stored, as JSON text. */
+  readonly payload: string
+}
+
+/** An entry as it was stored; `createdAt` in epoch milliseconds. */
+export interface StoredAuditEntry extends AuditEntry {
+  readonly createdAt: number
+}
+
+/** Writes an entry; `now` is the cluster's time in epoch milliseconds. */
+export async function saveAudit(queries: Queries, entry: AuditEntry, now: number): Promise<void> {
+  const { type, key, author, comment, identity, ip, payload } = entry
+  await queries.query(sql`
+    INSERT INTO audit (type, key, author, comment, identity, ip, payload, created_at)
+    VALUES (${type}, ${key}, ${author}, ${comment}, ${identity}, ${ip}, ${payload}, to_timestamp(${now / 1000}))`)
+}
+
+/** Which entries to read: the newest `count` (newest first), or those of an interval (oldest first). */
+export interface AuditQuery {
+  readonly type: string
+  readonly key?: string | undefined
+  readonly count?: number | undefined
+  readonly interval?: Interval | undefined
+}
+
+// Entries that one answer holds at the most where no count is given.
+const mostEntries = 10_000
+
+/** The entries of a history, in the recorded order: newest first with a count, oldest first without. */
+export async function loadAudit(queries: Queries, query: AuditQuery): Promise<StoredAuditEntry[]> {
+  const { type, key, count, interval } = query
+  const byKey = key === undefined ? sql`` : sql`AND key = ${key}`
+  const byTime =
+    interval === undefined
+      ? sql``
+      : sql`AND created_at >= to_timestamp(${seconds(interval.start)}) AND created_at < to_timestamp(${seconds(interval.end)})`
+  const order =
+    count === undefined ? sql`ORDER BY id LIMIT ${mostEntries}` : sql`ORDER BY id DESC LIMIT ${count}`
+  return await queries.query<StoredAuditEntry>(sql`
+    SELECT type, key, author, comment, identity, ip, payload, created_at AS "createdAt"
+    FROM audit WHERE type = ${type} ${byKey} ${byTime} ${order}`)
+}
+
+/** Epoch seconds within what the store can hold. */
+function seconds(instantMs: number): number {
+  return Math.min(Math.max(instantMs / 1000, -200_000_000_000), 9_000_000_000_000)
+}

@@ -1,0 +1,10 @@
+/** The metadata store: everything that must not be lost, one file a concept. */
+export * from './audit.ts'
+export { createDatabase, type Database, type Queries, sql, type Transaction } from './database.ts'
+export * from './leases.ts'
+export * from './nodes.ts'
+export * from './rules.ts'
+export { isSchemaCurrent, migrateSchema } from './schema.ts'
+export * from './security.ts'
+export * from './segments.ts'
+export * from './tasks.ts'

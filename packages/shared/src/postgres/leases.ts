@@ -1,0 +1,75 @@
+import { unavailable } from '@svc/domain/failure'
+import { type Queries, sql } from './database.ts'
+
+/** Who leads a role: its address and the fencing number of its leadership. */
+export interface Lease {
+  readonly role: string
+  readonly node: string
+  readonly baseUrl: string
+  readonly term: number
+}
+
+/** What a server brings to an election; `holder` differs with every start of a process. */
+export interface Candidate {
+  readonly role: string
+  readonly holder: string
+  /** Host and port, by which a restarted process is known to replace its former self. */
+  readonly node: string
+  readonly baseUrl: string
+}
+
+/** Takes the lease if it is free, expired, or held by the former process on the same port; the new term, if so. */
+export async function acquireLease(
+  queries: Queries,
+  candidate: Candidate,
+  leaseMs: number,
+): Promise<number | undefined> {
+  const { role, holder, node, baseUrl } = candidate
+  const expiry = sql`clock_timestamp() + ${leaseMs}::float8 * interval '1 millisecond'`
+  const [row] = await queries.query<{ term: number }>(sql`
+    INSERT INTO leader_leases AS lease (role, holder, node, base_url, term, expires_at)
+    VALUES (${role}, ${holder}, ${node}, ${baseUrl}, 1, ${expiry})
+    ON CONFLICT (role) DO UPDATE
+    SET holder = excluded.holder, node = excluded.node, base_url = excluded.base_url,
+        term = lease.term + 1, expires_at = excluded.expires_at
+    WHERE lease.expires_at < clock_timestamp() OR lease.node = excluded.node
+    RETURNING term`)
+  return row?.term
+}
+
+/** Renews a lease; false if another has taken it. */
+export async function renewLease(
+  queries: Queries,
+  candidate: Candidate,
+  term: number,
+  leaseMs: number,
+): Promise<boolean> {
+  const rows = await queries.query(sql`
+    UPDATE leader_leases SET expires_at = clock_timestamp() + ${leaseMs}::float8 * interval '1 millisecond'
+    WHERE role = ${candidate.role} AND holder = ${candidate.holder} AND term = ${term} RETURNING term`)
+  return rows.length === 1
+}
+
+/** Gives a lease up, so that another can lead at once. */
+export async function releaseLease(queries: Queries, candidate: Candidate, term: number): Promise<void> {
+  await queries.query(sql`
+    UPDATE leader_leases SET expires_at = '-infinity'
+    WHERE role = ${candidate.role} AND holder = ${candidate.holder} AND term = ${term}`)
+}
+
+/** The leaders of now. */
+export async function loadLeases(queries: Queries): Promise<Lease[]> {
+  return await queries.query<Lease>(sql`
+    SELECT role, node, base_url AS "baseUrl", term FROM leader_leases WHERE expires_at > clock_timestamp()`)
+}
+
+/**
+ * Fences a transaction: it goes on only while the term is the newest one, and no other leader can take over
+ * before it ends. A former leader gets an `unavailable` failure and so writes nothing.
+ */
+export async function assertLeads(transaction: Queries, role: string, term: number): Promise<void> {
+  const rows = await transaction.query(sql`
+    SELECT 1 FROM leader_leases WHERE role = ${role} AND term = ${term} FOR SHARE`)
+  if (rows.length === 0)
+    throw unavailable(`This server no longer leads the role [${role}]; another has taken over`)
+}

@@ -1,0 +1,46 @@
+import type { Role } from '../config/index.ts'
+import { type Queries, sql } from './database.ts'
+
+/** A running server as it announces itself. */
+export interface AnnouncedNode {
+  /** Host and port, the port with TLS where there is one. */
+  readonly name: string
+  readonly role: Role
+  readonly service: string
+  readonly host: string
+  readonly plaintextPort: number | null
+  readonly tlsPort: number | null
+  /** What the role tells of itself beyond its address. */
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+/** Announces a server, or tells that it is still alive. */
+export async function saveHeartbeat(queries: Queries, node: AnnouncedNode): Promise<void> {
+  await queries.query(sql`
+    INSERT INTO nodes (name, role, service, host, plaintext_port, tls_port, details)
+    VALUES (${node.name}, ${node.role}, ${node.service}, ${node.host}, ${node.plaintextPort}, ${node.tlsPort},
+      ${JSON.stringify(node.details)})
+    ON CONFLICT (role, name) DO UPDATE
+    SET heartbeat_at = now(), service = excluded.service, host = excluded.host,
+        plaintext_port = excluded.plaintext_port, tls_port = excluded.tls_port,
+        details = excluded.details`)
+}
+
+/** Takes a server out of discovery. */
+export async function removeNode(queries: Queries, node: AnnouncedNode): Promise<void> {
+  await queries.query(sql`DELETE FROM nodes WHERE role = ${node.role} AND name = ${node.name}`)
+}
+
+/** The servers that told within `timeoutMs` that they are alive, by role and name. */
+export async function loadNodes(queries: Queries, timeoutMs: number): Promise<AnnouncedNode[]> {
+  return await queries.query<AnnouncedNode>(sql`
+    SELECT name, role, service, host, plaintext_port AS "plaintextPort", tls_port AS "tlsPort", details
+    FROM nodes WHERE heartbeat_at > now() - ${timeoutMs}::float8 * interval '1 millisecond' ORDER BY role, name`)
+}
+
+/** Forgets servers that have been silent for `keptMs`. */
+export async function removeStaleNodes(queries: Queries, keptMs: number): Promise<void> {
+  await queries.query(
+    sql`DELETE FROM nodes WHERE heartbeat_at < now() - ${keptMs}::float8 * interval '1 millisecond'`,
+  )
+}

@@ -1,0 +1,43 @@
+import { parseRules, type Rule } from '@svc/domain/rules'
+import { type AuditEntry, saveAudit } from './audit.ts'
+import { type Database, type Queries, sql } from './database.ts'
+
+/** The channel on which changes of rules are told. */
+export const rulesChannel = 'svc_rules'
+
+/** The name under which the cluster's default rules are kept. */
+export const defaultRulesName = '_default'
+
+/** The rules of every datasource that has a list of its own, and the cluster's defaults under `_default`. */
+export type RulesByDatasource = ReadonlyMap<string, readonly Rule[]>
+
+/** All rules. */
+export async function loadRules(queries: Queries): Promise<RulesByDatasource> {
+  const rows = await queries.query<{ datasource: string; rules: string }>(
+    sql`SELECT datasource, rules FROM rules ORDER BY datasource`,
+  )
+  return new Map(rows.map(({ datasource, rules }) => [datasource, parseRules(JSON.parse(rules))]))
+}
+
+/** Stores the rules of a datasource as JSON text, with the audit entry, or neither. */
+export async function saveRules(
+  database: Database,
+  dataSource: string,
+  rules: string,
+  audit: Omit<AuditEntry, 'type' | 'key' | 'payload'>,
+  now: number,
+): Promise<void> {
+  await database.transaction(async (transaction) => {
+    await transaction.query(sql`
+      INSERT INTO rules (datasource, rules) VALUES (${dataSource}, ${rules})
+      ON CONFLICT (datasource) DO UPDATE SET rules = excluded.rules`)
+    await saveAudit(transaction, { ...audit, type: 'rules', key: dataSource, payload: rules }, now)
+    await transaction.query(sql`SELECT pg_notify(${rulesChannel}, '')`)
+  })
+}
+
+/** Stores the cluster's default rules where there are none yet. */
+export async function ensureDefaultRules(queries: Queries, rules: string): Promise<void> {
+  await queries.query(sql`
+    INSERT INTO rules (datasource, rules) VALUES (${defaultRulesName}, ${rules}) ON CONFLICT DO NOTHING`)
+}

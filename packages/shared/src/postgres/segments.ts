@@ -1,0 +1,170 @@
+import { pipeline } from 'node:stream/promises'
+import type { Segment, SegmentPayload } from '@svc/domain/segment'
+import type { Interval } from '@svc/domain/time'
+import { from as copyFrom } from 'pg-copy-streams'
+import { type Database, type Queries, sql, type Transaction } from './database.ts'
+
+/** A row of the segment table without its payload. */
+export interface StoredSegment extends Segment {
+  readonly used: boolean
+}
+
+/** What changed since a reader's last look, and where its next look starts. */
+export interface SegmentChanges {
+  readonly changed: readonly StoredSegment[]
+  readonly removed: readonly string[]
+  readonly next: SegmentCursor
+}
+
+/** The oldest transaction that may have been under way at a reader's last look. */
+export type SegmentCursor = string
+
+interface SegmentRow {
+  readonly id: string
+  readonly dataSource: string
+  readonly startMs: string
+  readonly endMs: string
+  readonly version: string
+  readonly partitionNum: number
+  readonly partitions: number
+  readonly sizeBytes: number
+  readonly totalRows: number
+  readonly used: boolean
+}
+
+// The ends of eternity as the store has them: the least and greatest bigint.
+const eternityStart = '-9223372036854775808'
+const eternityEnd = '9223372036854775807'
+
+const storedTime = (time: number): string =>
+  time === -Infinity ? eternityStart : time === Infinity ? eternityEnd : String(time)
+
+const readTime = (text: string): number =>
+  text === eternityStart ? -Infinity : text === eternityEnd ? Infinity : Number(text)
+
+const segmentColumns = sql`id, datasource AS "dataSource", start_ms::text AS "startMs", end_ms::text AS "endMs", version,
+  partition_num AS "partitionNum", partitions, size_bytes AS "sizeBytes", total_rows AS "totalRows", used`
+
+function readSegment({ startMs, endMs, ...row }: SegmentRow): StoredSegment {
+  return { ...row, interval: { start: readTime(startMs), end: readTime(endMs) } }
+}
+
+/**
+ * The segments that changed since `cursor`, or all used ones without it. A transaction that was under way at the
+ * last look is read again, so none is missed however the transactions end; reading a row twice does no harm.
+ */
+export async function loadSegmentChanges(
+  database: Database,
+  cursor?: SegmentCursor,
+): Promise<SegmentChanges> {
+  return await database.transaction(async (transaction) => {
+    await transaction.query(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`)
+    const [snapshot] = await transaction.query<{ next: string }>(
+      sql`SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS next`,
+    )
+    const where = cursor === undefined ? sql`used` : sql`changed_in >= ${cursor}::xid8`
+    const rows = await transaction.query<SegmentRow>(
+      sql`SELECT ${segmentColumns} FROM segments WHERE ${where}`,
+    )
+    const removals =
+      cursor === undefined
+        ? []
+        : await transaction.query<{ id: string }>(
+            sql`SELECT id FROM segment_removals WHERE changed_in >= ${cursor}::xid8`,
+          )
+    const changed = rows.map(readSegment)
+    const present = new Set(changed.map(({ id }) => id))
+    return {
+      changed,
+      removed: removals.map(({ id }) => id).filter((id) => !present.has(id)),
+      next: snapshot?.next ?? '0',
+    }
+  })
+}
+
+/** The payloads of segments, by id; unknown ids are left out. */
+export async function loadPayloads(
+  queries: Queries,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, SegmentPayload>> {
+  if (ids.length === 0) return new Map()
+  const rows = await queries.query<{ id: string; payload: SegmentPayload }>(
+    sql`SELECT id, payload FROM segments WHERE id = ANY(${ids})`,
+  )
+  return new Map(rows.map(({ id, payload }) => [id, payload]))
+}
+
+/** The segments of one datasource whose interval overlaps another, used or not. */
+export async function loadOverlapping(
+  queries: Queries,
+  dataSource: string,
+  interval: Interval,
+): Promise<StoredSegment[]> {
+  const rows = await queries.query<SegmentRow>(sql`
+    SELECT ${segmentColumns} FROM segments
+    WHERE datasource = ${dataSource} AND start_ms < ${storedTime(interval.end)} AND end_ms > ${storedTime(interval.start)}`)
+  return rows.map(readSegment)
+}
+
+/** Lets one transaction at a time give out versions and partition numbers of a datasource. */
+export async function lockDatasource(transaction: Queries, dataSource: string): Promise<void> {
+  await transaction.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${dataSource}, 1))`)
+}
+
+const escapeCopyText = (text: string): string =>
+  text.replace(
+    /[\\\n\r\t]/g,
+    (character) => ({ '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' })[character] as string,
+  )
+
+/** Inserts used segments by COPY; `now` is the cluster's time. A segment that exists already is an error. */
+export async function copySegments(
+  transaction: Transaction,
+  segments: Iterable<{ readonly segment: Segment; readonly payload: SegmentPayload }>,
+  taskId: string | undefined,
+  now: number,
+): Promise<void> {
+  const time = new Date(now).toISOString()
+  const target = transaction.client.query(
+    copyFrom(`COPY segments (id, datasource, start_ms, end_ms, version, partition_num, partitions, size_bytes,
+      total_rows, used, created_at, used_changed_at, task_id, payload) FROM STDIN`),
+  )
+  function* lines() {
+    for (const { segment, payload } of segments) {
+      const { id, dataSource, interval, version, partitionNum, partitions, sizeBytes, totalRows } = segment
+      const fields = [
+        escapeCopyText(id),
+        escapeCopyText(dataSource),
+        storedTime(interval.start),
+        storedTime(interval.end),
+        escapeCopyText(version),
+        partitionNum,
+        partitions,
+        sizeBytes,
+        totalRows,
+        't',
+        time,
+        time,
+        taskId === undefined ? '\\N' : escapeCopyText(taskId),
+        escapeCopyText(JSON.stringify(payload)),
+      ]
+      yield `${fields.join('\t')}\n`
+    }
+  }
+  await pipeline(lines, target)
+}
+
+/** Marks segments unused; returns how many were used until now. */
+export async function markUnused(transaction: Queries, ids: readonly string[], now: number): Promise<number> {
+  const rows = await transaction.query(sql`
+    UPDATE segments SET used = false, used_changed_at = to_timestamp(${now / 1000})
+    WHERE id = ANY(${ids}) AND used RETURNING id`)
+  return rows.length
+}
+
+/** Forgets which segments were erased longer than `keptMs` ago. */
+export async function forgetOldRemovals(queries: Queries, keptMs: number): Promise<void> {
+  await queries.query(
+    sql`DELETE FROM segment_removals WHERE removed_at < now() - ${keptMs}::float8 * interval '1 millisecond'`,
+  )
+}

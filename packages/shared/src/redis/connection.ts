@@ -1,0 +1,30 @@
+import { Redis } from 'ioredis'
+import type { Settings } from '../config/index.ts'
+
+/** How the Redis that holds the queues is reached. */
+function redisOptions(settings: Settings) {
+  const password = settings.get('svc.queue.redis.password')
+  return {
+    host: settings.get('svc.queue.redis.host'),
+    port: settings.get('svc.queue.redis.port'),
+    ...(password === '' ? {} : { password }),
+    retryStrategy: (attempt: number) => Math.min(25 * 2 ** Math.min(attempt, 6), 1000),
+  }
+}
+
+/**
+ * A connection for those who put work into queues: while Redis is away every command fails at once, for the
+ * caller decides again later with what is true by then.
+ */
+export function openProducerConnection(settings: Settings): Redis {
+  const redis = new Redis({ ...redisOptions(settings), maxRetriesPerRequest: 0, enableOfflineQueue: false })
+  redis.on('error', () => undefined)
+  return redis
+}
+
+/** A connection for those who take work out of queues: it waits for Redis as long as it takes. */
+export function openConsumerConnection(settings: Settings): Redis {
+  const redis = new Redis({ ...redisOptions(settings), maxRetriesPerRequest: null })
+  redis.on('error', () => undefined)
+  return redis
+}

@@ -1,0 +1,83 @@
+import type { SegmentPayload } from '@svc/domain/segment'
+import { Queue, Worker } from 'bullmq'
+import type { Redis } from 'ioredis'
+import type { Settings } from '../config/index.ts'
+import { openConsumerConnection } from './connection.ts'
+
+/** What a data server is asked to do with one segment. */
+export type SegmentRequest =
+  | { readonly action: 'load'; readonly payload: SegmentPayload }
+  | { readonly action: 'drop'; readonly id: string }
+
+/**
+ * Requests of one leader to one server, in one job. `term` is the leader's fencing number, `session` the life of
+ * the server that the leader decided for: a batch that outlived either is void.
+ */
+export interface RequestBatch {
+  readonly term: number
+  readonly session: string
+  readonly server: string
+  readonly requests: readonly SegmentRequest[]
+}
+
+// Queue names may not hold colons, which separate the parts of a Redis key.
+const queueName = (process: string): string => `load-${process.replaceAll(':', '_')}`
+
+/** Puts batches into the queues of data servers. */
+export interface RequestSender {
+  /** Queues a batch for the process that serves as `batch.server`. Throws where Redis is away. */
+  send(process: string, batch: RequestBatch): Promise<void>
+  close(): Promise<void>
+}
+
+export function createRequestSender(redis: Redis, prefix: string): RequestSender {
+  const queues = new Map<string, Queue<RequestBatch>>()
+  return {
+    send: async (process, batch) => {
+      let queue = queues.get(process)
+      if (!queue) {
+        queue = new Queue<RequestBatch>(queueName(process), {
+          connection: redis,
+          prefix,
+          skipVersionCheck: true,
+        })
+        queue.on('error', () => undefined)
+        queues.set(process, queue)
+      }
+      await queue.add('batch', batch, { removeOnComplete: true, removeOnFail: true })
+    },
+    close: async () => {
+      await Promise.all([...queues.values()].map((queue) => queue.close()))
+    },
+  }
+}
+
+/** Takes batches out of the queue of a process. */
+export interface RequestReceiver {
+  close(): Promise<void>
+}
+
+/** Hands every batch for `process` to `handle`, some at a time; a batch may come twice. */
+export function receiveRequests(
+  settings: Settings,
+  process: string,
+  concurrency: number,
+  handle: (batch: RequestBatch) => Promise<void>,
+): RequestReceiver {
+  const connection = openConsumerConnection(settings)
+  const worker = new Worker<RequestBatch>(queueName(process), async (job) => handle(job.data), {
+    connection,
+    prefix: settings.get('svc.queue.prefix'),
+    concurrency,
+    skipVersionCheck: true,
+    removeOnComplete: { count: 0 },
+    removeOnFail: { count: 0 },
+  })
+  worker.on('error', () => undefined)
+  return {
+    close: async () => {
+      await worker.close()
+      connection.disconnect()
+    },
+  }
+}

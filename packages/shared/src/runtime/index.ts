@@ -1,0 +1,5 @@
+/** What a process needs to run: log, clock, repeated work, readiness. */
+export { type Clock, systemClock } from './clock.ts'
+export { createLogger, createTroubleLog, type Logger } from './logger.ts'
+export { growingDelay, type Loop, startLoop } from './loop.ts'
+export { createReadiness, type Readiness } from './readiness.ts'

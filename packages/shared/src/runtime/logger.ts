@@ -1,0 +1,48 @@
+import winston from 'winston'
+import type { Settings } from '../config/index.ts'
+
+/** What servers log with: JSON lines on standard output. */
+export interface Logger {
+  error(message: string, details?: object): void
+  warn(message: string, details?: object): void
+  info(message: string, details?: object): void
+  debug(message: string, details?: object): void
+}
+
+/** The log of a server; every line names the service and the server. */
+export function createLogger(settings: Settings, server: string): Logger {
+  return winston.createLogger({
+    level: settings.get('svc.log.level'),
+    defaultMeta: { service: settings.get('svc.service'), server },
+    format: winston.format.combine(winston.format.timestamp(), winston.format.json()),
+    transports: [new winston.transports.Console({ forceConsole: true })],
+  })
+}
+
+/**
+ * A warning that tells a lasting trouble without flooding the log: at once when its text changes, then again at
+ * growing distances, at most every ten minutes.
+ */
+export function createTroubleLog(logger: Logger): {
+  tell(message: string, details?: object): void
+  over(message: string): void
+} {
+  let last = ''
+  let nextAt = 0
+  let waitMs = 0
+  return {
+    tell: (message, details) => {
+      const now = performance.now()
+      if (message === last && now < nextAt) return
+      waitMs = message === last ? Math.min(waitMs * 2, 600_000) : 10_000
+      last = message
+      nextAt = now + waitMs
+      logger.warn(message, details)
+    },
+    over: (message) => {
+      if (last === '') return
+      last = ''
+      logger.info(message)
+    },
+  }
+}

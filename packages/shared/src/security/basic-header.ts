@@ -1,0 +1,19 @@
+/** Longest user name or password that is looked at. */
+const longestTokenLength = 4096
+
+/** The user name and password of an Authorization header (RFC 7617, UTF-8), or undefined if it holds none. */
+export function readBasicHeader(header: string | undefined): { user: string; password: string } | undefined {
+  const match =
+    header !== undefined && header.length <= longestTokenLength && /^basic +([\w+/=-]+) *$/i.exec(header)
+  if (!match) return undefined
+  const text = Buffer.from(match[1] as string, 'base64').toString('utf8')
+  const colon = text.indexOf(':')
+  const user = text.slice(0, colon)
+  const password = text.slice(colon + 1)
+  return colon > 0 && password !== '' ? { user, password } : undefined
+}
+
+/** The Authorization header that proves a user. */
+export function basicHeader(user: string, password: string): string {
+  return `Basic ${Buffer.from(`${user}:${password}`, 'utf8').toString('base64')}`
+}

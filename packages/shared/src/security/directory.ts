@@ -1,0 +1,23 @@
+import type { Permission } from '@svc/domain/access'
+import type { Credentials } from './password-hash.ts'
+
+/** Users with their credentials, and roles with their permissions, as all servers need them to decide. */
+export interface SecurityDirectory {
+  /** Grows with every change. */
+  readonly version: number
+  /** By authenticator, then by user; a user without a password yet has null. */
+  readonly authenticators: Readonly<Record<string, Readonly<Record<string, Credentials | null>>>>
+  readonly authorizers: Readonly<Record<string, AuthorizerDirectory>>
+}
+
+/** What one authorizer knows: roles by user, permissions by role. */
+export interface AuthorizerDirectory {
+  readonly users: Readonly<Record<string, readonly string[]>>
+  readonly roles: Readonly<Record<string, readonly Permission[]>>
+}
+
+/** Where a server has its directory from: the metadata store at the coordinator, the coordinator elsewhere. */
+export interface DirectorySource {
+  /** The newest directory known, or why there is none yet. */
+  current(): SecurityDirectory | { readonly missing: string }
+}

@@ -1,0 +1,46 @@
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+
+/** A stored password: never shown, never logged. The parameters stand in the row, so that they can be raised. */
+export interface Credentials {
+  readonly algorithm: 'scrypt'
+  readonly cost: number
+  readonly blockSize: number
+  readonly parallelization: number
+  readonly salt: string
+  readonly hash: string
+}
+
+// One of the settings of scrypt that OWASP's password storage cheat sheet lists as equally strong (16 MiB each).
+const parameters = { algorithm: 'scrypt', cost: 2 ** 14, blockSize: 8, parallelization: 5 } as const
+const keyLengthBytes = 32
+const saltLengthBytes = 16
+
+function derive(password: string, credentials: Omit<Credentials, 'hash'>): Promise<Buffer> {
+  const { cost, blockSize, parallelization } = credentials
+  const options = { N: cost, r: blockSize, p: parallelization, maxmem: 256 * cost * blockSize }
+  return new Promise((resolve, reject) => {
+    scrypt(password, Buffer.from(credentials.salt, 'base64'), keyLengthBytes, options, (error, key) =>
+      error ? reject(error) : resolve(key),
+    )
+  })
+}
+
+/** The hash of a new password with a fresh salt and today's parameters. */
+export async function hashPassword(password: string): Promise<Credentials> {
+  const unhashed = { ...parameters, salt: randomBytes(saltLengthBytes).toString('base64') }
+  return { ...unhashed, hash: (await derive(password, unhashed)).toString('base64') }
+}
+
+/** Whether a password is the one that was hashed; takes the same work for any password. */
+export async function verifyPassword(password: string, credentials: Credentials): Promise<boolean> {
+  const expected = Buffer.from(credentials.hash, 'base64')
+  const derived = await derive(password, credentials)
+  return expected.length === derived.length && timingSafeEqual(expected, derived)
+}
+
+/** Credentials that no password fits: verifying against them costs an unknown user the same work. */
+export const unknownUserCredentials: Credentials = {
+  ...parameters,
+  salt: randomBytes(saltLengthBytes).toString('base64'),
+  hash: Buffer.alloc(keyLengthBytes).toString('base64'),
+}

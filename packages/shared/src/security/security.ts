@@ -1,0 +1,139 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import type { Settings } from '../config/index.ts'
+import { readBasicHeader } from './basic-header.ts'
+import { type Caller, nobody, permittedCaller, unrestricted } from './caller.ts'
+import type { DirectorySource, SecurityDirectory } from './directory.ts'
+import { type Credentials, unknownUserCredentials, verifyPassword } from './password-hash.ts'
+
+/** Where a login comes from: the address, and the server that it says it is, for the log. */
+export interface LoginOrigin {
+  readonly address: string
+  readonly server: string
+}
+
+export type Authentication =
+  | { readonly kind: 'known'; readonly caller: Caller }
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'unavailable'; readonly message: string }
+
+/** Who callers are and whether they are servers of the cluster. */
+export interface Security {
+  readonly nobody: Caller
+  authenticate(authorizationHeader: string | undefined, origin: LoginOrigin): Promise<Authentication>
+  /** Whether the caller proved to be the escalator's identity; anyone is where everything is allowed. */
+  isInternal(caller: Caller): boolean
+}
+
+/** Told of refused logins; `server` is empty where no server of the cluster is behind it. */
+export type OnRefused = (user: string, origin: LoginOrigin) => void
+
+// Verified credentials that are remembered at a time, each as a keyed digest.
+const rememberedLogins = 1000
+
+/**
+ * Security as configured: the chain of authenticators, asked in order, and the authorizers. Verified credentials
+ * are remembered as long as the stored hash is the one they were verified against.
+ */
+export function createSecurity(
+  settings: Settings,
+  directory: DirectorySource,
+  onRefused: OnRefused,
+): Security {
+  const chain = settings.get('svc.auth.authenticatorChain')
+  const internalUser = settings.get('svc.escalator.internalClientUsername')
+  const allowsEveryone = (name: string) =>
+    name === 'allowAll' || settings.getNamed('svc.auth.authenticator.<name>.type', name) === 'allowAll'
+  const verify = createPasswordVerifier()
+  const callers = createCallerCache(settings)
+
+  async function authenticate(header: string | undefined, origin: LoginOrigin): Promise<Authentication> {
+    const login = readBasicHeader(header)
+    let attempted = false
+    for (const name of chain) {
+      if (allowsEveryone(name)) return { kind: 'known', caller: unrestricted(name, name) }
+      if (!login) continue
+      const current = directory.current()
+      if ('missing' in current) return { kind: 'unavailable', message: current.missing }
+      const users = current.authenticators[name] ?? {}
+      const stored = (Object.hasOwn(users, login.user) ? users[login.user] : undefined) ?? undefined
+      attempted = true
+      if (await verify(name, login.user, login.password, stored)) {
+        return { kind: 'known', caller: callers(name, login.user, current) }
+      }
+      // A user that is known here is never looked for elsewhere: a name hides the same name further on.
+      if (stored !== undefined || !settings.getNamed('svc.auth.authenticator.<name>.skipOnFailure', name))
+        break
+    }
+    if (attempted && login) onRefused(login.user, origin)
+    return { kind: 'refused' }
+  }
+
+  return {
+    nobody,
+    authenticate,
+    isInternal: (caller) =>
+      caller.authenticator !== '' &&
+      (allowsEveryone(caller.authenticator) || caller.identity === internalUser),
+  }
+}
+
+type PasswordVerifier = (
+  authenticator: string,
+  user: string,
+  password: string,
+  stored: Credentials | undefined,
+) => Promise<boolean>
+
+function createPasswordVerifier(): PasswordVerifier {
+  const key = randomBytes(32)
+  const verified = new Map<string, string>()
+  const underWay = new Map<string, Promise<boolean>>()
+  return async (authenticator, user, password, stored) => {
+    const digest = createHmac('sha256', key)
+      .update(JSON.stringify([authenticator, user, password]))
+      .digest('base64')
+    if (stored && verified.get(digest) === stored.hash) return true
+    let attempt = underWay.get(digest)
+    if (!attempt) {
+      attempt = verifyPassword(password, stored ?? unknownUserCredentials)
+      underWay.set(digest, attempt)
+    }
+    try {
+      if (!(await attempt) || !stored) return false
+    } finally {
+      underWay.delete(digest)
+    }
+    verified.delete(digest)
+    verified.set(digest, stored.hash)
+    for (const oldest of verified.keys()) {
+      if (verified.size <= rememberedLogins) break
+      verified.delete(oldest)
+    }
+    return true
+  }
+}
+
+/** Callers with their compiled permissions, kept as long as the directory they were made from. */
+function createCallerCache(settings: Settings) {
+  let madeFrom: SecurityDirectory | undefined
+  const callers = new Map<string, Caller>()
+  return (authenticator: string, user: string, directory: SecurityDirectory): Caller => {
+    if (madeFrom !== directory) {
+      callers.clear()
+      madeFrom = directory
+    }
+    const key = JSON.stringify([authenticator, user])
+    const cached = callers.get(key)
+    if (cached) return cached
+    const authorizer = settings.getNamed('svc.auth.authenticator.<name>.authorizerName', authenticator) ?? ''
+    const everything =
+      authorizer === 'allowAll' ||
+      settings.getNamed('svc.auth.authorizer.<name>.type', authorizer) === 'allowAll'
+    const known = directory.authorizers[authorizer] ?? { users: {}, roles: {} }
+    const caller = everything
+      ? unrestricted(user, authenticator)
+      : permittedCaller(user, authenticator, known)
+    callers.set(key, caller)
+    return caller
+  }
+}

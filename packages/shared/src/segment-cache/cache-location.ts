@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, readdir, realpath, rename, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { SegmentPayload } from '@svc/domain/segment'
+import {
+  type DeepStorage,
+  errorCode,
+  makeDirectory,
+  safeFileName,
+  storageFailure,
+  syncDirectory,
+} from '../deep-storage/index.ts'
+import { segmentFileName, writeDescriptor } from './entry-folder.ts'
+
+/** One folder of the cache with the room that it may take. */
+export interface Location {
+  readonly path: string
+  readonly maxSizeBytes: number
+  /** Complete segments, and those under way: room is taken before the first byte is copied. */
+  usedSizeBytes: number
+  /** Where the folders of complete segments are. */
+  readonly segmentsDirectory: string
+}
+
+const segmentsDirectory = 'segments'
+const loadingDirectory = 'loading'
+const trashDirectory = 'trash'
+
+/**
+ * Makes a location ready: its folders exist and hold nothing unfinished. A folder that cannot be used is an
+ * unavailable failure.
+ */
+export async function openLocation(path: string, maxSizeBytes: number): Promise<Location> {
+  try {
+    await makeDirectory(resolve(path, segmentsDirectory))
+    for (const name of [loadingDirectory, trashDirectory]) {
+      await rm(join(path, name), { recursive: true, force: true })
+      await mkdir(join(path, name))
+    }
+    const realPath = await realpath(path)
+    const segments = join(realPath, segmentsDirectory)
+    return { path: realPath, maxSizeBytes, usedSizeBytes: 0, segmentsDirectory: segments }
+  } catch (error) {
+    throw storageFailure(`Segment cache location[${path}] cannot be used`, path, error)
+  }
+}
+
+/** The names of the folders in which complete segments should be. */
+export async function folderNames(location: Location): Promise<string[]> {
+  return (await readdir(location.segmentsDirectory)).sort()
+}
+
+/** The file of a segment that the location holds. */
+export function segmentFile(location: Location, segmentId: string): string {
+  return join(location.segmentsDirectory, safeFileName(segmentId), segmentFileName)
+}
+
+/** Brings a segment in from deep storage: all of it or, after a failure, nothing. */
+export async function bringIn(
+  location: Location,
+  payload: SegmentPayload,
+  deepStorage: DeepStorage,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const folder = join(location.path, loadingDirectory, randomUUID())
+  try {
+    await mkdir(folder)
+    await deepStorage.fetch(payload.loadSpec, payload.size, join(folder, segmentFileName), signal)
+    await writeDescriptor(folder, payload)
+    await syncDirectory(folder)
+    // Renaming the folder is the one step that makes the segment exist here.
+    await rename(folder, join(location.segmentsDirectory, safeFileName(payload.identifier)))
+    await syncDirectory(location.segmentsDirectory)
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    if (signal?.aborted === true && error === signal.reason) throw error
+    throw storageFailure(`Segment cache location[${location.path}] cannot be written`, location.path, error)
+  }
+}
+
+/**
+ * Takes a folder out of the location at one stroke; its bytes are removed by the function answered, or at the next
+ * start. A folder that is not there is no failure.
+ */
+export async function takeOut(location: Location, folderName: string): Promise<() => Promise<void>> {
+  const trash = join(location.path, trashDirectory, randomUUID())
+  try {
+    await rename(join(location.segmentsDirectory, folderName), trash)
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return async () => {}
+    throw error
+  }
+  return () => rm(trash, { recursive: true, force: true })
+}

@@ -1,0 +1,14 @@
+/** Runs pieces of work of the same key one after the other, those of different keys side by side. */
+export function createKeyedQueue(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
+  const lasts = new Map<string, Promise<unknown>>()
+  return async (key, work) => {
+    const previous = lasts.get(key)
+    const current = previous === undefined ? work() : previous.then(work, work)
+    lasts.set(key, current)
+    try {
+      return await current
+    } finally {
+      if (lasts.get(key) === current) lasts.delete(key)
+    }
+  }
+}

@@ -1,0 +1,202 @@
+import { invalidInput, tooLarge } from '@svc/domain/failure'
+import type { SegmentPayload } from '@svc/domain/segment'
+import { refuse } from '@svc/domain/validation'
+import { type DeepStorage, errorCode, isDiskFull, safeFileName } from '../deep-storage/index.ts'
+import type { Logger } from '../runtime/index.ts'
+import { bringIn, folderNames, type Location, openLocation, segmentFile, takeOut } from './cache-location.ts'
+import { checkFolder, type FolderState } from './entry-folder.ts'
+import { createKeyedQueue } from './keyed-queue.ts'
+
+/** A folder that segments may be kept in, and how much of it. */
+export interface CacheLocation {
+  readonly path: string
+  readonly maxSizeBytes: number
+}
+
+/** What was found broken, and removed, when the cache was opened. */
+export interface DamagedSegment {
+  readonly folder: string
+  readonly problem: string
+  /** The segment to fetch again, unless not even that can be told. */
+  readonly payload: SegmentPayload | undefined
+}
+
+export interface SegmentCacheOptions {
+  /** The name of this server, for messages. */
+  readonly serverName: string
+  readonly locations: readonly CacheLocation[]
+  /** What all locations together may hold; by default the sum of theirs. */
+  readonly maxSizeBytes?: number | undefined
+  readonly deepStorage: DeepStorage
+  readonly logger: Logger
+}
+
+/** The segments on this server's disks. A segment is either complete, checked and served, or not there. */
+export interface SegmentCache {
+  readonly maxSizeBytes: number
+  /** Bytes of complete segments and of those being loaded. */
+  readonly usedSizeBytes: number
+  /** What was found broken, and removed, when the cache was opened. */
+  readonly damaged: readonly DamagedSegment[]
+  has(segmentId: string): boolean
+  list(): SegmentPayload[]
+  /** The Parquet file of a complete segment. */
+  fileOf(segmentId: string): string | undefined
+  /**
+   * Brings a segment in from deep storage; one that is here already is left as it is, one with the same id and other
+   * bytes is replaced. Failures: tooLarge (it does not fit into what this server may hold), those of
+   * DeepStorage.fetch, or the signal's reason. Each leaves nothing behind.
+   */
+  load(payload: SegmentPayload, signal?: AbortSignal): Promise<void>
+  /** Removes a segment. One that is not here is no failure. */
+  drop(segmentId: string): Promise<void>
+}
+
+// A disk serves a few readers well; hashing takes one thread of the pool for each.
+const checkedAtOnce = 4
+
+async function forEachOf<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>) {
+  const queue = items.values()
+  const worker = async () => {
+    for (const item of queue) await work(item)
+  }
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker))
+}
+
+const freeBytes = (location: Location): number => location.maxSizeBytes - location.usedSizeBytes
+
+async function openLocations(configured: readonly CacheLocation[]): Promise<Location[]> {
+  const locations: Location[] = []
+  for (const { path, maxSizeBytes } of configured) {
+    const location = await openLocation(path, maxSizeBytes)
+    if (locations.some((other) => other.path === location.path)) {
+      throw invalidInput(`Segment cache location[${path}] is named twice`, { location: path })
+    }
+    locations.push(location)
+  }
+  return locations
+}
+
+/**
+ * Opens the cache on this server's disks: checks size and checksum of every segment file, removes what is not whole,
+ * and answers when all the rest can be served. Bytes of earlier, interrupted work are removed.
+ */
+export async function openSegmentCache(options: SegmentCacheOptions): Promise<SegmentCache> {
+  const { serverName, deepStorage, logger } = options
+  const locations = await openLocations(options.locations)
+  const maxSizeBytes =
+    options.maxSizeBytes ?? locations.reduce((sum, location) => sum + location.maxSizeBytes, 0)
+  const entries = new Map<string, { payload: SegmentPayload; location: Location }>()
+  const damaged: DamagedSegment[] = []
+  const inTurn = createKeyedQueue()
+
+  const used = (): number => locations.reduce((sum, location) => sum + location.usedSizeBytes, 0)
+
+  async function removeFolder(location: Location, folderName: string): Promise<void> {
+    const discard = await takeOut(location, folderName)
+    await discard().catch((error: unknown) => {
+      logger.warn('A dropped segment still takes room on disk until the next start', {
+        location: location.path,
+        problem: errorCode(error),
+      })
+    })
+  }
+
+  async function admit(location: Location, folderName: string, state: FolderState): Promise<void> {
+    const twice = state.kind === 'complete' && entries.has(state.payload.identifier)
+    if (state.kind === 'complete' && !twice) {
+      entries.set(state.payload.identifier, { payload: state.payload, location })
+      location.usedSizeBytes += state.payload.size
+      return
+    }
+    if (state.kind === 'damaged') {
+      damaged.push({ folder: folderName, problem: state.problem, payload: state.payload })
+      logger.warn('A cached segment is damaged and is removed, to be fetched again', {
+        folder: folderName,
+        location: location.path,
+        problem: state.problem,
+      })
+    }
+    await removeFolder(location, folderName)
+  }
+
+  for (const location of locations) {
+    await forEachOf(await folderNames(location), checkedAtOnce, async (folderName) => {
+      await admit(location, folderName, await checkFolder(location.segmentsDirectory, folderName))
+    })
+  }
+  const cachedIds = new Set(entries.keys())
+  // A damaged copy does not matter where another location has a whole one.
+  const toFetchAgain = damaged.filter(({ payload }) => !payload || !cachedIds.has(payload.identifier))
+
+  function refuseSize(payload: SegmentPayload): never {
+    const free = Math.max(0, Math.min(maxSizeBytes - used(), Math.max(...locations.map(freeBytes))))
+    throw tooLarge(
+      `Segment[${payload.identifier}] needs [${payload.size}] bytes; server[${serverName}] has [${free}] free of [${maxSizeBytes}]`,
+      { server: serverName, segment: payload.identifier },
+    )
+  }
+
+  async function loadInto(payload: SegmentPayload, signal: AbortSignal | undefined): Promise<void> {
+    const full = new Set<Location>()
+    let fullDisk: unknown
+    for (;;) {
+      signal?.throwIfAborted()
+      if (used() + payload.size > maxSizeBytes) refuseSize(payload)
+      const [location] = locations
+        .filter((candidate) => !full.has(candidate) && freeBytes(candidate) >= payload.size)
+        .sort((a, b) => freeBytes(b) - freeBytes(a))
+      if (location === undefined) throw fullDisk ?? refuseSize(payload)
+      location.usedSizeBytes += payload.size
+      try {
+        await bringIn(location, payload, deepStorage, signal)
+        entries.set(payload.identifier, { payload, location })
+        return
+      } catch (error) {
+        location.usedSizeBytes -= payload.size
+        // Others fill the same disk: another location may be on one with room.
+        if (!isDiskFull(error)) throw error
+        full.add(location)
+        fullDisk = error
+      }
+    }
+  }
+
+  async function remove(segmentId: string): Promise<void> {
+    const entry = entries.get(segmentId)
+    if (entry === undefined) return
+    entries.delete(segmentId)
+    try {
+      await removeFolder(entry.location, safeFileName(segmentId))
+    } catch (error) {
+      entries.set(segmentId, entry)
+      throw error
+    }
+    entry.location.usedSizeBytes -= entry.payload.size
+  }
+
+  return {
+    maxSizeBytes,
+    get usedSizeBytes() {
+      return used()
+    },
+    damaged: toFetchAgain,
+    has: (segmentId) => entries.has(segmentId),
+    list: () => [...entries.values()].map((entry) => entry.payload),
+    fileOf: (segmentId) => {
+      const entry = entries.get(segmentId)
+      return entry && segmentFile(entry.location, segmentId)
+    },
+    load: (payload, signal) =>
+      inTurn(payload.identifier, async () => {
+        if (!Number.isSafeInteger(payload.size) || payload.size < 0) {
+          throw refuse('size', payload.size, 'a number of bytes')
+        }
+        const present = entries.get(payload.identifier)?.payload
+        if (present?.loadSpec.checksum === payload.loadSpec.checksum && present.size === payload.size) return
+        await remove(payload.identifier)
+        await loadInto(payload, signal)
+      }),
+    drop: (segmentId) => inTurn(segmentId, () => remove(segmentId)),
+  }
+}

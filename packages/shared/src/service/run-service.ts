@@ -1,0 +1,297 @@
+import { parseArgs } from 'node:util'
+import { describeError } from '@svc/domain/failure'
+import type { Request, Response } from 'express'
+import { createServiceClient, type ServiceClient } from '../client/index.ts'
+import { ConfigurationError, loadSettings, type Role, type Settings } from '../config/index.ts'
+import { type Discovery, startDiscovery } from '../discovery/index.ts'
+import { createApplication, type Listeners, listen, type Route } from '../http/index.ts'
+import {
+  type AnnouncedNode,
+  createDatabase,
+  type Database,
+  isSchemaCurrent,
+  migrateSchema,
+} from '../postgres/index.ts'
+import {
+  type Clock,
+  createLogger,
+  createReadiness,
+  createTroubleLog,
+  type Logger,
+  type Readiness,
+  systemClock,
+} from '../runtime/index.ts'
+import { type Caller, createSecurity, type Security } from '../security/index.ts'
+import {
+  type FollowedDirectory,
+  followCoordinatorDirectory,
+  followStoredDirectory,
+  openDirectory,
+} from './directory-source.ts'
+import { statusRoutes } from './status-routes.ts'
+
+/** What every server has when it is built. */
+export interface ServiceContext {
+  readonly settings: Settings
+  readonly logger: Logger
+  readonly clock: Clock
+  readonly database: Database
+  readonly discovery: Discovery
+  readonly client: ServiceClient
+  readonly readiness: Readiness
+  /** This server as it announces itself; known from the moment its ports are open. */
+  node(): AnnouncedNode
+  /** The followed users and roles; known when `start` is called. */
+  directory(): FollowedDirectory
+  /** Aborted when the server begins to stop. */
+  readonly stopping: AbortSignal
+}
+
+/** The part of a server that differs by role. */
+export interface ServicePart {
+  readonly routes: readonly Route[]
+  /** What the role announces beyond its address. */
+  readonly details?: AnnouncedNode['details']
+  readonly fallback?: (request: Request, response: Response, caller: Caller) => Promise<void>
+  /** Begins the work once the metadata store is there; the server is ready when this resolves. */
+  start(): Promise<void>
+  /** Ends the work: what is under way is finished or handed over. */
+  stop(): Promise<void>
+}
+
+/** What differs in how roles are set up. */
+export interface ServiceOptions {
+  /** Connections to the metadata store at the most. */
+  readonly connections: number
+  /** Runs before users and roles are read: first users, default rules. */
+  prepareStore?(context: ServiceContext): Promise<void>
+}
+
+// A stop that takes longer is ended; users are promised ten seconds.
+const longestStopMs = 9000
+const requestGraceMs = 5000
+
+/** Runs a server until it is told to stop; the only function that a service's main calls. */
+export async function runService(
+  role: Role,
+  options: ServiceOptions,
+  build: (context: ServiceContext) => ServicePart,
+): Promise<void> {
+  const settings = readSettings(role)
+  const stopping = new AbortController()
+  let announcedNode: AnnouncedNode | undefined
+  let directory: FollowedDirectory | undefined
+  const logger = createLogger(settings, `${settings.get('svc.host')}:${portOf(settings)}`)
+  const readiness = createReadiness()
+  const database = createDatabase(settings, {
+    connections: options.connections,
+    applicationName: settings.get('svc.service'),
+  })
+  const discovery = startDiscovery(database, settings, logger)
+  const node = (): AnnouncedNode => {
+    if (!announcedNode) throw new Error('The ports are not open yet')
+    return announcedNode
+  }
+  const client = createClient(settings, () => `${role} ${announcedNode?.name ?? ''}`, discovery)
+  const context: ServiceContext = {
+    settings,
+    logger,
+    clock: systemClock,
+    database,
+    discovery,
+    client,
+    readiness,
+    node,
+    directory: () => {
+      if (!directory) throw new Error('Users and roles are not followed yet')
+      return directory
+    },
+    stopping: stopping.signal,
+  }
+  const part = build(context)
+  const security = createSecurity(
+    settings,
+    { current: () => directory?.current() ?? { missing: 'The server is starting' } },
+    refusedLoginLog(logger),
+  )
+  const listeners = await openPorts(settings, part, security, context)
+  announcedNode = describeNode(settings, listeners, part.details ?? {})
+
+  let isStopping = false
+  const stop = async (signal: string, status: number): Promise<void> => {
+    if (isStopping) return
+    isStopping = true
+    logger.info('Stopping', { signal })
+    setTimeout(() => {
+      logger.warn('Stopping took too long; what was under way is given up')
+      process.exit(status)
+    }, longestStopMs).unref()
+    stopping.abort()
+    await discovery.stop()
+    await part
+      .stop()
+      .catch((error) => logger.error('Part of the server did not stop well', { error: describeError(error) }))
+    await listeners.close(requestGraceMs)
+    await directory?.stop()
+    client.close()
+    await database.close().catch(() => undefined)
+    logger.info('Stopped')
+    process.exit(status)
+  }
+  process.once('SIGTERM', () => stop('SIGTERM', 0))
+  process.once('SIGINT', () => stop('SIGINT', 0))
+  const crash = (error: unknown) => {
+    logger.error('The server failed and stops', {
+      error: describeError(error),
+      stack: (error as Error)?.stack,
+    })
+    stop('failure', 1)
+  }
+  process.on('uncaughtException', crash)
+  process.on('unhandledRejection', crash)
+
+  await waitForSchema(context)
+  await options.prepareStore?.(context)
+  directory = await followDirectory(context)
+  await directory.loaded
+  if (isStopping) return
+  await part.start()
+  if (isStopping) return
+  await discovery.announce(announcedNode)
+  await discovery.refresh()
+  readiness.markReady()
+  logger.info('Ready', { startedInMs: Math.round(performance.now()) })
+}
+
+function readSettings(role: Role): Settings {
+  try {
+    const { values } = parseArgs({
+      options: { common: { type: 'string' }, runtime: { type: 'string' }, help: { type: 'boolean' } },
+    })
+    if (values.help) {
+      process.stdout.write(
+        `Usage: main.ts [--common FILE] [--runtime FILE]\n\nRuns the ${role} of a cluster, configured by two properties files and by environment variables such as svc_tlsPort.\n`,
+      )
+      process.exit(0)
+    }
+    const files = [values.common, values.runtime].filter((file) => file !== undefined)
+    return loadSettings(role, files, process.env)
+  } catch (error) {
+    return endPlainly(error instanceof ConfigurationError ? error.message : describeError(error))
+  }
+}
+
+/** Ends the process with one plain message: a faulty configuration is not a crash. */
+function endPlainly(message: string): never {
+  process.stderr.write(`${message}\n`)
+  process.exit(1)
+}
+
+function createClient(settings: Settings, from: () => string, discovery: Discovery): ServiceClient {
+  try {
+    return createServiceClient(settings, from, discovery)
+  } catch (error) {
+    return endPlainly(describeError(error))
+  }
+}
+
+async function openPorts(
+  settings: Settings,
+  part: ServicePart,
+  security: Security,
+  context: ServiceContext,
+): Promise<Listeners> {
+  const application = createApplication({
+    routes: [...statusRoutes(context), ...part.routes],
+    security,
+    log: context.logger,
+    ...(part.fallback ? { fallback: part.fallback } : {}),
+  })
+  try {
+    return await listen(settings, application)
+  } catch (error) {
+    return endPlainly(describeError(error))
+  }
+}
+
+const portOf = (settings: Settings): number =>
+  settings.get(settings.get('svc.enableTlsPort') ? 'svc.tlsPort' : 'svc.plaintextPort')
+
+function describeNode(
+  settings: Settings,
+  listeners: Listeners,
+  details: AnnouncedNode['details'],
+): AnnouncedNode {
+  const host = settings.get('svc.host')
+  return {
+    name: `${host}:${listeners.tlsPort ?? listeners.plaintextPort}`,
+    role: settings.role,
+    service: settings.get('svc.service'),
+    host,
+    plaintextPort: listeners.plaintextPort ?? null,
+    tlsPort: listeners.tlsPort ?? null,
+    details,
+  }
+}
+
+/** Waits for the metadata store; the coordinator brings its schema up to date, the others wait for that. */
+async function waitForSchema({
+  settings,
+  database,
+  logger,
+  readiness,
+  stopping,
+}: ServiceContext): Promise<void> {
+  const trouble = createTroubleLog(logger)
+  for (let attempt = 0; !stopping.aborted; attempt++) {
+    try {
+      if (settings.role === 'coordinator') await migrateSchema(database)
+      if (await isSchemaCurrent(database)) {
+        readiness.setTrouble('store', undefined)
+        return
+      }
+      readiness.setTrouble('store', 'The metadata store waits for a coordinator to make its tables')
+    } catch (error) {
+      readiness.setTrouble('store', 'The metadata store cannot be used; see the log of this server')
+      if (attempt > 80)
+        trouble.tell('The metadata store cannot be used', {
+          error: describeError(error),
+          cause: describeError((error as Error).cause ?? ''),
+        })
+    }
+    // Short at first, as all processes of a cluster start at once; later it would only be a burden.
+    await new Promise((resolve) => setTimeout(resolve, attempt < 80 ? 25 : 1000))
+  }
+}
+
+async function followDirectory({
+  settings,
+  database,
+  client,
+  readiness,
+  logger,
+}: ServiceContext): Promise<FollowedDirectory> {
+  const needsLogin = settings
+    .get('svc.auth.authenticatorChain')
+    .some((name) => settings.getNamed('svc.auth.authenticator.<name>.type', name) === 'basic')
+  if (!needsLogin) return openDirectory()
+  if (settings.role === 'coordinator') return await followStoredDirectory(database, logger)
+  return followCoordinatorDirectory(client, settings, readiness, logger)
+}
+
+/** Tells refused logins, those of servers of the cluster by name; the same one again only at growing distances. */
+function refusedLoginLog(logger: Logger) {
+  const troubles = new Map<string, ReturnType<typeof createTroubleLog>>()
+  return (user: string, { address, server }: { address: string; server: string }): void => {
+    const key = server === '' ? 'caller' : server
+    if (troubles.size > 1000) troubles.clear()
+    const trouble = troubles.get(key) ?? createTroubleLog(logger)
+    troubles.set(key, trouble)
+    trouble.tell(
+      server === ''
+        ? 'A login was refused'
+        : `Server [${server}] at [${address}] was refused: its escalator's user [${user}] or password is wrong there; correct [svc.escalator.internalClientPassword] of that server`,
+      { user, address, ...(server === '' ? {} : { from: server }) },
+    )
+  }
+}

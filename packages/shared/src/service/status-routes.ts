@@ -1,0 +1,74 @@
+import { unavailable } from '@svc/domain/failure'
+import { config, open, type Route, route, state } from '../http/index.ts'
+import type { ServiceContext } from './run-service.ts'
+
+/** The version that /status tells: that of the interface which this product speaks. */
+const version = '37.0.0'
+
+/** The endpoints that every server has. */
+export function statusRoutes(context: ServiceContext): Route[] {
+  const isDiscovered = (): boolean =>
+    context.discovery.nodes(context.settings.role).some(({ name }) => name === context.node().name)
+  const notReady = (): never => {
+    throw unavailable(context.readiness.troubles() || 'The server is starting')
+  }
+  return [
+    route({
+      method: 'GET',
+      path: '/status/health',
+      access: open,
+      summary: 'Whether the server has started',
+      handle: () => context.readiness.isReady() || notReady(),
+    }),
+    route({
+      method: 'GET',
+      path: '/status/ready',
+      access: open,
+      summary: 'Whether the server has started and has no trouble',
+      handle: () => (context.readiness.isReady() && context.readiness.troubles() === '') || notReady(),
+    }),
+    route({
+      method: 'GET',
+      path: '/status',
+      access: state('READ'),
+      summary: 'Version and memory',
+      handle: () => {
+        const memory = process.memoryUsage()
+        return {
+          version,
+          modules: [],
+          memory: {
+            maxMemory: process.constrainedMemory() || process.availableMemory(),
+            totalMemory: memory.heapTotal,
+            freeMemory: memory.heapTotal - memory.heapUsed,
+            usedMemory: memory.heapUsed,
+            directMemory: memory.external,
+          },
+        }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/status/selfDiscovered/status',
+      access: state('READ'),
+      summary: 'Whether the server finds itself in discovery',
+      handle: () => ({ selfDiscovered: isDiscovered() }),
+    }),
+    route({
+      method: 'GET',
+      path: '/status/selfDiscovered',
+      access: state('READ'),
+      summary: 'The same as a status code',
+      handle: () => {
+        if (!isDiscovered()) throw unavailable('The server does not find itself in discovery')
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/status/properties',
+      access: config('READ'),
+      summary: 'The configuration without passwords',
+      handle: () => context.settings.list(),
+    }),
+  ]
+}

@@ -1,0 +1,47 @@
+import { unavailable } from '@svc/domain/failure'
+import { createDataServer, servedSegmentsRoute } from '@svc/shared/data-server'
+import { open, type Route, route, state } from '@svc/shared/http'
+import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
+
+import { createServedView, type ServedView } from './served-view.ts'
+
+/** A broker knows what is served where, and holds the segments of broadcast rules itself if it has a cache. */
+function buildBroker(context: ServiceContext): ServicePart {
+  const view = createServedView(context)
+  const dataServer = createDataServer(context, 'broker')
+  return {
+    routes: [servedSegmentsRoute(dataServer), ...brokerRoutes(view)],
+    start: async () => {
+      view.start()
+      await dataServer.start()
+    },
+    stop: async () => {
+      await view.stop()
+      await dataServer.stop()
+    },
+  }
+}
+
+function brokerRoutes(view: ServedView): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/svc/broker/v1/loadstatus',
+      access: state('READ'),
+      summary: 'Whether the broker knows what every historical serves',
+      handle: () => ({ inventoryInitialized: view.isInitialized(), segmentCount: view.segmentCount() }),
+    }),
+    route({
+      method: 'GET',
+      path: '/svc/broker/v1/readiness',
+      access: open,
+      summary: 'The same as a status code',
+      handle: () => {
+        if (!view.isInitialized())
+          throw unavailable('The broker does not know yet what every historical serves')
+      },
+    }),
+  ]
+}
+
+await runService('broker', { connections: 2 }, buildBroker)

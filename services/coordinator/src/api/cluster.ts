@@ -1,0 +1,188 @@
+import { notFound, unavailable } from '@svc/domain/failure'
+import { loadStatusOf } from '@svc/domain/retention'
+import { type Role, roles } from '@svc/shared/config'
+import { datasource, open, Reply, type Route, type RouteInput, route, state } from '@svc/shared/http'
+import { defaultRulesName } from '@svc/shared/postgres'
+import type { ServiceContext } from '@svc/shared/service'
+import { presence } from '@svc/shared/wire'
+import { z } from 'zod'
+import type { DutyGroup } from '../duties/index.ts'
+import type { FollowedRules } from '../followed-rules.ts'
+import type { SegmentInventory, ServerInventory, ServerState } from '../inventory/index.ts'
+import { atLeader, type Leadership } from '../leadership.ts'
+
+/** What the endpoints about the cluster show. */
+export interface ClusterView {
+  readonly context: ServiceContext
+  readonly leadership: Leadership
+  readonly segments: SegmentInventory
+  readonly servers: ServerInventory
+  readonly rules: FollowedRules
+  readonly dutyGroups: readonly DutyGroup[]
+}
+
+const path = (rest: string): string => `/svc/coordinator/v1${rest}`
+
+/** Leadership, servers, duties and how far the loading of segments has come. */
+export function clusterRoutes(view: ClusterView): Route[] {
+  const { context, leadership, servers, dutyGroups } = view
+  return [
+    route({
+      method: 'GET',
+      path: path('/leader'),
+      access: state('READ'),
+      summary: 'The address of the leading coordinator',
+      handle: () =>
+        new Reply(200, context.discovery.leader('coordinator').baseUrl, { 'Content-Type': 'text/plain' }),
+    }),
+    route({
+      method: 'GET',
+      path: path('/isLeader'),
+      access: open,
+      summary: 'Whether this coordinator leads; 404 if not',
+      handle: () => {
+        const leader = leadership.term() !== undefined
+        return new Reply(leader ? 200 : 404, { leader })
+      },
+    }),
+    route({
+      method: 'GET',
+      path: path('/cluster'),
+      access: state('READ'),
+      summary: 'The servers of the cluster by role',
+      handle: () => Object.fromEntries(roles.map((role) => [role, nodesOf(context, role)])),
+    }),
+    route({
+      method: 'GET',
+      path: path('/duties'),
+      access: state('READ'),
+      summary: 'How the runs of the duties went',
+      handle: () => ({ dutyGroups: dutyGroups.map((group) => group.status()) }),
+    }),
+    ...[
+      route({
+        method: 'GET',
+        path: path('/loadstatus'),
+        access: state('READ'),
+        summary:
+          'How much of each datasource is loaded: in percent, simple in segments left, full in copies left by tier',
+        query: z.object({ simple: presence, full: presence }),
+        handle: ({ query }) => loadStatus(view, query),
+      }),
+      route({
+        method: 'GET',
+        path: path('/datasources/:dataSource/loadstatus'),
+        access: datasource('READ'),
+        summary: 'The same of one datasource',
+        query: z.object({ simple: presence, full: presence }),
+        handle: async ({ params, query }) => {
+          const status = await loadStatus(view, query, params.dataSource)
+          return Object.keys(status).length === 0 ? new Reply(204) : status
+        },
+      }),
+      route({
+        method: 'GET',
+        path: path('/servers'),
+        access: state('READ'),
+        summary: 'The data servers',
+        query: z.object({ simple: presence, full: presence }),
+        handle: ({ query }) => {
+          const known = servers.servers()
+          return query.simple || query.full ? known.map(describeServer) : known.map(({ name }) => name)
+        },
+      }),
+      route({
+        method: 'GET',
+        path: path('/servers/:server/segments'),
+        access: state('READ'),
+        summary: 'The ids of the segments that a data server serves',
+        handle: ({ params }) => [...serverOf(servers, params).served],
+      }),
+      route({
+        method: 'GET',
+        path: path('/loadqueue'),
+        access: state('READ'),
+        summary: 'What the data servers are asked to load and drop; simple in counts',
+        query: z.object({ simple: presence }),
+        handle: ({ query }) =>
+          Object.fromEntries(
+            servers.servers().map((server) => [server.name, describeQueue(server, query.simple)]),
+          ),
+      }),
+    ].map((leaderRoute) => atLeader(leadership, context, leaderRoute)),
+  ]
+}
+
+function nodesOf(context: ServiceContext, role: Role) {
+  return context.discovery.nodes(role).map(({ host, service, plaintextPort, tlsPort }) => ({
+    host,
+    service,
+    ...(plaintextPort === null ? {} : { plaintextPort }),
+    ...(tlsPort === null ? {} : { tlsPort }),
+  }))
+}
+
+function serverOf(servers: ServerInventory, params: RouteInput<unknown, unknown>['params']): ServerState {
+  const server = servers.get(params.server as string)
+  if (!server) throw notFound(`Server [${params.server}] does not exist`)
+  return server
+}
+
+const describeServer = ({ name, tier, type, priority, usedSizeBytes, maxSizeBytes }: ServerState) => ({
+  host: name,
+  tier,
+  type,
+  priority,
+  currSize: usedSizeBytes,
+  maxSize: maxSizeBytes,
+})
+
+function describeQueue({ pending }: ServerState, simple: boolean) {
+  const loads = [...pending].filter(([, { action }]) => action === 'load')
+  const drops = [...pending].filter(([, { action }]) => action === 'drop')
+  if (!simple) return { segmentsToLoad: loads.map(([id]) => id), segmentsToDrop: drops.map(([id]) => id) }
+  const size = (requests: typeof loads) => requests.reduce((total, [, { sizeBytes }]) => total + sizeBytes, 0)
+  return {
+    segmentsToLoad: loads.length,
+    segmentsToDrop: drops.length,
+    segmentsToLoadSize: size(loads),
+    segmentsToDropSize: size(drops),
+  }
+}
+
+async function loadStatus(
+  { context, segments, servers, rules }: ClusterView,
+  query: { simple: boolean; full: boolean },
+  dataSource?: string,
+): Promise<object> {
+  const [currentRules] = await Promise.all([rules.current(), segments.refresh()])
+  if (!currentRules.has(defaultRulesName)) throw unavailable('The default rules have not been stored yet')
+  const wanted = segments
+    .datasources()
+    .filter((one) => dataSource === undefined || one.dataSource === dataSource)
+  const statuses = loadStatusOf(
+    wanted,
+    currentRules,
+    servers.loadingServers(performance.now()),
+    context.clock.now(),
+  )
+  if (query.full) {
+    const tiers = new Map<string, Record<string, number>>()
+    for (const server of servers.servers()) if (server.type === 'historical') tiers.set(server.tier, {})
+    for (const status of statuses) {
+      for (const [tier, byDatasource] of tiers)
+        byDatasource[status.dataSource] = status.missingCopies.get(tier) ?? 0
+    }
+    return Object.fromEntries(tiers)
+  }
+  return Object.fromEntries(
+    statuses.map((status) => {
+      if (query.simple) return [status.dataSource, status.unavailableSegments]
+      const { wantedSegments, unavailableSegments } = status
+      return [
+        status.dataSource,
+        wantedSegments === 0 ? 100 : (100 * (wantedSegments - unavailableSegments)) / wantedSegments,
+      ]
+    }),
+  )
+}

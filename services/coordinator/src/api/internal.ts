@@ -1,0 +1,69 @@
+import { unavailable } from '@svc/domain/failure'
+import { type ReportAnswer, reportLimitBytes, reportPath, reportSchema } from '@svc/shared/data-server'
+import { internal, jsonBody, type Route, route } from '@svc/shared/http'
+import { directoryPath, directoryWaitMs, type ServiceContext } from '@svc/shared/service'
+import { zodFailure } from '@svc/shared/wire'
+import { z } from 'zod'
+import type { ServerInventory } from '../inventory/index.ts'
+import type { Leadership } from '../leadership.ts'
+
+/** What the other servers ask of the coordinator: closed to everyone but them. */
+export function internalRoutes(
+  context: ServiceContext,
+  leadership: Leadership,
+  servers: ServerInventory,
+): Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: reportPath,
+      access: internal,
+      summary: 'What data servers serve, loaded, dropped and failed to do',
+      body: jsonBody(
+        (json) => {
+          const result = reportSchema.safeParse(json)
+          if (!result.success) throw zodFailure('report', result.error)
+          return result.data
+        },
+        { limitBytes: reportLimitBytes },
+      ),
+      handle: ({ body }): ReportAnswer => {
+        const term = leadership.term()
+        if (term === undefined) throw unavailable('This coordinator does not lead')
+        return servers.take(body.servers, term, performance.now())
+      },
+    }),
+    route({
+      method: 'GET',
+      path: directoryPath,
+      access: internal,
+      summary: 'Users and roles; held back until they differ from the version that the caller has',
+      query: z.object({ version: z.coerce.number().int().default(-1) }),
+      handle: async ({ query, signal }) => {
+        const directory = context.directory()
+        const newer = () => {
+          const current = directory.current()
+          return 'missing' in current || current.version === query.version ? undefined : current
+        }
+        if (!newer()) await untilChange(context, signal)
+        return { directory: newer() ?? null }
+      },
+    }),
+  ]
+}
+
+/** Resolves when users or roles change, the caller leaves, this server stops, or the wait has been long enough. */
+async function untilChange(context: ServiceContext, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      context.stopping.removeEventListener('abort', end)
+      stopListening()
+      resolve()
+    }
+    const timer = setTimeout(end, directoryWaitMs)
+    const stopListening = context.directory().onChange(end)
+    context.stopping.addEventListener('abort', end, { once: true })
+    signal.addEventListener('abort', end, { once: true })
+  })
+}

@@ -1,0 +1,132 @@
+import { invalidInput } from '@svc/domain/failure'
+import { defaultRule, formatRule, parseRules, type Rule } from '@svc/domain/rules'
+import { formatInstant } from '@svc/domain/time'
+import {
+  type AuditInfo,
+  configLimitBytes,
+  datasource,
+  jsonBody,
+  type Route,
+  route,
+  state,
+} from '@svc/shared/http'
+import {
+  type Database,
+  defaultRulesName,
+  loadAudit,
+  type StoredAuditEntry,
+  saveRules,
+} from '@svc/shared/postgres'
+import type { Clock } from '@svc/shared/runtime'
+import { intervalParameter, positiveCount, presence } from '@svc/shared/wire'
+import { z } from 'zod'
+import type { FollowedRules } from '../followed-rules.ts'
+
+const rulesPath = '/svc/coordinator/v1/rules'
+
+// The recorded system looks back a week where neither an interval nor a count is given.
+const defaultHistoryMs = 7 * 24 * 60 * 60 * 1000
+
+const historyQuery = z.object({ interval: intervalParameter.optional(), count: positiveCount.optional() })
+
+// The longest name that the recorded system's store can hold.
+const longestDatasourceName = 255
+
+/** The endpoints of retention rules. */
+export function rulesRoutes(database: Database, rules: FollowedRules, clock: Clock): Route[] {
+  const rulesOf = async (dataSource: string): Promise<readonly Rule[]> =>
+    (await rules.current()).get(dataSource) ?? []
+
+  async function history(
+    dataSource: string | undefined,
+    { interval, count }: z.infer<typeof historyQuery>,
+  ): Promise<unknown[]> {
+    const lastWeek = { start: clock.now() - defaultHistoryMs, end: Number.POSITIVE_INFINITY }
+    const entries = await loadAudit(database, {
+      type: 'rules',
+      key: dataSource,
+      count,
+      interval: interval ?? (count === undefined ? lastWeek : undefined),
+    })
+    return entries.map(historyEntry)
+  }
+
+  async function replaceRules(dataSource: string, list: readonly Rule[], audit: AuditInfo): Promise<void> {
+    if (dataSource.trim() === '' || dataSource.length > longestDatasourceName) {
+      throw invalidInput(
+        `The datasource name has [${dataSource.length}] characters; allowed is a name of 1 to ${longestDatasourceName} characters that are not all blank`,
+      )
+    }
+    if (dataSource === defaultRulesName && list.length === 0) {
+      throw invalidInput(
+        'The cluster default rules [_default] cannot be empty; allowed is a list of at least one rule',
+      )
+    }
+    await saveRules(database, dataSource, JSON.stringify(list.map(formatRule)), audit, clock.now())
+    rules.invalidate()
+  }
+
+  return [
+    route({
+      method: 'GET',
+      path: rulesPath,
+      access: state('READ'),
+      summary: 'The rules of all datasources',
+      handle: async () =>
+        Object.fromEntries(
+          [...(await rules.current())].map(([dataSource, list]) => [dataSource, list.map(formatRule)]),
+        ),
+    }),
+    route({
+      method: 'GET',
+      path: `${rulesPath}/history`,
+      access: state('READ'),
+      summary: 'Changes of rules of all datasources',
+      query: historyQuery,
+      handle: ({ query }) => history(undefined, query),
+    }),
+    route({
+      method: 'GET',
+      path: `${rulesPath}/:dataSource`,
+      access: datasource('READ'),
+      summary: 'The rules of a datasource; with full the cluster default rules after them',
+      query: z.object({ full: presence }),
+      handle: async ({ params, query }) => {
+        const dataSource = params.dataSource as string
+        const own = await rulesOf(dataSource)
+        const defaults = query.full && dataSource !== defaultRulesName ? await rulesOf(defaultRulesName) : []
+        return [...own, ...defaults].map(formatRule)
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${rulesPath}/:dataSource`,
+      access: datasource('WRITE'),
+      summary: 'Replaces the rules of a datasource, or the cluster default rules under _default',
+      body: jsonBody((json) => parseRules(json), { limitBytes: configLimitBytes }),
+      handle: ({ params, body, audit }) => replaceRules(params.dataSource as string, body, audit),
+    }),
+    route({
+      method: 'GET',
+      path: `${rulesPath}/:dataSource/history`,
+      access: datasource('READ'),
+      summary: 'Changes of the rules of a datasource',
+      query: historyQuery,
+      handle: ({ params, query }) => history(params.dataSource, query),
+    }),
+  ]
+}
+
+/** The rule list that a new cluster begins with, as it is stored. */
+export const firstDefaultRules = JSON.stringify([formatRule(defaultRule)])
+
+function historyEntry({ key, type, author, identity, comment, ip, payload, createdAt }: StoredAuditEntry) {
+  return {
+    key,
+    type,
+    auditInfo: { author, identity, comment, ip },
+    request: null,
+    payload,
+    auditTime: formatInstant(createdAt),
+  }
+}

@@ -1,0 +1,95 @@
+import { describeError } from '@svc/domain/failure'
+import { type Logger, type Loop, startLoop } from '@svc/shared/runtime'
+
+/** One thing that the leading coordinator does again and again; it answers what it did, for the log. */
+export interface Duty {
+  readonly name: string
+  run(term: number): Promise<object | undefined>
+}
+
+/** How the runs of a group went, as the duties endpoint tells it. */
+export interface DutyGroupStatus {
+  readonly name: string
+  readonly period: string
+  readonly dutyNames: readonly string[]
+  readonly lastRunStart: string | null
+  readonly lastRunEnd: string | null
+  readonly avgRuntimeMillis: number
+  readonly lastRunMillis: number
+  readonly runs: number
+  readonly failures: Readonly<Record<string, number>>
+}
+
+/** Duties that run one after the other, at a period of their own, while this server leads. */
+export interface DutyGroup {
+  start(term: number): void
+  stop(): Promise<void>
+  status(): DutyGroupStatus
+}
+
+/** A group of duties. One that fails is logged and counted; those after it run all the same. */
+export function createDutyGroup(
+  name: string,
+  periodMs: number,
+  duties: readonly Duty[],
+  logger: Logger,
+): DutyGroup {
+  const failures: Record<string, number> = {}
+  let loop: Loop | undefined
+  let currentTerm: number | undefined
+  let runs = 0
+  let totalMs = 0
+  let lastRunMs = 0
+  let lastRunStart: Date | null = null
+  let lastRunEnd: Date | null = null
+
+  const runAll = async (term: number): Promise<number> => {
+    const startedAt = performance.now()
+    lastRunStart = new Date()
+    for (const duty of duties) {
+      if (currentTerm !== term) break
+      try {
+        const did = await duty.run(term)
+        if (did) logger.info('Duty done', { duty: duty.name, ...did })
+      } catch (error) {
+        failures[duty.name] = (failures[duty.name] ?? 0) + 1
+        logger.error('Duty failed', {
+          duty: duty.name,
+          error: describeError(error),
+          failures: failures[duty.name],
+        })
+      }
+    }
+    lastRunMs = performance.now() - startedAt
+    lastRunEnd = new Date()
+    runs += 1
+    totalMs += lastRunMs
+    return Math.max(periodMs - lastRunMs, 0)
+  }
+  return {
+    start: (term) => {
+      currentTerm = term
+      loop = startLoop(
+        periodMs,
+        () => runAll(term),
+        () => undefined,
+      )
+    },
+    stop: async () => {
+      currentTerm = undefined
+      await loop?.stop()
+      loop = undefined
+    },
+    status: () => ({
+      name,
+      period: `PT${periodMs / 1000}S`,
+      dutyNames: duties.map((duty) => duty.name),
+      lastRunStart: lastRunStart?.toISOString() ?? null,
+      lastRunEnd: lastRunEnd?.toISOString() ?? null,
+      avgRuntimeMillis: runs === 0 ? 0 : Math.round(totalMs / runs),
+      lastRunMillis: Math.round(lastRunMs),
+      runs,
+      failures: { ...failures },
+    }),
+  }
+}

@@ -1,0 +1,31 @@
+import { type Database, loadRules, type RulesByDatasource, rulesChannel } from '@svc/shared/postgres'
+
+/** The rules as the store has them, read again after every change that any server makes. */
+export interface FollowedRules {
+  current(): Promise<RulesByDatasource>
+  /** The rules changed here: the next reader must see it at once. */
+  invalidate(): void
+  /** Begins to hear of changes made elsewhere. */
+  start(): Promise<void>
+}
+
+export function followRules(database: Database): FollowedRules {
+  let reading: Promise<RulesByDatasource> | undefined
+  const invalidate = (): void => {
+    reading = undefined
+  }
+  return {
+    invalidate,
+    current: () => {
+      if (!reading) {
+        const started = loadRules(database)
+        reading = started
+        started.catch(() => {
+          if (reading === started) reading = undefined
+        })
+      }
+      return reading
+    },
+    start: () => database.listen(rulesChannel, invalidate),
+  }
+}

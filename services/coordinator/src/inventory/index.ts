@@ -1,0 +1,3 @@
+/** What the leader knows: the used segments of the metadata store, and the servers that report to it. */
+export { createSegmentInventory, type SegmentInventory } from './segment-inventory.ts'
+export { type PendingRequest, ServerInventory, type ServerState } from './server-inventory.ts'

@@ -1,0 +1,70 @@
+import type { RetentionPlan } from '@svc/domain/retention'
+import { type Database, loadPayloads } from '@svc/shared/postgres'
+import type { RequestSender, SegmentRequest } from '@svc/shared/redis'
+import type { PendingRequest, ServerInventory } from './inventory/index.ts'
+
+/** What was asked of the servers. */
+export interface QueuedRequests {
+  readonly loads: number
+  readonly drops: number
+}
+
+// Requests in one job: small enough that a server works on several at a time, large enough to be cheap.
+const batchSize = 32
+
+/**
+ * Queues the loads and drops of a plan for the servers concerned. What cannot be queued is forgotten and planned
+ * again by the next run; the first such error is thrown at the end.
+ */
+export async function queueRequests(
+  plan: Pick<RetentionPlan, 'loads' | 'drops'>,
+  term: number,
+  database: Database,
+  servers: ServerInventory,
+  sender: RequestSender,
+): Promise<QueuedRequests> {
+  const payloads = await loadPayloads(database, [...new Set(plan.loads.map(({ segmentId }) => segmentId))])
+  const byServer = new Map<string, { id: string; request: SegmentRequest; sizeBytes: number }[]>()
+  const add = (server: string, id: string, request: SegmentRequest, sizeBytes: number) => {
+    const requests = byServer.get(server)
+    if (requests) requests.push({ id, request, sizeBytes })
+    else byServer.set(server, [{ id, request, sizeBytes }])
+  }
+  for (const { server, segmentId } of plan.drops) add(server, segmentId, { action: 'drop', id: segmentId }, 0)
+  for (const { server, segmentId, sizeBytes } of plan.loads) {
+    const payload = payloads.get(segmentId)
+    // Erased since the plan was made: nothing is left to load.
+    if (payload) add(server, segmentId, { action: 'load', payload }, sizeBytes)
+  }
+  let loads = 0
+  let drops = 0
+  let firstError: unknown
+  for (const [name, requests] of byServer) {
+    const server = servers.get(name)
+    if (!server) continue
+    for (let start = 0; start < requests.length; start += batchSize) {
+      const batch = requests.slice(start, start + batchSize)
+      const sentAtMs = performance.now()
+      // Noted before they are sent: the server may answer before this process hears that they were queued.
+      servers.note(
+        name,
+        new Map<string, PendingRequest>(
+          batch.map(({ id, request, sizeBytes }) => [id, { action: request.action, sizeBytes, sentAtMs }]),
+        ),
+      )
+      try {
+        const body = batch.map(({ request }) => request)
+        await sender.send(server.process, { term, session: server.session, server: name, requests: body })
+        for (const { request } of batch) request.action === 'load' ? loads++ : drops++
+      } catch (error) {
+        firstError ??= error
+        servers.forget(
+          name,
+          batch.map(({ id }) => id),
+        )
+      }
+    }
+  }
+  if (firstError) throw firstError
+  return { loads, drops }
+}

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto'
+import { baseUrlOf, type Election, startElection } from '@svc/shared/discovery'
+import { ensureDefaultRules } from '@svc/shared/postgres'
+import { createRequestSender, openProducerConnection } from '@svc/shared/redis'
+import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
+import { clusterRoutes } from './api/cluster.ts'
+import { internalRoutes } from './api/internal.ts'
+import { firstDefaultRules, rulesRoutes } from './api/rules.ts'
+import { cleanMetadata, createDutyGroup, runRules } from './duties/index.ts'
+import { createFirstUsers } from './first-users.ts'
+import { followRules } from './followed-rules.ts'
+import { createSegmentInventory, ServerInventory } from './inventory/index.ts'
+import { createLeadership } from './leadership.ts'
+import { untilServersReported } from './servers-reported.ts'
+
+const metadataPeriodMs = 600_000
+
+function buildCoordinator(context: ServiceContext): ServicePart {
+  const { settings, logger, clock, database } = context
+  const leadership = createLeadership()
+  const segments = createSegmentInventory(database)
+  const rules = followRules(database)
+  const servers = new ServerInventory(settings.get('svc.coordinator.serverTimeout'), (server, failure) =>
+    logger.error('A server could not do what it was asked', { dataServer: server, ...failure }),
+  )
+  const redis = openProducerConnection(settings)
+  const sender = createRequestSender(redis, settings.get('svc.queue.prefix'))
+  let leadsSinceMs = 0
+  const dutyGroups = [
+    createDutyGroup(
+      'HistoricalManagementDuties',
+      settings.get('svc.coordinator.period'),
+      [
+        runRules({
+          database,
+          clock,
+          logger,
+          redis,
+          queuePrefix: settings.get('svc.queue.prefix'),
+          sender,
+          segments,
+          servers,
+          rules,
+          requestTimeoutMs: settings.get('svc.coordinator.load.timeout'),
+          serversReported: () => untilServersReported(context, servers, leadsSinceMs),
+        }),
+      ],
+      logger,
+    ),
+    createDutyGroup('MetadataManagementDuties', metadataPeriodMs, [cleanMetadata(database)], logger),
+  ]
+  let election: Election | undefined
+  return {
+    routes: [
+      ...rulesRoutes(database, rules, clock),
+      ...clusterRoutes({ context, leadership, segments, servers, rules, dutyGroups }),
+      ...internalRoutes(context, leadership, servers),
+    ],
+    start: async () => {
+      await rules.start()
+      const node = context.node()
+      const candidate = {
+        role: 'coordinator',
+        holder: randomUUID(),
+        node: node.name,
+        baseUrl: baseUrlOf(node),
+      }
+      const change = {
+        onGain: (term: number) => {
+          leadsSinceMs = performance.now()
+          servers.reset()
+          for (const group of dutyGroups) group.start(term)
+        },
+        onLoss: () => {
+          for (const group of dutyGroups) void group.stop()
+        },
+      }
+      election = startElection(database, candidate, settings.get('svc.leader.leasePeriod'), change, logger)
+      leadership.follow(election)
+      await election.settled
+    },
+    stop: async () => {
+      await Promise.all(dutyGroups.map((group) => group.stop()))
+      await election?.stop()
+      await sender.close()
+      redis.disconnect()
+    },
+  }
+}
+
+await runService(
+  'coordinator',
+  {
+    connections: 10,
+    prepareStore: async (context) => {
+      await ensureDefaultRules(context.database, firstDefaultRules)
+      await createFirstUsers(context)
+    },
+  },
+  buildCoordinator,
+)

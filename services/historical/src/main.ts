@@ -1,0 +1,36 @@
+import { unavailable } from '@svc/domain/failure'
+import { createDataServer, servedSegmentsRoute } from '@svc/shared/data-server'
+import { open, type Route, route, state } from '@svc/shared/http'
+import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
+
+function buildHistorical(context: ServiceContext): ServicePart {
+  const dataServer = createDataServer(context, 'historical')
+  return {
+    routes: [servedSegmentsRoute(dataServer), ...historicalRoutes(context)],
+    start: dataServer.start,
+    stop: dataServer.stop,
+  }
+}
+
+function historicalRoutes({ readiness }: ServiceContext): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/svc/historical/v1/loadstatus',
+      access: state('READ'),
+      summary: 'Whether all that lay on disk at the start is served',
+      handle: () => ({ cacheInitialized: readiness.isReady() }),
+    }),
+    route({
+      method: 'GET',
+      path: '/svc/historical/v1/readiness',
+      access: open,
+      summary: 'The same as a status code',
+      handle: () => {
+        if (!readiness.isReady()) throw unavailable('The server is starting')
+      },
+    }),
+  ]
+}
+
+await runService('historical', { connections: 2 }, buildHistorical)

@@ -1,0 +1,78 @@
+import { formatInstant } from '@svc/domain/time'
+import { config, open, Reply, type Route, route, state } from '@svc/shared/http'
+import { loadTasks } from '@svc/shared/postgres'
+import type { ServiceContext } from '@svc/shared/service'
+import type { TaskRunner } from '../tasks/index.ts'
+import { countUnfinished } from './tasks.ts'
+
+const path = (rest: string): string => `/svc/indexer/v1${rest}`
+
+/** Leadership and workers. */
+export function clusterRoutes(
+  context: ServiceContext,
+  runner: TaskRunner,
+  term: () => number | undefined,
+): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: path('/leader'),
+      access: state('READ'),
+      summary: 'The address of the leading overlord',
+      handle: () =>
+        new Reply(200, context.discovery.leader('overlord').baseUrl, { 'Content-Type': 'text/plain' }),
+    }),
+    route({
+      method: 'GET',
+      path: path('/isLeader'),
+      access: open,
+      summary: 'Whether this overlord leads; 404 if not',
+      handle: () => {
+        const leader = term() !== undefined
+        return new Reply(leader ? 200 : 404, { leader })
+      },
+    }),
+    route({
+      method: 'GET',
+      path: path('/workers'),
+      access: state('READ'),
+      summary: 'The servers that run tasks',
+      handle: async () => {
+        const running = await loadTasks(context.database, { states: ['RUNNING'], limit: 10_000 })
+        return context.discovery.nodes('overlord').map((node) => {
+          const tasks = running.filter(({ worker }) => worker === node.name)
+          const lastCompletedAt = node.name === context.node().name ? runner.lastCompletedAt() : undefined
+          return {
+            worker: {
+              scheme: node.tlsPort === null ? 'http' : 'https',
+              host: node.name,
+              ip: node.host,
+              capacity: capacityOf(node.details),
+              version: '0',
+              category: '_default_worker_category',
+            },
+            currCapacityUsed: tasks.length,
+            currParallelIndexCapacityUsed: 0,
+            availabilityGroups: [],
+            runningTasks: tasks.map(({ id }) => id),
+            lastCompletedTaskTime: formatInstant(lastCompletedAt ?? 0),
+          }
+        })
+      },
+    }),
+    route({
+      method: 'GET',
+      path: path('/totalWorkerCapacity'),
+      access: config('READ'),
+      summary: 'Task slots of the cluster',
+      handle: async () => ({
+        currentClusterCapacity: context.discovery
+          .nodes('overlord')
+          .reduce((total, { details }) => total + capacityOf(details), 0),
+        usedClusterCapacity: await countUnfinished(context),
+      }),
+    }),
+  ]
+}
+
+const capacityOf = (details: Readonly<Record<string, unknown>>): number => Number(details.workerCapacity ?? 0)

@@ -1,0 +1,222 @@
+import { randomInt } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+import { conflict, forbidden, invalidInput, notFound } from '@svc/domain/failure'
+import { formatInstant } from '@svc/domain/time'
+import {
+  authenticated,
+  jsonBody,
+  type Route,
+  type RouteInput,
+  route,
+  statedDatasource,
+  streamed,
+} from '@svc/shared/http'
+import { type InputAccess, parseIndexSpec } from '@svc/shared/ingestion'
+import {
+  cancelTask,
+  loadTask,
+  loadTaskPayload,
+  loadTasks,
+  type StoredTask,
+  saveTask,
+  type TaskState,
+} from '@svc/shared/postgres'
+import type { Caller } from '@svc/shared/security'
+import type { ServiceContext } from '@svc/shared/service'
+import { positiveCount } from '@svc/shared/wire'
+import { z } from 'zod'
+import { type TaskRunner, taskLogFile } from '../tasks/index.ts'
+import { describeTask } from './task-status.ts'
+
+const path = (rest: string): string => `/svc/indexer/v1${rest}`
+
+// Tasks that a list shows at the most where no number is asked for.
+const defaultListLength = 1000
+// The recorded system's default priority of ingestion.
+const defaultPriority = 50
+const longestTaskId = 255
+
+const unfinished: readonly TaskState[] = ['PENDING', 'RUNNING']
+const statesOf = {
+  running: ['RUNNING'],
+  pending: ['PENDING'],
+  waiting: [],
+  complete: ['SUCCESS', 'FAILED'],
+} as const satisfies Record<string, readonly TaskState[]>
+
+const listQuery = z.object({
+  state: z.enum(Object.keys(statesOf) as (keyof typeof statesOf)[]).optional(),
+  datasource: z.string().optional(),
+  type: z.string().optional(),
+  max: positiveCount.optional(),
+})
+
+/** The endpoints of tasks. */
+export function taskRoutes(
+  context: ServiceContext,
+  runner: TaskRunner,
+  access: InputAccess,
+  queueNow: () => void,
+): Route[] {
+  const { database, settings, logger } = context
+
+  async function list(caller: Caller, query: z.infer<typeof listQuery>, states?: readonly TaskState[]) {
+    if (query.datasource !== undefined && !caller.can('READ', 'DATASOURCE', query.datasource)) {
+      throw forbidden(`The permission [READ] on [DATASOURCE] [${query.datasource}] is missing`)
+    }
+    const tasks = await loadTasks(database, {
+      states: states ?? (query.state && statesOf[query.state]),
+      dataSource: query.datasource,
+      type: query.type,
+      limit: query.max ?? defaultListLength,
+    })
+    return tasks.filter(({ dataSource }) => caller.can('READ', 'DATASOURCE', dataSource)).map(describeTask)
+  }
+
+  /** The task of a request, if the caller may do `action` with it; one it may not even read does not exist for it. */
+  async function taskOf(input: RouteInput<unknown, unknown>, action: 'READ' | 'WRITE'): Promise<StoredTask> {
+    const id = input.params.task as string
+    const task = await loadTask(database, id)
+    const mayRead = task && input.caller.can('READ', 'DATASOURCE', task.dataSource)
+    if (task && input.caller.can(action, 'DATASOURCE', task.dataSource)) return task
+    if (mayRead) throw forbidden(`The permission [${action}] on [DATASOURCE] [${task.dataSource}] is missing`)
+    throw notFound(`Task [${id}] does not exist`)
+  }
+
+  async function submit({ body, caller }: RouteInput<unknown, unknown>): Promise<{ task: string }> {
+    const spec = parseIndexSpec(body, access)
+    if (!caller.can('WRITE', 'DATASOURCE', spec.dataSource)) {
+      throw forbidden(`The permission [WRITE] on [DATASOURCE] [${spec.dataSource}] is missing`)
+    }
+    const id = spec.id ?? newTaskId('index_parallel', spec.dataSource)
+    if (id.length > longestTaskId)
+      throw invalidInput(`Field [id] has [${id.length}] characters; allowed are at most [${longestTaskId}]`)
+    const task = { id, groupId: spec.groupId ?? id, type: 'index_parallel', dataSource: spec.dataSource }
+    const priority = priorityOf(spec.context)
+    if (!(await saveTask(database, { ...task, priority, payload: body, submittedBy: caller.identity }))) {
+      throw conflict(`Task [${id}] exists already`)
+    }
+    logger.info('Task submitted', { task: id, identity: caller.identity })
+    queueNow()
+    return { task: id }
+  }
+
+  const listRoute = (name: string, summary: string, states?: readonly TaskState[]): Route =>
+    route({
+      method: 'GET',
+      path: path(`/${name}`),
+      access: authenticated,
+      summary,
+      query: listQuery,
+      handle: ({ caller, query }) => list(caller, query, states),
+    })
+
+  return [
+    route({
+      method: 'POST',
+      path: path('/task'),
+      access: statedDatasource('WRITE', 'the datasource that the body names'),
+      summary: 'Submits a task',
+      body: jsonBody((json) => json, { limitBytes: settings.get('svc.request.maxTaskSize') }),
+      handle: submit,
+    }),
+    listRoute('tasks', 'Tasks, newest first'),
+    listRoute('runningTasks', 'Tasks that a worker works on', statesOf.running),
+    listRoute('pendingTasks', 'Tasks that wait for a worker', statesOf.pending),
+    listRoute('waitingTasks', 'Tasks that wait for a lock', statesOf.waiting),
+    listRoute('completeTasks', 'Tasks that are over', statesOf.complete),
+    route({
+      method: 'GET',
+      path: path('/task/:task'),
+      access: statedDatasource('READ', 'the datasource of the task'),
+      summary: 'What a task was asked to do',
+      handle: async (input) => {
+        const { id } = await taskOf(input, 'READ')
+        return { task: id, payload: await loadTaskPayload(database, id) }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: path('/task/:task/status'),
+      access: statedDatasource('READ', 'the datasource of the task'),
+      summary: 'How far a task has come',
+      handle: async (input) => {
+        const task = await taskOf(input, 'READ')
+        return { task: task.id, status: describeTask(task) }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: path('/task/:task/log'),
+      access: statedDatasource('READ', 'the datasource of the task'),
+      summary: 'The log of a task; a negative offset counts from its end',
+      query: z.object({ offset: z.coerce.number().int().default(0) }),
+      handle: async (input) => {
+        const { id } = await taskOf(input, 'READ')
+        await sendLog(
+          taskLogFile(settings.get('svc.indexer.logs.directory'), id),
+          id,
+          input.query.offset,
+          input,
+        )
+        return streamed
+      },
+    }),
+    route({
+      method: 'POST',
+      path: path('/task/:task/shutdown'),
+      access: statedDatasource('WRITE', 'the datasource of the task'),
+      summary: 'Ends a task',
+      handle: async (input) => {
+        const { id } = await taskOf(input, 'WRITE')
+        if (await cancelTask(database, id, `Ended by [${input.caller.identity}]`)) {
+          logger.info('Task shut down', { task: id, identity: input.caller.identity })
+          runner.cancel(id)
+        }
+        return { task: id }
+      },
+    }),
+  ]
+}
+
+/** The number of tasks that have not ended. */
+export async function countUnfinished(context: ServiceContext): Promise<number> {
+  const tasks = await loadTasks(context.database, { states: unfinished, limit: defaultListLength })
+  return tasks.filter(({ state }) => state === 'RUNNING').length
+}
+
+/** An id as the recorded system makes them: type, datasource, eight letters, time. */
+function newTaskId(type: string, dataSource: string): string {
+  const letters = Array.from({ length: 8 }, () => 'abcdefghijklmnop'[randomInt(16)]).join('')
+  return `${type}_${dataSource}_${letters}_${formatInstant(Date.now())}`
+}
+
+function priorityOf(taskContext: Readonly<Record<string, unknown>>): number {
+  const { priority = defaultPriority } = taskContext
+  if (typeof priority !== 'number' || !Number.isInteger(priority) || Math.abs(priority) > 999_999) {
+    throw invalidInput(
+      `Field [context.priority] is [${JSON.stringify(priority)}]; allowed is an integer from -999999 to 999999`,
+    )
+  }
+  return priority
+}
+
+async function sendLog(
+  file: string,
+  taskId: string,
+  offset: number,
+  { response }: RouteInput<unknown, unknown>,
+): Promise<void> {
+  const handle = await open(file).catch(() => {
+    throw notFound(`Task [${taskId}] has no log here yet`)
+  })
+  const { size } = await handle.stat()
+  await handle.close()
+  const start = offset < 0 ? Math.max(size + offset, 0) : Math.min(offset, size)
+  response.setHeader('Content-Type', 'text/plain; charset=utf-8')
+  response.setHeader('Content-Length', size - start)
+  if (start === size) response.end()
+  else await pipeline(createReadStream(file, { start, end: size - 1 }), response)
+}

@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto'
+import { baseUrlOf, type Election, startElection } from '@svc/shared/discovery'
+import { createTaskSender, openProducerConnection } from '@svc/shared/redis'
+import type { Loop } from '@svc/shared/runtime'
+import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
+import { clusterRoutes } from './api/cluster.ts'
+import { taskRoutes } from './api/tasks.ts'
+import { createTaskRunner, startTaskQueueing } from './tasks/index.ts'
+
+function buildOverlord(context: ServiceContext): ServicePart {
+  const { settings, database, logger } = context
+  const access = {
+    allowedRoots: settings.get('svc.ingestion.local.allowedRoots'),
+    allowedHosts: settings.get('svc.ingestion.http.allowedHosts'),
+  }
+  const runner = createTaskRunner(context, access)
+  const redis = openProducerConnection(settings)
+  const sender = createTaskSender(redis, settings.get('svc.queue.prefix'))
+  let election: Election | undefined
+  let queueing: Loop | undefined
+  return {
+    details: { workerCapacity: runner.capacity },
+    routes: [
+      ...taskRoutes(context, runner, access, () => queueing?.wake()),
+      ...clusterRoutes(context, runner, () => election?.term()),
+    ],
+    start: async () => {
+      await runner.start()
+      const node = context.node()
+      const candidate = { role: 'overlord', holder: randomUUID(), node: node.name, baseUrl: baseUrlOf(node) }
+      const change = {
+        onGain: () => {
+          queueing = startTaskQueueing(context, sender)
+        },
+        onLoss: () => {
+          void queueing?.stop()
+          queueing = undefined
+        },
+      }
+      election = startElection(database, candidate, settings.get('svc.leader.leasePeriod'), change, logger)
+      await election.settled
+    },
+    stop: async () => {
+      await runner.stop()
+      await election?.stop()
+      await sender.close()
+      redis.disconnect()
+    },
+  }
+}
+
+await runService('overlord', { connections: 10 }, buildOverlord)

@@ -1,0 +1,58 @@
+import { fork } from 'node:child_process'
+import { mkdir, open } from 'node:fs/promises'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { WrittenSegment } from '@svc/shared/ingestion'
+import type { PeonMessage, PeonOrder } from './peon-protocol.ts'
+
+const peonFile = fileURLToPath(new URL('./peon.ts', import.meta.url))
+
+/** How the process of a task ended. */
+export type PeonEnd =
+  | { readonly kind: 'done'; readonly segments: readonly WrittenSegment[] }
+  | { readonly kind: 'failed'; readonly message: string }
+  /** It was ended from outside, by `signal` of its caller or by a crash. */
+  | { readonly kind: 'died'; readonly how: string }
+
+/** Runs a task in a process of its own, whose output goes to the task's log; `signal` ends it at once. */
+export async function runPeon(
+  order: PeonOrder,
+  logFile: string,
+  onProgress: (progress: unknown) => void,
+  signal: AbortSignal,
+): Promise<PeonEnd> {
+  await mkdir(path.dirname(logFile), { recursive: true })
+  const log = await open(logFile, 'a')
+  try {
+    return await new Promise<PeonEnd>((resolve, reject) => {
+      // Nothing of this server's environment is passed on: it may hold passwords.
+      const child = fork(peonFile, [], {
+        stdio: ['ignore', log.fd, log.fd, 'ipc'],
+        env: { PATH: process.env.PATH, TZ: 'UTC', ...cacheVariable() },
+        serialization: 'advanced',
+        execArgv: [],
+      })
+      let end: PeonEnd | undefined
+      const kill = (): boolean => child.kill('SIGKILL')
+      if (signal.aborted) kill()
+      signal.addEventListener('abort', kill, { once: true })
+      child.on('message', (message: PeonMessage) => {
+        if (message.kind === 'progress') onProgress(message.progress)
+        else end = message
+      })
+      child.once('error', reject)
+      child.once('exit', (code, killedBy) => {
+        signal.removeEventListener('abort', kill)
+        resolve(end ?? { kind: 'died', how: killedBy ?? `exit status ${code}` })
+      })
+      child.send(order)
+    })
+  } finally {
+    await log.close()
+  }
+}
+
+function cacheVariable(): NodeJS.ProcessEnv {
+  const cache = process.env.NODE_COMPILE_CACHE
+  return cache === undefined ? {} : { NODE_COMPILE_CACHE: cache }
+}

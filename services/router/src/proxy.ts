@@ -1,0 +1,170 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream/promises'
+import { describeError, notFound, unavailable } from '@svc/domain/failure'
+import { type Route, route, state } from '@svc/shared/http'
+import type { ServiceContext } from '@svc/shared/service'
+import { loadTrustedCertificates } from '@svc/shared/tls'
+import { Agent, type Dispatcher, errors } from 'undici'
+import { type Target, targetOf } from './target.ts'
+
+/** The part of the router that hands requests on. */
+export interface Proxy {
+  readonly routes: readonly Route[]
+  /** Hands a request on to the server that its path names, with the caller's own credentials. */
+  forward(request: IncomingMessage, response: ServerResponse): Promise<void>
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+// RFC 9110 7.6.1: what concerns one connection only is not handed on. Host is made anew for the target.
+const connectionHeaders = new Set([
+  'connection',
+  'host',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+])
+
+// Headers by which a server of the cluster names itself: a caller from outside is none.
+const internalHeaders = new Set(['x-svc-from'])
+
+const headersTimeoutMs = 60_000
+
+export function createProxy(context: ServiceContext): Proxy {
+  const { settings, discovery, logger } = context
+  const ca = loadTrustedCertificates(settings)
+  const minVersion = settings.get('svc.client.https.protocol') === 'TLSv1.3' ? 'TLSv1.3' : 'TLSv1.2'
+  const agent = new Agent({
+    connections: 128,
+    headersTimeout: headersTimeoutMs,
+    bodyTimeout: 0,
+    connect: { minVersion, timeout: 5000, ...(ca ? { ca: [...ca] } : {}) },
+  })
+  let nextBroker = 0
+
+  function addressOf({ role }: Target): string {
+    if (role !== 'broker') return discovery.leader(role).baseUrl
+    const brokers = discovery.nodes('broker')
+    const broker = brokers[nextBroker++ % Math.max(brokers.length, 1)]
+    if (!broker) throw unavailable('No broker is running')
+    return broker.baseUrl
+  }
+
+  async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const requestTarget = request.url ?? ''
+    const target = targetOf(requestTarget)
+    if (!target) throw notFound(`Path [${requestTarget.split('?', 1)[0]}] does not exist`)
+    const hasBody =
+      request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length']) > 0
+    const answer = await reach(target, request, response, hasBody)
+    response.writeHead(answer.statusCode, keptHeaders(answer.headers))
+    await pipeline(answer.body, response).catch((error) => {
+      // The caller left, or the target broke off in the middle: the connection tells the caller.
+      logger.debug('An answer broke off', { error: describeError(error) })
+      response.destroy()
+    })
+  }
+
+  /** Sends the request; one that found nobody is sent once more to whoever leads by then. */
+  async function reach(target: Target, request: IncomingMessage, response: ServerResponse, hasBody: boolean) {
+    const first = await discoverAddress(target)
+    try {
+      return await send(first, target, request, response, hasBody)
+    } catch (error) {
+      if (response.destroyed) throw unavailable('The caller has left')
+      // A refused connection has taken nothing of the request: it can be sent again whatever it asks.
+      const untouched = connectionRefused(error)
+      if (untouched) {
+        await discovery.refresh().catch(() => undefined)
+        const second = await discoverAddress(target)
+        if (second !== first) return await send(second, target, request, response, hasBody)
+      }
+      throw unavailable(`The ${target.role} at [${first}] cannot be reached: ${describeError(error)}`, {
+        server: first,
+      })
+    }
+  }
+
+  async function discoverAddress(target: Target): Promise<string> {
+    if (target.role !== 'broker' && !discovery.hasLeader(target.role))
+      await discovery.refresh().catch(() => undefined)
+    return addressOf(target)
+  }
+
+  async function send(
+    origin: string,
+    target: Target,
+    request: IncomingMessage,
+    response: ServerResponse,
+    hasBody: boolean,
+  ): Promise<Dispatcher.ResponseData> {
+    const controller = new AbortController()
+    response.once('close', () => controller.abort())
+    return await agent.request({
+      origin,
+      path: target.path,
+      method: request.method as Dispatcher.HttpMethod,
+      headers: sentHeaders(request),
+      body: hasBody ? request : null,
+      signal: controller.signal,
+    })
+  }
+
+  return {
+    forward,
+    routes: [
+      route({
+        method: 'GET',
+        path: '/svc/router/v1/brokers',
+        access: state('READ'),
+        summary: 'The brokers that queries are handed to',
+        handle: () => ({ brokers: discovery.nodes('broker').map(({ name }) => name) }),
+      }),
+    ],
+    start: async () => undefined,
+    stop: () => agent.close(),
+  }
+}
+
+function connectionRefused(error: unknown): boolean {
+  if (error instanceof errors.ConnectTimeoutError) return true
+  return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED'
+}
+
+/** The caller's headers as the target gets them; what a caller says of addresses on the way is not believed. */
+function sentHeaders(request: IncomingMessage): string[] {
+  const headers: string[] = []
+  const named = namedByConnection(request.headers.connection)
+  for (let index = 0; index < request.rawHeaders.length; index += 2) {
+    const name = request.rawHeaders[index] as string
+    const lower = name.toLowerCase()
+    if (connectionHeaders.has(lower) || internalHeaders.has(lower) || named.has(lower)) continue
+    if (lower === 'forwarded' || lower.startsWith('x-forwarded-')) continue
+    headers.push(name, request.rawHeaders[index + 1] as string)
+  }
+  headers.push('X-Forwarded-For', (request.socket.remoteAddress ?? '').replace(/^::ffff:/, ''))
+  return headers
+}
+
+function namedByConnection(header: string | undefined): ReadonlySet<string> {
+  return new Set(
+    (header ?? '')
+      .toLowerCase()
+      .split(',')
+      .map((name) => name.trim()),
+  )
+}
+
+function keptHeaders(headers: Dispatcher.ResponseData['headers']): Record<string, string | string[]> {
+  const kept: Record<string, string | string[]> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined && !connectionHeaders.has(name)) kept[name] = value
+  }
+  return kept
+}
