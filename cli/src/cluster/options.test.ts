@@ -3,21 +3,65 @@ import { test } from 'node:test'
 import { parseOptions, type WrittenOptions } from './options.ts'
 
 const refused: { name: string; given: WrittenOptions; message: RegExp }[] = [
-  { name: 'an offset below 1000', given: { portOffset: '999' }, message: /--port-offset has value \[999\], allowed are 0 and/ },
+  {
+    name: 'an offset below 1000',
+    given: { portOffset: '999' },
+    message: /--port-offset has value \[999\], allowed are 0 and/,
+  },
   { name: 'an offset beyond the last port', given: { portOffset: '49157' }, message: /from 1000 to 49156/ },
   { name: 'an offset that is no number', given: { portOffset: '1e3' }, message: /\[1e3\]/ },
   { name: 'a negative offset', given: { portOffset: '-1000' }, message: /\[-1000\]/ },
-  { name: 'an unknown profile', given: { profile: 'safe' }, message: /--profile has value \[safe\], allowed are \[secure\], \[plain\]/ },
-  { name: 'historicals without a count', given: { historicals: 'hot' }, message: /--historicals has part \[hot\]/ },
-  { name: 'no historical of a tier', given: { historicals: 'hot=0' }, message: /--historicals has part \[hot=0\]/ },
-  { name: 'a tier twice', given: { historicals: 'hot=1,hot=2' }, message: /--historicals names \[hot\] twice/ },
-  { name: 'a tier that is no folder name', given: { historicals: '../up=1' }, message: /--historicals names tier \[\.\.\/up\]/ },
-  { name: 'instances of an unknown role', given: { instances: 'peon=2' }, message: /--instances names role \[peon\], allowed are/ },
-  { name: 'instances of historicals', given: { instances: 'historical=2' }, message: /--instances names role \[historical\]/ },
-  { name: 'a setting without a value', given: { set: ['svc.host'] }, message: /--set has value \[svc\.host\]/ },
+  {
+    name: 'an unknown profile',
+    given: { profile: 'safe' },
+    message: /--profile has value \[safe\], allowed are \[secure\], \[plain\]/,
+  },
+  {
+    name: 'historicals without a count',
+    given: { historicals: 'hot' },
+    message: /--historicals has part \[hot\]/,
+  },
+  {
+    name: 'no historical of a tier',
+    given: { historicals: 'hot=0' },
+    message: /--historicals has part \[hot=0\]/,
+  },
+  {
+    name: 'a tier twice',
+    given: { historicals: 'hot=1,hot=2' },
+    message: /--historicals names \[hot\] twice/,
+  },
+  {
+    name: 'a tier that is no folder name',
+    given: { historicals: '../up=1' },
+    message: /--historicals names tier \[\.\.\/up\]/,
+  },
+  {
+    name: 'instances of an unknown role',
+    given: { instances: 'peon=2' },
+    message: /--instances names role \[peon\], allowed are/,
+  },
+  {
+    name: 'instances of historicals',
+    given: { instances: 'historical=2' },
+    message: /--instances names role \[historical\]/,
+  },
+  {
+    name: 'a setting without a value',
+    given: { set: ['svc.host'] },
+    message: /--set has value \[svc\.host\]/,
+  },
   { name: 'a setting of something else', given: { set: ['druid.host=x'] }, message: /begins with svc\./ },
-  { name: 'a setting for an unknown role', given: { set: ['peon.svc.host=x'] }, message: /--set is for \[peon\]/ },
-  { name: 'a setting of a port', given: { set: ['router.svc.tlsPort=1'] }, message: /\[svc\.tlsPort\], which \.\/svc sets itself/ },
+  {
+    name: 'a setting for an unknown role',
+    given: { set: ['peon.svc.host=x'] },
+    message: /--set is for \[peon\]/,
+  },
+  {
+    name: 'a setting of a port',
+    given: { set: ['router.svc.tlsPort=1'] },
+    message: /\[svc\.tlsPort\], which \.\/svc sets itself/,
+  },
 ]
 
 for (const { name, given, message } of refused) {
@@ -38,7 +82,12 @@ test('has defaults for everything', () => {
 
 test('reads settings for all, for a role and for an instance', () => {
   const { set } = parseOptions({
-    set: ['svc.a=1', 'historical.svc.a.b=x=y', 'historical-hot.v1-2.svc.a=', 'svc.auth.authenticator.svc.type=basic'],
+    set: [
+      'svc.a=1',
+      'historical.svc.a.b=x=y',
+      'historical-hot.v1-2.svc.a=',
+      'svc.auth.authenticator.svc.type=basic',
+    ],
   })
   assert.deepEqual(set, [
     { target: undefined, name: 'svc.a', value: '1' },

@@ -103,7 +103,10 @@ test('no port is given twice, at the most of everything', () => {
 
 test('refuses more historicals than there are ports', () => {
   const tiers = Array.from({ length: 6 }, (_, tier) => `t${tier}=32`).join()
-  assert.throws(() => plan({ historicals: tiers }), { code: 'invalidInput', message: /asks for \[192\] servers/ })
+  assert.throws(() => plan({ historicals: tiers }), {
+    code: 'invalidInput',
+    message: /asks for \[192\] servers/,
+  })
 })
 
 test('the secure profile has log-in, escalator and trust store, the plain one nothing of it', () => {
@@ -127,13 +130,21 @@ test('the secure profile has log-in, escalator and trust store, the plain one no
 
 test('no secret stands in a property', () => {
   const { common, services } = plan({})
-  const properties = [common, ...services.map((service) => service.properties)].flatMap((all) => Object.entries(all))
+  const properties = [common, ...services.map((service) => service.properties)].flatMap((all) =>
+    Object.entries(all),
+  )
   const passwords = properties.filter(([name]) => /password$/i.test(name))
   assert.ok(passwords.length >= 9)
   for (const [name, value] of passwords) assert.equal(JSON.parse(value).type, 'file', name)
 })
 
-const settingCases: { name: string; set: string[]; instance: string; property: string; expect: string | undefined }[] = [
+const settingCases: {
+  name: string
+  set: string[]
+  instance: string
+  property: string
+  expect: string | undefined
+}[] = [
   {
     name: 'a default of a role gives way to a setting for all',
     set: ['svc.coordinator.period=PT1S'],
@@ -207,12 +218,19 @@ for (const profile of ['secure', 'plain']) {
       writeFileSync(path.join(home.conf, 'common.runtime.properties'), 'left=over')
       writeConfiguration(home, planned)
       for (const { role, instance, properties } of planned.services) {
-        const settings = loadSettings(role, [commonPropertiesFile(home), runtimePropertiesFile(home, instance)], {})
+        const settings = loadSettings(
+          role,
+          [commonPropertiesFile(home), runtimePropertiesFile(home, instance)],
+          {},
+        )
         assert.equal(settings.get('svc.queue.prefix'), 'a=b#c ü')
         assert.equal(settings.get('svc.storage.storageDirectory'), home.deepStorage)
         assert.equal(settings.get('svc.server.tier'), properties['svc.server.tier'] ?? '_default_tier')
         assert.equal(
-          settings.getNamed('svc.auth.authenticator.<name>.initialAdminPassword', 'MyBasicMetadataAuthenticator'),
+          settings.getNamed(
+            'svc.auth.authenticator.<name>.initialAdminPassword',
+            'MyBasicMetadataAuthenticator',
+          ),
           profile === 'secure' ? 'p\\w: "1"' : undefined,
         )
       }

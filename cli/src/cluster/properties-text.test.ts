@@ -3,7 +3,11 @@ import { test } from 'node:test'
 import { propertiesText } from './properties-text.ts'
 
 const cases: { name: string; given: Record<string, string>; expect: string }[] = [
-  { name: 'plain', given: { 'svc.host': '127.0.0.1', 'svc.tier': 'a' }, expect: 'svc.host=127.0.0.1\nsvc.tier=a\n' },
+  {
+    name: 'plain',
+    given: { 'svc.host': '127.0.0.1', 'svc.tier': 'a' },
+    expect: 'svc.host=127.0.0.1\nsvc.tier=a\n',
+  },
   { name: 'separators in a value', given: { a: 'b=c:d#e!f' }, expect: 'a=b=c:d#e!f\n' },
   { name: 'separators in a name', given: { 'a b:c=d#e!': 'x' }, expect: 'a\\ b\\:c\\=d\\#e\\!=x\n' },
   { name: 'JSON', given: { a: '["x","y"]' }, expect: 'a=["x","y"]\n' },

@@ -14,30 +14,38 @@ export interface ProcessIdentity {
   readonly program: string
 }
 
-/** The identity of a process that runs now; undefined when there is none with this number. */
+/** The identity of the process that has this number; undefined when there is none. */
 export function identify(pid: number, program: string): ProcessIdentity | undefined {
-  const startTime = startTimeOf(pid)
-  return startTime === undefined ? undefined : { pid, startTime, program }
+  const found = lookUp(pid)
+  return found && { pid, startTime: found.startTime, program }
 }
 
 /** Whether exactly this process still runs. A zombie, ended but not yet collected by its parent, does not. */
 export function isRunning(process: ProcessIdentity): boolean {
-  return startTimeOf(process.pid) === process.startTime && commandOf(process.pid).includes(process.program)
+  const found = lookUp(process.pid)
+  return (
+    found?.startTime === process.startTime &&
+    !found.hasEnded &&
+    commandOf(process.pid).includes(process.program)
+  )
 }
 
-function startTimeOf(pid: number): string | undefined {
-  return process.platform === 'linux' ? startTimeOnLinux(pid) : startTimeFromPs(pid)
+interface Found {
+  readonly startTime: string
+  readonly hasEnded: boolean
+}
+
+function lookUp(pid: number): Found | undefined {
+  return process.platform === 'linux' ? lookUpOnLinux(pid) : lookUpWithPs(pid)
 }
 
 // proc(5): the second field is the program's name in brackets and may hold anything, so fields count from the last
 // bracket: the state comes first, the start time in clock ticks since boot twentieth.
-function startTimeOnLinux(pid: number): string | undefined {
+function lookUpOnLinux(pid: number): Found | undefined {
   const stat = readIfThere(`/proc/${pid}/stat`)
   if (stat === undefined) return undefined
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  const state = fields[0]
-  if (state === 'Z' || state === 'X') return undefined
-  return `${bootId()}/${fields[19]}`
+  return { startTime: `${bootId()}/${fields[19]}`, hasEnded: fields[0] === 'Z' || fields[0] === 'X' }
 }
 
 let knownBootId: string | undefined
@@ -47,9 +55,9 @@ function bootId(): string {
   return knownBootId
 }
 
-function startTimeFromPs(pid: number): string | undefined {
+function lookUpWithPs(pid: number): Found | undefined {
   const [state, ...started] = ps(pid, 'state=,lstart=').trim().split(/\s+/)
-  return !state || state.startsWith('Z') ? undefined : started.join(' ')
+  return state ? { startTime: started.join(' '), hasEnded: state.startsWith('Z') } : undefined
 }
 
 /** The command line and the file of the program: a process may rewrite the one, and `unshare` replaces the other. */

@@ -37,16 +37,16 @@ test('a stranger with the number of a process that ended is left alone', async (
   await endProcess(stranger, 'SIGKILL', 5000)
 })
 
-test('a zombie does not run', async () => {
+test('a zombie does not run', async (context) => {
   // The shell becomes a program that never collects its child.
-  const child = spawn('/bin/sh', ['-c', 'sh -c "exit 0" & echo $!; exec sleep 600'], {
+  const parent = spawn('/bin/sh', ['-c', 'sh -c "sleep 0.1; exit" & echo $!; exec sleep 600'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
-  const [output] = await once(child.stdout, 'data')
-  const pid = Number(output.toString())
-  while (identify(pid, 'sh') !== undefined) await new Promise((resolve) => setTimeout(resolve, 10))
-  process.kill(pid, 0)
-  child.kill('SIGKILL')
+  context.after(() => parent.kill('SIGKILL'))
+  const [output] = await once(parent.stdout, 'data')
+  const zombie = identify(Number(output.toString()), 'sh')!
+  while (isRunning(zombie)) await new Promise((resolve) => setTimeout(resolve, 10))
+  assert.ok(process.kill(zombie.pid, 0), 'the number is still taken')
 })
 
 test('there is no identity of a process that does not exist', () => {

@@ -58,7 +58,8 @@ function observed(stopPatienceMs?: number) {
 }
 
 async function untilLogged(text: string): Promise<void> {
-  while (!readFileSync(logFile, 'utf8').includes(text)) await new Promise((resolve) => setTimeout(resolve, 10))
+  while (!readFileSync(logFile, 'utf8').includes(text))
+    await new Promise((resolve) => setTimeout(resolve, 10))
 }
 
 test('starts what died again, each time later', async () => {

@@ -135,20 +135,18 @@ function readDefault(
   return text === '' ? '' : definition.type.read(text, environment)
 }
 
+// The names of authenticators and authorizers hold no dots, so that what stands behind them is never part of one.
 const namedPatterns = Object.keys(properties)
   .filter((name) => name.includes('<name>'))
   .map((name) => {
-    const [before, after] = name.split('<name>') as [string, string]
-    return { name: name as PropertyName, before, after }
+    const [before, after] = name.split('<name>').map((part) => part.replaceAll('.', '\\.')) as [string, string]
+    return { name: name as PropertyName, pattern: new RegExp(`^${before}[^.]+${after}$`) }
   })
 
 function definitionOf(name: string): PropertyDefinition<unknown> | undefined {
   if (Object.hasOwn(properties, name) && !name.includes('<name>')) return properties[name as PropertyName]
-  const pattern = namedPatterns.find(
-    ({ before, after }) =>
-      name.startsWith(before) && name.endsWith(after) && name.length > before.length + after.length,
-  )
-  return pattern && properties[pattern.name]
+  const named = namedPatterns.find(({ pattern }) => pattern.test(name))
+  return named && properties[named.name]
 }
 
 function nearestProperty(name: string): string {

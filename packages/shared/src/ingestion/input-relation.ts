@@ -7,11 +7,11 @@ import { identifier, literal, literalList } from './sql.ts'
 
 /** A column of the input as SQL sees it. */
 export interface SourceColumn {
-  /** An expression over the relation. */
+  /** Its name in the relation. */
   readonly sql: string
   /** Its type in DuckDB; formats of texts have only VARCHAR. */
   readonly type: string
-  /** An expression for the type that JSON gave the value, where the format is JSON. */
+  /** The name of a column with the type that JSON gave the value, where the format is JSON. */
   readonly jsonType?: string
 }
 
@@ -79,15 +79,15 @@ function openJson(files: readonly InputFile[], engine: Engine): Input {
     // One extraction finds all values of a row, in their own spelling: names that differ only in case are two.
     relation: (some, names) => {
       const pointers = literalList(names.map(pointer))
+      const values = names.map(
+        (_, index) => `texts[${index + 1}] AS s${index}, types[${index + 1}] AS j${index}`,
+      )
       return {
-        from: `(SELECT json_type(json) IS DISTINCT FROM 'OBJECT' AS broken,
-                  json_extract_string(json, ${pointers}) AS texts, json_type(json, ${pointers}) AS types
-                FROM ${reader(some)}) AS input`,
-        columns: columnsOf(names, (index) => ({
-          sql: `texts[${index + 1}]`,
-          type: 'VARCHAR',
-          jsonType: `types[${index + 1}]`,
-        })),
+        from: `(SELECT broken, ${values.join(', ')} FROM (
+                  SELECT json_type(json) IS DISTINCT FROM 'OBJECT' AS broken,
+                    json_extract_string(json, ${pointers}) AS texts, json_type(json, ${pointers}) AS types
+                  FROM ${reader(some)})) AS input`,
+        columns: columnsOf(names, (index) => ({ sql: `s${index}`, type: 'VARCHAR', jsonType: `j${index}` })),
         broken: 'broken',
       }
     },

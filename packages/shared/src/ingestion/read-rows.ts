@@ -141,10 +141,11 @@ function selectChecked(
   const sources = columns.map(({ source }, index) =>
     source === undefined ? '' : `WHEN ${status.firstColumn + index} THEN CAST(${source} AS VARCHAR)`,
   )
-  const inner = `SELECT *, ${instantOrMissing} AS instant${['', ...values].join(', ')} FROM ${relation.from}`
+  const read = `SELECT *, ${instantOrMissing} AS found${['', ...values].join(', ')} FROM ${relation.from}`
+  const inner = `SELECT *, CASE WHEN ${isInstantSql('found')} THEN found END AS instant FROM (${read})`
   const middle = `SELECT *, (CASE
       WHEN ${relation.broken} THEN ${status.broken}
-      WHEN instant IS NULL OR NOT ${isInstantSql('instant')} THEN ${status.time}
+      WHEN instant IS NULL THEN ${status.time}
       ${lost.join(' ')}
       WHEN NOT ${isWantedSql(spec, 'instant')} THEN ${status.outside}
       ELSE ${status.stored} END)::USMALLINT AS status FROM (${inner})`

@@ -108,12 +108,16 @@ const timestampTypes = /^(DATE|TIMESTAMP(_S|_MS|_NS)?|TIMESTAMP WITH TIME ZONE)$
 
 /**
  * SQL for the instant (TIMESTAMP_MS, UTC) that a column of the type holds, NULL where it holds none; isInstantSql says
- * which of the others count. Columns that are timestamps already are taken as they are, whatever the format. The
+ * which of the others a row may have. Columns that are timestamps already are taken as they are, whatever the format. The
  * column stands in it more than once: it should be a name.
  */
 export function instantSql(column: string, type: string, format: string): string {
   if (timestampTypes.test(type)) return toInstant(column)
-  if (integerTypes.test(type) && format !== 'iso' && namedTimestampFormats.some((named) => named === format)) {
+  if (
+    integerTypes.test(type) &&
+    format !== 'iso' &&
+    namedTimestampFormats.some((named) => named === format)
+  ) {
     return fromNumber(`TRY_CAST(${column} AS BIGINT)`, format)
   }
   const text = type === 'VARCHAR' ? column : `CAST(${column} AS VARCHAR)`
