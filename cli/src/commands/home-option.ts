@@ -23,3 +23,8 @@ export function existingHome(folder: string | undefined): HomeLayout {
     )
   return home
 }
+
+/** What to add to a suggested command so that it is about this home. */
+export function homeArgument(root: string): string {
+  return root === defaultHome ? '' : ` --home ${root}`
+}

@@ -2,6 +2,7 @@ import type { Cluster, NotReady } from '../cluster/index.ts'
 import { secretFile } from '../home/index.ts'
 import { trustStoreFile } from '../pki/index.ts'
 import { emphasized, formatSeconds, formatTable, sinceCommandMs } from '../terminal/index.ts'
+import { homeArgument } from './home-option.ts'
 
 /** What is told once a cluster runs; plain data, so that a detached process can hand it over. */
 export interface Summary {
@@ -70,7 +71,9 @@ export function tellSummary(summary: Summary, options: { json?: boolean | undefi
     emphasized(`${isReady ? 'Ready' : 'Partly ready'} in ${formatSeconds(tookMs)}: ${summary.routerUrl}`),
     ...(summary.adminPasswordFile === null
       ? ['Profile plain: no TLS, no log-in, everything is allowed.']
-      : [`User admin, password: ./svc password (file ${summary.adminPasswordFile})`]),
+      : [
+          `User admin, password: ./svc password${homeArgument(summary.home)} (file ${summary.adminPasswordFile})`,
+        ]),
     ...(summary.certificateFile === null ? [] : [`Certificate to trust: ${summary.certificateFile}`]),
   ]
   process.stdout.write(`${lines.join('\n')}\n`)

@@ -24,7 +24,8 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
   parseOptions(options)
   const home = openHome(options.home)
   const out = options.json ? process.stderr : process.stdout
-  const log = openSync(logFile(home, 'supervisor'), 'a', 0o600)
+  const logPath = logFile(home, 'supervisor')
+  const log = openSync(logPath, 'a', 0o600)
   const { json, home: _home, portOffset, historicals, instances, profile, set, adminPassword } = options
   const child = fork(path.join(import.meta.dirname, 'supervise.ts'), [home.root], {
     detached: true,
@@ -52,18 +53,12 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
     })
     child.once('error', reject)
     child.once('exit', (status, signal) => {
-      const log = logFile(home, 'supervisor')
-      reject(
-        unavailable(
-          `The supervising process ended (${signal ?? `exit status ${status}`}); its log is [${log}]`,
-        ),
-      )
+      const reason = signal ?? `exit status ${status}`
+      reject(unavailable(`The supervising process ended (${reason}); its log is [${logPath}]`))
     })
   })
   child.disconnect()
   child.unref()
   tellSummary(summary, { json })
   if (summary.notReady.length > 0) process.exitCode = 1
-  // The handlers of signals would keep nothing alive, but the wish to end must not reach the cluster any more.
-  process.exit()
 }

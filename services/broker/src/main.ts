@@ -10,7 +10,7 @@ function buildBroker(context: ServiceContext): ServicePart {
   const view = createServedView(context)
   const dataServer = createDataServer(context, 'broker')
   return {
-    routes: [servedSegmentsRoute(dataServer), ...brokerRoutes(view)],
+    routes: [servedSegmentsRoute(dataServer, context.stopping), ...brokerRoutes(view)],
     start: async () => {
       view.start()
       await dataServer.start()

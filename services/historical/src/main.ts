@@ -6,7 +6,7 @@ import { runService, type ServiceContext, type ServicePart } from '@svc/shared/s
 function buildHistorical(context: ServiceContext): ServicePart {
   const dataServer = createDataServer(context, 'historical')
   return {
-    routes: [servedSegmentsRoute(dataServer), ...historicalRoutes(context)],
+    routes: [servedSegmentsRoute(dataServer, context.stopping), ...historicalRoutes(context)],
     start: dataServer.start,
     stop: dataServer.stop,
   }

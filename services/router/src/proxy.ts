@@ -3,7 +3,6 @@ import { pipeline } from 'node:stream/promises'
 import { describeError, notFound, unavailable } from '@svc/domain/failure'
 import { type Route, route, state } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
-import { loadTrustedCertificates } from '@svc/shared/tls'
 import { Agent, type Dispatcher, errors } from 'undici'
 import { type Target, targetOf } from './target.ts'
 
@@ -31,20 +30,20 @@ const connectionHeaders = new Set([
   'expect',
 ])
 
-// Headers by which a server of the cluster names itself: a caller from outside is none.
-const internalHeaders = new Set(['x-svc-from'])
+// Headers by which servers of the cluster name themselves, which no caller from outside may, and the id of the
+// request, which is set anew as this server has checked it.
+const replacedHeaders = new Set(['x-svc-from', 'x-request-id'])
 
 const headersTimeoutMs = 60_000
 
 export function createProxy(context: ServiceContext): Proxy {
-  const { settings, discovery, logger } = context
-  const ca = loadTrustedCertificates(settings)
+  const { settings, discovery, logger, trusted } = context
   const minVersion = settings.get('svc.client.https.protocol') === 'TLSv1.3' ? 'TLSv1.3' : 'TLSv1.2'
   const agent = new Agent({
     connections: 128,
     headersTimeout: headersTimeoutMs,
     bodyTimeout: 0,
-    connect: { minVersion, timeout: 5000, ...(ca ? { ca: [...ca] } : {}) },
+    connect: { minVersion, timeout: 5000, ...(trusted ? { ca: [...trusted] } : {}) },
   })
   let nextBroker = 0
 
@@ -92,8 +91,9 @@ export function createProxy(context: ServiceContext): Proxy {
   }
 
   async function discoverAddress(target: Target): Promise<string> {
-    if (target.role !== 'broker' && !discovery.hasLeader(target.role))
-      await discovery.refresh().catch(() => undefined)
+    const { role } = target
+    const known = role === 'broker' ? discovery.nodes(role).length > 0 : discovery.hasLeader(role)
+    if (!known) await discovery.refresh().catch(() => undefined)
     return addressOf(target)
   }
 
@@ -110,7 +110,7 @@ export function createProxy(context: ServiceContext): Proxy {
       origin,
       path: target.path,
       method: request.method as Dispatcher.HttpMethod,
-      headers: sentHeaders(request),
+      headers: [...sentHeaders(request), 'X-Request-Id', String(response.getHeader('x-request-id'))],
       body: hasBody ? request : null,
       signal: controller.signal,
     })
@@ -124,7 +124,10 @@ export function createProxy(context: ServiceContext): Proxy {
         path: '/svc/router/v1/brokers',
         access: state('READ'),
         summary: 'The brokers that queries are handed to',
-        handle: () => ({ brokers: discovery.nodes('broker').map(({ name }) => name) }),
+        handle: async () => {
+          await discovery.refresh()
+          return { brokers: discovery.nodes('broker').map(({ name }) => name) }
+        },
       }),
     ],
     start: async () => undefined,
@@ -144,7 +147,7 @@ function sentHeaders(request: IncomingMessage): string[] {
   for (let index = 0; index < request.rawHeaders.length; index += 2) {
     const name = request.rawHeaders[index] as string
     const lower = name.toLowerCase()
-    if (connectionHeaders.has(lower) || internalHeaders.has(lower) || named.has(lower)) continue
+    if (connectionHeaders.has(lower) || replacedHeaders.has(lower) || named.has(lower)) continue
     if (lower === 'forwarded' || lower.startsWith('x-forwarded-')) continue
     headers.push(name, request.rawHeaders[index + 1] as string)
   }

@@ -5,7 +5,6 @@ import type { Settings } from '../config/index.ts'
 import type { Discovery, LeadingRole } from '../discovery/index.ts'
 import { failureOf } from '../http/index.ts'
 import { escalatorHeader } from '../security/index.ts'
-import { loadTrustedCertificates } from '../tls/index.ts'
 
 /** A call of another server. */
 export interface ServiceCall {
@@ -29,19 +28,22 @@ export interface ServiceClient {
 // Answers larger than this are not read: no call among the servers has one.
 const longestAnswerBytes = 256 * 1024 * 1024
 
-/** A client that names this server (`from`) in every call, so that others can say who had trouble with them. */
+/**
+ * A client that names this server (`from`) in every call, so that others can say who had trouble with them, and
+ * that trusts the certificates given, or the system's where there are none.
+ */
 export function createServiceClient(
   settings: Settings,
   from: () => string,
   discovery: Discovery,
+  trusted: readonly string[] | undefined,
 ): ServiceClient {
-  const ca = loadTrustedCertificates(settings)
   const minVersion = settings.get('svc.client.https.protocol') === 'TLSv1.3' ? 'TLSv1.3' : 'TLSv1.2'
   const tlsAgent = new TlsAgent({
     keepAlive: true,
     maxSockets: 64,
     minVersion,
-    ...(ca ? { ca: [...ca] } : {}),
+    ...(trusted ? { ca: [...trusted] } : {}),
   })
   const plainAgent = new PlainAgent({ keepAlive: true, maxSockets: 64 })
   const authorization = escalatorHeader(settings)

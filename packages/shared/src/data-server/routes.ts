@@ -15,7 +15,7 @@ export interface ServedSegmentsAnswer {
 const wholeNumber = z.coerce.number().int()
 
 /** The endpoint by which brokers follow what a data server serves; held back until something changes. */
-export function servedSegmentsRoute({ served }: DataServer): Route {
+export function servedSegmentsRoute({ served }: DataServer, stopping: AbortSignal): Route {
   return route({
     method: 'GET',
     path: servedSegmentsPath,
@@ -29,7 +29,7 @@ export function servedSegmentsRoute({ served }: DataServer): Route {
     handle: async ({ query, signal }): Promise<ServedSegmentsAnswer> => {
       const follows = query.hash === served.session
       if (follows && query.counter === served.sequence && query.timeout > 0) {
-        await waitForChange(served.nextChange(), query.timeout, signal)
+        await waitForChange(served.nextChange(), query.timeout, AbortSignal.any([signal, stopping]))
       }
       const since = follows ? served.since(query.counter) : undefined
       const requests = since
@@ -42,7 +42,7 @@ export function servedSegmentsRoute({ served }: DataServer): Route {
   })
 }
 
-/** Waits for a change, the end of the time, or the end of the request, whichever is first. */
+/** Waits for a change, the end of the time, of the request or of this server, whichever is first. */
 async function waitForChange(
   change: { readonly happened: Promise<void>; cancel(): void },
   timeoutMs: number,
@@ -53,6 +53,7 @@ async function waitForChange(
     end = resolve
   })
   const timer = setTimeout(end, timeoutMs)
+  if (signal.aborted) end()
   signal.addEventListener('abort', end, { once: true })
   await Promise.race([change.happened, ended])
   clearTimeout(timer)

@@ -26,6 +26,7 @@ import { type AuditInfo, Reply, type Route, type RouteInput, streamed } from './
 export interface RequestLog {
   info(message: string, details?: object): void
   warn(message: string, details?: object): void
+  debug(message: string, details?: object): void
   error(message: string, details?: object): void
 }
 
@@ -52,6 +53,7 @@ export function createApplication({ routes, security, log, fallback }: Applicati
     response.setHeader('X-Request-Id', response.locals.requestId)
     response.setHeader('X-Content-Type-Options', 'nosniff')
     response.setHeader('Cache-Control', 'no-store')
+    logWhenOver(request, response, log)
     next()
   })
   for (const [path, methods] of byPath(routes)) app.all(path, dispatch(methods, security))
@@ -64,6 +66,24 @@ export function createApplication({ routes, security, log, fallback }: Applicati
     answerError(error, request, response, log),
   )
   return app
+}
+
+/** Requests that may change something are logged as such; the many others, and those of the servers, for debugging. */
+function logWhenOver(request: Request, response: Response, log: RequestLog): void {
+  const startedAt = performance.now()
+  response.once('finish', () => {
+    const quiet =
+      request.method === 'GET' || request.method === 'HEAD' || request.path.startsWith('/svc-internal/')
+    log[quiet ? 'debug' : 'info']('Request answered', {
+      requestId: response.locals.requestId,
+      identity: response.locals.identity ?? '',
+      address: addressOf(request),
+      method: request.method,
+      path: request.path,
+      status: response.statusCode,
+      durationMs: Math.round(performance.now() - startedAt),
+    })
+  })
 }
 
 type Methods = ReadonlyMap<string, { readonly route: Route; readonly parser: RequestHandler | undefined }>

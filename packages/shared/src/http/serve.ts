@@ -33,7 +33,10 @@ export async function listen(settings: Settings, handler: RequestListener): Prom
   let tlsPort: number | undefined
   try {
     if (settings.get('svc.enableTlsPort')) {
-      const server = createTlsServer({ ...loadServerIdentity(settings), minVersion: 'TLSv1.2' }, handler)
+      const server = createTlsServer(
+        { ...(await loadServerIdentity(settings)), minVersion: 'TLSv1.2' },
+        handler,
+      )
       tlsPort = await start(server as unknown as Server, settings.get('svc.tlsPort'), 'svc.tlsPort')
     }
     if (settings.get('svc.enablePlaintextPort')) {

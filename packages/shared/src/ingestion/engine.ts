@@ -69,6 +69,9 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     connection = await instance.connect()
     for (const setting of [
       `TimeZone = 'UTC'`,
+      // Progress is counted only for a progress bar; this one is never printed.
+      'enable_progress_bar = true',
+      'enable_progress_bar_print = false',
       `allowed_directories = ${literalList([...options.directories, options.spillDirectory])}`,
       `allowed_paths = ${literalList(options.files)}`,
       'enable_external_access = false',

@@ -1,5 +1,6 @@
 import { mkdir, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { unavailable } from '@svc/domain/failure'
 import type { DeepStorage } from '../deep-storage/index.ts'
 import { openEngine } from './engine.ts'
 import type { IndexSpec } from './index-spec.ts'
@@ -43,6 +44,9 @@ export interface IndexTaskOptions {
 }
 
 const progressPeriodMs = 200
+const lookingShare = 0.3
+// What a reader of files would take for a pattern.
+const patternCharacter = /[*?[]/
 
 /**
  * Does what an index_parallel task does, up to publishing: reads the input, writes segments as Parquet files sorted by
@@ -55,6 +59,9 @@ export async function runIndexTask(spec: IndexSpec, options: IndexTaskOptions): 
   signal?.throwIfAborted()
   await mkdir(options.workDirectory, { recursive: true })
   const work = await realpath(options.workDirectory)
+  if (patternCharacter.test(work)) {
+    throw unavailable(`The task's folder[${work}] has one of the characters * ? [ in its path`)
+  }
   const folders = { input: join(work, 'input'), spill: join(work, 'spill'), segments: join(work, 'segments') }
   const rowsFile = join(work, 'rows.duckdb')
   const told = {
@@ -82,16 +89,23 @@ export async function runIndexTask(spec: IndexSpec, options: IndexTaskOptions): 
       threads: options.threads,
       signal,
     })
-    const ticker = setInterval(
-      () => report({ phase: 'reading', fraction: engine.progress() }),
-      progressPeriodMs,
-    )
+    // Finding out what columns there are, where the task does not say, takes readings of its own.
+    const looking = spec.dimensions.length > 0 ? 0 : lookingShare
+    let before = 0
+    let share = looking
+    let fraction = 0
+    const ticker = setInterval(() => {
+      fraction = Math.max(fraction, before + share * (engine.progress() ?? 0))
+      report({ phase: 'reading', fraction })
+    }, progressPeriodMs)
     try {
       report({ phase: 'reading' })
       // Rows that do not fit into memory go to this file compressed, rather than to the spill folder as they are.
       await engine.run(`ATTACH ${literal(rowsFile)} AS work`)
       const input = await openInput(files, spec.inputFormat, engine)
       const plan: RowsPlan = { spec, input, dimensions: await storedDimensions(spec, input, engine) }
+      before = looking
+      share = 1 - looking
       const counts = await readRows(plan, engine)
       clearInterval(ticker)
       let rowsWritten = 0

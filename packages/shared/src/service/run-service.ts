@@ -22,6 +22,7 @@ import {
   systemClock,
 } from '../runtime/index.ts'
 import { type Caller, createSecurity, type Security } from '../security/index.ts'
+import { loadTrustedCertificates } from '../tls/index.ts'
 import {
   type FollowedDirectory,
   followCoordinatorDirectory,
@@ -38,6 +39,8 @@ export interface ServiceContext {
   readonly database: Database
   readonly discovery: Discovery
   readonly client: ServiceClient
+  /** The certificates that this server trusts as a client, as PEM; undefined where no trust store is configured. */
+  readonly trusted: readonly string[] | undefined
   readonly readiness: Readiness
   /** This server as it announces itself; known from the moment its ports are open. */
   node(): AnnouncedNode
@@ -52,7 +55,7 @@ export interface ServicePart {
   readonly routes: readonly Route[]
   /** What the role announces beyond its address. */
   readonly details?: AnnouncedNode['details']
-  readonly fallback?: (request: Request, response: Response, caller: Caller) => Promise<void>
+  readonly fallback?: ((request: Request, response: Response, caller: Caller) => Promise<void>) | undefined
   /** Begins the work once the metadata store is there; the server is ready when this resolves. */
   start(): Promise<void>
   /** Ends the work: what is under way is finished or handed over. */
@@ -77,7 +80,8 @@ export async function runService(
   options: ServiceOptions,
   build: (context: ServiceContext) => ServicePart,
 ): Promise<void> {
-  const settings = readSettings(role)
+  const { settings, listRoutes } = readArguments(role)
+  const trusted = await readTrusted(settings)
   const stopping = new AbortController()
   let announcedNode: AnnouncedNode | undefined
   let directory: FollowedDirectory | undefined
@@ -92,7 +96,12 @@ export async function runService(
     if (!announcedNode) throw new Error('The ports are not open yet')
     return announcedNode
   }
-  const client = createClient(settings, () => `${role} ${announcedNode?.name ?? ''}`, discovery)
+  const client = createServiceClient(
+    settings,
+    () => `${role} ${announcedNode?.name ?? ''}`,
+    discovery,
+    trusted,
+  )
   const context: ServiceContext = {
     settings,
     logger,
@@ -100,6 +109,7 @@ export async function runService(
     database,
     discovery,
     client,
+    trusted,
     readiness,
     node,
     directory: () => {
@@ -109,12 +119,19 @@ export async function runService(
     stopping: stopping.signal,
   }
   const part = build(context)
+  const routes = [...statusRoutes(context), ...part.routes]
+  if (listRoutes) {
+    process.stdout.write(
+      `${JSON.stringify(routes.map(({ method, path, access, summary }) => ({ method, path, access, summary })))}\n`,
+    )
+    process.exit(0)
+  }
   const security = createSecurity(
     settings,
     { current: () => directory?.current() ?? { missing: 'The server is starting' } },
     refusedLoginLog(logger),
   )
-  const listeners = await openPorts(settings, part, security, context)
+  const listeners = await openPorts(settings, { routes, fallback: part.fallback }, security, logger)
   announcedNode = describeNode(settings, listeners, part.details ?? {})
 
   let isStopping = false
@@ -163,23 +180,38 @@ export async function runService(
   logger.info('Ready', { startedInMs: Math.round(performance.now()) })
 }
 
-function readSettings(role: Role): Settings {
+interface Arguments {
+  readonly settings: Settings
+  /** Print the endpoints and end. */
+  readonly listRoutes: boolean
+}
+
+function readArguments(role: Role): Arguments {
   try {
     const { values } = parseArgs({
-      options: { common: { type: 'string' }, runtime: { type: 'string' }, help: { type: 'boolean' } },
+      options: {
+        common: { type: 'string' },
+        runtime: { type: 'string' },
+        routes: { type: 'boolean', default: false },
+        help: { type: 'boolean' },
+      },
     })
     if (values.help) {
-      process.stdout.write(
-        `Usage: main.ts [--common FILE] [--runtime FILE]\n\nRuns the ${role} of a cluster, configured by two properties files and by environment variables such as svc_tlsPort.\n`,
-      )
+      process.stdout.write(usageOf(role))
       process.exit(0)
     }
     const files = [values.common, values.runtime].filter((file) => file !== undefined)
-    return loadSettings(role, files, process.env)
+    return { settings: loadSettings(role, files, process.env), listRoutes: values.routes }
   } catch (error) {
     return endPlainly(error instanceof ConfigurationError ? error.message : describeError(error))
   }
 }
+
+const usageOf = (role: Role): string => `Usage: main.ts [--common FILE] [--runtime FILE] [--routes]
+
+Runs the ${role} of a cluster, configured by two properties files and by environment variables such as svc_tlsPort.
+With --routes it prints its endpoints with their access rules as JSON and ends.
+`
 
 /** Ends the process with one plain message: a faulty configuration is not a crash. */
 function endPlainly(message: string): never {
@@ -187,9 +219,10 @@ function endPlainly(message: string): never {
   process.exit(1)
 }
 
-function createClient(settings: Settings, from: () => string, discovery: Discovery): ServiceClient {
+/** The certificates that this server trusts as a client; a store that cannot be used ends the process. */
+async function readTrusted(settings: Settings): Promise<readonly string[] | undefined> {
   try {
-    return createServiceClient(settings, from, discovery)
+    return await loadTrustedCertificates(settings)
   } catch (error) {
     return endPlainly(describeError(error))
   }
@@ -197,16 +230,11 @@ function createClient(settings: Settings, from: () => string, discovery: Discove
 
 async function openPorts(
   settings: Settings,
-  part: ServicePart,
+  { routes, fallback }: Pick<ServicePart, 'routes' | 'fallback'>,
   security: Security,
-  context: ServiceContext,
+  log: Logger,
 ): Promise<Listeners> {
-  const application = createApplication({
-    routes: [...statusRoutes(context), ...part.routes],
-    security,
-    log: context.logger,
-    ...(part.fallback ? { fallback: part.fallback } : {}),
-  })
+  const application = createApplication({ routes, security, log, ...(fallback ? { fallback } : {}) })
   try {
     return await listen(settings, application)
   } catch (error) {

@@ -1,5 +1,5 @@
 import { unavailable } from '@svc/domain/failure'
-import { config, open, type Route, route, state } from '../http/index.ts'
+import { config, open, type Route, route, securityConfig, state } from '../http/index.ts'
 import type { ServiceContext } from './run-service.ts'
 
 /** The version that /status tells: that of the interface which this product speaks. */
@@ -63,6 +63,8 @@ export function statusRoutes(context: ServiceContext): Route[] {
         if (!isDiscovered()) throw unavailable('The server does not find itself in discovery')
       },
     }),
+    securityLoadStatus(context, 'authentication', 'svc.auth.authenticatorChain'),
+    securityLoadStatus(context, 'authorization', 'svc.auth.authorizers'),
     route({
       method: 'GET',
       path: '/status/properties',
@@ -71,4 +73,22 @@ export function statusRoutes(context: ServiceContext): Route[] {
       handle: () => context.settings.list(),
     }),
   ]
+}
+
+/** Whether this server has the users or the roles of each authenticator or authorizer. */
+function securityLoadStatus(
+  context: ServiceContext,
+  kind: 'authentication' | 'authorization',
+  names: 'svc.auth.authenticatorChain' | 'svc.auth.authorizers',
+): Route {
+  return route({
+    method: 'GET',
+    path: `/svc-ext/basic-security/${kind}/loadStatus`,
+    access: securityConfig('READ'),
+    summary: `Whether this server has what it needs for ${kind}`,
+    handle: () => {
+      const loaded = !('missing' in context.directory().current())
+      return Object.fromEntries(context.settings.get(names).map((name) => [name, loaded]))
+    },
+  })
 }

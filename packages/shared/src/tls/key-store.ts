@@ -1,6 +1,5 @@
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type { Settings } from '../config/index.ts'
 
 /** The private key and certificate chain that a server shows, as PEM. */
@@ -18,7 +17,7 @@ interface StoreEntry {
 const certificatePattern = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
 /** The key store of a server. Throws a plain error that names the file and the property that is wrong. */
-export function loadServerIdentity(settings: Settings): ServerIdentity {
+export async function loadServerIdentity(settings: Settings): Promise<ServerIdentity> {
   const path = settings.get('svc.server.https.keyStorePath') as string
   const password = settings.get('svc.server.https.keyStorePassword') ?? ''
   const type = settings.get('svc.server.https.keyStoreType')
@@ -29,7 +28,7 @@ export function loadServerIdentity(settings: Settings): ServerIdentity {
   const identity =
     type === 'pem'
       ? readPemIdentity(bytes, password, problem)
-      : readJksIdentity(bytes, password, alias, problem)
+      : await readJksIdentity(bytes, password, alias, problem)
   const [leaf] = identity.cert.match(certificatePattern) ?? []
   if (!leaf) throw problem('holds no certificate')
   const certificate = new X509Certificate(leaf)
@@ -41,7 +40,7 @@ export function loadServerIdentity(settings: Settings): ServerIdentity {
 }
 
 /** The certificates that a client trusts, as PEM; undefined where no trust store is configured. */
-export function loadTrustedCertificates(settings: Settings): readonly string[] | undefined {
+export async function loadTrustedCertificates(settings: Settings): Promise<readonly string[] | undefined> {
   const path = settings.get('svc.client.https.trustStorePath')
   if (path === undefined) return undefined
   const password = settings.get('svc.client.https.trustStorePassword') ?? ''
@@ -51,7 +50,7 @@ export function loadTrustedCertificates(settings: Settings): readonly string[] |
   const certificates =
     settings.get('svc.client.https.trustStoreType') === 'pem'
       ? (bytes.toString('latin1').match(certificatePattern) ?? [])
-      : Object.values(readEntries(bytes, password, problem)).flatMap(
+      : Object.values(await readEntries(bytes, password, problem)).flatMap(
           ({ ca, cert }) => (ca ?? cert ?? '').match(certificatePattern) ?? [],
         )
   if (certificates.length === 0) throw problem('holds no certificate')
@@ -83,13 +82,13 @@ function readPemIdentity(bytes: Buffer, password: string, problem: Problem): Ser
   }
 }
 
-function readJksIdentity(
+async function readJksIdentity(
   bytes: Buffer,
   password: string,
   alias: string | undefined,
   problem: Problem,
-): ServerIdentity {
-  const entries = readEntries(bytes, password, problem)
+): Promise<ServerIdentity> {
+  const entries = await readEntries(bytes, password, problem)
   const names = Object.keys(entries).filter((name) => entries[name]?.key !== undefined)
   const name =
     alias === undefined
@@ -107,12 +106,14 @@ function readJksIdentity(
 }
 
 /** JKS and PKCS12 are told apart by their content: a `.jks` file may hold either, as with Java. */
-function readEntries(bytes: Buffer, password: string, problem: Problem): Record<string, StoreEntry> {
+async function readEntries(
+  bytes: Buffer,
+  password: string,
+  problem: Problem,
+): Promise<Record<string, StoreEntry>> {
   try {
-    // Loaded when first needed: most stores of a development cluster are PEM.
-    const { toPem } = createRequire(import.meta.url)('jks-js') as {
-      toPem(store: Buffer, password: string): Record<string, StoreEntry>
-    }
+    // Loaded when first needed: the stores of a development cluster are PEM.
+    const { toPem } = await import('jks-js')
     return toPem(bytes, password)
   } catch {
     throw problem('cannot be opened; is its password right, and is it a JKS or PKCS12 store?')

@@ -50,7 +50,10 @@ export function clusterRoutes(view: ClusterView): Route[] {
       path: path('/cluster'),
       access: state('READ'),
       summary: 'The servers of the cluster by role',
-      handle: () => Object.fromEntries(roles.map((role) => [role, nodesOf(context, role)])),
+      handle: async () => {
+        await context.discovery.refresh()
+        return Object.fromEntries(roles.map((role) => [role, nodesOf(context, role)]))
+      },
     }),
     route({
       method: 'GET',

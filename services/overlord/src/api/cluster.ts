@@ -38,6 +38,7 @@ export function clusterRoutes(
       access: state('READ'),
       summary: 'The servers that run tasks',
       handle: async () => {
+        await context.discovery.refresh()
         const running = await loadTasks(context.database, { states: ['RUNNING'], limit: 10_000 })
         return context.discovery.nodes('overlord').map((node) => {
           const tasks = running.filter(({ worker }) => worker === node.name)
@@ -65,12 +66,15 @@ export function clusterRoutes(
       path: path('/totalWorkerCapacity'),
       access: config('READ'),
       summary: 'Task slots of the cluster',
-      handle: async () => ({
-        currentClusterCapacity: context.discovery
-          .nodes('overlord')
-          .reduce((total, { details }) => total + capacityOf(details), 0),
-        usedClusterCapacity: await countUnfinished(context),
-      }),
+      handle: async () => {
+        await context.discovery.refresh()
+        return {
+          currentClusterCapacity: context.discovery
+            .nodes('overlord')
+            .reduce((total, { details }) => total + capacityOf(details), 0),
+          usedClusterCapacity: await countUnfinished(context),
+        }
+      },
     }),
   ]
 }

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, test } from 'node:test'
+import { connectToCluster, sendRequest } from '../client/index.ts'
+import { homeLayout, readRunFile, secretFile } from '../home/index.ts'
+import { isRunning } from '../processes/index.ts'
+import { clusterStatus } from './cluster-status.ts'
+import { pickPortOffset } from './free-ports.ts'
+import { type Cluster, startCluster } from './start-cluster.ts'
+
+const folder = mkdtempSync(path.join(tmpdir(), 'svc-cluster-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+/** The processes of a cluster, to look after once it has ended. */
+const processesOf = (cluster: Cluster) => cluster.processes().map((entry) => entry.process!)
+
+test('two clusters live side by side, and each ends without a trace', async (context) => {
+  const secureHome = path.join(folder, 'secure')
+  const secure = await startCluster({
+    home: secureHome,
+    portOffset: await pickPortOffset(),
+    adminPassword: 'the-password',
+  })
+  context.after(() => secure.stop())
+  const plain = await startCluster({
+    home: path.join(folder, 'plain'),
+    portOffset: await pickPortOffset(),
+    profile: 'plain',
+  })
+  context.after(() => plain.stop())
+  const processes = [...processesOf(secure), ...processesOf(plain)]
+  assert.equal(new Set(processes.map(({ pid }) => pid)).size, 14)
+  for (const cluster of [secure, plain]) {
+    const { isReady, processes } = await clusterStatus(cluster.home)
+    assert.deepEqual([isReady, processes.filter(({ state }) => state !== 'ready')], [true, []])
+  }
+
+  const { trusted, routerUrl } = secure
+  assert.equal((await sendRequest({ url: `${routerUrl}/status`, trusted })).status, 401)
+  const client = connectToCluster(secure.home)
+  assert.ok(await client.send('GET', '/status'))
+  await assert.rejects(client.send('GET', '/no/such/path'), /GET \/no\/such\/path: .*does not exist/)
+  assert.equal((await sendRequest({ url: `${plain.routerUrl}/status` })).status, 200)
+
+  await Promise.all([secure.stop(), plain.stop()])
+  assert.deepEqual(processes.filter(isRunning), [])
+  assert.equal(readRunFile(secure.home), undefined)
+})
+
+test('an instance that dies comes back, one that is stopped stays down', async (context) => {
+  const ended: string[] = []
+  const cluster = await startCluster({
+    home: path.join(folder, 'plain'),
+    portOffset: await pickPortOffset(),
+    profile: 'plain',
+    onEnd: ({ instance, reason }) => ended.push(`${instance}: ${reason}`),
+  })
+  context.after(() => cluster.stop())
+  const before = processesOf(cluster)
+  await cluster.kill('historical-1', 'SIGKILL')
+  await cluster.waitUntilReady('historical-1')
+  await cluster.kill('redis', 'SIGKILL')
+  await cluster.kill('postgres', 'SIGKILL')
+  await cluster.waitUntilReady('router')
+  assert.deepEqual(ended, [
+    'historical-1: signal SIGKILL',
+    'redis: signal SIGKILL',
+    'postgres: signal SIGKILL',
+  ])
+  const restarted = cluster.processes().filter(({ restarts }) => restarts > 0)
+  assert.ok(restarted.some(({ instance }) => instance === 'historical-1'))
+  assert.ok(!before.some((process) => process.pid === cluster.processes().at(4)!.process!.pid))
+
+  await cluster.stopInstance('broker')
+  const stopped = await clusterStatus(cluster.home)
+  assert.equal(stopped.isReady, false)
+  assert.equal(stopped.processes.find(({ instance }) => instance === 'broker')!.state, 'stopped')
+  await assert.rejects(cluster.waitUntilReady('broker', 50), /broker is not ready after 50 ms/)
+  cluster.startInstance('broker')
+  await cluster.waitUntilReady('broker')
+})
+
+test('a service with a wrong password is named, and the others work', async (context) => {
+  const cluster = await startCluster({
+    home: path.join(folder, 'secure'),
+    portOffset: await pickPortOffset(),
+    set: ['historical.svc.escalator.internalClientPassword=wrong'],
+    readyTimeoutMs: 8000,
+  })
+  context.after(() => cluster.stop())
+  const [notReady, ...more] = cluster.notReady
+  assert.equal(notReady?.instance, 'historical-1')
+  assert.match(notReady.problem, /escalator|password|credentials/i)
+  assert.deepEqual(more, [])
+  const { isReady, processes } = await clusterStatus(cluster.home)
+  assert.equal(isReady, false)
+  const historical = processes.find(({ instance }) => instance === 'historical-1')!
+  assert.equal(historical.state, 'not ready')
+  assert.equal(historical.problem, notReady.problem)
+})
+
+/** Refused starts: each must say why in one message and leave nothing that runs. */
+async function assertRefused(start: Promise<Cluster>, home: string, message: RegExp): Promise<void> {
+  await assert.rejects(start, (error: Error) => {
+    assert.equal(error.name, 'Failure')
+    assert.match(error.message, message)
+    return true
+  })
+  assert.equal(readRunFile(homeLayout(home)), undefined)
+}
+
+test('a port in use is named with its use and a free offset, before anything starts', async (context) => {
+  const portOffset = await pickPortOffset()
+  const squatter = createServer().listen(8083 + portOffset, '127.0.0.1')
+  context.after(() => squatter.close())
+  await once(squatter, 'listening')
+  const home = path.join(folder, 'ports')
+  const steps: string[] = []
+  const start = startCluster({ home, portOffset, profile: 'plain', onStep: (step) => steps.push(step) })
+  const message = new RegExp(`^Port ${8083 + portOffset} \\(historical-1\\) in use .* --port-offset \\d+000$`)
+  await assertRefused(start, home, message)
+  assert.deepEqual(steps, [])
+})
+
+test('a faulty property ends the start with what the service says', async () => {
+  const home = path.join(folder, 'faulty')
+  const start = startCluster({
+    home,
+    portOffset: await pickPortOffset(),
+    set: ['coordinator.svc.coordinator.perod=PT1S'],
+  })
+  await assertRefused(
+    start,
+    home,
+    /^coordinator does not start: .*\[svc\.coordinator\.perod\].*\[svc\.coordinator\.period\]/s,
+  )
+  // The home that was made for it can be used.
+  await (await startCluster({ home, portOffset: await pickPortOffset(), storesOnly: true })).stop()
+})
+
+test('a wish to end during the start leaves nothing behind', async () => {
+  const home = path.join(folder, 'interrupted')
+  const controller = new AbortController()
+  const onStep = (step: string) => {
+    if (step === 'redis ready') controller.abort(new Error('enough'))
+  }
+  const start = startCluster({ home, portOffset: await pickPortOffset(), signal: controller.signal, onStep })
+  await assert.rejects(start, /^Error: enough$/)
+  assert.equal(readRunFile(homeLayout(home)), undefined)
+})
+
+test('broken homes are named', async () => {
+  const home = path.join(folder, 'plain')
+  const portOffset = await pickPortOffset()
+  const version = path.join(homeLayout(home).postgres, 'PG_VERSION')
+  writeFileSync(version, '16\n')
+  await assertRefused(
+    startCluster({ home, portOffset }),
+    home,
+    /is broken: .*belongs to Postgres \[16\], expected \[18\]/,
+  )
+  rmSync(version)
+  await assertRefused(startCluster({ home, portOffset }), home, /is no data folder of Postgres/)
+  writeFileSync(homeLayout(home).runFile, '{')
+  await assert.rejects(startCluster({ home, portOffset }), /is broken: run file/)
+})
+
+test("the admin's password is set once", async () => {
+  const home = path.join(folder, 'secure')
+  const start = startCluster({ home, portOffset: await pickPortOffset(), adminPassword: 'another' })
+  await assertRefused(start, home, /has its admin's password already/)
+  assert.equal(readFileSync(secretFile(homeLayout(home), 'admin-password'), 'utf8'), 'the-password')
+})

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, test } from 'node:test'
+import { identify } from '../processes/index.ts'
+import {
+  deleteHome,
+  ensureSecret,
+  homeLayout,
+  lockHolder,
+  lockHome,
+  openHome,
+  readRunFile,
+  readSecret,
+  secretFile,
+  storageFailure,
+  writeRunFile,
+} from './index.ts'
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'svc-home-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+test('a new home can be opened again and deleted whole', () => {
+  const root = path.join(folder, 'deep/home')
+  openHome(root)
+  const home = openHome(root)
+  ensureSecret(home, 'admin-password')
+  deleteHome(home)
+  assert.equal(existsSync(root), false)
+})
+
+test('deleting a home leaves what is not ours', () => {
+  const home = openHome(folder)
+  writeFileSync(path.join(folder, 'notes.txt'), 'mine')
+  deleteHome(home)
+  assert.deepEqual(readdirSync(folder), ['notes.txt'])
+})
+
+const refused: { name: string; make: (root: string) => void; message: RegExp }[] = [
+  {
+    name: 'a file',
+    make: (root) => writeFileSync(root, ''),
+    message: /^Home \[.*home\] is a file, not a folder: choose another with --home$/,
+  },
+  {
+    name: 'a folder below a file',
+    make: (root) => {
+      rmSync(path.dirname(root), { recursive: true })
+      writeFileSync(path.dirname(root), '')
+    },
+    message: /^Home \[.*home\] cannot be a folder: ENOTDIR/,
+  },
+  {
+    name: 'a folder with something else in it',
+    make: (root) => {
+      mkdirSync(root)
+      writeFileSync(path.join(root, 'notes.txt'), '')
+    },
+    message: /is not a home of svc and not empty/,
+  },
+  {
+    name: 'a home of another format',
+    make: (root) => {
+      openHome(root)
+      writeFileSync(path.join(root, 'svc-home.json'), '{"format":2}')
+    },
+    message: /is broken: \[svc-home.json\] names format \[2\], expected \[1\]/,
+  },
+  {
+    name: 'a home with a damaged marker',
+    make: (root) => {
+      openHome(root)
+      writeFileSync(path.join(root, 'svc-home.json'), '')
+    },
+    message: /names format \[unreadable\]/,
+  },
+]
+
+for (const { name, make, message } of refused) {
+  test(`refuses ${name}`, () => {
+    const parent = path.join(folder, 'parent')
+    mkdirSync(parent)
+    const root = path.join(parent, 'home')
+    make(root)
+    assert.throws(() => openHome(root), { name: 'Failure', message })
+  })
+}
+
+test('a home whose making was cut off is made to its end', () => {
+  const home = openHome(folder)
+  rmSync(home.marker)
+  rmSync(home.pki, { recursive: true })
+  openHome(folder)
+  assert.ok(existsSync(home.marker) && existsSync(home.pki))
+})
+
+test('secrets are long, random, kept and for the owner only', () => {
+  const home = openHome(folder)
+  const first = ensureSecret(home, 'admin-password')
+  assert.match(first, /^[\w-]{32}$/)
+  assert.equal(ensureSecret(home, 'admin-password'), first)
+  assert.equal(readSecret(home, 'admin-password'), first)
+  assert.notEqual(ensureSecret(home, 'redis-password'), first)
+  assert.equal(statSync(secretFile(home, 'admin-password')).mode & 0o777, 0o600)
+  assert.equal(statSync(home.secrets).mode & 0o777, 0o700)
+})
+
+test('a secret that a full disk left empty is made anew', () => {
+  const home = openHome(folder)
+  writeFileSync(secretFile(home, 'admin-password'), '')
+  assert.match(ensureSecret(home, 'admin-password'), /^[\w-]{32}$/)
+})
+
+test('a locked home names who has it', () => {
+  const home = openHome(folder)
+  const unlock = lockHome(home)
+  assert.equal(lockHolder(home)?.pid, process.pid)
+  assert.throws(() => lockHome(home), {
+    code: 'conflict',
+    message: new RegExp(`already runs \\(process ${process.pid}\\)`),
+  })
+  unlock()
+  assert.equal(lockHolder(home), undefined)
+  lockHome(home)()
+  assert.deepEqual(readdirSync(home.run), [])
+})
+
+for (const [name, holder] of [
+  ['dead', JSON.stringify({ ...identify(process.pid, 'node'), startTime: 'long ago' })],
+  ['damaged', '{'],
+] as const) {
+  test(`a ${name} lock is taken over`, () => {
+    const home = openHome(folder)
+    writeFileSync(home.lockFile, holder)
+    lockHome(home)()
+    assert.deepEqual(readdirSync(home.run), [])
+  })
+}
+
+test('the run file comes back as it was written', () => {
+  const home = openHome(folder)
+  assert.equal(readRunFile(home), undefined)
+  const supervisor = identify(process.pid, 'node')!
+  const run = {
+    profile: 'secure' as const,
+    startedAt: 1,
+    supervisor,
+    routerUrl: 'https://127.0.0.1:9088',
+    processes: [
+      {
+        instance: 'router',
+        role: 'router',
+        url: '',
+        process: supervisor,
+        state: 'running' as const,
+        restarts: 0,
+      },
+      { instance: 'broker', role: 'broker', url: '', state: 'restarting' as const, restarts: 3 },
+    ],
+  }
+  writeRunFile(home, run)
+  assert.deepEqual(readRunFile(home), run)
+})
+
+for (const damaged of ['', '{"processes":[]', '[]', '{"supervisor":{"pid":"1"},"processes":[]}', 'null']) {
+  test(`a damaged run file is named: ${JSON.stringify(damaged)}`, () => {
+    const home = openHome(folder)
+    writeFileSync(home.runFile, damaged)
+    assert.throws(() => readRunFile(home), {
+      code: 'conflict',
+      message: /is broken: run file \[.*cluster\.json\] cannot be read/,
+    })
+  })
+}
+
+test('errors of the file system say what to do', () => {
+  const failure = (code: string) => storageFailure(Object.assign(new Error('the reason'), { code }), '/home')
+  assert.match((failure('ENOSPC') as Error).message, /^No space is left on the disk of home \[\/home\]/)
+  assert.match((failure('EROFS') as Error).message, /^Home \[\/home\] cannot be written: the reason/)
+  const other = new Error('a defect')
+  assert.equal(storageFailure(other, '/home'), other)
+})
+
+test('a layout is absolute', () => {
+  for (const entry of Object.values(homeLayout('x'))) assert.ok(path.isAbsolute(entry))
+})

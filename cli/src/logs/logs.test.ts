@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { appendFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, test } from 'node:test'
+import { lastComplaint, lastLines, showLogs } from './index.ts'
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'svc-logs-'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const entry = (second: number, level: string, message: string, details: object = {}) =>
+  JSON.stringify({
+    timestamp: `2026-01-01T00:00:0${second}.000Z`,
+    level,
+    service: 'svc/x',
+    message,
+    ...details,
+  })
+
+const complaints: { name: string; lines: string[]; expect: string | undefined }[] = [
+  { name: 'nothing', lines: [], expect: undefined },
+  { name: 'nothing wrong', lines: [entry(1, 'info', 'Ready')], expect: undefined },
+  {
+    name: 'the last error with its reason',
+    lines: [
+      entry(1, 'error', 'Old'),
+      entry(2, 'error', 'Failed', { error: 'no room' }),
+      entry(3, 'info', 'On'),
+    ],
+    expect: 'Failed: no room',
+  },
+  {
+    name: 'plain text at the end',
+    lines: [
+      entry(1, 'error', 'Old'),
+      'The configuration has 1 problem(s):',
+      '  a: [svc.x] is not a property',
+    ],
+    expect: 'The configuration has 1 problem(s):\n  a: [svc.x] is not a property',
+  },
+  {
+    name: 'the last FATAL of Postgres',
+    lines: [
+      '2026-01-01 00:00:00.000 UTC [1] FATAL:  could not write lock file: No space left on device',
+      '2026-01-01 00:00:00.001 UTC [1] LOG:  database system is shut down',
+    ],
+    expect: 'could not write lock file: No space left on device',
+  },
+]
+
+for (const { name, lines, expect } of complaints) {
+  test(`a complaint: ${name}`, () => assert.equal(lastComplaint(lines), expect))
+}
+
+test('the last lines begin at a byte, or where 64 KB begin', () => {
+  const file = path.join(folder, 'x.log')
+  assert.deepEqual(lastLines(file), [])
+  writeFileSync(file, 'one\ntwo\n\nthree\n')
+  assert.deepEqual(lastLines(file), ['one', 'two', 'three'])
+  assert.deepEqual(lastLines(file, 4), ['two', 'three'])
+  assert.deepEqual(lastLines(file, 1000), [])
+  writeFileSync(file, `${'x'.repeat(70_000)}\nlast\n`)
+  assert.deepEqual(lastLines(file), ['last'])
+})
+
+/** What is shown, and a request that collects it. */
+function collecting(role?: string) {
+  const shown: string[] = []
+  const request = {
+    folder,
+    role,
+    lines: 2,
+    follow: false,
+    asLogged: false,
+    write: (text: string) => {
+      shown.push(text.trimEnd())
+    },
+    isRead: () => true,
+  }
+  return { shown, request }
+}
+
+test('the last lines of all logs are shown in the order of their times', async () => {
+  writeFileSync(
+    path.join(folder, 'a.log'),
+    `${entry(0, 'info', 'cut')}\n${entry(1, 'info', 'one')}\n${entry(4, 'warn', 'four', { id: 7 })}\n`,
+  )
+  writeFileSync(path.join(folder, 'postgres.log'), '2026-01-01 00:00:02.000 UTC [1] LOG:  two\n')
+  writeFileSync(path.join(folder, 'b-1.log'), `${entry(3, 'error', 'three')}\n  at its stack\n`)
+  const { shown, request } = collecting()
+  await showLogs(request)
+  assert.deepEqual(shown, [
+    '2026-01-01T00:00:01.000Z INFO  a: one',
+    'postgres: 2026-01-01 00:00:02.000 UTC [1] LOG:  two',
+    '2026-01-01T00:00:03.000Z ERROR b-1: three',
+    'b-1:   at its stack',
+    '2026-01-01T00:00:04.000Z WARN  a: four {"id":7}',
+  ])
+})
+
+test('a role shows its instances, an instance only itself, anything else is named', async () => {
+  for (const instance of ['historical-1', 'historical-2', 'router']) {
+    writeFileSync(path.join(folder, `${instance}.log`), `${entry(1, 'info', instance)}\n`)
+  }
+  const byRole = collecting('historical')
+  await showLogs(byRole.request)
+  assert.equal(byRole.shown.length, 2)
+  const byInstance = collecting('historical-2')
+  await showLogs({ ...byInstance.request, asLogged: true })
+  assert.deepEqual(byInstance.shown, [entry(1, 'info', 'historical-2')])
+  await assert.rejects(showLogs(collecting('peon').request), {
+    code: 'notFound',
+    message: 'There is no log of [peon]; there are logs of [historical-1], [historical-2], [router]',
+  })
+})
+
+test('following shows what is added, also when the log is begun anew', async () => {
+  const file = path.join(folder, 'a.log')
+  writeFileSync(file, `${entry(1, 'info', 'one')}\n`)
+  const { shown, request } = collecting('a')
+  const steps = [
+    () => appendFileSync(file, `${entry(2, 'info', 'two')}\n${entry(3, 'info', 'thr').slice(0, 40)}`),
+    () => appendFileSync(file, `${entry(3, 'info', 'three').slice(40)}\n`),
+    () => {
+      renameSync(file, `${file}.1`)
+      writeFileSync(file, `${entry(4, 'info', 'four')}\n`)
+    },
+  ]
+  await showLogs({
+    ...request,
+    follow: true,
+    // Asked before each look: the next step is taken once the one before is shown.
+    isRead: () => {
+      if (shown.length >= 4) return false
+      steps.shift()?.()
+      return true
+    },
+  })
+  assert.deepEqual(
+    shown.map((line) => line.split(' ').at(-1)),
+    ['one', 'two', 'three', 'four'],
+  )
+})

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, before, test } from 'node:test'
+import { openHome, repositoryRoot } from '../home/index.ts'
+import { findRedis, type RedisProgram, redisServer } from './index.ts'
+
+const folder = mkdtempSync(path.join(tmpdir(), 'svc-redis-'))
+after(() => rmSync(folder, { recursive: true }))
+
+const sharedCache = path.join(repositoryRoot, '.cache/redis')
+let redis: RedisProgram
+
+before(async () => {
+  redis = await findRedis({ searchPath: process.env.PATH ?? '', cacheFolder: sharedCache })
+})
+
+/** A folder for PATH with a program that tells a version. */
+function pathWith(program: string, printed: string): string {
+  const bin = mkdtempSync(path.join(folder, 'bin-'))
+  writeFileSync(path.join(bin, program), `#!/bin/sh\necho '${printed}'\n`)
+  chmodSync(path.join(bin, program), 0o755)
+  return bin
+}
+
+const emptyCache = path.join(folder, 'empty')
+
+const onPath: { name: string; program: string; printed: string; version: string }[] = [
+  {
+    name: 'Redis',
+    program: 'redis-server',
+    printed: 'Redis server v=7.0.15 sha=00000000:0 bits=64',
+    version: '7.0.15',
+  },
+  {
+    name: 'Valkey',
+    program: 'valkey-server',
+    printed: 'Valkey server v=8.1.1 sha=00000000:0',
+    version: '8.1.1',
+  },
+  {
+    name: 'the oldest Redis',
+    program: 'redis-server',
+    printed: 'Redis server v=6.2.0 sha=0',
+    version: '6.2.0',
+  },
+]
+
+for (const { name, program, printed, version } of onPath) {
+  test(`takes ${name} from PATH`, async () => {
+    const bin = pathWith(program, printed)
+    const found = await findRedis({ searchPath: `/nowhere:${bin}`, cacheFolder: emptyCache })
+    assert.deepEqual(found, { file: path.join(bin, program), libraries: undefined, version })
+  })
+}
+
+test('takes what was unpacked earlier when PATH has only an old one', async () => {
+  const bin = pathWith('redis-server', 'Redis server v=6.0.16 sha=0')
+  const unpacked = path.join(folder, 'cache/redis-server/usr/bin')
+  mkdirSync(unpacked, { recursive: true })
+  symlinkSync(redis.file, path.join(unpacked, 'redis-server'))
+  if (redis.libraries)
+    symlinkSync(path.dirname(redis.libraries.split(':')[0]!), path.join(folder, 'cache/redis-server/usr/lib'))
+  const found = await findRedis({ searchPath: bin, cacheFolder: path.join(folder, 'cache') })
+  assert.equal(found.file, path.join(unpacked, 'redis-server'))
+  assert.equal(found.version, redis.version)
+})
+
+test('says what to do when there is none and nothing can be brought', async (context) => {
+  const before = process.env.PATH
+  context.after(() => {
+    process.env.PATH = before
+  })
+  // Without apt-get on PATH there is no package archive.
+  process.env.PATH = pathWith('redis-server', 'Redis server v=5.0.7 sha=0')
+  let downloads = 0
+  await assert.rejects(
+    findRedis({ searchPath: process.env.PATH, cacheFolder: emptyCache, onDownload: () => downloads++ }),
+    {
+      code: 'unavailable',
+      message:
+        /^No Redis server of version 6\.2 or newer: \[.*redis-server\] is version \[5\.0\.7\]; .*apt-get.*sudo apt-get install redis-server$/,
+    },
+  )
+  assert.equal(downloads, 1)
+})
+
+test('the server asks for its password, which no other user can read', async () => {
+  const home = openHome(path.join(folder, 'home'))
+  const { file, args, env, cwd } = redisServer(home, redis, 0, 'the-password')
+  assert.equal(statSync(args[0]!).mode & 0o777, 0o600)
+  assert.ok(!args.join().includes('the-password'))
+  const socketPath = path.join(folder, 'redis.sock')
+  const pidFile = path.join(folder, 'redis.pid')
+  const more = ['--unixsocket', socketPath, '--daemonize', 'yes', '--pidfile', pidFile]
+  execFileSync(file, [...args, ...more], { env, cwd, stdio: 'ignore' })
+  try {
+    assert.match(await ask(socketPath, 'PING'), /^-NOAUTH/)
+    assert.match(
+      await ask(socketPath, 'AUTH the-password\r\nCONFIG GET save'),
+      /^\+OK\r\n\*2\r\n\$4\r\nsave\r\n\$0\r\n/,
+    )
+  } finally {
+    process.kill(Number(readFileSync(pidFile, 'utf8')))
+  }
+})
+
+/** One exchange over the socket, which is there once the server has started. */
+async function ask(socketPath: string, command: string): Promise<string> {
+  for (;;) {
+    const socket = connect(socketPath)
+    try {
+      await once(socket, 'connect')
+      socket.write(`${command}\r\nQUIT\r\n`)
+      let answer = ''
+      for await (const chunk of socket) answer += chunk
+      return answer
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+  }
+}

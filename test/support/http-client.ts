@@ -1,0 +1,88 @@
+import { Agent, type Dispatcher } from 'undici'
+
+/** One request as it is sent; the path goes out exactly as it stands here. */
+export interface SentRequest {
+  readonly method?: string
+  readonly path: string
+  /** Sent as JSON. */
+  readonly json?: unknown
+  /** Sent as it is, instead of `json`. */
+  readonly text?: string | Buffer
+  readonly headers?: Readonly<Record<string, string>>
+  /** `name:password`, instead of the client's own; null for none. */
+  readonly credentials?: string | null
+}
+
+/** What came back. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly text: string
+  /** The text as JSON, where it is that; undefined otherwise. */
+  readonly json: unknown
+}
+
+/** Talks to one server as one user. */
+export interface HttpClient {
+  readonly url: string
+  send(request: SentRequest): Promise<Answer>
+  /** The JSON of a GET. Throws when the answer is not 200. */
+  get<Json>(path: string): Promise<Json>
+  /** Posts JSON. Throws when the answer is not 200. */
+  post(path: string, json: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>
+  close(): Promise<void>
+}
+
+/** The Authorization header of `name:password`. */
+export function basicAuthorization(credentials: string): string {
+  return `Basic ${Buffer.from(credentials).toString('base64')}`
+}
+
+/** A client of the server at `url`, which trusts the certificates `trusted` (PEM). */
+export function createHttpClient(
+  url: string,
+  { trusted, credentials }: { trusted?: string | undefined; credentials?: string | undefined } = {},
+): HttpClient {
+  const agent = new Agent({ connect: trusted === undefined ? {} : { ca: trusted }, headersTimeout: 30_000 })
+
+  async function send(request: SentRequest): Promise<Answer> {
+    const { method = 'GET', path, json, text, headers = {} } = request
+    const body = text ?? (json === undefined ? null : JSON.stringify(json))
+    const user = request.credentials === undefined ? credentials : (request.credentials ?? undefined)
+    const answer = await agent.request({
+      origin: url,
+      path,
+      method: method as Dispatcher.HttpMethod,
+      headers: {
+        ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(user === undefined ? {} : { authorization: basicAuthorization(user) }),
+        ...headers,
+      },
+      body,
+    })
+    const answered = await answer.body.text()
+    return { status: answer.statusCode, headers: answer.headers, text: answered, json: parseJson(answered) }
+  }
+
+  async function sendExpectingSuccess(request: SentRequest): Promise<Answer> {
+    const answer = await send(request)
+    if (answer.status === 200) return answer
+    throw new Error(`${request.method ?? 'GET'} ${url}${request.path}: ${answer.status} ${answer.text}`)
+  }
+
+  return {
+    url,
+    send,
+    get: async <Json>(path: string) => (await sendExpectingSuccess({ path })).json as Json,
+    post: (path, json, headers = {}) => sendExpectingSuccess({ method: 'POST', path, json, headers }),
+    close: () => agent.destroy(),
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

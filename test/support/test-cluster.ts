@@ -1,0 +1,98 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import {
+  type Cluster,
+  commonPropertiesFile,
+  pickPortOffset,
+  type StartOptions,
+  startCluster,
+} from '@svc/cli/cluster'
+import { logFile } from '@svc/cli/home'
+import { Failure } from '@svc/domain/failure'
+import { loadSettings } from '@svc/shared/config'
+import { createDatabase, type Database } from '@svc/shared/postgres'
+import { createHttpClient, type HttpClient } from './http-client.ts'
+
+/** A cluster of a test in a home of its own, with ways to ask it. */
+export interface TestCluster extends Cluster {
+  /** The router, asked as admin. */
+  readonly router: HttpClient
+  /** A server by its instance, asked as admin. */
+  at(instance: string): HttpClient
+  /** The metadata store. */
+  readonly store: Database
+  /** Host and port of an instance, by which the servers call it. */
+  nameOf(instance: string): string
+  /** All that an instance has printed. */
+  logOf(instance: string): string
+  /** Stops everything and removes the home. */
+  end(): Promise<void>
+}
+
+/** What may differ between the clusters of tests. */
+export type TestClusterOptions = Omit<StartOptions, 'home' | 'portOffset'>
+
+// A test that is told to end takes its clusters along: their processes end with this one.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1))
+
+/** A new empty folder; whoever makes it removes it. */
+export function newTestFolder(): string {
+  return mkdtempSync(path.join(tmpdir(), 'svc-e2e-'))
+}
+
+/** Starts a cluster at free ports. Throws, and leaves nothing behind, when a service is not ready in time. */
+export async function startTestCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
+  const folder = newTestFolder()
+  try {
+    const cluster = await startAtFreePorts(path.join(folder, 'home'), options)
+    if (cluster.notReady.length > 0 && options.readyTimeoutMs === undefined) {
+      await cluster.stop()
+      throw new Error(`Not ready: ${JSON.stringify(cluster.notReady)}`)
+    }
+    return describeCluster(cluster, folder)
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/** Another cluster may take the ports between the look at them and the start. */
+async function startAtFreePorts(home: string, options: TestClusterOptions): Promise<Cluster> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await startCluster({ ...options, home, portOffset: await pickPortOffset(options) })
+    } catch (error) {
+      if (attempt === 3 || !(error instanceof Failure) || error.code !== 'conflict') throw error
+    }
+  }
+}
+
+function describeCluster(cluster: Cluster, folder: string): TestCluster {
+  const { trusted, adminPassword, urls, home } = cluster
+  const credentials = adminPassword === undefined ? undefined : `admin:${adminPassword}`
+  const clients = new Map<string, HttpClient>()
+  const at = (instance: string): HttpClient => {
+    const url = urls[instance]
+    if (url === undefined) throw new Error(`No instance ${instance}; there are ${Object.keys(urls)}`)
+    const client = clients.get(instance) ?? createHttpClient(url, { trusted, credentials })
+    clients.set(instance, client)
+    return client
+  }
+  const settings = loadSettings('coordinator', [commonPropertiesFile(home)], {})
+  const store = createDatabase(settings, { connections: 2, applicationName: 'test' })
+  return {
+    ...cluster,
+    router: at('router'),
+    at,
+    store,
+    nameOf: (instance) => new URL(urls[instance]!).host,
+    logOf: (instance) => readFileSync(logFile(home, instance), 'utf8'),
+    end: async () => {
+      await Promise.all([...clients.values()].map((client) => client.close()))
+      await store.close().catch(() => undefined)
+      await cluster.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
