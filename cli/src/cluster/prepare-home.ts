@@ -13,6 +13,16 @@ export interface Passwords {
   readonly admin: string | undefined
 }
 
+/** Throws a Failure when a password for the admin, if given, is none that can be typed and kept in a file. */
+export function checkAdminPassword(given: string | undefined): void {
+  if (given === undefined) return
+  if (!/^[^\p{Cc}]+$/u.test(given) || given.trim() !== given) {
+    throw invalidInput(
+      'Option --admin-password has a value that is not allowed: it must not be empty, hold control characters, or begin or end with blanks',
+    )
+  }
+}
+
 /**
  * Makes the passwords that are missing. A given admin's password counts at the first start only, since from then on
  * the metadata store has it; throws a Failure when another one is given later.
@@ -33,11 +43,6 @@ export function ensurePasswords(
 
 function ensureAdminPassword(home: HomeLayout, given: string | undefined): string {
   if (given === undefined) return ensureSecret(home, 'admin-password')
-  if (!/^[^\p{Cc}]+$/u.test(given) || given.trim() !== given) {
-    throw invalidInput(
-      'Option --admin-password has a value that is not allowed: it must not be empty, hold control characters, or begin or end with blanks',
-    )
-  }
   const known = readSecret(home, 'admin-password')
   if (known === given) return known
   if (known !== undefined && existsSync(home.postgres)) {

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { unavailable } from '@svc/domain/failure'
 import {
   type HomeLayout,
+  homeLayout,
   lockHome,
   logFile,
   openHome,
@@ -30,7 +31,12 @@ import { checkPortsAreFree } from './free-ports.ts'
 import { askHealth, isListening } from './health.ts'
 import { parseOptions, type WrittenOptions } from './options.ts'
 import { type ClusterPlan, planCluster, type ServicePlan } from './plan-cluster.ts'
-import { ensurePasswords, ensurePlannedCertificates, type Passwords } from './prepare-home.ts'
+import {
+  checkAdminPassword,
+  ensurePasswords,
+  ensurePlannedCertificates,
+  type Passwords,
+} from './prepare-home.ts'
 import { commonPropertiesFile, runtimePropertiesFile, writeConfiguration } from './write-configuration.ts'
 
 /** What to start and how to tell of it. */
@@ -96,12 +102,13 @@ const redisCache = path.join(repositoryRoot, '.cache/redis')
  * Failure with one clear message when it cannot; then everything that was started is stopped again.
  */
 export async function startCluster(options: StartOptions): Promise<Cluster> {
-  const planned = parseOptions(options)
+  const surroundings = { home: homeLayout(options.home), dataFolder: path.join(repositoryRoot, 'data') }
+  const plan = planCluster(parseOptions(options), surroundings)
+  const wanted = options.storesOnly ? { ...plan, services: [], hasTls: false } : plan
+  checkAdminPassword(options.adminPassword)
   const home = openHome(options.home)
   const unlock = lockHome(home)
   try {
-    const plan = planCluster(planned, { home, dataFolder: path.join(repositoryRoot, 'data') })
-    const wanted = options.storesOnly ? { ...plan, services: [], hasTls: false } : plan
     return await new ClusterStart(home, wanted, options, unlock).run()
   } catch (error) {
     unlock()

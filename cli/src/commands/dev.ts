@@ -24,6 +24,13 @@ export function addDev(program: Command): void {
       process.exitCode = (await runChecks()) ? 0 : 1
     })
   dev
+    .command('docs')
+    .description('write the pages of docs/ that are made from the source')
+    .action(async () => {
+      const { writeDocuments } = await import('../development/index.ts')
+      for (const file of writeDocuments()) process.stdout.write(`Wrote ${file}\n`)
+    })
+  dev
     .command('test')
     .argument('[pattern]', 'only files whose path holds this text')
     .description('run the tests')

@@ -150,6 +150,8 @@ async function runTool(
   // A statement that fails in single-user mode does not change the exit status.
   const complaint = /(?:FATAL|ERROR|error): +(.*)/.exec(printed)?.[1]
   if (status === 0 && !complaint) return
+  if (printed.includes('No space left on device'))
+    throw Object.assign(new Error(complaint), { code: 'ENOSPC' })
   throw unavailable(`Postgres cannot be set up: ${complaint ?? `${program} ended with [${status}]`}`)
 }
 

@@ -1,0 +1,321 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, describe, test } from 'node:test'
+import { type ClusterStatus, pickPortOffset } from '../cluster/index.ts'
+import { homeLayout, readRunFile, repositoryRoot } from '../home/index.ts'
+import { isRunning, type ProcessIdentity } from '../processes/index.ts'
+
+const folder = mkdtempSync(path.join(tmpdir(), 'svc-commands-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+const main = path.join(repositoryRoot, 'cli/src/main.ts')
+
+interface Outcome {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+function start(args: readonly string[], file = process.execPath, before = [main]): ChildProcess {
+  return spawn(file, [...before, ...args], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+async function outcomeOf(child: ChildProcess): Promise<Outcome> {
+  let stdout = ''
+  let stderr = ''
+  child.stdout!.on('data', (chunk) => {
+    stdout += chunk
+  })
+  child.stderr!.on('data', (chunk) => {
+    stderr += chunk
+  })
+  const [status] = await once(child, 'close')
+  return { status, stdout, stderr }
+}
+
+const svc = (...args: string[]) => outcomeOf(start(args))
+
+/** Everything that the run file of a home names, the supervising process first. */
+function processesOf(home: string): ProcessIdentity[] {
+  const run = readRunFile(homeLayout(home))!
+  return [run.supervisor, ...run.processes.map((entry) => entry.process!)]
+}
+
+async function untilPrinted(child: ChildProcess, text: string): Promise<void> {
+  let printed = ''
+  for await (const [chunk] of (await import('node:events')).on(child.stdout!, 'data')) {
+    printed += chunk
+    if (printed.includes(text)) return
+  }
+}
+
+describe('wrong usage ends with status 2 and says what is allowed', () => {
+  const cases: { given: string[]; stderr: RegExp }[] = [
+    { given: [], stderr: /^Usage: svc <command>/ },
+    { given: ['upp'], stderr: /^svc: unknown command 'upp'\n\(Did you mean up\?\)/ },
+    { given: ['up', '--hoem', 'x'], stderr: /^svc: unknown option '--hoem'\n\(Did you mean --home\?\)/ },
+    { given: ['up', '--home'], stderr: /^svc: option '--home <dir>' argument missing/ },
+    { given: ['up', 'now'], stderr: /^svc: too many arguments for 'up'/ },
+    {
+      given: ['up', '--port-offset', '80'],
+      stderr: /^svc: Option --port-offset has value \[80\], allowed are 0 and/,
+    },
+    { given: ['up', '--set', 'x=1', '--detach'], stderr: /^svc: Option --set has value \[x=1\]/ },
+    {
+      given: ['up', '--admin-password', ''],
+      stderr: /^svc: Option --admin-password has a value that is not allowed/,
+    },
+    {
+      given: ['dev', 'test', '--concurrency', 'all'],
+      stderr: /^svc: Option --concurrency has value \[all\]/,
+    },
+  ]
+  for (const { given, stderr } of cases) {
+    test(`svc ${given.join(' ')}`, async () => {
+      const home =
+        given[0] === 'up' && !given.includes('--home') ? ['--home', path.join(folder, 'usage')] : []
+      const outcome = await svc(...given, ...home)
+      assert.match(outcome.stderr, stderr)
+      assert.equal(outcome.status, 2)
+    })
+  }
+})
+
+describe('every command has help', () => {
+  for (const command of [
+    [],
+    ['up'],
+    ['down'],
+    ['status'],
+    ['logs'],
+    ['password'],
+    ['reset'],
+    ['dev'],
+    ['dev', 'test'],
+  ]) {
+    test(`svc ${command.join(' ')} --help`, async () => {
+      const { status, stdout, stderr } = await svc(...command, '--help')
+      assert.deepEqual([status, stderr], [0, ''])
+      assert.match(stdout, new RegExp(`^Usage: svc ${command.join(' ')}`))
+    })
+  }
+})
+
+describe('where no cluster was made, the other commands say so', () => {
+  for (const command of ['down', 'status', 'logs', 'password', 'reset']) {
+    test(`svc ${command}`, async () => {
+      const { status, stderr } = await svc(command, '--home', path.join(folder, 'none'))
+      assert.match(stderr, /^svc: There is no cluster in \[.*none\]: make one with \.\/svc up/)
+      assert.equal(status, 1)
+      assert.equal(existsSync(path.join(folder, 'none')), false)
+    })
+  }
+})
+
+test('a cluster that was left running can be asked, refuses a second one, and ends', async () => {
+  const home = path.join(folder, 'detached')
+  const where = ['--home', home]
+  const offset = String(await pickPortOffset())
+  const up = await svc(
+    'up',
+    ...where,
+    '--port-offset',
+    offset,
+    '--detach',
+    '--json',
+    '--historicals',
+    'hot=1,cold=1',
+  )
+  assert.equal(up.status, 0, up.stderr)
+  const summary = JSON.parse(up.stdout)
+  assert.equal(summary.processes.length, 8)
+  assert.equal(summary.routerUrl, `https://127.0.0.1:${9088 + Number(offset)}`)
+  assert.match(up.stderr, /^ +\d+\.\d s {2}historical-cold-1 ready$/m)
+  const processes = processesOf(home)
+
+  const status = await svc('status', ...where, '--json')
+  assert.equal(status.status, 0)
+  const told: ClusterStatus = JSON.parse(status.stdout)
+  assert.deepEqual(
+    told.processes.map(({ instance, state, problem }) => [instance, state, problem]),
+    [
+      'router',
+      'coordinator',
+      'overlord',
+      'broker',
+      'historical-hot-1',
+      'historical-cold-1',
+      'postgres',
+      'redis',
+    ].map((instance) => [instance, 'ready', null]),
+  )
+  assert.match((await svc('password', ...where)).stdout, /^[\w-]{32}\n$/)
+  assert.match((await svc('logs', 'historical', ...where)).stdout, /INFO {2}historical-cold-1: Ready/)
+
+  const again = await svc('up', ...where, '--port-offset', offset)
+  assert.match(
+    again.stderr,
+    /^svc: A cluster of home \[.*\] already runs \(process \d+\): end it with \.\/svc down/,
+  )
+  assert.equal(again.status, 1)
+  const reset = await svc('reset', ...where, '--yes')
+  assert.match(reset.stderr, /runs: stop it first/)
+
+  assert.match((await svc('down', ...where)).stdout, /^Stopped the cluster/)
+  assert.deepEqual(processes.filter(isRunning), [])
+  const stopped = await svc('status', ...where)
+  assert.match(stopped.stdout, /Nothing runs in \[.*\]: \.\/svc up starts it\./)
+  assert.equal(stopped.status, 1)
+  assert.match((await svc('down', ...where)).stdout, /^Nothing runs/)
+  assert.match((await svc('reset', ...where)).stderr, /needs --yes/)
+  assert.equal((await svc('reset', ...where, '--yes')).status, 0)
+  assert.equal(existsSync(home), false)
+})
+
+for (const command of ['down', 'up']) {
+  test(`./svc ${command} ends what a killed supervising process left behind`, async () => {
+    const home = path.join(folder, 'killed')
+    const where = ['--home', home, '--port-offset', String(await pickPortOffset())]
+    const plain = ['--profile', 'plain', '--detach']
+    assert.equal((await svc('up', ...where, ...plain)).status, 0)
+    const [supervisor, ...left] = processesOf(home)
+    process.kill(supervisor!.pid, 'SIGKILL')
+    const { stdout, status } = await svc('status', '--home', home)
+    assert.match(stdout, /was killed and left processes behind/)
+    assert.equal(status, 1)
+    assert.equal(left.filter(isRunning).length, 7)
+    if (command === 'up') {
+      assert.match((await svc('up', ...where, ...plain)).stdout, /ended 7 processes of an earlier cluster/)
+    }
+    assert.equal((await svc('down', '--home', home)).status, 0)
+    assert.deepEqual(left.filter(isRunning), [])
+  })
+}
+
+test('in the foreground the first Ctrl-C ends everything in order', async () => {
+  const home = path.join(folder, 'foreground')
+  const child = start(['up', '--home', home, '--port-offset', String(await pickPortOffset())])
+  const outcome = outcomeOf(child)
+  await untilPrinted(child, 'Ctrl-C stops everything.')
+  const processes = processesOf(home)
+  assert.equal(processes.filter(isRunning).length, 8)
+  child.kill('SIGINT')
+  const { status, stdout } = await outcome
+  assert.equal(status, 0)
+  assert.match(stdout, /^role +instance +URL +pid +state$/m)
+  assert.match(stdout, /^Ready in \d+\.\d s: https:\/\/127\.0\.0\.1:\d+$/m)
+  assert.match(stdout, /Stopping …\nStopped\.\n$/)
+  assert.ok(!stdout.includes('\u001b'), 'plain text where no terminal is')
+  assert.deepEqual(processes.filter(isRunning), [])
+})
+
+test('a second Ctrl-C does not wait', async () => {
+  const home = path.join(folder, 'foreground')
+  const child = start(['up', '--home', home, '--port-offset', String(await pickPortOffset())])
+  const outcome = outcomeOf(child)
+  await untilPrinted(child, 'Ctrl-C stops everything.')
+  const processes = processesOf(home)
+  // A process that does not answer would make the first one wait for 10 s.
+  process.kill(processes.at(-1)!.pid, 'SIGSTOP')
+  child.kill('SIGINT')
+  await untilPrinted(child, 'Stopping')
+  child.kill('SIGINT')
+  assert.equal((await outcome).status, 1)
+  while (processes.some(isRunning)) await new Promise((resolve) => setTimeout(resolve, 10))
+})
+
+test('Ctrl-C during the start leaves nothing behind', async () => {
+  const home = path.join(folder, 'cut short')
+  const child = start(['up', '--home', home, '--port-offset', String(await pickPortOffset())])
+  const outcome = outcomeOf(child)
+  await untilPrinted(child, 'redis ready')
+  const processes = processesOf(home)
+  child.kill('SIGINT')
+  const { status, stderr } = await outcome
+  assert.equal(status, 1)
+  assert.match(stderr, /^svc: Stopped by SIGINT before everything was ready\n$/)
+  assert.deepEqual(processes.filter(isRunning), [])
+  assert.equal(readRunFile(homeLayout(home)), undefined)
+})
+
+test('a full disk is named and nothing is left', async (context) => {
+  const disk = path.join(folder, 'disk')
+  mkdirSync(disk)
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=110m', 'tmpfs', disk], { stdio: 'ignore' })
+  } catch {
+    context.skip('needs the right to mount a small disk')
+    return
+  }
+  context.after(() => execFileSync('umount', [disk]))
+  const home = path.join(disk, 'home')
+  const args = ['up', '--home', home, '--port-offset', String(await pickPortOffset())]
+  // Room for the first check, none for Postgres.
+  mkdirSync(home)
+  const full = start(args)
+  const outcome = outcomeOf(full)
+  while (!existsSync(path.join(home, 'postgres.new'))) await new Promise((resolve) => setTimeout(resolve, 5))
+  writeFileSync(path.join(disk, 'fill'), Buffer.alloc(85 * 1024 * 1024))
+  const { status, stderr } = await outcome
+  assert.equal(status, 1)
+  assert.match(stderr, /^svc: No space is left on the disk of home \[.*\]: make room, .*\n$/)
+  assert.equal(readRunFile(homeLayout(home)), undefined)
+  const refused = await svc(...args)
+  assert.match(
+    refused.stderr,
+    /^svc: The disk of home \[.*\] has \[\d+\] MB free, at least \[100\] MB are needed/,
+  )
+})
+
+describe('the script', () => {
+  const sh = (script: string, PATH: string) =>
+    outcomeOf(
+      spawn('/bin/sh', [script, '--help'], { cwd: folder, env: { PATH }, stdio: ['ignore', 'pipe', 'pipe'] }),
+    )
+
+  /** A checkout that was never used, with just the script. */
+  const checkout = path.join(folder, 'checkout')
+  mkdirSync(checkout)
+  cpSync(path.join(repositoryRoot, 'svc'), path.join(checkout, 'svc'))
+
+  test('runs through a link, wherever it is called from', async () => {
+    const link = path.join(folder, 'link')
+    symlinkSync(path.join(repositoryRoot, 'svc'), link)
+    const { status, stdout } = await sh(link, process.env.PATH ?? '')
+    assert.match(stdout, /^Usage: svc <command>/)
+    assert.equal(status, 0)
+  })
+
+  /** The tools that the script needs, and nothing else. */
+  function bare(name: string): string {
+    const bin = path.join(folder, name)
+    mkdirSync(bin)
+    for (const tool of ['readlink', 'dirname', 'date', 'cat', 'cmp', 'sh']) {
+      symlinkSync(
+        execFileSync('/bin/sh', ['-c', `command -v ${tool}`])
+          .toString()
+          .trim(),
+        path.join(bin, tool),
+      )
+    }
+    return bin
+  }
+
+  test('names a missing Node.js and where to get it', async () => {
+    const { status, stderr } = await sh(path.join(checkout, 'svc'), bare('without-node'))
+    assert.match(stderr, /^svc: Node\.js 20 or newer .* no "node" is on PATH: get it from https:\S+\n$/)
+    assert.equal(status, 1)
+  })
+
+  test('names a Node.js that is too old', async () => {
+    const bin = bare('old-node')
+    writeFileSync(path.join(bin, 'node'), '#!/bin/sh\necho 18.19.0\n', { mode: 0o755 })
+    const { status, stderr } = await sh(path.join(checkout, 'svc'), bin)
+    assert.match(stderr, /^svc: Node\.js 20 or newer is needed and "node" on PATH is 18\.19\.0: get .*\n$/)
+    assert.equal(status, 1)
+  })
+})

@@ -1,0 +1,9 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { propertiesDocument } from './properties-document.ts'
+
+test('docs/properties.md is what the table of properties makes', () => {
+  const page = readFileSync(new URL('../../../../docs/properties.md', import.meta.url), 'utf8')
+  assert.equal(page, propertiesDocument(), 'run ./svc dev docs')
+})

@@ -1,0 +1,26 @@
+import { type PropertyDefinition, properties } from './properties.ts'
+
+/** Every property as a page in Markdown: docs/properties.md. */
+export function propertiesDocument(): string {
+  const rows = Object.entries<PropertyDefinition<unknown>>(properties).map(([name, { about, type, fallback }]) =>
+    ['', `\`${name.replace('<name>', '&lt;name&gt;')}\``, about, type.allowed, describeFallback(fallback), ''].join(' | ').trim(),
+  )
+  return `# Properties
+
+Every server reads \`common.runtime.properties\`, then its own \`runtime.properties\`, then environment variables
+(\`svc_plaintextPort\` stands for \`svc.plaintextPort\`); later ones win. An unknown property is refused at start.
+This page is made from \`packages/shared/src/config/properties.ts\` by \`./svc dev docs\`.
+
+| property | meaning | allowed | default |
+| --- | --- | --- | --- |
+${rows.join('\n')}
+`
+}
+
+function describeFallback(fallback: PropertyDefinition<unknown>['fallback']): string {
+  if (fallback === undefined) return 'none'
+  if (typeof fallback === 'string') return fallback === '' ? 'empty' : `\`${fallback}\``
+  return Object.entries(fallback)
+    .map(([role, text]) => `${role} \`${text}\``)
+    .join(', ')
+}
