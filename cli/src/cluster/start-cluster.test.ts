@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, test } from 'node:test'
 import { connectToCluster, sendRequest } from '../client/index.ts'
-import { homeLayout, readRunFile, secretFile } from '../home/index.ts'
+import { homeLayout, openHome, readRunFile, secretFile } from '../home/index.ts'
 import { isRunning } from '../processes/index.ts'
 import { clusterStatus } from './cluster-status.ts'
 import { pickPortOffset } from './free-ports.ts'
@@ -49,6 +49,15 @@ test('two clusters live side by side, and each ends without a trace', async (con
   await Promise.all([secure.stop(), plain.stop()])
   assert.deepEqual(processes.filter(isRunning), [])
   assert.equal(readRunFile(secure.home), undefined)
+
+  // From now on the metadata store has the password, and another one would not count.
+  const again = startCluster({
+    home: secureHome,
+    portOffset: await pickPortOffset(),
+    adminPassword: 'another',
+  })
+  await assertRefused(again, secureHome, /has its admin's password already/)
+  assert.equal(readFileSync(secretFile(secure.home, 'admin-password'), 'utf8'), 'the-password')
 })
 
 test('an instance that dies comes back, one that is stopped stays down', async (context) => {
@@ -154,24 +163,17 @@ test('a wish to end during the start leaves nothing behind', async () => {
 })
 
 test('broken homes are named', async () => {
-  const home = path.join(folder, 'plain')
+  const home = openHome(path.join(folder, 'broken'))
   const portOffset = await pickPortOffset()
-  const version = path.join(homeLayout(home).postgres, 'PG_VERSION')
-  writeFileSync(version, '16\n')
+  mkdirSync(home.postgres)
   await assertRefused(
-    startCluster({ home, portOffset }),
-    home,
-    /is broken: .*belongs to Postgres \[16\], expected \[18\]/,
+    startCluster({ home: home.root, portOffset }),
+    home.root,
+    /is no data folder of Postgres/,
   )
-  rmSync(version)
-  await assertRefused(startCluster({ home, portOffset }), home, /is no data folder of Postgres/)
-  writeFileSync(homeLayout(home).runFile, '{')
-  await assert.rejects(startCluster({ home, portOffset }), /is broken: run file/)
-})
-
-test("the admin's password is set once", async () => {
-  const home = path.join(folder, 'secure')
-  const start = startCluster({ home, portOffset: await pickPortOffset(), adminPassword: 'another' })
-  await assertRefused(start, home, /has its admin's password already/)
-  assert.equal(readFileSync(secretFile(homeLayout(home), 'admin-password'), 'utf8'), 'the-password')
+  writeFileSync(path.join(home.postgres, 'PG_VERSION'), '16\n')
+  const start = startCluster({ home: home.root, portOffset })
+  await assertRefused(start, home.root, /is broken: .*belongs to Postgres \[16\], expected \[18\]/)
+  writeFileSync(home.runFile, '{')
+  await assert.rejects(startCluster({ home: home.root, portOffset }), /is broken: run file/)
 })

@@ -71,13 +71,15 @@ export function createApplication({ routes, security, log, fallback }: Applicati
 /** Requests that may change something are logged as such; the many others, and those of the servers, for debugging. */
 function logWhenOver(request: Request, response: Response, log: RequestLog): void {
   const startedAt = performance.now()
+  // Taken now: at the end the connection may be gone.
+  const address = addressOf(request)
   response.once('finish', () => {
     const quiet =
       request.method === 'GET' || request.method === 'HEAD' || request.path.startsWith('/svc-internal/')
     log[quiet ? 'debug' : 'info']('Request answered', {
       requestId: response.locals.requestId,
       identity: response.locals.identity ?? '',
-      address: addressOf(request),
+      address,
       method: request.method,
       path: request.path,
       status: response.statusCode,

@@ -1,0 +1,115 @@
+import { mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { createLocalDeepStorage, type DeepStorage } from '../deep-storage/index.ts'
+import type { Engine } from './engine.ts'
+import { parseIndexSpec } from './parse-index-spec.ts'
+import { type IndexProgress, type IndexResult, runIndexTask } from './run-index-task.ts'
+import { temporaryFolder, testEngine } from './test-engine.ts'
+
+type Json = Record<string, unknown>
+
+/** The parts of a task that a test chooses; the rest has the defaults. */
+export interface TaskParts {
+  readonly dataSource?: string
+  readonly timestampSpec?: Json
+  readonly dimensionsSpec?: Json
+  readonly metricsSpec?: readonly Json[]
+  readonly granularitySpec?: Json
+  readonly inputSource: Json
+  readonly inputFormat?: Json
+  readonly tuningConfig?: Json
+}
+
+/** What differs from the usual way of running a task. */
+export interface RunParts {
+  readonly deepStorage?: DeepStorage
+  readonly pathPrefix?: string
+  readonly memoryLimitBytes?: number
+  readonly signal?: AbortSignal
+  readonly allowedHosts?: readonly string[]
+  readonly onProgress?: (progress: IndexProgress) => void
+}
+
+/** A place to run tasks at and to read back what they wrote. */
+export interface TaskBench {
+  /** Where local input may lie. */
+  readonly inputFolder: string
+  readonly storageFolder: string
+  readonly workFolder: string
+  run(parts: TaskParts, run?: RunParts): Promise<IndexResult>
+  /** All stored rows of a result, in the order of its segments; `sql` may be a clause such as `ORDER BY`. */
+  rows(result: IndexResult, select?: string, rest?: string): Promise<Json[]>
+  /** What is in deep storage, files only. */
+  storedFiles(): string[]
+}
+
+/** The body of a task. */
+export function taskBody(parts: TaskParts): Json {
+  return {
+    type: 'index_parallel',
+    spec: {
+      dataSchema: {
+        dataSource: parts.dataSource ?? 'koalas',
+        timestampSpec: parts.timestampSpec ?? { column: 't' },
+        dimensionsSpec: parts.dimensionsSpec,
+        metricsSpec: parts.metricsSpec,
+        granularitySpec: { segmentGranularity: 'DAY', rollup: false, ...parts.granularitySpec },
+      },
+      ioConfig: {
+        type: 'index_parallel',
+        inputSource: parts.inputSource,
+        inputFormat: parts.inputFormat ?? { type: 'json' },
+      },
+      tuningConfig: parts.tuningConfig,
+    },
+  }
+}
+
+/** JSON lines as an input source. */
+export const inlineRows = (...rows: readonly unknown[]): Json => ({
+  type: 'inline',
+  data: rows.map((row) => JSON.stringify(row)).join('\n'),
+})
+
+/** A text as an input source. */
+export const inlineText = (data: string): Json => ({ type: 'inline', data })
+
+/** Makes a bench whose folders are removed after the tests of the file. */
+export async function openBench(): Promise<TaskBench> {
+  const folder = temporaryFolder()
+  const inputFolder = join(folder, 'input')
+  mkdirSync(inputFolder)
+  const storageFolder = join(folder, 'storage')
+  const workFolder = join(folder, 'work')
+  const engine: Engine = await testEngine(folder)
+  let runs = 0
+  return {
+    inputFolder,
+    storageFolder,
+    workFolder,
+    run: (parts, run = {}) => {
+      const access = { allowedRoots: [inputFolder], allowedHosts: run.allowedHosts ?? [] }
+      const { allowedHosts: _, ...options } = run
+      runs += 1
+      return runIndexTask(parseIndexSpec(taskBody(parts), access), {
+        workDirectory: workFolder,
+        deepStorage: createLocalDeepStorage({ rootDirectory: storageFolder }),
+        pathPrefix: `task ${runs}`,
+        access,
+        memoryLimitBytes: 256 * 1024 * 1024,
+        threads: 2,
+        ...options,
+      })
+    },
+    rows: async (result, select = '*', rest = '') => {
+      const files = result.segments.map(({ path }) => `'${join(storageFolder, path).replaceAll("'", "''")}'`)
+      return await engine.rows(
+        `SELECT ${select} FROM read_parquet([${files.join(', ')}], hive_partitioning = false) ${rest}`,
+      )
+    },
+    storedFiles: () =>
+      readdirSync(storageFolder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name).slice(storageFolder.length + 1)),
+  }
+}

@@ -1,0 +1,103 @@
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createServiceClient } from '../client/index.ts'
+import type { Role } from '../config/index.ts'
+import { type Discovery, startDiscovery } from '../discovery/index.ts'
+import { createApplication } from '../http/index.ts'
+import type { Database } from '../postgres/index.ts'
+import { createReadiness, systemClock } from '../runtime/index.ts'
+import { createSecurity, type SecurityDirectory } from '../security/index.ts'
+import type { ServiceContext, ServicePart } from '../service/index.ts'
+import { type RecordingLogger, recordingLogger } from './recording-logger.ts'
+import type { TestStores } from './stores.ts'
+import type { Scope } from './temporary.ts'
+
+/** The context of a service in this process, with real stores, a real port, and a log that can be read. */
+export interface TestContext extends ServiceContext {
+  readonly logger: RecordingLogger
+  readonly port: number
+  readonly database: Database
+  readonly discovery: Discovery
+  /** Answers requests from now on, and makes this server known to the others. */
+  serve(part: Pick<ServicePart, 'routes' | 'fallback'>): Promise<void>
+  /** Replaces the users and roles. */
+  replaceDirectory(directory: SecurityDirectory): void
+  /** Begins to stop, as a signal does. */
+  beginToStop(): void
+}
+
+/** Makes the context of a service; everything is taken down at the end of the scope. */
+export async function createTestContext(
+  scope: Scope,
+  stores: TestStores,
+  role: Role,
+  properties: Readonly<Record<string, string>> = {},
+): Promise<TestContext> {
+  let handler: RequestListener = (_request, response) => response.writeHead(503).end()
+  const server = createServer((request, response) => handler(request, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const settings = stores.settings(role, { 'svc.plaintextPort': String(port), ...properties })
+  const logger = recordingLogger()
+  const database = stores.connect(4, settings.get('svc.service'))
+  const discovery = startDiscovery(database, settings, logger)
+  const stopping = new AbortController()
+  const node = {
+    name: `127.0.0.1:${port}`,
+    role,
+    service: settings.get('svc.service'),
+    host: '127.0.0.1',
+    plaintextPort: port,
+    tlsPort: null,
+    details: {},
+  }
+  const client = createServiceClient(settings, () => `${role} ${node.name}`, discovery, undefined)
+  const directory = changingDirectory()
+  const security = createSecurity(settings, directory, () => undefined)
+  scope.after(async () => {
+    stopping.abort()
+    await discovery.stop()
+    client.close()
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  return {
+    settings,
+    logger,
+    clock: systemClock,
+    database,
+    discovery,
+    client,
+    trusted: undefined,
+    readiness: createReadiness(),
+    node: () => node,
+    directory: () => directory,
+    stopping: stopping.signal,
+    port,
+    serve: async ({ routes, fallback }) => {
+      handler = createApplication({ routes, security, log: logger, ...(fallback ? { fallback } : {}) })
+      await discovery.announce(node)
+      await discovery.refresh()
+    },
+    replaceDirectory: directory.replace,
+    beginToStop: () => stopping.abort(),
+  }
+}
+
+function changingDirectory() {
+  let current: SecurityDirectory = { version: 0, authenticators: {}, authorizers: {} }
+  const callbacks = new Set<() => void>()
+  return {
+    current: () => current,
+    loaded: Promise.resolve(),
+    onChange: (callback: () => void) => {
+      callbacks.add(callback)
+      return () => callbacks.delete(callback)
+    },
+    stop: async () => undefined,
+    replace: (next: SecurityDirectory) => {
+      current = next
+      for (const callback of callbacks) callback()
+    },
+  }
+}

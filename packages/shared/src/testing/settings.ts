@@ -1,0 +1,11 @@
+import { loadSettings, type Role, type Settings } from '../config/index.ts'
+
+/** The settings of a server with these properties, on top of those of files. */
+export function testSettings(
+  role: Role,
+  properties: Readonly<Record<string, string>> = {},
+  files: readonly string[] = [],
+): Settings {
+  const variables = Object.entries(properties).map(([name, text]) => [name.replaceAll('.', '_'), text])
+  return loadSettings(role, files, Object.fromEntries(variables))
+}

@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto'
+import { raw } from 'sql-template-tag'
+import type { Role, Settings } from '../config/index.ts'
+import { createDatabase, type Database, migrateSchema, sql } from '../postgres/index.ts'
+import { openProducerConnection } from '../redis/index.ts'
+import { testSettings } from './settings.ts'
+import type { Scope } from './temporary.ts'
+
+/** A database and a part of Redis that one test file has for itself. */
+export interface TestStores {
+  /** The settings of a server that uses these stores. */
+  settings(role: Role, properties?: Readonly<Record<string, string>>): Settings
+  /** Another pool of connections to the database, closed at the end of the scope. */
+  connect(connections: number, applicationName?: string): Database
+  readonly database: Database
+  /** Removes all keys of this part of Redis, as if Redis had lost them. */
+  emptyQueues(): Promise<void>
+}
+
+/**
+ * Makes a database with the schema of this version, or an empty one. `./svc dev test` runs Postgres and Redis for all
+ * test files and names them in SVC_TEST_STORES.
+ */
+export async function createTestStores(
+  scope: Scope,
+  options: { readonly isEmpty?: boolean } = {},
+): Promise<TestStores> {
+  const file = process.env.SVC_TEST_STORES
+  if (file === undefined)
+    throw new Error('SVC_TEST_STORES names no stores; run this file with ./svc dev test PATH')
+  const name = `svc_test_${randomUUID().replaceAll('-', '')}`
+  const settings = (role: Role, properties: Readonly<Record<string, string>> = {}) =>
+    testSettings(
+      role,
+      { 'svc.metadata.storage.connector.database': name, 'svc.queue.prefix': name, ...properties },
+      [file],
+    )
+  const asAdministrator = async (statement: string): Promise<void> => {
+    const database = createDatabase(testSettings('coordinator', {}, [file]), {
+      connections: 1,
+      applicationName: 'tests',
+    })
+    try {
+      await database.query(sql`${raw(statement)}`)
+    } finally {
+      await database.close()
+    }
+  }
+  await asAdministrator(`CREATE DATABASE ${name}`)
+  const opened: Database[] = []
+  const connect = (connections: number, applicationName = 'test') => {
+    const database = createDatabase(settings('coordinator'), { connections, applicationName })
+    opened.push(database)
+    return database
+  }
+  const database = connect(4)
+  if (!options.isEmpty) await migrateSchema(database)
+  scope.after(async () => {
+    await Promise.all(opened.map((one) => one.close().catch(() => undefined)))
+    await asAdministrator(`DROP DATABASE ${name} WITH (FORCE)`)
+  })
+  return {
+    settings,
+    connect,
+    database,
+    emptyQueues: async () => {
+      const redis = openProducerConnection(settings('coordinator'))
+      await new Promise((resolve) => redis.once('ready', resolve))
+      const keys = await redis.keys(`${name}:*`)
+      if (keys.length > 0) await redis.del(...keys)
+      redis.disconnect()
+    },
+  }
+}

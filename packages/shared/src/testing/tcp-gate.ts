@@ -1,0 +1,56 @@
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import type { Scope } from './temporary.ts'
+
+/** A way to a server that can be cut and mended, as if the server or the network went away. */
+export interface TcpGate {
+  readonly port: number
+  /** Breaks all connections and refuses new ones. */
+  cut(): Promise<void>
+  /** Lets connections through again. */
+  mend(): Promise<void>
+}
+
+/** Opens a gate to a port of this machine; it is open at first. */
+export async function startTcpGate(scope: Scope, targetPort: number): Promise<TcpGate> {
+  const sockets = new Set<Socket>()
+  const join = (from: Socket): void => {
+    const to = connect(targetPort, '127.0.0.1')
+    for (const [socket, other] of [
+      [from, to],
+      [to, from],
+    ] as const) {
+      sockets.add(socket)
+      socket.once('close', () => {
+        sockets.delete(socket)
+        other.destroy()
+      })
+      socket.on('error', () => other.destroy())
+      socket.pipe(other)
+    }
+  }
+  let server: Server | undefined
+  const mend = async (port: number): Promise<number> => {
+    const opened = createServer(join)
+    await new Promise<void>((resolve, reject) => {
+      opened.once('error', reject)
+      opened.listen(port, '127.0.0.1', resolve)
+    })
+    server = opened
+    return (opened.address() as { port: number }).port
+  }
+  const cut = async (): Promise<void> => {
+    const closed = new Promise((resolve) => (server ? server.close(resolve) : resolve(undefined)))
+    for (const socket of sockets) socket.destroy()
+    await closed
+    server = undefined
+  }
+  const port = await mend(0)
+  scope.after(cut)
+  return {
+    port,
+    cut,
+    mend: async () => {
+      await mend(port)
+    },
+  }
+}

@@ -1,0 +1,25 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+/** What something lasts for: a test, by its context, or a file, by the functions of `node:test`. */
+export interface Scope {
+  after(cleanUp: () => unknown): void
+}
+
+/** A folder that is removed at the end of the scope. */
+export function temporaryFolder(scope: Scope): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'svc-test-'))
+  scope.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A port of this machine that nobody listens on at the moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
