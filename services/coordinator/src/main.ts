@@ -6,6 +6,7 @@ import { runService, type ServiceContext, type ServicePart } from '@svc/shared/s
 import { clusterRoutes } from './api/cluster.ts'
 import { internalRoutes } from './api/internal.ts'
 import { firstDefaultRules, rulesRoutes } from './api/rules.ts'
+import { securityRoutes } from './api/security/index.ts'
 import { cleanMetadata, createDutyGroup, runRules } from './duties/index.ts'
 import { createFirstUsers } from './first-users.ts'
 import { followRules } from './followed-rules.ts'
@@ -55,6 +56,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       ...rulesRoutes(database, rules, clock),
       ...clusterRoutes({ context, leadership, segments, servers, rules, dutyGroups }),
       ...internalRoutes(context, leadership, servers),
+      ...securityRoutes(context),
     ],
     start: async () => {
       await rules.start()

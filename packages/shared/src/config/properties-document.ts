@@ -2,8 +2,18 @@ import { type PropertyDefinition, properties } from './properties.ts'
 
 /** Every property as a page in Markdown: docs/properties.md. */
 export function propertiesDocument(): string {
-  const rows = Object.entries<PropertyDefinition<unknown>>(properties).map(([name, { about, type, fallback }]) =>
-    ['', `\`${name.replace('<name>', '&lt;name&gt;')}\``, about, type.allowed, describeFallback(fallback), ''].join(' | ').trim(),
+  const rows = Object.entries<PropertyDefinition<unknown>>(properties).map(
+    ([name, { about, type, fallback }]) =>
+      [
+        '',
+        `\`${name.replace('<name>', '&lt;name&gt;')}\``,
+        about,
+        type.allowed,
+        describeFallback(fallback),
+        '',
+      ]
+        .join(' | ')
+        .trim(),
   )
   return `# Properties
 

@@ -66,7 +66,8 @@ export function loadSettings(role: Role, files: readonly string[], environment: 
       continue
     }
     try {
-      values.set(name, definition.type.read(text.trim(), environment))
+      // Blanks around a password may be part of it.
+      values.set(name, definition.type.read(definition.secret ? text : text.trim(), environment))
     } catch (error) {
       const shown = definition.secret ? '' : ` has the value [${text}], which`
       const why = (error as Error).message
@@ -111,7 +112,11 @@ function createSettings(
   return {
     role,
     get: (name) => read(name, properties[name]) as never,
-    getNamed: (name, instance) => read(name.replace('<name>', instance), properties[name]) as never,
+    getNamed: (name, instance) =>
+      read(
+        name.replace('<name>', () => instance),
+        properties[name],
+      ) as never,
     list: () => {
       const shown: Record<string, string> = {}
       for (const [name, definition] of Object.entries<PropertyDefinition<unknown>>(properties)) {
@@ -139,7 +144,10 @@ function readDefault(
 const namedPatterns = Object.keys(properties)
   .filter((name) => name.includes('<name>'))
   .map((name) => {
-    const [before, after] = name.split('<name>').map((part) => part.replaceAll('.', '\\.')) as [string, string]
+    const [before, after] = name.split('<name>').map((part) => part.replaceAll('.', '\\.')) as [
+      string,
+      string,
+    ]
     return { name: name as PropertyName, pattern: new RegExp(`^${before}[^.]+${after}$`) }
   })
 
@@ -187,7 +195,17 @@ function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty
     )
   }
   const authorizers = settings.get('svc.auth.authorizers')
-  for (const name of settings.get('svc.auth.authenticatorChain')) {
+  const chain = settings.get('svc.auth.authenticatorChain')
+  const asksForLogin = chain.some(
+    (name) =>
+      name !== 'allowAll' && settings.getNamed('svc.auth.authenticator.<name>.type', name) !== 'allowAll',
+  )
+  if (chain.length === 0) {
+    problems.push(
+      `${at('svc.auth.authenticatorChain')}: [svc.auth.authenticatorChain] is empty; nobody could be let in; allowed is a list of at least one authenticator`,
+    )
+  }
+  for (const name of chain) {
     if (name === 'allowAll') continue
     const prefix = `svc.auth.authenticator.${name}`
     if (settings.getNamed('svc.auth.authenticator.<name>.type', name) === undefined) {
@@ -220,7 +238,7 @@ function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty
         `${at('svc.escalator.type')}: [svc.escalator.type] is basic, but [svc.escalator.internalClientPassword] is not set`,
       )
     }
-  } else if (settings.get('svc.auth.authenticatorChain').some((name) => name !== 'allowAll')) {
+  } else if (asksForLogin) {
     problems.push(
       `${at('svc.escalator.type')}: [svc.escalator.type] is noop, but [svc.auth.authenticatorChain] asks for logins; the servers could not reach each other; allowed is basic`,
     )

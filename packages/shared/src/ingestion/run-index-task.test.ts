@@ -83,7 +83,7 @@ describe('the shipped flights', () => {
       'typeof(__time) AS t, typeof(delay) AS d, typeof(origin) AS o',
       'LIMIT 1',
     )
-    assert.deepEqual(types, { t: 'TIMESTAMP_MS', d: 'BIGINT', o: 'VARCHAR' })
+    assert.deepEqual(types, { t: 'TIMESTAMP', d: 'BIGINT', o: 'VARCHAR' })
     nothingIsLeftAtWork()
   })
 
@@ -354,13 +354,13 @@ describe('columns', () => {
     assert.deepEqual(result.segments[0]?.dimensions, [
       'i',
       'f',
+      'late',
       'b',
       's',
       'mixed',
       'nested',
       'big',
       'none',
-      'late',
     ])
     assert.deepEqual(await types(result, 'i', 'f', 'b', 's', 'mixed', 'nested', 'none', 'late'), {
       i: 'BIGINT',
@@ -671,7 +671,7 @@ describe('a task that fails', () => {
     writeFileSync(blocked, '')
     await assert.rejects(
       bench.run(flightsTask, { deepStorage: createLocalDeepStorage({ rootDirectory: blocked }) }),
-      { code: 'unavailable', message: `Deep storage[${blocked}] cannot be written: EEXIST` },
+      { code: 'unavailable', message: `Deep storage[${blocked}] cannot be written: ENOTDIR` },
     )
     nothingIsLeftAtWork()
   })
@@ -731,7 +731,9 @@ describe('a task that fails', () => {
 
 describe('more rows than memory', () => {
   it('are sorted on disk', async () => {
-    const rows = 400_000
+    const rows = 1_200_000
+    const spill = join(bench.workFolder, 'spill')
+    let wasOnDisk = false
     const lines = ['t,a,b']
     for (let row = 0; row < rows; row++) {
       const mixed = (row * 7919) % rows
@@ -743,8 +745,14 @@ describe('more rows than memory', () => {
         inputSource: { type: 'local', files: [join(bench.inputFolder, 'many.csv')] },
         inputFormat: { type: 'csv', findColumnsFromHeader: true },
       },
-      { memoryLimitBytes: 100 * 1024 * 1024 },
+      {
+        memoryLimitBytes: 100 * 1024 * 1024,
+        onProgress: () => {
+          wasOnDisk ||= existsSync(spill) && readdirSync(spill).length > 0
+        },
+      },
     )
+    assert.ok(wasOnDisk)
     assert.equal(result.segments.length, 40)
     const [sum] = await bench.rows(
       result,

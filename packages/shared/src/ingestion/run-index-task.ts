@@ -72,7 +72,14 @@ export async function runIndexTask(spec: IndexSpec, options: IndexTaskOptions): 
     segmentsWritten: 0,
   } as const
   const report = (progress: Partial<IndexProgress>): void => options.onProgress?.({ ...told, ...progress })
+  const clear = async (): Promise<void> => {
+    for (const path of [...Object.values(folders), rowsFile, `${rowsFile}.wal`]) {
+      await rm(path, { recursive: true, force: true })
+    }
+  }
   try {
+    // A run of this task that was killed may have left something.
+    await clear()
     report({})
     const files = await fetchInput(
       spec,
@@ -131,8 +138,6 @@ export async function runIndexTask(spec: IndexSpec, options: IndexTaskOptions): 
       engine.close()
     }
   } finally {
-    for (const path of [...Object.values(folders), rowsFile, `${rowsFile}.wal`]) {
-      await rm(path, { recursive: true, force: true })
-    }
+    await clear()
   }
 }

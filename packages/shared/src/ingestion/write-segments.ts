@@ -44,7 +44,7 @@ const pushesAtOnce = 4
 
 async function planChunks(plan: RowsPlan, engine: Engine): Promise<Chunk[]> {
   const { segmentGranularity, maxRowsPerSegment } = plan.spec
-  const bucket = bucketStartSql(segmentGranularity, '__time') ?? '0'
+  const bucket = bucketStartSql(segmentGranularity, '__time') ?? "'all'"
   const buckets = await engine.rows(
     `SELECT epoch_ms(min(__time)) AS first, count(*) AS n FROM ${rowsTable} WHERE ${isStored}
      GROUP BY ${bucket} ORDER BY 1 LIMIT ${mostBuckets + 1}`,

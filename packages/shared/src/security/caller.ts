@@ -1,4 +1,11 @@
-import { compilePermissions, isAllowed, type ResourceType } from '@svc/domain/access'
+import {
+  type Access,
+  compilePermissions,
+  isAllowed,
+  type Permission,
+  permissionsOf,
+  type ResourceType,
+} from '@svc/domain/access'
 import type { AuthorizerDirectory } from './directory.ts'
 import { compileNamePattern } from './name-pattern.ts'
 
@@ -27,14 +34,15 @@ export function permittedCaller(
   authenticator: string,
   directory: AuthorizerDirectory,
 ): Caller {
-  const roles = Object.hasOwn(directory.users, identity) ? (directory.users[identity] ?? []) : []
-  const granted = roles.flatMap((role) =>
-    Object.hasOwn(directory.roles, role) ? (directory.roles[role] ?? []) : [],
-  )
-  const permissions = compilePermissions(granted, compileNamePattern)
+  const permissions = compilePermissions(permissionsOf(directory, identity), compileNamePattern)
   return {
     identity,
     authenticator,
     can: (action, type, name) => isAllowed(permissions, { action, type, name }),
   }
+}
+
+/** Whether permissions grant an access. */
+export function permits(permissions: readonly Permission[], access: Access): boolean {
+  return isAllowed(compilePermissions(permissions, compileNamePattern), access)
 }

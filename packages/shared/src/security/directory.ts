@@ -14,6 +14,13 @@ export interface SecurityDirectory {
 export interface AuthorizerDirectory {
   readonly users: Readonly<Record<string, readonly string[]>>
   readonly roles: Readonly<Record<string, readonly Permission[]>>
+  readonly groupMappings: Readonly<Record<string, GroupMapping>>
+}
+
+/** Roles of the members of directory groups. */
+export interface GroupMapping {
+  readonly groupPattern: string
+  readonly roles: readonly string[]
 }
 
 /** Where a server has its directory from: the metadata store at the coordinator, the coordinator elsewhere. */

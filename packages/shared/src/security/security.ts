@@ -129,7 +129,7 @@ function createCallerCache(settings: Settings) {
     const everything =
       authorizer === 'allowAll' ||
       settings.getNamed('svc.auth.authorizer.<name>.type', authorizer) === 'allowAll'
-    const known = directory.authorizers[authorizer] ?? { users: {}, roles: {} }
+    const known = directory.authorizers[authorizer] ?? { users: {}, roles: {}, groupMappings: {} }
     const caller = everything
       ? unrestricted(user, authenticator)
       : permittedCaller(user, authenticator, known)

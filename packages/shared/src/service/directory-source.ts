@@ -11,6 +11,8 @@ export interface FollowedDirectory extends DirectorySource {
   readonly loaded: Promise<void>
   /** Calls back after each change, until the returned function is called. */
   onChange(callback: () => void): () => void
+  /** Makes a change that this server has stored visible to its next request. */
+  refresh(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -26,6 +28,7 @@ export function openDirectory(): FollowedDirectory {
     current: () => emptyDirectory,
     loaded: Promise.resolve(),
     onChange: () => () => undefined,
+    refresh: async () => undefined,
     stop: async () => undefined,
   }
 }
@@ -69,7 +72,7 @@ export async function followStoredDirectory(database: Database, logger: Logger):
     trouble.tell('Users and roles cannot be read from the metadata store', { error: String(error) }),
   )
   await database.listen(securityChannel, loop.wake)
-  return { ...holder, stop: loop.stop }
+  return { ...holder, refresh: load, stop: loop.stop }
 }
 
 /** Follows the directory by asking the leading coordinator as the escalator: everyone else's way. */
@@ -120,6 +123,7 @@ export function followCoordinatorDirectory(
   )
   return {
     ...holder,
+    refresh: async () => undefined,
     stop: async () => {
       controller.abort()
       await loop.stop()

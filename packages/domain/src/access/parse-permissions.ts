@@ -1,0 +1,58 @@
+import { refuse } from '../validation/index.ts'
+import { type Action, actions, type Permission, resourceTypes } from './permission.ts'
+
+/** Permissions that one role may hold. */
+const mostPermissions = 10_000
+/** Longest pattern of a resource name. */
+export const longestNamePattern = 1024
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * The permissions of a JSON list, as they are posted or as they are shown. `isPattern` tells whether a text is a
+ * regular expression. The first thing that is wrong is an invalidInput failure that names it.
+ */
+export function parsePermissions(json: unknown, isPattern: (text: string) => boolean): Permission[] {
+  if (!Array.isArray(json)) throw refuse('permissions', json, 'a list of permissions')
+  if (json.length > mostPermissions)
+    throw refuse('The number of permissions', json.length, `at most ${mostPermissions}`)
+  return json.map((entry, index) => readPermission(entry, `permissions[${index}]`, isPattern))
+}
+
+function readPermission(json: unknown, path: string, isPattern: (text: string) => boolean): Permission {
+  if (!isObject(json)) throw refuse(path, json, 'a permission: an object with resource and action')
+  // What is shown wraps what is posted, with the pattern once more beside it.
+  if (isObject(json.resourceAction))
+    return readPermission(json.resourceAction, `${path}.resourceAction`, isPattern)
+  refuseOthers(json, path, ['resource', 'action'])
+  const { resource } = json
+  if (!isObject(resource)) throw refuse(`${path}.resource`, resource, 'an object with type and name')
+  refuseOthers(resource, `${path}.resource`, ['type', 'name'])
+  const type = resourceTypes.find((known) => known === resource.type)
+  if (!type) throw refuse(`${path}.resource.type`, resource.type, `one of ${resourceTypes.join(', ')}`)
+  return {
+    resource: { name: readName(resource.name, `${path}.resource.name`, isPattern), type },
+    action: readAction(json.action, path),
+  }
+}
+
+function readName(name: unknown, path: string, isPattern: (text: string) => boolean): string {
+  if (typeof name !== 'string' || name.length > longestNamePattern || !isPattern(name)) {
+    throw refuse(path, name, `a regular expression of at most ${longestNamePattern} characters`)
+  }
+  return name
+}
+
+/** The recorded system takes an action in any case. */
+function readAction(action: unknown, path: string): Action {
+  const known = actions.find((one) => typeof action === 'string' && one === action.toUpperCase())
+  if (!known) throw refuse(`${path}.action`, action, `one of ${actions.join(', ')}`)
+  return known
+}
+
+function refuseOthers(object: Record<string, unknown>, path: string, allowed: readonly string[]): void {
+  for (const name of Object.keys(object)) {
+    if (!allowed.includes(name)) throw refuse(`${path}.${name}`, object[name], `only ${allowed.join(', ')}`)
+  }
+}

@@ -1,0 +1,401 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { after, describe, it } from 'node:test'
+import { temporaryFolder } from '../testing/index.ts'
+import { ConfigurationError, loadSettings, type Role } from './index.ts'
+
+const folder = temporaryFolder({ after })
+let files = 0
+
+/** A properties file with these lines. */
+function file(...lines: string[]): string {
+  const name = path.join(folder, `${++files}.properties`)
+  writeFileSync(name, `${lines.join('\n')}\n`)
+  return name
+}
+
+/** The problems of a configuration, with the name of its only file as FILE. */
+function problemsOf(
+  lines: readonly string[],
+  environment: Record<string, string> = {},
+  role: Role = 'router',
+) {
+  const name = file(...lines)
+  try {
+    loadSettings(role, [name], environment)
+    return []
+  } catch (error) {
+    assert.ok(error instanceof ConfigurationError, String(error))
+    return error.problems.map((problem) => problem.replaceAll(name, 'FILE'))
+  }
+}
+
+const login = [
+  'svc.auth.authenticatorChain=["a"]',
+  'svc.auth.authenticator.a.type=basic',
+  'svc.auth.authenticator.a.authorizerName=z',
+  'svc.auth.authorizers=["z"]',
+  'svc.auth.authorizer.z.type=basic',
+  'svc.escalator.type=basic',
+  'svc.escalator.internalClientPassword=secret',
+]
+/** The lines of a login with some replaced: those that set the same property. */
+const loginBut = (...lines: string[]) => {
+  const name = (line: string) => line.split('=', 1)[0]
+  return [...login.filter((line) => !lines.some((other) => name(other) === name(line))), ...lines]
+}
+
+describe('settings', () => {
+  it('without any file are the plain profile', () => {
+    const settings = loadSettings('historical', [], {})
+    assert.equal(settings.get('svc.plaintextPort'), 8083)
+    assert.equal(settings.get('svc.tlsPort'), 8283)
+    assert.equal(settings.get('svc.enablePlaintextPort'), true)
+    assert.equal(settings.get('svc.enableTlsPort'), false)
+    assert.equal(settings.get('svc.service'), 'svc/historical')
+    assert.deepEqual(settings.get('svc.auth.authenticatorChain'), ['allowAll'])
+    assert.equal(settings.get('svc.escalator.type'), 'noop')
+    assert.equal(settings.get('svc.metadata.storage.connector.password'), '')
+    assert.equal(settings.get('svc.server.https.keyStorePath'), undefined)
+    assert.equal(settings.get('svc.server.maxSize'), 0)
+  })
+
+  it('come from files in order, and from the environment last', () => {
+    const first = file('svc.server.tier=one', 'svc.server.priority=1', 'svc.host=h1')
+    const second = file('svc.server.tier=two', 'svc.server.priority=2')
+    const settings = loadSettings('historical', [first, second], { svc_server_tier: 'three', PATH: '/bin' })
+    assert.equal(settings.get('svc.server.tier'), 'three')
+    assert.equal(settings.get('svc.server.priority'), 2)
+    assert.equal(settings.get('svc.host'), 'h1')
+  })
+
+  it('are read from Java properties as Java writes them', () => {
+    const written = file(
+      '# a comment',
+      '! another',
+      'svc.server.tier : hot',
+      'svc.host = \\u0068ost',
+      'svc.service=svc/\\',
+      '    historical',
+      'other.system=ignored',
+    )
+    const settings = loadSettings('historical', [written], {})
+    assert.equal(settings.get('svc.server.tier'), 'hot')
+    assert.equal(settings.get('svc.host'), 'host')
+    assert.equal(settings.get('svc.service'), 'svc/historical')
+  })
+})
+
+describe('values', () => {
+  const values: readonly [property: string, text: string, value: unknown][] = [
+    ['svc.enableTlsPort', 'false', false],
+    ['svc.plaintextPort', ' 9999 ', 9999],
+    ['svc.server.priority', '-7', -7],
+    ['svc.server.maxSize', '300g', 300e9],
+    ['svc.server.maxSize', '300GB', 300e9],
+    ['svc.server.maxSize', '5GiB', 5 * 2 ** 30],
+    ['svc.server.maxSize', '17 k', 17_000],
+    ['svc.server.maxSize', '123', 123],
+    ['svc.coordinator.period', 'PT5S', 5000],
+    ['svc.coordinator.period', 'PT0.25S', 250],
+    ['svc.coordinator.period', 'P1DT2H3M4S', 93_784_000],
+    ['svc.coordinator.period', 'P2W', 1_209_600_000],
+    ['svc.ingestion.local.allowedRoots', '["/a", "/b c"]', ['/a', '/b c']],
+    ['svc.segmentCache.locations', '[{"path":"/c","maxSize":"1KiB"}]', [{ path: '/c', maxSizeBytes: 1024 }]],
+    ['svc.segmentCache.locations', '[{"path":"/c","maxSize":10}]', [{ path: '/c', maxSizeBytes: 10 }]],
+    [
+      'svc.segmentCache.locations',
+      '[{"path":"/c"}]',
+      [{ path: '/c', maxSizeBytes: Number.MAX_SAFE_INTEGER }],
+    ],
+    ['svc.client.https.protocol', 'TLSv1.3', 'TLSv1.3'],
+  ]
+  for (const [property, text, value] of values) {
+    it(`[${text}] of ${property} is ${JSON.stringify(value)}`, () => {
+      const settings = loadSettings('historical', [file(`${property}=${text}`)], {})
+      assert.deepEqual(settings.get(property as 'svc.server.maxSize'), value)
+    })
+  }
+
+  const refused: readonly [property: string, text: string, allowed: RegExp][] = [
+    ['svc.enableTlsPort', 'yes', /true or false$/],
+    ['svc.enableTlsPort', 'TRUE', /true or false$/],
+    ['svc.plaintextPort', '0', /from 1 to 65535$/],
+    ['svc.plaintextPort', '65536', /from 1 to 65535$/],
+    ['svc.plaintextPort', '80.5', /from 1 to 65535$/],
+    ['svc.plaintextPort', '0x50', /from 1 to 65535$/],
+    ['svc.plaintextPort', '', /from 1 to 65535$/],
+    ['svc.host', '', /a text that is not empty$/],
+    ['svc.server.maxSize', '5 apples', /a size in bytes/],
+    ['svc.server.maxSize', '-1', /a size in bytes/],
+    ['svc.server.maxSize', '9999p', /a size in bytes/],
+    ['svc.server.maxSize', '1constructor', /a size in bytes/],
+    ['svc.coordinator.period', 'P1M', /without years and months$/],
+    ['svc.coordinator.period', 'PT', /without years and months$/],
+    ['svc.coordinator.period', 'P', /without years and months$/],
+    ['svc.coordinator.period', 'P1DT', /without years and months$/],
+    ['svc.coordinator.period', '5', /without years and months$/],
+    ['svc.auth.authorizers', 'z', /a JSON list of texts/],
+    ['svc.auth.authorizers', '{"a":1}', /a JSON list of texts/],
+    ['svc.auth.authorizers', '["a",1]', /a JSON list of texts/],
+    ['svc.auth.authorizers', '["a",""]', /a JSON list of texts/],
+    ['svc.segmentCache.locations', '[{"path":""}]', /a JSON list such as/],
+    ['svc.segmentCache.locations', '[{"path":"/c","size":1}]', /a JSON list such as/],
+    ['svc.segmentCache.locations', '[null]', /a JSON list such as/],
+    ['svc.segmentCache.locations', '{"path":"/c"}', /a JSON list such as/],
+    ['svc.log.level', 'trace', /one of \[error, warn, info, debug\]$/],
+    ['svc.storage.type', 's3', /\[local\]$/],
+    ['svc.server.https.keyStoreType', 'bks', /one of \[jks, pkcs12, pem\]$/],
+    ['svc.server.priority', '1001', /from -1000 to 1000$/],
+  ]
+  for (const [property, text, allowed] of refused) {
+    it(`[${text}] of ${property} is refused`, () => {
+      const problems = problemsOf([`${property}=${text}`])
+      assert.ok(
+        problems[0]?.startsWith(
+          `FILE: [${property}] has the value [${text}], which is not allowed; allowed is `,
+        ),
+        problems[0],
+      )
+      assert.match(problems[0], allowed)
+    })
+  }
+})
+
+describe('problems', () => {
+  it('are told all at once, each with where it stands', () => {
+    const problems = problemsOf(
+      ['svc.plaintextPort=none', 'svc.coordinatr.period=PT5S', 'svc.enablePlaintextPort=false'],
+      { svc_server_priority: 'high', svc_tier: 'hot' },
+    )
+    assert.deepEqual(problems, [
+      'FILE: [svc.plaintextPort] has the value [none], which is not allowed; allowed is a whole number from 1 to 65535',
+      'FILE: [svc.coordinatr.period] is not a property; the nearest known one is [svc.coordinator.period]',
+      'environment variable svc_server_priority: [svc.server.priority] has the value [high], which is not allowed; allowed is a whole number from -1000 to 1000',
+      'environment variable svc_tier: [svc.tier] is not a property; the nearest known one is [svc.host]',
+      'FILE: [svc.enablePlaintextPort] and [svc.enableTlsPort] are both false; at least one must be true',
+    ])
+  })
+
+  it('of a file that is not there do not hide the others', () => {
+    assert.throws(
+      () => loadSettings('router', ['/nowhere/common.properties', file('svc.tlsPort=x')], {}),
+      (error: ConfigurationError) => {
+        assert.match(error.message, /^The configuration has 2 problem\(s\):\n {2}\/nowhere/)
+        assert.match(error.problems[0] ?? '', /^\/nowhere\/common\.properties: cannot be read \(ENOENT\)$/)
+        assert.match(error.problems[1] ?? '', /svc\.tlsPort/)
+        return true
+      },
+    )
+  })
+
+  const nearest: readonly [written: string, meant: string][] = [
+    ['svc.plainTextPort', 'svc.plaintextPort'],
+    ['svc.segmentCache.location', 'svc.segmentCache.locations'],
+    [
+      'svc.auth.authenticator.mine.initialAdminPasswort',
+      'svc.auth.authenticator.<name>.initialAdminPassword',
+    ],
+    ['svc.auth.authorizer.mine.typo', 'svc.auth.authorizer.<name>.type'],
+    ['svc.escalator.internalClientUser', 'svc.escalator.internalClientUsername'],
+    ['svc.queue.redis.pasword', 'svc.queue.redis.password'],
+    ['svc.__proto__', 'svc.host'],
+  ]
+  for (const [written, meant] of nearest) {
+    it(`of the unknown property ${written} name ${meant}, and not its value`, () => {
+      const [problem] = problemsOf([`${written}=hunter2`])
+      assert.equal(problem, `FILE: [${written}] is not a property; the nearest known one is [${meant}]`)
+    })
+  }
+})
+
+describe('passwords', () => {
+  const property = 'svc.metadata.storage.connector.password'
+  const secretFile = path.join(folder, 'password')
+  writeFileSync(secretFile, 'from a file\n')
+  const given: readonly [name: string, text: string, password: string][] = [
+    ['a plain text', 'plain', 'plain'],
+    ['a plain text with a brace', '{x', '{x'],
+    ['a file', `{"type":"file","path":${JSON.stringify(secretFile)}}`, 'from a file'],
+    ['an environment variable', '{"type":"environment","variable":"THE_PASSWORD"}', 'from outside'],
+    ['the default provider', '{"type":"default","password":"inside"}', 'inside'],
+  ]
+  for (const [name, text, password] of given) {
+    it(`may be ${name}`, () => {
+      const settings = loadSettings('router', [file(`${property}=${text}`)], { THE_PASSWORD: 'from outside' })
+      assert.equal(settings.get(property), password)
+    })
+  }
+
+  it('keep the blanks around them, as they may be part of them', () => {
+    const settings = loadSettings('router', [], { svc_metadata_storage_connector_password: ' blank ' })
+    assert.equal(settings.get(property), ' blank ')
+  })
+
+  const refused: readonly [name: string, text: string, problem: RegExp][] = [
+    [
+      'a file that is not there',
+      '{"type":"file","path":"/nowhere/p"}',
+      /password file \[\/nowhere\/p\] cannot be read \(ENOENT\)$/,
+    ],
+    ['an unset variable', '{"type":"environment","variable":"NOT_SET"}', /variable \[NOT_SET\] is not set$/],
+    [
+      'an unknown provider',
+      '{"type":"vault","password":"hunter2"}',
+      /is not allowed; allowed is a password, \{"type":"file"/,
+    ],
+    ['a provider without its field', '{"type":"file","password":"hunter2"}', /is not allowed; allowed is/],
+    ['broken JSON', '{"type":"hunter2"', /is not allowed; allowed is/],
+  ]
+  for (const [name, text, expected] of refused) {
+    it(`that are ${name} are refused without being shown`, () => {
+      const [problem = ''] = problemsOf([`${property}=${text}`])
+      assert.match(problem, expected)
+      assert.ok(problem.startsWith(`FILE: [${property}] `))
+      assert.ok(!problem.includes('hunter2'))
+    })
+  }
+
+  it('are never listed, whichever way they were given', () => {
+    const settings = loadSettings(
+      'coordinator',
+      [
+        file(
+          ...login,
+          'svc.auth.authenticator.a.initialAdminPassword=secret-1',
+          `svc.queue.redis.password={"type":"file","path":${JSON.stringify(secretFile)}}`,
+          'svc.server.https.keyStorePassword=secret-2',
+          'svc.client.https.trustStorePassword=secret-3',
+        ),
+      ],
+      { svc_auth_authenticator_a_initialInternalClientPassword: 'secret-4', UNRELATED: 'secret-5' },
+    )
+    const listed = settings.list()
+    assert.equal(listed['svc.auth.authenticator.a.type'], 'basic')
+    assert.equal(listed['svc.plaintextPort'], '8081', 'defaults are listed')
+    assert.equal(listed['svc.escalator.internalClientUsername'], 'svc_system')
+    assert.ok(!/secret|from a file|assword/.test(JSON.stringify(listed)), JSON.stringify(listed))
+  })
+})
+
+describe('properties under a name', () => {
+  it('are told apart by what stands behind the name', () => {
+    const settings = loadSettings(
+      'router',
+      [
+        file(
+          ...login,
+          'svc.auth.authenticator.a.credentialsValidator.type=metadata',
+          'svc.auth.authenticator.b.type=allowAll',
+          'svc.auth.authenticator.b.skipOnFailure=true',
+        ),
+      ],
+      {},
+    )
+    assert.equal(settings.getNamed('svc.auth.authenticator.<name>.type', 'a'), 'basic')
+    assert.equal(
+      settings.getNamed('svc.auth.authenticator.<name>.credentialsValidator.type', 'a'),
+      'metadata',
+    )
+    assert.equal(settings.getNamed('svc.auth.authenticator.<name>.type', 'b'), 'allowAll')
+    assert.equal(settings.getNamed('svc.auth.authenticator.<name>.skipOnFailure', 'a'), false)
+    assert.equal(settings.getNamed('svc.auth.authenticator.<name>.skipOnFailure', 'b'), true)
+    assert.equal(settings.getNamed('svc.auth.authenticator.<name>.type', 'c'), undefined)
+  })
+
+  it('do not take the validator for the authenticator', () => {
+    const problems = problemsOf(['svc.auth.authenticator.a.credentialsValidator.type=basic'])
+    assert.match(
+      problems[0] ?? '',
+      /credentialsValidator\.type\] has the value \[basic\].*allowed is \[metadata\]$/,
+    )
+  })
+
+  it('are found under names that a replacement would take for a pattern', () => {
+    const settings = loadSettings('router', [file('svc.auth.authorizer.$&.type=basic')], {})
+    assert.equal(settings.getNamed('svc.auth.authorizer.<name>.type', '$&'), 'basic')
+  })
+})
+
+describe('contradictions', () => {
+  const cases: readonly { name: string; lines: string[]; problems: RegExp[] }[] = [
+    { name: 'a login that is complete has none', lines: login, problems: [] },
+    {
+      name: 'TLS without a key store',
+      lines: ['svc.enableTlsPort=true'],
+      problems: [/^FILE: \[svc.enableTlsPort\] is true, but \[svc.server.https.keyStorePath\] is not set/],
+    },
+    {
+      name: 'a chain that names an authenticator without a type',
+      lines: loginBut('svc.auth.authenticatorChain=["a","b"]', 'svc.auth.authenticator.b.authorizerName=z'),
+      problems: [/^FILE: .*Chain\] names \[b\], but \[svc.auth.authenticator.b.type\] is not set/],
+    },
+    {
+      name: 'an authenticator whose authorizer is not there',
+      lines: loginBut('svc.auth.authenticator.a.authorizerName=y'),
+      problems: [/^FILE: .*a\.authorizerName\] is \[y\]; it must name one of .*which are \[z\]$/],
+    },
+    {
+      name: 'an authenticator without an authorizer',
+      lines: login.filter((line) => !line.includes('authorizerName')),
+      problems: [/^defaults: .*a\.authorizerName\] is \[\]/],
+    },
+    {
+      name: 'an authorizer without a type',
+      lines: loginBut('svc.auth.authorizers=["z","y"]'),
+      problems: [/^FILE: .*names \[y\], but \[svc.auth.authorizer.y.type\] is not set/],
+    },
+    {
+      name: 'logins without an escalator',
+      lines: login.filter((line) => !line.includes('escalator')),
+      problems: [/^defaults: \[svc.escalator.type\] is noop, but .*asks for logins/],
+    },
+    {
+      name: 'an escalator without a password',
+      lines: login.filter((line) => !line.includes('internalClientPassword')),
+      problems: [/^FILE: \[svc.escalator.type\] is basic, but .*Password\] is not set$/],
+    },
+    {
+      name: 'notifications switched off',
+      lines: [...login, 'svc.auth.authenticator.a.enableCacheNotifications=false'],
+      problems: [/enableCacheNotifications\] is \[false\], which has no effect/],
+    },
+    {
+      name: 'a chain of nobody',
+      lines: loginBut('svc.auth.authenticatorChain=[]'),
+      problems: [/^FILE: \[svc.auth.authenticatorChain\] is empty; nobody could be let in; allowed is/],
+    },
+    {
+      name: 'an authenticator under another name that lets everyone in asks for no escalator',
+      lines: [
+        'svc.auth.authenticatorChain=["open"]',
+        'svc.auth.authenticator.open.type=allowAll',
+        'svc.auth.authenticator.open.authorizerName=allowAll',
+      ],
+      problems: [],
+    },
+    {
+      name: 'several at once',
+      lines: [
+        'svc.enablePlaintextPort=false',
+        'svc.auth.authenticatorChain=["a"]',
+        'svc.auth.authorizers=["z"]',
+      ],
+      problems: [
+        /both false/,
+        /a\.type\] is not set/,
+        /a\.authorizerName/,
+        /z\.type\] is not set/,
+        /is noop/,
+      ],
+    },
+  ]
+  for (const { name, lines, problems: expected } of cases) {
+    it(name, () => {
+      const problems = problemsOf(lines)
+      assert.equal(problems.length, expected.length, problems.join('\n'))
+      expected.forEach((pattern, index) => void assert.match(problems[index] ?? '', pattern))
+    })
+  }
+})

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { execFile, execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { temporaryFolder } from './test-folder.ts'
+
+// A disk of one megabyte that only the command inside can see.
+const onSmallDisk = [
+  '--map-root-user',
+  '--mount',
+  'sh',
+  '-c',
+  'mount -t tmpfs -o size=1m tmpfs "$0" && exec "$@"',
+]
+
+function canMount(folder: string): boolean {
+  try {
+    execFileSync('unshare', [...onSmallDisk, folder, 'true'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+const door = (room: string): string => new URL(`../${room}/index.ts`, import.meta.url).href
+
+async function runOnSmallDisk(disk: string, script: string): Promise<unknown> {
+  const command = [process.execPath, '--input-type=module', '--eval', script]
+  const { stdout } = await promisify(execFile)('unshare', [...onSmallDisk, disk, ...command])
+  return JSON.parse(stdout)
+}
+
+describe('a full disk', () => {
+  const folder = temporaryFolder()
+  const disk = join(folder, 'disk')
+  mkdirSync(disk)
+  const skip = canMount(disk) ? false : 'this system mounts no disk for a test'
+  const big = join(folder, 'big')
+  writeFileSync(big, Buffer.alloc(3_000_000, 'x'))
+  const tell = `(error) => ({ message: error.message, code: error.code, full: isDiskFull(error) })`
+
+  it('refuses a push and keeps nothing of it', { skip }, async () => {
+    const told = await runOnSmallDisk(
+      disk,
+      `import { readdirSync } from 'node:fs'
+       import { createLocalDeepStorage, isDiskFull } from '${door('deep-storage')}'
+       const storage = createLocalDeepStorage({ rootDirectory: '${disk}' })
+       const failure = await storage.push('${big}', 'x/0.parquet').then(() => 'none', ${tell})
+       console.log(JSON.stringify({ failure, left: readdirSync('${disk}/.incoming') }))`,
+    )
+    assert.deepEqual(told, {
+      failure: {
+        message: `Deep storage[${disk}] cannot be written: no space is left on its disk`,
+        code: 'unavailable',
+        full: true,
+      },
+      left: [],
+    })
+  })
+
+  it('refuses a segment, which then goes to the location on another disk', { skip }, async () => {
+    const told = await runOnSmallDisk(
+      disk,
+      `import { readdirSync } from 'node:fs'
+       import { createLocalDeepStorage, isDiskFull } from '${door('deep-storage')}'
+       import { openSegmentCache } from '${door('segment-cache')}'
+       const deepStorage = createLocalDeepStorage({ rootDirectory: '${folder}/storage' })
+       const { path, checksum, sizeBytes } = await deepStorage.push('${big}', 'x/0.parquet')
+       const payload = { identifier: 'x', size: sizeBytes, loadSpec: { type: 'local', path, checksum } }
+       const logger = { error() {}, warn() {}, info() {}, debug() {} }
+       const small = { path: '${disk}', maxSizeBytes: 20_000_000 }
+       const open = (...locations) => openSegmentCache({ serverName: 'here', locations, deepStorage, logger })
+       const alone = await open(small)
+       const failure = await alone.load(payload).then(() => 'none', ${tell})
+       const left = readdirSync('${disk}/loading')
+       const both = await open(small, { path: '${folder}/roomy', maxSizeBytes: 10_000_000 })
+       await both.load(payload)
+       console.log(JSON.stringify({ failure, left, used: alone.usedSizeBytes, file: both.fileOf('x') }))`,
+    )
+    const { failure, ...rest } = told as { failure: { message: string; code: string; full: boolean } }
+    assert.match(failure.message, /^File\[.*\] cannot be written: no space is left on its disk$/)
+    assert.deepEqual([failure.code, failure.full], ['unavailable', true])
+    assert.deepEqual(rest, { left: [], used: 0, file: join(folder, 'roomy/segments/x/segment.parquet') })
+  })
+})

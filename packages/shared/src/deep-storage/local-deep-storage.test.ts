@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import type { LoadSpec } from '@svc/domain/segment'
+import { createLocalDeepStorage, isDamaged } from './index.ts'
+import { temporaryFolder, withoutRights } from './test-folder.ts'
+
+const sha256 = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
+
+function bench() {
+  const folder = temporaryFolder()
+  const root = join(folder, 'storage')
+  const here = join(folder, 'here')
+  mkdirSync(here)
+  const storage = createLocalDeepStorage({ rootDirectory: root })
+  let files = 0
+  return {
+    folder,
+    root,
+    here,
+    storage,
+    push: async (path: string, bytes: Buffer): Promise<LoadSpec> => {
+      const file = join(here, `in-${files++}`)
+      writeFileSync(file, bytes)
+      const { checksum } = await storage.push(file, path)
+      return { type: 'local', path, checksum }
+    },
+    stored: () =>
+      readdirSync(root, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
+        .sort(),
+  }
+}
+
+describe('deep storage', () => {
+  for (const size of [0, 1, 4096, 1 << 20, (1 << 20) + 1, 5_000_001]) {
+    it(`gives back a file of ${size} bytes as it was`, async () => {
+      const { storage, push, root, here } = bench()
+      const bytes = randomBytes(size)
+      const file = join(here, 'a')
+      writeFileSync(file, bytes)
+      assert.deepEqual(await storage.push(file, 'x/y/0.parquet'), {
+        path: 'x/y/0.parquet',
+        sizeBytes: size,
+        checksum: sha256(bytes),
+      })
+      assert.ok(readFileSync(join(root, 'x/y/0.parquet')).equals(bytes))
+      const loadSpec = await push('x/y/1.parquet', bytes)
+      await storage.fetch(loadSpec, size, join(here, 'out'))
+      assert.ok(readFileSync(join(here, 'out')).equals(bytes))
+      assert.deepEqual(readdirSync(here).sort(), ['a', 'in-0', 'out'])
+    })
+  }
+
+  it('replaces a file at one stroke', async () => {
+    const { storage, push, here, stored } = bench()
+    await push('x/0.parquet', Buffer.from('old'))
+    const loadSpec = await push('x/0.parquet', Buffer.from('newer'))
+    assert.deepEqual(stored(), ['x/0.parquet'])
+    await storage.fetch(loadSpec, 5, join(here, 'out'))
+    assert.equal(readFileSync(join(here, 'out'), 'utf8'), 'newer')
+  })
+
+  it('removes a file and the folders it leaves empty, and no other', async () => {
+    const { storage, push, root, stored } = bench()
+    const one = await push('x/y/z/0.parquet', Buffer.from('1'))
+    const two = await push('x/0.parquet', Buffer.from('2'))
+    await storage.remove(one)
+    assert.deepEqual(stored(), ['x/0.parquet'])
+    assert.ok(!existsSync(join(root, 'x/y')))
+    await storage.remove(one)
+    await storage.remove(two)
+    await storage.remove(two)
+    assert.ok(!existsSync(join(root, 'x')))
+    assert.ok(existsSync(root))
+  })
+
+  it('survives pushes and removals of the same folder at once', async () => {
+    const { storage, push, stored } = bench()
+    const specs = await Promise.all(
+      Array.from({ length: 40 }, async (_, index) => {
+        const loadSpec = await push(`x/y/${index}.parquet`, Buffer.from(`${index}`))
+        if (index % 2 === 0) await storage.remove(loadSpec)
+        return loadSpec
+      }),
+    )
+    assert.equal(stored().length, 20)
+    await Promise.all(specs.map((loadSpec) => storage.remove(loadSpec)))
+    assert.deepEqual(stored(), [])
+  })
+
+  it('forgets what a writer that was killed left long ago, and nothing younger', async () => {
+    const { root, push } = bench()
+    await push('x/0.parquet', Buffer.from('1'))
+    const incoming = join(root, '.incoming')
+    assert.deepEqual(readdirSync(incoming), [])
+    writeFileSync(join(incoming, 'old'), 'torn')
+    writeFileSync(join(incoming, 'young'), 'torn')
+    utimesSync(join(incoming, 'old'), 1, 1)
+    const other = createLocalDeepStorage({ rootDirectory: root })
+    await other.push(join(incoming, 'young'), 'x/1.parquet')
+    assert.deepEqual(readdirSync(incoming), ['young'])
+  })
+
+  it('does not take a file that is not there', async () => {
+    const { storage, here, stored, push } = bench()
+    await push('x/0.parquet', Buffer.from('1'))
+    await assert.rejects(storage.push(join(here, 'none'), 'x/1.parquet'), {
+      code: 'unavailable',
+      message: `File[${join(here, 'none')}] cannot be read: ENOENT`,
+    })
+    assert.deepEqual(stored(), ['x/0.parquet'])
+  })
+
+  describe('refuses a path that leaves it', () => {
+    const paths = [
+      '../x',
+      'x/../../y',
+      '/etc/passwd',
+      '',
+      '.',
+      '..',
+      'x//y',
+      'x/',
+      './x',
+      'x/./y',
+      'x\0y',
+      'x\\..\\y',
+      '.incoming/x',
+    ]
+    for (const path of paths) {
+      it(JSON.stringify(path), async () => {
+        const { storage, here, folder } = bench()
+        const file = join(here, 'a')
+        writeFileSync(file, '1')
+        const loadSpec: LoadSpec = { type: 'local', path, checksum: sha256(Buffer.from('1')) }
+        const refused = { code: 'invalidInput', message: /^loadSpec\.path has the value \[/ }
+        await assert.rejects(storage.push(file, path), refused)
+        await assert.rejects(storage.fetch(loadSpec, 1, join(here, 'out')), refused)
+        await assert.rejects(storage.remove(loadSpec), refused)
+        assert.deepEqual(readdirSync(folder), ['here'])
+      })
+    }
+
+    it('by way of a link', async () => {
+      const { storage, push, root, here, folder } = bench()
+      const inside = await push('x/0.parquet', Buffer.from('1'))
+      mkdirSync(join(folder, 'outside'))
+      writeFileSync(join(folder, 'outside', 'secret'), '1')
+      symlinkSync(join(folder, 'outside'), join(root, 'folder'))
+      symlinkSync(join(folder, 'outside', 'secret'), join(root, 'file'))
+      const refused = { code: 'invalidInput' }
+      for (const path of ['folder/secret', 'file']) {
+        await assert.rejects(storage.fetch({ ...inside, path }, 1, join(here, 'out')), refused)
+      }
+      await assert.rejects(storage.push(join(here, 'in-0'), 'folder/new'), refused)
+      await assert.rejects(storage.remove({ ...inside, path: 'folder/secret' }), refused)
+      assert.deepEqual(readdirSync(join(folder, 'outside')), ['secret'])
+      await assert.rejects(storage.fetch({ ...inside, path: 'x' }, 1, join(here, 'out')), refused)
+    })
+  })
+
+  describe('tells what is wrong', () => {
+    const bytes = randomBytes(3000)
+
+    it('with a file that is damaged', async () => {
+      const { storage, push, root, here } = bench()
+      const loadSpec = await push('x/0.parquet', bytes)
+      const flipped = Buffer.from(bytes)
+      flipped[1500] = (flipped[1500] as number) ^ 1
+      const cases = [
+        {
+          name: 'one bit',
+          now: flipped,
+          message: /its checksum should be \[sha256:.*\] and is \[sha256:.*\]$/,
+        },
+        {
+          name: 'shorter',
+          now: bytes.subarray(1),
+          message: /it should have \[3000\] bytes and has \[2999\]$/,
+        },
+        {
+          name: 'longer',
+          now: Buffer.concat([bytes, bytes]),
+          message: /it should have \[3000\] bytes and has \[more\]$/,
+        },
+        { name: 'empty', now: Buffer.alloc(0), message: /it should have \[3000\] bytes and has \[0\]$/ },
+      ]
+      for (const { now, message } of cases) {
+        writeFileSync(join(root, 'x/0.parquet'), now)
+        await assert.rejects(storage.fetch(loadSpec, 3000, join(here, 'out')), (error: Error) => {
+          assert.ok(isDamaged(error))
+          assert.match(error.message, /^File\[x\/0\.parquet\] is damaged: /)
+          assert.match(error.message, message)
+          return true
+        })
+        assert.deepEqual(readdirSync(here), ['in-0'])
+      }
+    })
+
+    it('with a file that is not there', async () => {
+      const { storage, push, root, here } = bench()
+      const loadSpec = await push('x/0.parquet', bytes)
+      for (const path of ['x/1.parquet', 'y/0.parquet', 'x/0.parquet/0.parquet']) {
+        await assert.rejects(storage.fetch({ ...loadSpec, path }, 3000, join(here, 'out')), {
+          code: 'notFound',
+          message: `File[${path}] is not in deep storage[${root}]`,
+        })
+      }
+    })
+
+    it('with storage that is not there', async () => {
+      const { storage, push, root, here } = bench()
+      const loadSpec = await push('x/0.parquet', bytes)
+      renameSync(root, `${root}-away`)
+      const away = { code: 'unavailable', message: `Deep storage[${root}] cannot be read: ENOENT` }
+      await assert.rejects(storage.fetch(loadSpec, 3000, join(here, 'out')), away)
+      await assert.rejects(storage.remove(loadSpec), { code: 'unavailable' })
+      writeFileSync(root, '')
+      await assert.rejects(storage.fetch(loadSpec, 3000, join(here, 'out')), { code: 'unavailable' })
+      assert.deepEqual(readdirSync(here), ['in-0'])
+    })
+
+    it('with storage that may not be read', async (test) => {
+      const { storage, push, root, here, folder } = bench()
+      const loadSpec = await push('x/0.parquet', bytes)
+      chmodSync(folder, 0o755)
+      chmodSync(here, 0o777)
+      chmodSync(root, 0)
+      const done = await withoutRights(() =>
+        assert.rejects(storage.fetch(loadSpec, 3000, join(here, 'out')), {
+          code: 'unavailable',
+          message: `Deep storage[${root}] cannot be read: EACCES`,
+        }),
+      )
+      chmodSync(root, 0o755)
+      if (!done) test.skip('this system knows no users')
+      await storage.fetch(loadSpec, 3000, join(here, 'out'))
+    })
+
+    it('with the place where the file should go', async () => {
+      const { storage, push, here } = bench()
+      const loadSpec = await push('x/0.parquet', bytes)
+      await assert.rejects(storage.fetch(loadSpec, 3000, join(here, 'none', 'out')), {
+        code: 'unavailable',
+        message: `File[${join(here, 'none', 'out')}] cannot be written: ENOENT`,
+      })
+    })
+
+    it('by the reason of the one who stops it', async () => {
+      const { storage, push, here } = bench()
+      const loadSpec = await push('x/0.parquet', randomBytes(20_000_000))
+      const reason = new Error('enough')
+      await assert.rejects(
+        storage.fetch(loadSpec, 20_000_000, join(here, 'out'), AbortSignal.abort(reason)),
+        reason,
+      )
+      const stop = new AbortController()
+      const under = storage.fetch(loadSpec, 20_000_000, join(here, 'out'), stop.signal)
+      // By now the first blocks are on their way.
+      while (readdirSync(here).length < 2) await new Promise((resolve) => setImmediate(resolve))
+      stop.abort(reason)
+      await assert.rejects(under, reason)
+      assert.deepEqual(readdirSync(here), ['in-0'])
+    })
+  })
+})

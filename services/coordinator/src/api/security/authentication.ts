@@ -1,0 +1,147 @@
+import { jsonBody, type Route, route, securityConfig } from '@svc/shared/http'
+import {
+  addAuthenticationUser,
+  loadSecurityDirectory,
+  removeAuthenticationUser,
+  replaceCredentials,
+} from '@svc/shared/postgres'
+import { type Credentials, hashPassword } from '@svc/shared/security'
+import type { ServiceContext } from '@svc/shared/service'
+import { zodFailure } from '@svc/shared/wire'
+import { z } from 'zod'
+import { type ChangeSecurity, expect, nameParameter } from './change.ts'
+
+const base = '/svc-ext/basic-security/authentication'
+const usersPath = `${base}/db/:authenticator/users`
+
+// NIST SP 800-63B 5.1.1.2 names 8 as the least length; the most keeps hashing one password cheap.
+const shortestPassword = 8
+const longestPassword = 1024
+
+const credentialsSchema = z.strictObject({
+  password: z
+    .string({ error: `allowed is a text of ${shortestPassword} to ${longestPassword} characters` })
+    .min(shortestPassword, {
+      error: `too short; allowed are ${shortestPassword} to ${longestPassword} characters`,
+    })
+    .max(longestPassword, {
+      error: `too long; allowed are ${shortestPassword} to ${longestPassword} characters`,
+    }),
+})
+
+function parseCredentials(json: unknown): z.infer<typeof credentialsSchema> {
+  const result = credentialsSchema.safeParse(json)
+  if (!result.success) throw zodFailure('credentials', result.error)
+  return result.data
+}
+
+/** The endpoints of users that can log in. */
+export function authenticationRoutes(context: ServiceContext, change: ChangeSecurity): Route[] {
+  const { settings, database } = context
+  const known = settings
+    .get('svc.auth.authenticatorChain')
+    .filter((name) => settings.getNamed('svc.auth.authenticator.<name>.type', name) === 'basic')
+
+  const authenticatorOf = ({ params }: { params: Readonly<Record<string, string>> }): string => {
+    const name = params.authenticator as string
+    expect(
+      known.includes(name),
+      `Authenticator [${name}] does not exist; allowed is one of [${known.join(', ')}]`,
+    )
+    return name
+  }
+  const loadUsers = async (authenticator: string): Promise<Readonly<Record<string, Credentials | null>>> =>
+    (await loadSecurityDirectory(database)).authenticators[authenticator] ?? {}
+
+  return [
+    route({
+      method: 'GET',
+      path: usersPath,
+      access: securityConfig('READ'),
+      summary: 'The names of the users that can log in',
+      handle: async (input) => Object.keys(await loadUsers(authenticatorOf(input))),
+    }),
+    route({
+      method: 'GET',
+      path: `${usersPath}/:user`,
+      access: securityConfig('READ'),
+      summary: 'A user and whether it has a password; salt and hash are never shown',
+      handle: async (input) => {
+        const users = await loadUsers(authenticatorOf(input))
+        const name = nameParameter(input.params, 'user')
+        expect(Object.hasOwn(users, name), `User [${name}] does not exist`)
+        const credentials = users[name]
+        return { name, credentials: credentials ? { algorithm: credentials.algorithm } : null }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${usersPath}/:user`,
+      access: securityConfig('WRITE'),
+      summary: 'Makes a user, which cannot log in before it has a password',
+      handle: async (input) => {
+        const authenticator = authenticatorOf(input)
+        const user = nameParameter(input.params, 'user')
+        await change(input, `${authenticator}/users/${user}`, { created: user }, async (transaction) => {
+          expect(
+            await addAuthenticationUser(transaction, authenticator, user),
+            `User [${user}] exists already`,
+          )
+        })
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: `${usersPath}/:user`,
+      access: securityConfig('WRITE'),
+      summary: 'Removes a user that can log in',
+      handle: async (input) => {
+        const authenticator = authenticatorOf(input)
+        const user = nameParameter(input.params, 'user')
+        await change(input, `${authenticator}/users/${user}`, { deleted: user }, async (transaction) => {
+          expect(
+            await removeAuthenticationUser(transaction, authenticator, user),
+            `User [${user}] does not exist`,
+          )
+        })
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${usersPath}/:user/credentials`,
+      access: securityConfig('WRITE'),
+      summary: 'Sets the password of a user',
+      body: jsonBody(parseCredentials),
+      handle: async (input) => {
+        const authenticator = authenticatorOf(input)
+        const user = nameParameter(input.params, 'user')
+        const users = await loadUsers(authenticator)
+        expect(Object.hasOwn(users, user), `User [${user}] does not exist`)
+        const credentials = await hashPassword(input.body.password)
+        await change(input, `${authenticator}/users/${user}`, { passwordSet: user }, async (transaction) => {
+          expect(
+            await replaceCredentials(transaction, authenticator, user, credentials),
+            `User [${user}] does not exist`,
+          )
+        })
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${base}/db/:authenticator/cachedSerializedUserMap`,
+      access: securityConfig('READ'),
+      summary: 'The users as servers know them, without what proves them',
+      handle: async (input) => {
+        const users = await loadUsers(authenticatorOf(input))
+        return Object.fromEntries(Object.keys(users).map((name) => [name, { name }]))
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${base}/refreshAll`,
+      access: securityConfig('READ'),
+      summary: 'Nothing needs to be refreshed here: every change reaches all servers by itself',
+      handle: () => context.directory().refresh(),
+    }),
+  ]
+}

@@ -1,0 +1,336 @@
+import { isGroupPattern, type Permission, parsePermissions } from '@svc/domain/access'
+import { jsonBody, type Route, type RouteInput, route, securityConfig } from '@svc/shared/http'
+import {
+  addAuthorizationUser,
+  addGroupMapping,
+  addRole,
+  assignMappingRole,
+  assignRole,
+  loadSecurityDirectory,
+  readSecurityDirectory,
+  removeAuthorizationUser,
+  removeGroupMapping,
+  removeRole,
+  replacePermissions,
+  type Transaction,
+  unassignMappingRole,
+  unassignRole,
+} from '@svc/shared/postgres'
+import { type AuthorizerDirectory, isNamePattern } from '@svc/shared/security'
+import type { ServiceContext } from '@svc/shared/service'
+import { presence, zodFailure } from '@svc/shared/wire'
+import { z } from 'zod'
+import { type ChangeSecurity, emptyAuthorizer, expect, nameParameter } from './change.ts'
+
+const base = '/svc-ext/basic-security/authorization'
+const store = `${base}/db/:authorizer`
+
+const viewQuery = z.object({ full: presence, simplifyPermissions: presence })
+type View = z.infer<typeof viewQuery>
+
+const mappingSchema = z.strictObject({
+  name: z.string().optional(),
+  groupPattern: z
+    .string({ error: 'allowed is a text' })
+    .refine(isGroupPattern, { error: 'allowed is [*], a distinguished name, [*,suffix] or [prefix,*]' }),
+  roles: z.array(z.string()).default([]),
+})
+
+function parseMapping(json: unknown): z.infer<typeof mappingSchema> {
+  const result = mappingSchema.safeParse(json)
+  if (!result.success) throw zodFailure('group mapping', result.error)
+  return result.data
+}
+
+type Input = Pick<RouteInput<unknown, unknown>, 'params'>
+
+/** The endpoints of users, roles, permissions and group mappings of authorizers. */
+export function authorizationRoutes(context: ServiceContext, change: ChangeSecurity): Route[] {
+  const { settings, database } = context
+  const known = settings
+    .get('svc.auth.authorizers')
+    .filter((name) => settings.getNamed('svc.auth.authorizer.<name>.type', name) === 'basic')
+
+  const authorizerOf = ({ params }: Input): string => {
+    const name = params.authorizer as string
+    expect(
+      known.includes(name),
+      `Authorizer [${name}] does not exist; allowed is one of [${known.join(', ')}]`,
+    )
+    return name
+  }
+  const load = async (input: Input): Promise<AuthorizerDirectory> => {
+    const authorizer = authorizerOf(input)
+    return (await loadSecurityDirectory(database)).authorizers[authorizer] ?? emptyAuthorizer
+  }
+  const read = async (transaction: Transaction, authorizer: string): Promise<AuthorizerDirectory> =>
+    (await readSecurityDirectory(transaction)).authorizers[authorizer] ?? emptyAuthorizer
+
+  /** A route that changes one named thing of an authorizer. */
+  const changing = (
+    method: 'POST' | 'DELETE',
+    path: string,
+    summary: string,
+    apply: (
+      transaction: Transaction,
+      authorizer: string,
+      names: Readonly<Record<string, string>>,
+    ) => Promise<void>,
+  ): Route =>
+    route({
+      method,
+      path: `${store}${path}`,
+      access: securityConfig('WRITE'),
+      summary,
+      handle: async (input) => {
+        const authorizer = authorizerOf(input)
+        const parameters = Object.keys(input.params).filter((parameter) => parameter !== 'authorizer')
+        const names = Object.fromEntries(parameters.map((name) => [name, nameParameter(input.params, name)]))
+        const key = `${authorizer}${path.replace(/:(\w+)/g, (_, parameter: string) => names[parameter] as string)}`
+        await change(input, key, { method, ...names }, (transaction) => apply(transaction, authorizer, names))
+      },
+    })
+
+  return [
+    route({
+      method: 'GET',
+      path: `${store}/users`,
+      access: securityConfig('READ'),
+      summary: 'The names of the users',
+      handle: async (input) => Object.keys((await load(input)).users),
+    }),
+    route({
+      method: 'GET',
+      path: `${store}/users/:user`,
+      access: securityConfig('READ'),
+      summary: 'A user with its roles; full with their permissions',
+      query: viewQuery,
+      handle: async (input) => {
+        const directory = await load(input)
+        const name = nameParameter(input.params, 'user')
+        const roles = entryOf(directory.users, name, 'User')
+        return {
+          name,
+          roles: input.query.full ? roles.map((role) => fullRole(directory, role, input.query)) : roles,
+        }
+      },
+    }),
+    changing('POST', '/users/:user', 'Makes a user', async (transaction, authorizer, { user = '' }) => {
+      expect(await addAuthorizationUser(transaction, authorizer, user), `User [${user}] exists already`)
+    }),
+    changing('DELETE', '/users/:user', 'Removes a user', async (transaction, authorizer, { user = '' }) => {
+      expect(await removeAuthorizationUser(transaction, authorizer, user), `User [${user}] does not exist`)
+    }),
+    changing(
+      'POST',
+      '/users/:user/roles/:role',
+      'Gives a user a role',
+      async (transaction, authorizer, { user = '', role = '' }) => {
+        const directory = await read(transaction, authorizer)
+        entryOf(directory.users, user, 'User')
+        entryOf(directory.roles, role, 'Role')
+        expect(
+          await assignRole(transaction, authorizer, user, role),
+          `User [${user}] has role [${role}] already`,
+        )
+      },
+    ),
+    changing(
+      'DELETE',
+      '/users/:user/roles/:role',
+      'Takes a role from a user',
+      async (transaction, authorizer, { user = '', role = '' }) => {
+        const directory = await read(transaction, authorizer)
+        entryOf(directory.users, user, 'User')
+        entryOf(directory.roles, role, 'Role')
+        expect(
+          await unassignRole(transaction, authorizer, user, role),
+          `User [${user}] does not have role [${role}]`,
+        )
+      },
+    ),
+    route({
+      method: 'GET',
+      path: `${store}/roles`,
+      access: securityConfig('READ'),
+      summary: 'The names of the roles',
+      handle: async (input) => Object.keys((await load(input)).roles),
+    }),
+    route({
+      method: 'GET',
+      path: `${store}/roles/:role`,
+      access: securityConfig('READ'),
+      summary: 'A role with its permissions; full with its users and group mappings',
+      query: viewQuery,
+      handle: async (input) => {
+        const directory = await load(input)
+        const name = nameParameter(input.params, 'role')
+        const permissions = showPermissions(entryOf(directory.roles, name, 'Role'), input.query)
+        const { full, simplifyPermissions } = input.query
+        const users = namesWith(directory.users, name)
+        if (simplifyPermissions) return { name, users: full ? users : null, permissions }
+        if (!full) return { name, permissions }
+        const groups = Object.keys(directory.groupMappings).filter((mapping) =>
+          directory.groupMappings[mapping]?.roles.includes(name),
+        )
+        return { name, users, groups, permissions }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${store}/roles/:role/permissions`,
+      access: securityConfig('READ'),
+      summary: 'The permissions of a role',
+      query: viewQuery,
+      handle: async (input) => {
+        const { roles } = await load(input)
+        return showPermissions(entryOf(roles, nameParameter(input.params, 'role'), 'Role'), input.query)
+      },
+    }),
+    changing('POST', '/roles/:role', 'Makes a role', async (transaction, authorizer, { role = '' }) => {
+      expect(await addRole(transaction, authorizer, role), `Role [${role}] exists already`)
+    }),
+    changing('DELETE', '/roles/:role', 'Removes a role', async (transaction, authorizer, { role = '' }) => {
+      expect(await removeRole(transaction, authorizer, role), `Role [${role}] does not exist`)
+    }),
+    route({
+      method: 'POST',
+      path: `${store}/roles/:role/permissions`,
+      access: securityConfig('WRITE'),
+      summary: 'Replaces the permissions of a role',
+      body: jsonBody((json) => parsePermissions(json, isNamePattern)),
+      handle: async (input) => {
+        const authorizer = authorizerOf(input)
+        const role = nameParameter(input.params, 'role')
+        await change(input, `${authorizer}/roles/${role}/permissions`, input.body, async (transaction) => {
+          const stored = await replacePermissions(transaction, authorizer, role, input.body)
+          expect(stored, `Role [${role}] does not exist`)
+        })
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${store}/groupMappings`,
+      access: securityConfig('READ'),
+      summary: 'The names of the group mappings',
+      handle: async (input) => Object.keys((await load(input)).groupMappings),
+    }),
+    route({
+      method: 'GET',
+      path: `${store}/groupMappings/:mapping`,
+      access: securityConfig('READ'),
+      summary: 'A group mapping; full with the permissions of its roles',
+      query: viewQuery,
+      handle: async (input) => {
+        const directory = await load(input)
+        const name = nameParameter(input.params, 'mapping')
+        const { groupPattern, roles } = entryOf(directory.groupMappings, name, 'Group mapping')
+        if (!input.query.full) return { name, groupPattern, roles }
+        const shown = { full: true, simplifyPermissions: false }
+        return { name, groupPattern, roles: roles.map((role) => fullRole(directory, role, shown)) }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${store}/groupMappings/:mapping`,
+      access: securityConfig('WRITE'),
+      summary: 'Makes a group mapping',
+      body: jsonBody(parseMapping),
+      handle: async (input) => {
+        const authorizer = authorizerOf(input)
+        const mapping = nameParameter(input.params, 'mapping')
+        const { name = mapping, groupPattern, roles } = input.body
+        expect(name === mapping, `Field [name] is [${name}]; allowed is the name in the path, [${mapping}]`)
+        await change(input, `${authorizer}/groupMappings/${mapping}`, input.body, async (transaction) => {
+          const directory = await read(transaction, authorizer)
+          for (const role of roles) entryOf(directory.roles, role, 'Role')
+          const made = await addGroupMapping(transaction, authorizer, mapping, groupPattern)
+          expect(made, `Group mapping [${mapping}] exists already`)
+          for (const role of new Set(roles)) await assignMappingRole(transaction, authorizer, mapping, role)
+        })
+      },
+    }),
+    changing(
+      'DELETE',
+      '/groupMappings/:mapping',
+      'Removes a group mapping',
+      async (transaction, authorizer, { mapping = '' }) => {
+        const removed = await removeGroupMapping(transaction, authorizer, mapping)
+        expect(removed, `Group mapping [${mapping}] does not exist`)
+      },
+    ),
+    changing(
+      'POST',
+      '/groupMappings/:mapping/roles/:role',
+      'Gives a group mapping a role',
+      async (transaction, authorizer, { mapping = '', role = '' }) => {
+        const directory = await read(transaction, authorizer)
+        entryOf(directory.groupMappings, mapping, 'Group mapping')
+        entryOf(directory.roles, role, 'Role')
+        const assigned = await assignMappingRole(transaction, authorizer, mapping, role)
+        expect(assigned, `Group mapping [${mapping}] has role [${role}] already`)
+      },
+    ),
+    changing(
+      'DELETE',
+      '/groupMappings/:mapping/roles/:role',
+      'Takes a role from a group mapping',
+      async (transaction, authorizer, { mapping = '', role = '' }) => {
+        const directory = await read(transaction, authorizer)
+        entryOf(directory.groupMappings, mapping, 'Group mapping')
+        entryOf(directory.roles, role, 'Role')
+        const removed = await unassignMappingRole(transaction, authorizer, mapping, role)
+        expect(removed, `Group mapping [${mapping}] does not have role [${role}]`)
+      },
+    ),
+    route({
+      method: 'GET',
+      path: `${store}/cachedSerializedUserMap`,
+      access: securityConfig('READ'),
+      summary: 'Users and roles as servers know them',
+      handle: async (input) => {
+        const { users, roles } = await load(input)
+        return { userMap: users, roleMap: roles }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${store}/cachedSerializedGroupMappingMap`,
+      access: securityConfig('READ'),
+      summary: 'Group mappings and roles as servers know them',
+      handle: async (input) => {
+        const { groupMappings, roles } = await load(input)
+        return { groupMappingMap: groupMappings, roleMap: roles }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${base}/refreshAll`,
+      access: securityConfig('READ'),
+      summary: 'Nothing needs to be refreshed here: every change reaches all servers by itself',
+      handle: () => context.directory().refresh(),
+    }),
+  ]
+}
+
+function entryOf<Value>(entries: Readonly<Record<string, Value>>, name: string, what: string): Value {
+  expect(Object.hasOwn(entries, name), `${what} [${name}] does not exist`)
+  return entries[name] as Value
+}
+
+const namesWith = (users: AuthorizerDirectory['users'], role: string): string[] =>
+  Object.keys(users).filter((user) => users[user]?.includes(role))
+
+/** As the recorded system shows permissions: wrapped, or plain where that is asked for. */
+function showPermissions(permissions: readonly Permission[], { simplifyPermissions }: View): unknown[] {
+  if (simplifyPermissions) return [...permissions]
+  return permissions.map((permission) => ({
+    resourceAction: permission,
+    resourceNamePattern: permission.resource.name,
+  }))
+}
+
+function fullRole(directory: AuthorizerDirectory, name: string, view: View) {
+  const permissions = showPermissions(directory.roles[name] ?? [], view)
+  return view.simplifyPermissions ? { name, users: null, permissions } : { name, permissions }
+}
