@@ -1,3 +1,4 @@
+import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 
 /** Adds `./svc dev` with its commands for those who work on the source. */
@@ -29,6 +30,21 @@ export function addDev(program: Command): void {
     .action(async () => {
       const { writeDocuments } = await import('../development/index.ts')
       for (const file of writeDocuments()) process.stdout.write(`Wrote ${file}\n`)
+    })
+  const bench = dev.command('bench').description('measure; docs/benchmarks.md has the figures')
+  bench
+    .command('start')
+    .description('time from the command to ready, and memory at rest')
+    .option('--rounds <n>', 'how often (default: 5)', '5')
+    .option('--profile <name>', 'secure or plain (default: secure)', 'secure')
+    .option('--json', 'print the result as JSON')
+    .action(async ({ rounds, profile, json }: { rounds: string; profile: string; json?: boolean }) => {
+      const { benchStart } = await import('../development/index.ts')
+      if (!/^[1-9]\d?$/.test(rounds))
+        throw invalidInput(`Option --rounds has value [${rounds}], allowed are numbers from 1 to 99`)
+      const result = await benchStart(Number(rounds), profile, (text) => process.stderr.write(`${text}\n`))
+      if (json) process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
+      else console.dir(result, { depth: null })
     })
   dev
     .command('test')

@@ -1,4 +1,5 @@
-/** What those who work on the source need: the checks and the tests. */
+/** What those who work on the source need: the checks, the tests, the benchmarks, the generated pages. */
+export * from './bench-start.ts'
 export * from './run-checks.ts'
 export * from './run-tests.ts'
 export * from './write-documents.ts'
