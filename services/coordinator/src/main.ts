@@ -2,11 +2,18 @@ import { randomUUID } from 'node:crypto'
 import { baseUrlOf, type Election, startElection } from '@svc/shared/discovery'
 import { ensureDefaultRules } from '@svc/shared/postgres'
 import { createRequestSender, openProducerConnection } from '@svc/shared/redis'
+import { segmentUseRoutes } from '@svc/shared/segment-use'
 import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
 import { clusterRoutes } from './api/cluster.ts'
+import type { ClusterView } from './api/cluster-view.ts'
+import { datasourceRoutes } from './api/datasources.ts'
+import { dynamicConfigRoutes } from './api/dynamic-config.ts'
 import { internalRoutes } from './api/internal.ts'
+import { killIntervalRoute } from './api/kill-interval.ts'
+import { metadataRoutes } from './api/metadata.ts'
 import { firstDefaultRules, rulesRoutes } from './api/rules.ts'
 import { securityRoutes } from './api/security/index.ts'
+import { serverRoutes } from './api/servers.ts'
 import { cleanMetadata, createDutyGroup, runRules } from './duties/index.ts'
 import { createFirstUsers } from './first-users.ts'
 import { followRules } from './followed-rules.ts'
@@ -50,11 +57,18 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     ),
     createDutyGroup('MetadataManagementDuties', metadataPeriodMs, [cleanMetadata(database)], logger),
   ]
+  const view: ClusterView = { context, leadership, segments, servers, rules, dutyGroups }
   let election: Election | undefined
   return {
     routes: [
       ...rulesRoutes(database, rules, clock),
-      ...clusterRoutes({ context, leadership, segments, servers, rules, dutyGroups }),
+      ...clusterRoutes(view),
+      ...serverRoutes(view),
+      ...datasourceRoutes(view),
+      ...metadataRoutes(view),
+      ...dynamicConfigRoutes(context),
+      ...segmentUseRoutes(context, '/svc/coordinator/v1'),
+      killIntervalRoute(context),
       ...internalRoutes(context, leadership, servers),
       ...securityRoutes(context),
     ],

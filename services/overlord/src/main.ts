@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { baseUrlOf, type Election, startElection } from '@svc/shared/discovery'
 import { createTaskSender, openProducerConnection } from '@svc/shared/redis'
 import type { Loop } from '@svc/shared/runtime'
+import { segmentUseRoutes } from '@svc/shared/segment-use'
 import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
 import { clusterRoutes } from './api/cluster.ts'
 import { taskRoutes } from './api/tasks.ts'
@@ -22,6 +23,7 @@ function buildOverlord(context: ServiceContext): ServicePart {
     details: { workerCapacity: runner.capacity },
     routes: [
       ...taskRoutes(context, runner, access, () => queueing?.wake()),
+      ...segmentUseRoutes(context, '/svc/indexer/v1'),
       ...clusterRoutes(context, runner, () => election?.term()),
     ],
     start: async () => {

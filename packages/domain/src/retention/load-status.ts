@@ -9,7 +9,7 @@ export interface DatasourceLoadStatus {
   readonly wantedSegments: number
   /** Those of them that no server serves yet. */
   readonly unavailableSegments: number
-  /** Copies still missing by tier. */
+  /** Copies still missing by tier, those included that a tier has too few servers for. */
   readonly missingCopies: ReadonlyMap<string, number>
 }
 
@@ -40,7 +40,7 @@ export function loadStatusOf(
         const members = byTier.get(tier) ?? []
         copiesWanted += copies
         const served = members.reduce((count, server) => count + (server.served.has(id) ? 1 : 0), 0)
-        const missing = Math.min(copies, members.length) - served
+        const missing = copies - served
         if (missing > 0) missingCopies.set(tier, (missingCopies.get(tier) ?? 0) + missing)
       }
       if (copiesWanted === 0) continue

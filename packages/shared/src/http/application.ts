@@ -98,15 +98,37 @@ function byPath(routes: readonly Route[]): Map<string, Methods> {
       .split('/')
       .map((part) => (/[:*]/.test(part) ? '1' : '0'))
       .join('')
+  const pathOfShape = new Map<string, string>()
   const ordered = [...routes].sort((a, b) => (parameters(a.path) < parameters(b.path) ? -1 : 1))
   for (const route of ordered) {
     const methods = paths.get(route.path) ?? new Map()
+    const shape = route.path.replace(/:\w+/g, ':')
+    const sameShape = pathOfShape.get(shape) ?? route.path
+    // The second path would never be reached: its methods would seem not to be offered.
+    if (sameShape !== route.path)
+      throw new Error(`Paths ${sameShape} and ${route.path} differ in the names of their parameters only`)
+    pathOfShape.set(shape, route.path)
     if (methods.has(route.method)) throw new Error(`Two routes answer ${route.method} ${route.path}`)
-    const parser = route.body && express.json({ limit: route.body.limitBytes, strict: false })
+    const parser = route.body && bodyParser(route.body.limitBytes)
     methods.set(route.method, { route, parser })
     paths.set(route.path, methods)
   }
   return paths
+}
+
+// What the parser would take for an empty object is no body at all.
+const emptyBody = 'entity.empty'
+
+/** Reads a body as JSON; whether its content type is one of JSON has been checked before. */
+function bodyParser(limitBytes: number): RequestHandler {
+  return express.json({
+    limit: limitBytes,
+    strict: false,
+    type: () => true,
+    verify: (_request, _response, bytes) => {
+      if (bytes.length === 0) throw Object.assign(new Error('The body is empty'), { type: emptyBody })
+    },
+  })
 }
 
 function dispatch(methods: Methods, security: Security): RequestHandler {
@@ -186,7 +208,10 @@ async function readBody(
 ): Promise<unknown> {
   if (!route.body || !parser) return undefined
   await new Promise<void>((resolve, reject) => {
-    parser(request, response, (error?: unknown) => (error ? reject(bodyFailure(error, route)) : resolve()))
+    parser(request, response, (error?: unknown) => {
+      if (!error || (error as { type?: string }).type === emptyBody) resolve()
+      else reject(bodyFailure(error, route))
+    })
   })
   if (request.body === undefined && !route.body.optional) {
     throw invalidInput('The request has no body; allowed is a JSON document')
@@ -202,7 +227,7 @@ function bodyFailure(error: unknown, route: Route): Failure {
   }
   if (type === 'encoding.unsupported' || type === 'charset.unsupported') {
     return unsupportedMediaType(
-      'The encoding of the body is not read here; allowed is UTF-8, plain, gzip or deflate',
+      'The encoding of the body is not read here; allowed is UTF-8, plain or compressed with gzip, deflate, br or zstd',
     )
   }
   if (type === 'entity.parse.failed') return invalidInput('The body is not valid JSON')
@@ -253,7 +278,8 @@ function answerError(error: unknown, request: Request, response: Response, log: 
 /** Anything that is not an expected failure is a bug: logged whole, answered with nothing but an id. */
 function toFailure(error: unknown, request: Request, details: object, log: RequestLog): Failure {
   if (error instanceof Failure) return error
-  if (error instanceof URIError || (error as { status?: number }).status === 400) {
+  // Express says so of a path that it cannot decode; a handler's own error of this kind is a bug.
+  if (error instanceof URIError && (error as { status?: number }).status === 400) {
     return invalidInput('The path or query is not properly percent-encoded')
   }
   const id = randomUUID()

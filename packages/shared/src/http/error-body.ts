@@ -45,7 +45,7 @@ export function errorBody(failure: Failure): ErrorBody {
 /** The failure that an answer of another server tells; the server is named in its message. */
 export function failureOf(status: number, body: unknown, from: string): Failure {
   const told = body as Partial<ErrorBody> | undefined
-  const known = typeof told?.errorCode === 'string' && told.errorCode in failureKinds
+  const known = typeof told?.errorCode === 'string' && Object.hasOwn(failureKinds, told.errorCode)
   const code = known
     ? (told.errorCode as FailureCode)
     : ((Object.keys(statusOf) as FailureCode[]).find((key) => statusOf[key] === status) ??

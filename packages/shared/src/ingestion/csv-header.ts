@@ -18,12 +18,7 @@ function decompressed(path: string): Readable {
 }
 
 /** The first record of a text, as texts, or undefined if the text ends before it does. */
-export function firstRecord(
-  text: string,
-  delimiter: string,
-  quote: string,
-  isWhole: boolean,
-): string[] | undefined {
+function firstRecord(text: string, delimiter: string, quote: string, isWhole: boolean): string[] | undefined {
   const fields: string[] = []
   let field = ''
   let quoted = false

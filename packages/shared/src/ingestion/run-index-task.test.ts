@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { unavailable } from '@svc/domain/failure'
@@ -720,6 +720,14 @@ describe('a task that fails', () => {
       nothingIsLeftAtWork()
     })
   }
+
+  it('does not work in a folder whose name would be taken for a pattern', async () => {
+    const workDirectory = join(bench.workFolder, 'a[1]')
+    await assert.rejects(bench.run(flightsTask, { workDirectory }), {
+      message: `The task's folder[${workDirectory}] has one of the characters * ? [ in its path`,
+    })
+    rmSync(workDirectory, { recursive: true })
+  })
 
   it('starts with nothing that an earlier, killed run left in its folder', async () => {
     for (const name of ['rows.duckdb', 'rows.duckdb.wal']) writeFileSync(join(bench.workFolder, name), 'torn')

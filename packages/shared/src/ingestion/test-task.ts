@@ -23,7 +23,7 @@ export interface TaskParts {
 /** What differs from the usual way of running a task. */
 export interface RunParts {
   readonly deepStorage?: DeepStorage
-  readonly pathPrefix?: string
+  readonly workDirectory?: string
   readonly memoryLimitBytes?: number
   readonly signal?: AbortSignal
   readonly allowedHosts?: readonly string[]
@@ -44,7 +44,7 @@ export interface TaskBench {
 }
 
 /** The body of a task. */
-export function taskBody(parts: TaskParts): Json {
+function taskBody(parts: TaskParts): Json {
   return {
     type: 'index_parallel',
     spec: {

@@ -1,6 +1,7 @@
 /** The metadata store: everything that must not be lost, one file a concept. */
 export * from './audit.ts'
 export { createDatabase, type Database, type Queries, sql, type Transaction } from './database.ts'
+export * from './dynamic-configs.ts'
 export * from './leases.ts'
 export * from './nodes.ts'
 export * from './rules.ts'

@@ -2,6 +2,7 @@ import { pipeline } from 'node:stream/promises'
 import type { Segment, SegmentPayload } from '@svc/domain/segment'
 import type { Interval } from '@svc/domain/time'
 import { from as copyFrom } from 'pg-copy-streams'
+import { join } from 'sql-template-tag'
 import { type Database, type Queries, sql, type Transaction } from './database.ts'
 
 /** A row of the segment table without its payload. */
@@ -167,4 +168,79 @@ export async function forgetOldRemovals(queries: Queries, keptMs: number): Promi
   await queries.query(
     sql`DELETE FROM segment_removals WHERE removed_at < now() - ${keptMs}::float8 * interval '1 millisecond'`,
   )
+}
+
+/** A row of the segment table with everything; times in epoch milliseconds. */
+export interface SegmentRecord {
+  readonly payload: SegmentPayload
+  readonly used: boolean
+  readonly createdAt: number
+  readonly usedChangedAt: number
+}
+
+/** Which segments to read. */
+export interface SegmentQuery {
+  readonly dataSource?: string | undefined
+  readonly used?: boolean | undefined
+  readonly ids?: readonly string[] | undefined
+  /** Only segments that lie wholly within. */
+  readonly within?: Interval | undefined
+  readonly versions?: readonly string[] | undefined
+  /** Only ids after this one. */
+  readonly after?: string | undefined
+  readonly limit?: number | undefined
+  readonly order?: 'ASC' | 'DESC' | undefined
+}
+
+/** Segments in the order of their ids. */
+export async function loadSegmentRecords(queries: Queries, query: SegmentQuery): Promise<SegmentRecord[]> {
+  const order = query.order === 'DESC' ? sql`ORDER BY id DESC` : sql`ORDER BY id`
+  return await queries.query<SegmentRecord>(sql`
+    SELECT payload, used, created_at AS "createdAt", used_changed_at AS "usedChangedAt"
+    FROM segments WHERE ${conditionOf(query)} ${order} LIMIT ${query.limit ?? null}`)
+}
+
+/** The same without payloads, for deciding. */
+export async function loadStoredSegments(queries: Queries, query: SegmentQuery): Promise<StoredSegment[]> {
+  const rows = await queries.query<SegmentRow>(sql`
+    SELECT ${segmentColumns} FROM segments WHERE ${conditionOf(query)} ORDER BY id LIMIT ${query.limit ?? null}`)
+  return rows.map(readSegment)
+}
+
+function conditionOf({ dataSource, used, ids, within, versions, after, order }: SegmentQuery) {
+  const conditions = [sql`true`]
+  if (dataSource !== undefined) conditions.push(sql`datasource = ${dataSource}`)
+  if (used !== undefined) conditions.push(sql`used = ${used}`)
+  if (ids !== undefined) conditions.push(sql`id = ANY(${ids})`)
+  if (versions !== undefined) conditions.push(sql`version = ANY(${versions})`)
+  if (after !== undefined) conditions.push(order === 'DESC' ? sql`id < ${after}` : sql`id > ${after}`)
+  if (within !== undefined) {
+    conditions.push(sql`start_ms >= ${storedTime(within.start)} AND end_ms <= ${storedTime(within.end)}`)
+  }
+  return join(conditions, ' AND ')
+}
+
+/** Marks segments used; returns how many were unused until now. */
+export async function markUsed(transaction: Queries, ids: readonly string[], now: number): Promise<number> {
+  const rows = await transaction.query(sql`
+    UPDATE segments SET used = true, used_changed_at = to_timestamp(${now / 1000})
+    WHERE id = ANY(${ids}) AND NOT used RETURNING id`)
+  return rows.length
+}
+
+/** Erases unused segments; returns the payloads of those that were erased, whose files may go now. */
+export async function eraseUnused(transaction: Queries, ids: readonly string[]): Promise<SegmentPayload[]> {
+  const rows = await transaction.query<{ payload: SegmentPayload }>(
+    sql`DELETE FROM segments WHERE id = ANY(${ids}) AND NOT used RETURNING payload`,
+  )
+  return rows.map(({ payload }) => payload)
+}
+
+/** The datasources that have used segments, or any. */
+export async function loadDatasourceNames(queries: Queries, includeUnused: boolean): Promise<string[]> {
+  const where = includeUnused ? sql`true` : sql`used`
+  const rows = await queries.query<{ datasource: string }>(
+    sql`SELECT DISTINCT datasource FROM segments WHERE ${where} ORDER BY datasource`,
+  )
+  return rows.map(({ datasource }) => datasource)
 }

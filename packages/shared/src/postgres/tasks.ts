@@ -110,23 +110,23 @@ export async function claimTask(
     UPDATE tasks
     SET state = 'RUNNING', attempt = attempt + 1, worker = ${worker.name}, worker_host = ${worker.host},
         worker_port = ${worker.port}, worker_tls_port = ${worker.tlsPort}, started_at = clock_timestamp(),
-        claimed_until = clock_timestamp() + ${claimMs}::float8 * interval '1 millisecond', progress = NULL
+        claimed_until = clock_timestamp() + ${claimMs}::float8 * interval '1 millisecond'
     WHERE id = ${id} AND (state = 'PENDING' OR (state = 'RUNNING' AND claimed_until < clock_timestamp()))
     RETURNING attempt`)
   return task?.attempt
 }
 
-/** Tells that an attempt is still at work; false if it is no longer the one that counts. */
+/** Tells that an attempt is still at work, and how far it is if that is given; false if it no longer counts. */
 export async function renewClaim(
   queries: Queries,
   id: string,
   attempt: number,
   claimMs: number,
-  progress: unknown,
+  progress?: unknown,
 ): Promise<boolean> {
   const rows = await queries.query(sql`
     UPDATE tasks SET claimed_until = clock_timestamp() + ${claimMs}::float8 * interval '1 millisecond',
-      progress = ${JSON.stringify(progress ?? null)}
+      progress = coalesce(${progress === undefined ? null : JSON.stringify(progress)}::json, progress)
     WHERE id = ${id} AND attempt = ${attempt} AND state = 'RUNNING' RETURNING id`)
   return rows.length === 1
 }

@@ -17,7 +17,12 @@ const saltLengthBytes = 16
 
 function derive(password: string, credentials: Omit<Credentials, 'hash'>): Promise<Buffer> {
   const { cost, blockSize, parallelization } = credentials
-  const options = { N: cost, r: blockSize, p: parallelization, maxmem: 256 * cost * blockSize }
+  const options = {
+    N: cost,
+    r: blockSize,
+    p: parallelization,
+    maxmem: 256 * blockSize * (cost + parallelization),
+  }
   return new Promise((resolve, reject) => {
     scrypt(password, Buffer.from(credentials.salt, 'base64'), keyLengthBytes, options, (error, key) =>
       error ? reject(error) : resolve(key),

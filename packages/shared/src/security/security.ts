@@ -49,20 +49,26 @@ export function createSecurity(
   async function authenticate(header: string | undefined, origin: LoginOrigin): Promise<Authentication> {
     const login = readBasicHeader(header)
     let attempted = false
+    let isTaken = false
     for (const name of chain) {
-      if (allowsEveryone(name)) return { kind: 'known', caller: unrestricted(name, name) }
+      if (allowsEveryone(name)) {
+        if (isTaken) break
+        return { kind: 'known', caller: unrestricted(name, name) }
+      }
       if (!login) continue
       const current = directory.current()
       if ('missing' in current) return { kind: 'unavailable', message: current.missing }
-      const users = current.authenticators[name] ?? {}
-      const stored = (Object.hasOwn(users, login.user) ? users[login.user] : undefined) ?? undefined
+      const stored: Credentials | undefined = isTaken
+        ? undefined
+        : storedCredentials(current, name, login.user)
       attempted = true
       if (await verify(name, login.user, login.password, stored)) {
         return { kind: 'known', caller: callers(name, login.user, current) }
       }
-      // A user that is known here is never looked for elsewhere: a name hides the same name further on.
-      if (stored !== undefined || !settings.getNamed('svc.auth.authenticator.<name>.skipOnFailure', name))
-        break
+      // A user that is known here is looked for nowhere else: a name hides the same name further on. The work is
+      // done all the same, so that the time of an answer does not tell who is known.
+      isTaken ||= stored !== undefined
+      if (!settings.getNamed('svc.auth.authenticator.<name>.skipOnFailure', name)) break
     }
     if (attempted && login) onRefused(login.user, origin)
     return { kind: 'refused' }
@@ -75,6 +81,16 @@ export function createSecurity(
       caller.authenticator !== '' &&
       (allowsEveryone(caller.authenticator) || caller.identity === internalUser),
   }
+}
+
+/** The credentials of a user, if it is known and has any. */
+function storedCredentials(
+  { authenticators }: SecurityDirectory,
+  authenticator: string,
+  user: string,
+): Credentials | undefined {
+  const users = Object.hasOwn(authenticators, authenticator) ? authenticators[authenticator] : undefined
+  return users && Object.hasOwn(users, user) ? (users[user] ?? undefined) : undefined
 }
 
 type PasswordVerifier = (
@@ -93,15 +109,17 @@ function createPasswordVerifier(): PasswordVerifier {
       .update(JSON.stringify([authenticator, user, password]))
       .digest('base64')
     if (stored && verified.get(digest) === stored.hash) return true
-    let attempt = underWay.get(digest)
+    // Requests at the same time share the work, unless the password was changed in between.
+    const attemptKey = `${digest} ${stored?.hash ?? ''}`
+    let attempt = underWay.get(attemptKey)
     if (!attempt) {
       attempt = verifyPassword(password, stored ?? unknownUserCredentials)
-      underWay.set(digest, attempt)
+      underWay.set(attemptKey, attempt)
     }
     try {
       if (!(await attempt) || !stored) return false
     } finally {
-      underWay.delete(digest)
+      underWay.delete(attemptKey)
     }
     verified.delete(digest)
     verified.set(digest, stored.hash)
@@ -129,10 +147,12 @@ function createCallerCache(settings: Settings) {
     const everything =
       authorizer === 'allowAll' ||
       settings.getNamed('svc.auth.authorizer.<name>.type', authorizer) === 'allowAll'
-    const known = directory.authorizers[authorizer] ?? { users: {}, roles: {}, groupMappings: {} }
+    const known = Object.hasOwn(directory.authorizers, authorizer)
+      ? directory.authorizers[authorizer]
+      : undefined
     const caller = everything
       ? unrestricted(user, authenticator)
-      : permittedCaller(user, authenticator, known)
+      : permittedCaller(user, authenticator, known ?? { users: {}, roles: {}, groupMappings: {} })
     callers.set(key, caller)
     return caller
   }

@@ -102,7 +102,25 @@ async function readJksIdentity(
         : `has no key under [${alias}] of [svc.server.https.certAlias]; it has [${names.join(', ')}]`,
     )
   }
-  return { key: entry.key, cert: entry.cert }
+  return { key: entry.key, cert: withIssuers(entry.cert, Object.values(entries)) }
+}
+
+/** The whole chain of a certificate: a PKCS12 store keeps those of its issuers as entries of their own. */
+function withIssuers(cert: string, entries: readonly StoreEntry[]): string {
+  const read = (text: string) =>
+    (text.match(certificatePattern) ?? []).map((certificate) => new X509Certificate(certificate))
+  const chain = read(cert)
+  const others = entries.flatMap(({ ca }) => read(ca ?? ''))
+  for (;;) {
+    const last = chain.at(-1)
+    const issuer = others.find(
+      (other) =>
+        last?.checkIssued(other) &&
+        !chain.some(({ fingerprint256 }) => fingerprint256 === other.fingerprint256),
+    )
+    if (!issuer) return chain.map(String).join('')
+    chain.push(issuer)
+  }
 }
 
 /** JKS and PKCS12 are told apart by their content: a `.jks` file may hold either, as with Java. */

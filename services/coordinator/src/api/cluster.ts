@@ -1,31 +1,19 @@
-import { notFound, unavailable } from '@svc/domain/failure'
+import { unavailable } from '@svc/domain/failure'
 import { loadStatusOf } from '@svc/domain/retention'
 import { type Role, roles } from '@svc/shared/config'
-import { datasource, open, Reply, type Route, type RouteInput, route, state } from '@svc/shared/http'
+import { datasource, open, Reply, type Route, route, state } from '@svc/shared/http'
 import { defaultRulesName } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
-import type { DutyGroup } from '../duties/index.ts'
-import type { FollowedRules } from '../followed-rules.ts'
-import type { SegmentInventory, ServerInventory, ServerState } from '../inventory/index.ts'
-import { atLeader, type Leadership } from '../leadership.ts'
-
-/** What the endpoints about the cluster show. */
-export interface ClusterView {
-  readonly context: ServiceContext
-  readonly leadership: Leadership
-  readonly segments: SegmentInventory
-  readonly servers: ServerInventory
-  readonly rules: FollowedRules
-  readonly dutyGroups: readonly DutyGroup[]
-}
+import { atLeader } from '../leadership.ts'
+import type { ClusterView } from './cluster-view.ts'
 
 const path = (rest: string): string => `/svc/coordinator/v1${rest}`
 
-/** Leadership, servers, duties and how far the loading of segments has come. */
+/** Leadership, the servers of the cluster, duties, and how far the loading of segments has come. */
 export function clusterRoutes(view: ClusterView): Route[] {
-  const { context, leadership, servers, dutyGroups } = view
+  const { context, leadership, dutyGroups } = view
   return [
     route({
       method: 'GET',
@@ -83,35 +71,6 @@ export function clusterRoutes(view: ClusterView): Route[] {
           return Object.keys(status).length === 0 ? new Reply(204) : status
         },
       }),
-      route({
-        method: 'GET',
-        path: path('/servers'),
-        access: state('READ'),
-        summary: 'The data servers',
-        query: z.object({ simple: presence, full: presence }),
-        handle: ({ query }) => {
-          const known = servers.servers()
-          return query.simple || query.full ? known.map(describeServer) : known.map(({ name }) => name)
-        },
-      }),
-      route({
-        method: 'GET',
-        path: path('/servers/:server/segments'),
-        access: state('READ'),
-        summary: 'The ids of the segments that a data server serves',
-        handle: ({ params }) => [...serverOf(servers, params).served],
-      }),
-      route({
-        method: 'GET',
-        path: path('/loadqueue'),
-        access: state('READ'),
-        summary: 'What the data servers are asked to load and drop; simple in counts',
-        query: z.object({ simple: presence }),
-        handle: ({ query }) =>
-          Object.fromEntries(
-            servers.servers().map((server) => [server.name, describeQueue(server, query.simple)]),
-          ),
-      }),
     ].map((leaderRoute) => atLeader(leadership, context, leaderRoute)),
   ]
 }
@@ -123,34 +82,6 @@ function nodesOf(context: ServiceContext, role: Role) {
     ...(plaintextPort === null ? {} : { plaintextPort }),
     ...(tlsPort === null ? {} : { tlsPort }),
   }))
-}
-
-function serverOf(servers: ServerInventory, params: RouteInput<unknown, unknown>['params']): ServerState {
-  const server = servers.get(params.server as string)
-  if (!server) throw notFound(`Server [${params.server}] does not exist`)
-  return server
-}
-
-const describeServer = ({ name, tier, type, priority, usedSizeBytes, maxSizeBytes }: ServerState) => ({
-  host: name,
-  tier,
-  type,
-  priority,
-  currSize: usedSizeBytes,
-  maxSize: maxSizeBytes,
-})
-
-function describeQueue({ pending }: ServerState, simple: boolean) {
-  const loads = [...pending].filter(([, { action }]) => action === 'load')
-  const drops = [...pending].filter(([, { action }]) => action === 'drop')
-  if (!simple) return { segmentsToLoad: loads.map(([id]) => id), segmentsToDrop: drops.map(([id]) => id) }
-  const size = (requests: typeof loads) => requests.reduce((total, [, { sizeBytes }]) => total + sizeBytes, 0)
-  return {
-    segmentsToLoad: loads.length,
-    segmentsToDrop: drops.length,
-    segmentsToLoadSize: size(loads),
-    segmentsToDropSize: size(drops),
-  }
 }
 
 async function loadStatus(

@@ -1,7 +1,8 @@
 import { planRetention, type UnusedSegment } from '@svc/domain/retention'
-import { assertLeads, type Database, markUnused } from '@svc/shared/postgres'
+import { assertLeads, type Database, loadConfig, markUnused } from '@svc/shared/postgres'
 import { type QueueConnection, type RequestSender, readQueueEpoch } from '@svc/shared/redis'
 import type { Clock, Logger } from '@svc/shared/runtime'
+import { coordinatorConfigName, readCoordinatorConfig } from '../coordinator-config.ts'
 import type { FollowedRules } from '../followed-rules.ts'
 import type { SegmentInventory, ServerInventory } from '../inventory/index.ts'
 import { queueRequests } from '../load-queue.ts'
@@ -23,9 +24,6 @@ export interface RunRulesInput {
   serversReported(): Promise<void>
 }
 
-// The recorded system's defaults of smart segment loading: a long queue, and further copies a few at a time.
-const maxLoadsPerServer = 500
-const replicationThrottleLimit = 500
 // Rows that one statement marks: a transaction must end well within the lease.
 const markBatchSize = 5000
 
@@ -69,13 +67,21 @@ export function runRules(input: RunRulesInput): Duty {
       for (const server of servers.expire(performance.now(), input.requestTimeoutMs)) {
         logger.warn('A server went silent; its copies no longer count', { silentServer: server })
       }
-      const [currentRules] = await Promise.all([rules.current(), segments.refresh()])
+      const [currentRules, config] = await Promise.all([
+        rules.current(),
+        loadConfig(database, coordinatorConfigName).then(readCoordinatorConfig),
+        segments.refresh(),
+      ])
+      if (config.pauseCoordination) return undefined
       const plan = planRetention({
         now: clock.now(),
         datasources: segments.datasources(),
         rules: currentRules,
-        servers: servers.loadingServers(performance.now()),
-        limits: { maxLoadsPerServer, replicationThrottleLimit },
+        servers: servers.loadingServers(performance.now(), new Set(config.decommissioningNodes)),
+        limits: {
+          maxLoadsPerServer: config.maxSegmentsInNodeLoadingQueue || Number.POSITIVE_INFINITY,
+          replicationThrottleLimit: config.replicationThrottleLimit,
+        },
         isUsed: segments.isUsed,
       })
       const tiers = JSON.stringify([...plan.tiersWithoutServers.keys()])

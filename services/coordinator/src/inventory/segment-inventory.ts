@@ -8,6 +8,8 @@ export interface SegmentInventory {
   /** Reads what changed since the last time; concurrent callers share one reading. */
   refresh(): Promise<void>
   isUsed(id: string): boolean
+  /** A used segment by its id. */
+  get(id: string): Segment | undefined
   datasources(): readonly DatasourceSegments[]
 }
 
@@ -61,6 +63,7 @@ export function createSegmentInventory(database: Database): SegmentInventory {
       return underWay
     },
     isUsed: (id) => datasourceOf.has(id),
+    get: (id) => datasources.get(datasourceOf.get(id) ?? '')?.segments.get(id),
     datasources: () =>
       [...datasources].map(([dataSource, datasource]) => {
         datasource.analyzed ??= analyze(dataSource, [...datasource.segments.values()])

@@ -159,8 +159,8 @@ export class ServerInventory {
     return this.byName.get(name)
   }
 
-  /** The servers as planning sees them. */
-  loadingServers(nowMs: number): LoadingServer[] {
+  /** The servers as planning sees them; those of `leaving` are to be emptied. */
+  loadingServers(nowMs: number, leaving: ReadonlySet<string> = new Set()): LoadingServer[] {
     return [...this.byName.values()].map((server) => {
       const loading = new Set<string>()
       const dropping = new Set<string>()
@@ -183,7 +183,7 @@ export class ServerInventory {
         maxSizeBytes,
         usedSizeBytes,
         loadingSizeBytes,
-        decommissioning: false,
+        decommissioning: leaving.has(name),
         served,
         loading,
         dropping,

@@ -1,9 +1,7 @@
-import { randomInt } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { conflict, forbidden, invalidInput, notFound } from '@svc/domain/failure'
-import { formatInstant } from '@svc/domain/time'
 import {
   authenticated,
   jsonBody,
@@ -19,12 +17,14 @@ import {
   loadTask,
   loadTaskPayload,
   loadTasks,
+  type NewTask,
   type StoredTask,
   saveTask,
   type TaskState,
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
+import { newTaskId, parseKillSpec } from '@svc/shared/tasks'
 import { positiveCount } from '@svc/shared/wire'
 import { z } from 'zod'
 import { type TaskRunner, taskLogFile } from '../tasks/index.ts'
@@ -34,8 +34,9 @@ const path = (rest: string): string => `/svc/indexer/v1${rest}`
 
 // Tasks that a list shows at the most where no number is asked for.
 const defaultListLength = 1000
-// The recorded system's default priority of ingestion.
-const defaultPriority = 50
+// The recorded system's default priorities.
+const ingestionPriority = 50
+const killPriority = 0
 const longestTaskId = 255
 
 const unfinished: readonly TaskState[] = ['PENDING', 'RUNNING']
@@ -86,21 +87,16 @@ export function taskRoutes(
   }
 
   async function submit({ body, caller }: RouteInput<unknown, unknown>): Promise<{ task: string }> {
-    const spec = parseIndexSpec(body, access)
-    if (!caller.can('WRITE', 'DATASOURCE', spec.dataSource)) {
-      throw forbidden(`The permission [WRITE] on [DATASOURCE] [${spec.dataSource}] is missing`)
+    const task = readTask(body, access)
+    if (!caller.can('WRITE', 'DATASOURCE', task.dataSource)) {
+      throw forbidden(`The permission [WRITE] on [DATASOURCE] [${task.dataSource}] is missing`)
     }
-    const id = spec.id ?? newTaskId('index_parallel', spec.dataSource)
-    if (id.length > longestTaskId)
-      throw invalidInput(`Field [id] has [${id.length}] characters; allowed are at most [${longestTaskId}]`)
-    const task = { id, groupId: spec.groupId ?? id, type: 'index_parallel', dataSource: spec.dataSource }
-    const priority = priorityOf(spec.context)
-    if (!(await saveTask(database, { ...task, priority, payload: body, submittedBy: caller.identity }))) {
-      throw conflict(`Task [${id}] exists already`)
+    if (!(await saveTask(database, { ...task, payload: body, submittedBy: caller.identity }))) {
+      throw conflict(`Task [${task.id}] exists already`)
     }
-    logger.info('Task submitted', { task: id, identity: caller.identity })
+    logger.info('Task submitted', { task: task.id, identity: caller.identity })
     queueNow()
-    return { task: id }
+    return { task: task.id }
   }
 
   const listRoute = (name: string, summary: string, states?: readonly TaskState[]): Route =>
@@ -187,14 +183,34 @@ export async function countUnfinished(context: ServiceContext): Promise<number> 
   return tasks.filter(({ state }) => state === 'RUNNING').length
 }
 
-/** An id as the recorded system makes them: type, datasource, eight letters, time. */
-function newTaskId(type: string, dataSource: string): string {
-  const letters = Array.from({ length: 8 }, () => 'abcdefghijklmnop'[randomInt(16)]).join('')
-  return `${type}_${dataSource}_${letters}_${formatInstant(Date.now())}`
+/** The task of a body, whatever its type; the first thing that is wrong is a failure that names it. */
+function readTask(body: unknown, access: InputAccess): Omit<NewTask, 'payload' | 'submittedBy'> {
+  const type = typeof body === 'object' && body !== null ? (body as { type?: unknown }).type : undefined
+  if (type === 'kill') {
+    const spec = parseKillSpec(body)
+    const id = checkedId(spec.id) ?? newTaskId('kill', spec.dataSource, spec.interval)
+    return {
+      id,
+      groupId: id,
+      type,
+      dataSource: spec.dataSource,
+      priority: priorityOf(spec.context, killPriority),
+    }
+  }
+  const spec = parseIndexSpec(body, access)
+  const id = checkedId(spec.id) ?? newTaskId('index_parallel', spec.dataSource)
+  const priority = priorityOf(spec.context, ingestionPriority)
+  return { id, groupId: spec.groupId ?? id, type: 'index_parallel', dataSource: spec.dataSource, priority }
 }
 
-function priorityOf(taskContext: Readonly<Record<string, unknown>>): number {
-  const { priority = defaultPriority } = taskContext
+/** An id that the caller has chosen. */
+function checkedId(id: string | undefined): string | undefined {
+  if (id === undefined || id.length <= longestTaskId) return id
+  throw invalidInput(`Field [id] has [${id.length}] characters; allowed are at most [${longestTaskId}]`)
+}
+
+function priorityOf(taskContext: Readonly<Record<string, unknown>>, usual: number): number {
+  const { priority = usual } = taskContext
   if (typeof priority !== 'number' || !Number.isInteger(priority) || Math.abs(priority) > 999_999) {
     throw invalidInput(
       `Field [context.priority] is [${JSON.stringify(priority)}]; allowed is an integer from -999999 to 999999`,

@@ -3,10 +3,19 @@ import path from 'node:path'
 import { describeError, Failure } from '@svc/domain/failure'
 import { createLocalDeepStorage, safeFileName } from '@svc/shared/deep-storage'
 import { type InputAccess, parseIndexSpec, type WrittenSegment } from '@svc/shared/ingestion'
-import { claimTask, finishAttempt, loadTaskPayload, releaseClaims, renewClaim } from '@svc/shared/postgres'
+import {
+  claimTask,
+  finishAttempt,
+  loadTask,
+  loadTaskPayload,
+  releaseClaims,
+  renewClaim,
+} from '@svc/shared/postgres'
 import { receiveTasks, type TaskReceiver } from '@svc/shared/redis'
 import { startLoop } from '@svc/shared/runtime'
 import type { ServiceContext } from '@svc/shared/service'
+import { parseKillSpec } from '@svc/shared/tasks'
+import { killSegments, readKillProgress } from './kill-segments.ts'
 import { publish } from './publish.ts'
 import { type PeonEnd, runPeon } from './run-peon.ts'
 
@@ -68,9 +77,7 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
       return
     }
     const payload = await loadTaskPayload(database, taskId)
-    const pathPrefix = `${safeFileName(taskId)}-${attempt}`
-    const workDirectory = path.resolve(settings.get('svc.indexer.task.baseTaskDir'), pathPrefix)
-    let progress: unknown = null
+    let progress: unknown
     const claim = startLoop(
       renewPeriodMs,
       async () => {
@@ -80,29 +87,55 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
         logger.warn('The claim of a task was not renewed', { task: taskId, error: describeError(error) }),
     )
     try {
-      const end = await runPeon(
-        {
-          taskId,
-          attempt,
-          payload,
-          access,
-          workDirectory,
-          storageDirectory,
-          pathPrefix,
-          memoryLimitBytes: settings.get('svc.indexer.task.memoryLimit'),
-        },
-        taskLogFile(settings.get('svc.indexer.logs.directory'), taskId),
-        (next) => {
+      if ((payload as { type?: unknown }).type === 'kill') {
+        await runKill(taskId, attempt, payload, controller.signal)
+      } else {
+        const end = await runIndex(taskId, attempt, payload, controller.signal, (next) => {
           progress = next
-        },
-        controller.signal,
-      )
-      await claim.stop()
-      await finish(taskId, attempt, payload, end, controller.signal)
+        })
+        await claim.stop()
+        await finish(taskId, attempt, payload, end, controller.signal)
+      }
     } finally {
       await claim.stop()
+    }
+  }
+
+  async function runIndex(
+    taskId: string,
+    attempt: number,
+    payload: unknown,
+    signal: AbortSignal,
+    onProgress: (progress: unknown) => void,
+  ): Promise<PeonEnd> {
+    const pathPrefix = `${safeFileName(taskId)}-${attempt}`
+    const workDirectory = path.resolve(settings.get('svc.indexer.task.baseTaskDir'), pathPrefix)
+    const memoryLimitBytes = settings.get('svc.indexer.task.memoryLimit')
+    const logFile = taskLogFile(settings.get('svc.indexer.logs.directory'), taskId)
+    try {
+      return await runPeon(
+        { taskId, attempt, payload, access, workDirectory, storageDirectory, pathPrefix, memoryLimitBytes },
+        logFile,
+        onProgress,
+        signal,
+      )
+    } finally {
       await rm(workDirectory, { recursive: true, force: true })
     }
+  }
+
+  async function runKill(
+    taskId: string,
+    attempt: number,
+    payload: unknown,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const earlier = readKillProgress((await loadTask(database, taskId))?.progress)
+    const claim = { taskId, attempt, claimMs }
+    const erased = await killSegments(database, deepStorage, claim, parseKillSpec(payload), earlier, signal)
+    if (erased === undefined) return
+    await finishAttempt(database, taskId, attempt, { state: 'SUCCESS', errorMessage: null })
+    logger.info('Task succeeded', { task: taskId, attempt, erasedSegments: erased })
   }
 
   async function finish(

@@ -1,0 +1,755 @@
+import assert from 'node:assert/strict'
+import { createServer, request as httpClient, type Server } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import {
+  conflict,
+  forbidden,
+  invalidInput,
+  methodNotAllowed,
+  notFound,
+  tooLarge,
+  unauthorized,
+  unavailable,
+  unsupportedMediaType,
+} from '@svc/domain/failure'
+import { z } from 'zod'
+import { basicHeader, createSecurity, hashPassword } from '../security/index.ts'
+import { httpRequest, recordingLogger, testSettings, waitUntil } from '../testing/index.ts'
+import {
+  authenticated,
+  config,
+  createApplication,
+  datasource,
+  internal,
+  jsonBody,
+  open,
+  Reply,
+  type Route,
+  route,
+  state,
+  statedDatasource,
+  streamed,
+} from './index.ts'
+
+const settings = testSettings('coordinator', {
+  'svc.auth.authenticatorChain': '["a"]',
+  'svc.auth.authenticator.a.type': 'basic',
+  'svc.auth.authenticator.a.authorizerName': 'z',
+  'svc.auth.authorizers': '["z"]',
+  'svc.auth.authorizer.z.type': 'basic',
+  'svc.escalator.type': 'basic',
+  'svc.escalator.internalClientPassword': 'internal',
+})
+const everything = ['STATE', 'CONFIG', 'DATASOURCE'].flatMap((type) =>
+  (['READ', 'WRITE'] as const).map((action) => ({
+    resource: { type: type as 'STATE', name: '.*' },
+    action,
+  })),
+)
+const log = recordingLogger()
+
+const failures = {
+  invalidInput: invalidInput('bad [x]', { field: 'x' }),
+  unauthorized: unauthorized('no'),
+  forbidden: forbidden('not you'),
+  notFound: notFound('Datasource[wiki] not found'),
+  methodNotAllowed: methodNotAllowed('not so'),
+  conflict: conflict('there already'),
+  tooLarge: tooLarge('too much'),
+  unsupportedMediaType: unsupportedMediaType('not this'),
+  unavailable: unavailable('away'),
+}
+
+let held: { signal: AbortSignal; answer: () => void } | undefined
+
+const routes: readonly Route[] = [
+  route({ method: 'GET', path: '/open', access: open, summary: '', handle: () => ({ open: true }) }),
+  route({ method: 'GET', path: '/things', access: state('READ'), summary: '', handle: () => ['one'] }),
+  route({
+    method: 'POST',
+    path: '/things',
+    access: state('WRITE'),
+    summary: '',
+    query: z.object({ mode: z.enum(['fast', 'slow']).default('fast') }),
+    body: jsonBody((json) => json, { limitBytes: 1000 }),
+    handle: ({ body, query }) => ({ body, mode: query.mode }),
+  }),
+  route({
+    method: 'POST',
+    path: '/optional',
+    access: state('WRITE'),
+    summary: '',
+    body: jsonBody((json) => json ?? 'nothing', { optional: true }),
+    handle: ({ body }) => ({ body }),
+  }),
+  route({ method: 'POST', path: '/bodiless', access: state('WRITE'), summary: '', handle: () => undefined }),
+  route({
+    method: 'GET',
+    path: '/things/special',
+    access: state('READ'),
+    summary: '',
+    handle: () => 'the special one',
+  }),
+  route({
+    method: 'GET',
+    path: '/things/:dataSource',
+    access: datasource('READ'),
+    summary: '',
+    handle: ({ params }) => ({ named: params.dataSource }),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/things/:dataSource',
+    access: datasource('WRITE'),
+    summary: '',
+    handle: () => undefined,
+  }),
+  route({ method: 'GET', path: '/config', access: config('READ'), summary: '', handle: () => ({}) }),
+  route({ method: 'GET', path: '/mine', access: authenticated, summary: '', handle: ({ audit }) => audit }),
+  route({ method: 'GET', path: '/inner', access: internal, summary: '', handle: () => ({}) }),
+  route({
+    method: 'GET',
+    path: '/stated',
+    access: statedDatasource('READ', 'what the query names'),
+    summary: '',
+    handle: ({ caller }) => ({ can: caller.can('READ', 'DATASOURCE', 'wiki') }),
+  }),
+  route({
+    method: 'GET',
+    path: '/failure/:kind',
+    access: open,
+    summary: '',
+    handle: ({ params }) => {
+      throw failures[params.kind as keyof typeof failures]
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/bug',
+    access: authenticated,
+    summary: '',
+    handle: async () => {
+      throw new TypeError('the password is hunter2')
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/thrown',
+    access: open,
+    summary: '',
+    handle: () => {
+      throw Object.assign(new Error('an upstream said so'), { status: 400, code: 'hunter2' })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/reply',
+    access: open,
+    summary: '',
+    handle: () => new Reply(202, 'some text', { 'Content-Type': 'text/plain', 'X-More': 'yes' }),
+  }),
+  route({ method: 'GET', path: '/empty', access: open, summary: '', handle: () => new Reply(204) }),
+  route({
+    method: 'GET',
+    path: '/broken-stream',
+    access: open,
+    summary: '',
+    handle: ({ response }) => {
+      response.write('half of ')
+      throw new Error('the rest is lost')
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/stream',
+    access: open,
+    summary: '',
+    handle: ({ response }) => {
+      response.end('streamed')
+      return streamed
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/held',
+    access: open,
+    summary: '',
+    handle: ({ signal }) =>
+      new Promise((resolve) => {
+        held = { signal, answer: () => resolve({ answered: true }) }
+      }),
+  }),
+]
+
+let server: Server
+let port: number
+
+before(async () => {
+  const users: Record<string, Awaited<ReturnType<typeof hashPassword>>> = {}
+  for (const name of ['admin', 'reader', 'guest', 'svc_system']) users[name] = await hashPassword('pw')
+  const security = createSecurity(
+    settings,
+    {
+      current: () => ({
+        version: 1,
+        authenticators: { a: users },
+        authorizers: {
+          z: {
+            users: { admin: ['all'], reader: ['reader'], svc_system: ['all'] },
+            roles: {
+              all: everything,
+              reader: [
+                { resource: { type: 'STATE', name: 'STATE' }, action: 'READ' },
+                { resource: { type: 'DATASOURCE', name: 'wiki.*' }, action: 'READ' },
+              ],
+            },
+            groupMappings: {},
+          },
+        },
+      }),
+    },
+    () => undefined,
+  )
+  server = createServer(createApplication({ routes, security, log }))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  port = (server.address() as AddressInfo).port
+})
+after(() => server.close())
+
+const as = (user: string) => ({ Authorization: basicHeader(user, 'pw') })
+const call = (path: string, more: Omit<Parameters<typeof httpRequest>[1], 'path'> = {}) =>
+  httpRequest(port, { path, headers: as('admin'), ...more })
+const post = (path: string, body: unknown, headers: Record<string, string> = {}, user = 'admin') =>
+  call(path, {
+    method: 'POST',
+    body,
+    headers: { ...as(user), 'Content-Type': 'application/json', ...headers },
+  })
+const errorOf = (answer: { json: unknown }) =>
+  answer.json as { errorCode: string; errorMessage: string; context: Record<string, string> }
+
+describe('the order of checks', () => {
+  const anybody = {}
+  const wrong = { Authorization: basicHeader('admin', 'wrong') }
+  const rows: readonly {
+    name: string
+    path: string
+    method?: string
+    headers: Record<string, string>
+    body?: unknown
+    status: number
+  }[] = [
+    { name: 'login before path', path: '/nowhere', headers: anybody, status: 401 },
+    { name: 'a wrong login before path', path: '/nowhere', headers: wrong, status: 401 },
+    { name: 'path', path: '/nowhere', headers: as('guest'), status: 404 },
+    {
+      name: 'path before content type',
+      path: '/nowhere',
+      method: 'POST',
+      body: 'x',
+      headers: { ...as('guest'), 'Content-Type': 'text/plain' },
+      status: 404,
+    },
+    { name: 'login before method', path: '/things', method: 'DELETE', headers: anybody, status: 401 },
+    {
+      name: 'method before permission',
+      path: '/things',
+      method: 'DELETE',
+      headers: as('guest'),
+      status: 405,
+    },
+    {
+      name: 'method before content type',
+      path: '/things',
+      method: 'PUT',
+      body: 'x',
+      headers: { ...as('guest'), 'Content-Type': 'text/plain' },
+      status: 405,
+    },
+    {
+      name: 'login before content type',
+      path: '/things',
+      method: 'POST',
+      body: 'x',
+      headers: { 'Content-Type': 'text/plain' },
+      status: 401,
+    },
+    {
+      name: 'content type before permission',
+      path: '/things',
+      method: 'POST',
+      body: 'x',
+      headers: { ...as('guest'), 'Content-Type': 'text/plain' },
+      status: 415,
+    },
+    {
+      name: 'permission before a broken body',
+      path: '/things',
+      method: 'POST',
+      body: '{',
+      headers: { ...as('reader'), 'Content-Type': 'application/json' },
+      status: 403,
+    },
+    {
+      name: 'permission before a large body',
+      path: '/things',
+      method: 'POST',
+      body: ['x'.repeat(2000)],
+      headers: as('reader'),
+      status: 403,
+    },
+    {
+      name: 'permission before a wrong query',
+      path: '/things?mode=none',
+      method: 'POST',
+      body: [],
+      headers: as('reader'),
+      status: 403,
+    },
+    {
+      name: 'a broken body',
+      path: '/things',
+      method: 'POST',
+      body: '{',
+      headers: { ...as('admin'), 'Content-Type': 'application/json' },
+      status: 400,
+    },
+    {
+      name: 'a large body',
+      path: '/things',
+      method: 'POST',
+      body: ['x'.repeat(2000)],
+      headers: as('admin'),
+      status: 413,
+    },
+    {
+      name: 'a wrong query',
+      path: '/things?mode=none',
+      method: 'POST',
+      body: [],
+      headers: as('admin'),
+      status: 400,
+    },
+    {
+      name: 'all is well',
+      path: '/things?mode=slow',
+      method: 'POST',
+      body: [],
+      headers: as('admin'),
+      status: 200,
+    },
+    { name: 'an open path without login', path: '/open', headers: anybody, status: 200 },
+    { name: 'an open path with a wrong login', path: '/open', headers: wrong, status: 200 },
+    {
+      name: 'another method on an open path asks for a login',
+      path: '/open',
+      method: 'POST',
+      headers: anybody,
+      status: 401,
+    },
+    { name: 'any login where that is enough', path: '/mine', headers: as('guest'), status: 200 },
+    { name: 'no login where any is needed', path: '/mine', headers: anybody, status: 401 },
+    { name: 'the handler decides', path: '/stated', headers: as('guest'), status: 200 },
+    { name: 'administrators are no servers', path: '/inner', headers: as('admin'), status: 403 },
+    { name: 'servers are', path: '/inner', headers: as('svc_system'), status: 200 },
+    { name: 'a permission of another type', path: '/config', headers: as('reader'), status: 403 },
+    { name: 'a datasource that may be read', path: '/things/wikipedia', headers: as('reader'), status: 200 },
+    { name: 'one that may not', path: '/things/koalas', headers: as('reader'), status: 403 },
+    {
+      name: 'one that may be read, but not written',
+      path: '/things/wikipedia',
+      method: 'DELETE',
+      headers: as('reader'),
+      status: 403,
+    },
+    {
+      name: 'an escaped name is checked as it is meant',
+      path: '/things/%77iki',
+      headers: as('reader'),
+      status: 200,
+    },
+    {
+      name: 'an escaped slash is part of the name',
+      path: '/things/x%2Fwiki',
+      headers: as('reader'),
+      status: 403,
+    },
+    { name: 'paths are told apart by case', path: '/OPEN', headers: as('admin'), status: 404 },
+    { name: 'OPTIONS without login', path: '/things', method: 'OPTIONS', headers: anybody, status: 401 },
+    { name: 'OPTIONS with one', path: '/things', method: 'OPTIONS', headers: as('guest'), status: 405 },
+    { name: 'TRACE', path: '/things', method: 'TRACE', headers: as('admin'), status: 405 },
+    { name: 'an unknown method', path: '/things', method: 'PROPFIND', headers: as('admin'), status: 405 },
+  ]
+  for (const { name, path, method, headers, body, status } of rows) {
+    it(`${name}: ${method ?? 'GET'} ${path} is ${status}`, async () => {
+      const answer = await httpRequest(port, { path, method: method ?? 'GET', headers, body })
+      assert.equal(answer.status, status, answer.text)
+      if (status === 200) return
+      const { error, errorCode, persona, category, errorMessage, context, ...others } = answer.json as Record<
+        string,
+        unknown
+      >
+      assert.equal(error, 'svcException')
+      for (const text of [errorCode, persona, category, errorMessage]) assert.equal(typeof text, 'string')
+      assert.equal(typeof context, 'object')
+      assert.deepEqual(others, {})
+    })
+  }
+})
+
+describe('a failure', () => {
+  const kinds: Record<keyof typeof failures, [status: number, category: string, persona: string]> = {
+    invalidInput: [400, 'INVALID_INPUT', 'USER'],
+    unauthorized: [401, 'UNAUTHORIZED', 'USER'],
+    forbidden: [403, 'FORBIDDEN', 'USER'],
+    notFound: [404, 'NOT_FOUND', 'USER'],
+    methodNotAllowed: [405, 'UNSUPPORTED', 'USER'],
+    conflict: [409, 'CONFLICT', 'USER'],
+    tooLarge: [413, 'CAPACITY_EXCEEDED', 'USER'],
+    unsupportedMediaType: [415, 'UNSUPPORTED', 'USER'],
+    unavailable: [503, 'UNAVAILABLE', 'OPERATOR'],
+  }
+  for (const [errorCode, [status, category, persona]] of Object.entries(kinds)) {
+    it(`${errorCode} is ${status} with one shape`, async () => {
+      const answer = await call(`/failure/${errorCode}`)
+      assert.equal(answer.status, status)
+      assert.match(answer.headers['content-type'] ?? '', /^application\/json/)
+      const { message, context } = failures[errorCode as keyof typeof failures]
+      const body = { error: 'svcException', errorCode, persona, category, errorMessage: message, context }
+      assert.deepEqual(answer.json, body)
+      assert.equal(answer.headers['www-authenticate'] !== undefined, status === 401)
+      assert.equal(answer.headers['retry-after'] !== undefined, status === 503)
+    })
+  }
+
+  it('that nobody expected is told by an id only, which the log has with the stack', async () => {
+    const answer = await call('/bug')
+    assert.equal(answer.status, 500)
+    const { errorMessage, context, ...rest } = errorOf(answer)
+    assert.deepEqual(rest, {
+      error: 'svcException',
+      errorCode: 'internalServerError',
+      persona: 'OPERATOR',
+      category: 'RUNTIME_FAILURE',
+    })
+    assert.deepEqual(Object.keys(context), ['errorId'])
+    assert.ok(errorMessage.includes(context.errorId as string))
+    assert.doesNotMatch(answer.text, /hunter2|TypeError|application\.ts/)
+    const line = log.lines.find(({ details }) => details.errorId === context.errorId)
+    assert.equal(line?.level, 'error')
+    assert.equal(line.details.identity, 'admin')
+    assert.equal(line.details.path, '/bug')
+    assert.equal(line.details.requestId, answer.headers['x-request-id'])
+    assert.match(String(line.details.stack), /TypeError: the password is hunter2\n\s+at /)
+  })
+
+  it('thrown by a handler with a status of its own is a bug all the same', async () => {
+    const answer = await call('/thrown')
+    assert.equal(answer.status, 500)
+    assert.doesNotMatch(answer.text, /upstream|hunter2/)
+  })
+
+  it('after the answer has begun breaks the connection', async () => {
+    await assert.rejects(call('/broken-stream'), { code: 'ECONNRESET' })
+    assert.equal(
+      log.lines.filter(({ details }) => details.path === '/broken-stream' && details.stack).length,
+      1,
+    )
+  })
+})
+
+describe('a method that is not offered', () => {
+  const allowed: readonly [path: string, method: string, allow: string][] = [
+    ['/things', 'DELETE', 'GET, POST, HEAD'],
+    ['/things/x', 'POST', 'GET, DELETE, HEAD'],
+    ['/bodiless', 'GET', 'POST'],
+    ['/bodiless', 'HEAD', 'POST'],
+  ]
+  for (const [path, method, allow] of allowed) {
+    it(`${method} ${path} is answered with those that are`, async () => {
+      const answer = await call(path, { method })
+      assert.equal(answer.status, 405)
+      assert.equal(answer.headers.allow, allow)
+    })
+  }
+})
+
+describe('HEAD', () => {
+  it('answers what GET does, without the body', async () => {
+    const [get, head] = await Promise.all([call('/things'), call('/things', { method: 'HEAD' })])
+    assert.equal(head.status, 200)
+    assert.equal(head.text, '')
+    for (const name of ['content-type', 'content-length']) assert.equal(head.headers[name], get.headers[name])
+  })
+
+  it('needs the login and permission of GET', async () => {
+    assert.equal((await call('/things', { method: 'HEAD', headers: {} })).status, 401)
+    assert.equal((await call('/things', { method: 'HEAD', headers: as('guest') })).status, 403)
+  })
+})
+
+describe('a body', () => {
+  const accepted: readonly [name: string, type: string, body: unknown][] = [
+    ['JSON', 'application/json', { a: [1, null] }],
+    ['JSON with a charset', 'application/json; charset=utf-8', ['ü']],
+    ['JSON in capitals', 'Application/JSON', []],
+    ['a kind of JSON', 'application/vnd.api+json', { kind: true }],
+    ['a bare text', 'application/json', '"text"'],
+    ['a bare number', 'application/json', '17'],
+    ['null', 'application/json', 'null'],
+    ['a name that is special to JavaScript', 'application/json', '{"__proto__":{"a":1},"constructor":2}'],
+  ]
+  for (const [name, type, body] of accepted) {
+    it(`may be ${name}`, async () => {
+      const answer = await post('/things', body, { 'Content-Type': type })
+      assert.equal(answer.status, 200, answer.text)
+      const sent = typeof body === 'string' ? body : JSON.stringify(body)
+      assert.equal(answer.text, `{"body":${sent},"mode":"fast"}`)
+    })
+  }
+
+  const refused: readonly [
+    name: string,
+    body: unknown,
+    headers: Record<string, string>,
+    status: number,
+    message: RegExp,
+  ][] = [
+    ['malformed', '{"a":', {}, 400, /^The body is not valid JSON$/],
+    ['JSON and more', '{} {}', {}, 400, /^The body is not valid JSON$/],
+    ['empty', '', {}, 400, /^The request has no body; allowed is a JSON document$/],
+    ['text', 'x', { 'Content-Type': 'text/plain' }, 415, /^Content type \[text\/plain\] is not read here/],
+    ['a form', 'a=1', { 'Content-Type': 'application/x-www-form-urlencoded' }, 415, /is not read here/],
+    ['nearly JSON', '{}', { 'Content-Type': 'application/jsonp' }, 415, /is not read here/],
+    ['an empty content type', '{}', { 'Content-Type': '' }, 415, /^Content type \[\]/],
+    ['in another charset', '{}', { 'Content-Type': 'application/json; charset=iso-8859-1' }, 415, /encoding/],
+    ['in an unknown encoding', '{}', { 'Content-Encoding': 'zstandard' }, 415, /encoding/],
+    ['no gzip though it says so', '{}', { 'Content-Encoding': 'gzip' }, 400, /cannot be read/],
+    [
+      'one byte too long',
+      JSON.stringify('x'.repeat(999)),
+      {},
+      413,
+      /larger than the limit of \[1000\] bytes$/,
+    ],
+  ]
+  for (const [name, body, headers, status, message] of refused) {
+    it(`that is ${name} is ${status}`, async () => {
+      const answer = await post('/things', body, headers)
+      assert.equal(answer.status, status, answer.text)
+      assert.match(errorOf(answer).errorMessage, message)
+    })
+  }
+
+  it('without a content type is 415', async () => {
+    const answer = await call('/things', { method: 'POST', body: Buffer.from('{}') })
+    assert.equal(answer.status, 415)
+  })
+
+  it('exactly as long as allowed is read', async () => {
+    assert.equal((await post('/things', JSON.stringify('x'.repeat(998)))).status, 200)
+  })
+
+  it('that is compressed is read, and its limit counts what comes out of it', async () => {
+    const small = await post('/things', gzipSync('{"a":1}'), { 'Content-Encoding': 'gzip' })
+    assert.deepEqual(small.json, { body: { a: 1 }, mode: 'fast' })
+    // 100 MB that arrive as 100 kB: they must not all be inflated before they are refused.
+    const bomb = gzipSync(Buffer.alloc(100_000_000, ' '))
+    const startedAt = process.memoryUsage().arrayBuffers
+    const large = await post('/things', bomb, { 'Content-Encoding': 'gzip' })
+    assert.equal(large.status, 413)
+    assert.ok(process.memoryUsage().arrayBuffers - startedAt < 50_000_000)
+  })
+
+  it('that is sent in pieces without a length is limited too', async () => {
+    const answer = await new Promise<number>((resolve, reject) => {
+      const sent = httpClient(
+        {
+          host: '127.0.0.1',
+          port,
+          method: 'POST',
+          path: '/things',
+          headers: { ...as('admin'), 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' },
+        },
+        (response) => resolve(response.resume().statusCode ?? 0),
+      )
+      sent.on('error', reject)
+      for (let piece = 0; piece < 50; piece++) sent.write(' '.repeat(100))
+      sent.end('1')
+    })
+    assert.equal(answer, 413)
+  })
+
+  it('may be left out where the route says so', async () => {
+    assert.deepEqual((await call('/optional', { method: 'POST' })).json, { body: 'nothing' })
+    assert.deepEqual((await post('/optional', [1])).json, { body: [1] })
+  })
+
+  it('is not asked for where there is none', async () => {
+    const answer = await call('/bodiless', { method: 'POST' })
+    assert.equal(answer.status, 200)
+    assert.equal(answer.text, '')
+  })
+})
+
+describe('a path', () => {
+  for (const path of ['/things/%', '/things/%zz', '/things/%E0%A4%A', '/things/%ff']) {
+    it(`${path} is badly encoded: 400`, async () => {
+      const answer = await call(path)
+      assert.equal(answer.status, 400, answer.text)
+      assert.match(errorOf(answer).errorMessage, /percent-encoded/)
+    })
+  }
+
+  it('with a literal name goes before one with a parameter', async () => {
+    assert.deepEqual((await call('/things/special')).json, 'the special one')
+    assert.deepEqual((await call('/things/specials')).json, { named: 'specials' })
+  })
+
+  for (const name of ['a b', 'ü/ö', '__proto__', 'constructor', '..%2f', 'a?b', 'a%00b']) {
+    it(`names [${name}] whatever it holds`, async () => {
+      assert.deepEqual((await call(`/things/${encodeURIComponent(name)}`)).json, { named: name })
+    })
+  }
+
+  it('that is told in the answer cannot break its JSON', async () => {
+    const answer = await call('/"}<script>')
+    assert.equal(answer.status, 404)
+    assert.equal(answer.headers['x-content-type-options'], 'nosniff')
+    assert.match(answer.headers['content-type'] ?? '', /^application\/json/)
+  })
+})
+
+describe('an answer', () => {
+  it('may have a status, text and headers of its own', async () => {
+    const answer = await call('/reply')
+    assert.equal(answer.status, 202)
+    assert.equal(answer.text, 'some text')
+    assert.equal(answer.headers['content-type'], 'text/plain')
+    assert.equal(answer.headers['x-more'], 'yes')
+  })
+
+  it('may be empty, or written by the handler', async () => {
+    assert.equal((await call('/empty')).status, 204)
+    assert.equal((await call('/stream')).text, 'streamed')
+  })
+
+  it('has the id of the request: the one that came if it is harmless, else one of its own', async () => {
+    const given = await call('/open', { headers: { 'X-Request-Id': 'abc-1_2' } })
+    assert.equal(given.headers['x-request-id'], 'abc-1_2')
+    for (const id of ['a b', 'x'.repeat(65), '"}', '']) {
+      const made = await call('/open', { headers: { 'X-Request-Id': id } })
+      assert.match(String(made.headers['x-request-id']), /^[\da-f-]{36}$/)
+    }
+  })
+
+  it('does not say what it was made with, and is kept nowhere', async () => {
+    const { headers } = await call('/open')
+    assert.equal(headers['x-powered-by'], undefined)
+    assert.equal(headers.etag, undefined)
+    assert.equal(headers['cache-control'], 'no-store')
+  })
+
+  it('knows who changed what and why', async () => {
+    const answer = await call('/mine', {
+      headers: { ...as('reader'), 'X-Svc-Author': 'Ann', 'X-Svc-Comment': 'x'.repeat(2000) },
+    })
+    assert.deepEqual(answer.json, {
+      author: 'Ann',
+      comment: 'x'.repeat(1024),
+      identity: 'reader',
+      ip: '127.0.0.1',
+    })
+    const bare = await call('/mine')
+    assert.deepEqual(bare.json, { author: '', comment: '', identity: 'admin', ip: '127.0.0.1' })
+  })
+})
+
+describe('a caller who leaves', () => {
+  it('aborts the signal of the handler', async () => {
+    held = undefined
+    const socket = connect(port, '127.0.0.1')
+    socket.write('GET /held HTTP/1.1\r\nHost: x\r\n\r\n')
+    const { signal } = await waitUntil('the handler runs', () => held as unknown as NonNullable<typeof held>)
+    assert.equal(signal.aborted, false)
+    socket.destroy()
+    await waitUntil('the signal is aborted', () => signal.aborted)
+  })
+
+  it('is none while the answer is awaited', async () => {
+    held = undefined
+    const answer = call('/held')
+    const { signal, answer: release } = await waitUntil(
+      'the handler runs',
+      () => held as unknown as NonNullable<typeof held>,
+    )
+    assert.equal(signal.aborted, false)
+    release()
+    assert.deepEqual((await answer).json, { answered: true })
+  })
+})
+
+describe('an application', () => {
+  const security = createSecurity(
+    testSettings('router'),
+    { current: () => ({ missing: '' }) },
+    () => undefined,
+  )
+  const answering = (method: Route['method'], path: string) =>
+    route({ method, path, access: open, summary: '', handle: () => undefined })
+
+  it('cannot have two routes for one method of a path', () => {
+    const twice = [answering('GET', '/a/:b'), answering('POST', '/a/:b'), answering('GET', '/a/:b')]
+    assert.throws(() => createApplication({ routes: twice, security, log }), {
+      message: 'Two routes answer GET /a/:b',
+    })
+  })
+
+  it('cannot have one path under two names of its parameter', () => {
+    const twice = [answering('GET', '/a/:b'), answering('POST', '/a/:c')]
+    assert.throws(() => createApplication({ routes: twice, security, log }), /\/a\/:b.*\/a\/:c/)
+  })
+
+  it('hands what no route answers to its fallback, after the login', async (context) => {
+    const seen: string[] = []
+    const options = {
+      routes: [answering('GET', '/own')],
+      security: createSecurity(testSettings('router'), { current: () => ({ missing: '' }) }, () => undefined),
+      log,
+      fallback: async (
+        request: { url: string },
+        response: { end(text: string): void },
+        caller: { identity: string },
+      ) => {
+        seen.push(`${caller.identity} ${request.url}`)
+        response.end('from elsewhere')
+      },
+    }
+    const other = createServer(createApplication(options))
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    context.after(() => other.close())
+    const otherPort = (other.address() as AddressInfo).port
+    assert.equal((await httpRequest(otherPort, { path: '/own' })).text, '')
+    assert.equal((await httpRequest(otherPort, { path: '/else/%zz?a=%zz' })).text, 'from elsewhere')
+    assert.deepEqual(seen, ['allowAll /else/%zz?a=%zz'])
+  })
+
+  it('says that it cannot know yet who calls, rather than refusing', async (context) => {
+    const starting = createSecurity(
+      settings,
+      { current: () => ({ missing: 'The users are not here yet' }) },
+      () => undefined,
+    )
+    const other = createServer(createApplication({ routes: [], security: starting, log }))
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    context.after(() => other.close())
+    const answer = await httpRequest((other.address() as AddressInfo).port, {
+      path: '/',
+      headers: as('admin'),
+    })
+    assert.equal(answer.status, 503)
+    assert.equal(errorOf(answer).errorMessage, 'The users are not here yet')
+  })
+})

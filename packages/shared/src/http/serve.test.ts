@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { type IncomingMessage, request as plainRequest, type RequestListener } from 'node:http'
+import { request as tlsRequest } from 'node:https'
+import { connect, createServer } from 'node:net'
+import { describe, it, type TestContext } from 'node:test'
+import { connect as tlsConnect } from 'node:tls'
+import { fileURLToPath } from 'node:url'
+import { freePort, testSettings, waitUntil } from '../testing/index.ts'
+import { type Listeners, listen } from './index.ts'
+
+const stores = fileURLToPath(new URL('../../../../test/fixtures/stores/', import.meta.url))
+const authority = readFileSync(`${stores}authority.pem`)
+const withTls = (store: string): Record<string, string> => ({
+  'svc.enableTlsPort': 'true',
+  'svc.enablePlaintextPort': 'false',
+  'svc.server.https.keyStorePath': `${stores}${store}`,
+  'svc.server.https.keyStorePassword': 'changeit',
+})
+const hello: RequestListener = (_request, response) => response.end('hello')
+
+async function open(
+  context: TestContext,
+  properties: Record<string, string> = {},
+  handler: RequestListener = hello,
+): Promise<Listeners> {
+  const ports = {
+    'svc.plaintextPort': String(await freePort()),
+    'svc.tlsPort': String(await freePort()),
+  }
+  const listeners = await listen(testSettings('router', { ...ports, ...properties }), handler)
+  context.after(() => listeners.close(0))
+  return listeners
+}
+
+function ask(port: number | undefined, options: object = {}): Promise<string> {
+  const secure = 'ca' in options
+  return new Promise((resolve, reject) => {
+    const sent = (secure ? tlsRequest : plainRequest)(
+      { host: '127.0.0.1', port, agent: false, ...options },
+      (response: IncomingMessage) => {
+        let text = ''
+        response.on('data', (chunk) => {
+          text += chunk
+        })
+        response.on('end', () => resolve(text))
+        response.on('error', reject)
+      },
+    )
+    sent.on('error', reject)
+    sent.end()
+  })
+}
+
+describe('the ports', () => {
+  it('are opened as configured', async (context) => {
+    const plain = await open(context)
+    assert.equal(plain.tlsPort, undefined)
+    assert.equal(await ask(plain.plaintextPort), 'hello')
+    const both = await open(context, { ...withTls('rsa.jks'), 'svc.enablePlaintextPort': 'true' })
+    assert.equal(await ask(both.plaintextPort), 'hello')
+    assert.equal(await ask(both.tlsPort, { ca: authority }), 'hello')
+  })
+
+  for (const store of ['rsa.jks', 'ec.jks', 'rsa-pkcs12.jks', 'ec.p12']) {
+    it(`speak TLS with ${store}, to those who trust its authority`, async (context) => {
+      const { tlsPort } = await open(context, withTls(store))
+      assert.equal(await ask(tlsPort, { ca: authority }), 'hello')
+      assert.equal(
+        await ask(tlsPort, { ca: authority, servername: 'localhost', host: 'localhost', family: 4 }),
+        'hello',
+      )
+      await assert.rejects(ask(tlsPort, { ca: [] }), { code: 'SELF_SIGNED_CERT_IN_CHAIN' })
+      await assert.rejects(ask(tlsPort, { ca: authority, servername: 'elsewhere' }), {
+        code: 'ERR_TLS_CERT_ALTNAME_INVALID',
+      })
+    })
+  }
+
+  const versions: readonly [version: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3', accepted: boolean][] = [
+    ['TLSv1', false],
+    ['TLSv1.1', false],
+    ['TLSv1.2', true],
+    ['TLSv1.3', true],
+  ]
+  for (const [version, accepted] of versions) {
+    it(`${accepted ? 'accept' : 'refuse'} ${version}`, async (context) => {
+      const { tlsPort } = await open(context, withTls('rsa.jks'))
+      const spoken = await new Promise((resolve) => {
+        // Old versions need ciphers that clients too have given up.
+        const socket = tlsConnect({
+          host: '127.0.0.1',
+          port: tlsPort as number,
+          ca: authority,
+          minVersion: version,
+          maxVersion: version,
+          ciphers: 'ALL:@SECLEVEL=0',
+        })
+        socket.once('secureConnect', () => {
+          resolve(socket.getProtocol())
+          socket.destroy()
+        })
+        socket.once('error', () => resolve('refused'))
+      })
+      assert.equal(spoken, accepted ? version : 'refused')
+    })
+  }
+
+  it('give plain HTTP no answer where TLS is spoken, and go on', async (context) => {
+    const { tlsPort } = await open(context, withTls('rsa.jks'))
+    await assert.rejects(ask(tlsPort))
+    assert.equal(await ask(tlsPort, { ca: authority }), 'hello')
+  })
+
+  it('that are taken are told with their property, and none stays open', async (context) => {
+    const taken = createServer()
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
+    context.after(() => taken.close())
+    const { port } = taken.address() as { port: number }
+    const tlsPort = await freePort()
+    const settings = testSettings('router', {
+      ...withTls('ec.jks'),
+      'svc.tlsPort': String(tlsPort),
+      'svc.enablePlaintextPort': 'true',
+      'svc.plaintextPort': String(port),
+    })
+    await assert.rejects(listen(settings, hello), {
+      message: `[svc.plaintextPort] is [${port}], which cannot be opened on [127.0.0.1] (EADDRINUSE)`,
+    })
+    await assert.rejects(ask(tlsPort, { ca: authority }), { code: 'ECONNREFUSED' })
+  })
+
+  it('are on the address of the server only, unless told otherwise', async (context) => {
+    const only = await open(context, { 'svc.host': '127.0.0.2' })
+    assert.equal(await ask(only.plaintextPort, { host: '127.0.0.2' }), 'hello')
+    await assert.rejects(ask(only.plaintextPort), { code: 'ECONNREFUSED' })
+    const all = await open(context, { 'svc.host': '127.0.0.2', 'svc.bindOnHost': 'false' })
+    assert.equal(await ask(all.plaintextPort), 'hello')
+  })
+
+  it('cannot be opened on an address that is not ours', async () => {
+    const settings = testSettings('router', { 'svc.host': '192.0.2.1' })
+    await assert.rejects(listen(settings, hello), /cannot be opened on \[192\.0\.2\.1\] \(EADDRNOTAVAIL\)/)
+  })
+})
+
+describe('closing', () => {
+  it('finishes what is under way, takes nothing new, and ends idle connections', async (context) => {
+    let finish: (() => void) | undefined
+    const listeners = await open(context, {}, (_request, response) => {
+      response.write('begun, ')
+      finish = () => response.end('finished')
+    })
+    const idle = connect(listeners.plaintextPort as number, '127.0.0.1')
+    await new Promise((resolve) => idle.once('connect', resolve))
+    const answer = ask(listeners.plaintextPort)
+    const end = await waitUntil('the request is under way', () => finish as unknown as () => void)
+    const idleEnded = new Promise((resolve) => idle.once('close', resolve))
+    const closed = listeners.close(60_000)
+    await idleEnded
+    await assert.rejects(ask(listeners.plaintextPort), { code: 'ECONNREFUSED' })
+    end()
+    assert.equal(await answer, 'begun, finished')
+    await closed
+  })
+
+  it('gives up what takes longer than the grace', async (context) => {
+    let isUnderWay = false
+    const listeners = await open(context, {}, () => {
+      isUnderWay = true
+    })
+    const answer = assert.rejects(ask(listeners.plaintextPort), { code: 'ECONNRESET' })
+    await waitUntil('the request is under way', () => isUnderWay)
+    const startedAt = performance.now()
+    await listeners.close(200)
+    assert.ok(performance.now() - startedAt >= 195)
+    await answer
+  })
+})

@@ -1,0 +1,39 @@
+import { conflict } from '@svc/domain/failure'
+import { type AuditEntry, saveAudit } from './audit.ts'
+import { type Database, type Queries, sql } from './database.ts'
+
+/** A configuration that can be changed while the cluster runs, as JSON text; its revision counts the changes. */
+export interface StoredConfig {
+  readonly value: string
+  readonly revision: number
+}
+
+/** The configuration of this name, or undefined where none was stored yet. */
+export async function loadConfig(queries: Queries, name: string): Promise<StoredConfig | undefined> {
+  const [row] = await queries.query<StoredConfig>(
+    sql`SELECT value, revision FROM dynamic_configs WHERE name = ${name}`,
+  )
+  return row
+}
+
+/**
+ * Stores a configuration with its audit entry if it still has the revision that was read (0 for none): otherwise
+ * another change came in between, a `conflict` failure.
+ */
+export async function saveConfig(
+  database: Database,
+  name: string,
+  value: string,
+  readRevision: number,
+  audit: Omit<AuditEntry, 'type' | 'key' | 'payload'>,
+  now: number,
+): Promise<void> {
+  await database.transaction(async (transaction) => {
+    const rows = await transaction.query(sql`
+      INSERT INTO dynamic_configs AS config (name, value) VALUES (${name}, ${value})
+      ON CONFLICT (name) DO UPDATE SET value = excluded.value, revision = config.revision + 1
+      WHERE config.revision = ${readRevision} RETURNING revision`)
+    if (rows.length === 0) throw conflict(`Configuration [${name}] was changed by another request meanwhile`)
+    await saveAudit(transaction, { ...audit, type: name, key: name, payload: value }, now)
+  })
+}

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { basicHeader, readBasicHeader } from './basic-header.ts'
+
+const encode = (text: string, encoding: BufferEncoding = 'base64') => Buffer.from(text).toString(encoding)
+
+describe('a header that holds a login', () => {
+  const rows: readonly [header: string, user: string, password: string][] = [
+    [`Basic ${encode('ann:secret')}`, 'ann', 'secret'],
+    [`basic ${encode('ann:secret')}`, 'ann', 'secret'],
+    [`BASIC   ${encode('ann:secret')}  `, 'ann', 'secret'],
+    [`Basic ${encode('ann:a:b:')}`, 'ann', 'a:b:'],
+    [`Basic ${encode('ann: ')}`, 'ann', ' '],
+    [`Basic ${encode(' :x')}`, ' ', 'x'],
+    [`Basic ${encode('jürgen:ßø')}`, 'jürgen', 'ßø'],
+    [`Basic ${encode('ann:>>>???', 'base64url')}`, 'ann', '>>>???'],
+    [`Basic ${encode('ann:x').replace(/=+$/, '')}`, 'ann', 'x'],
+  ]
+  for (const [header, user, password] of rows) {
+    it(`[${header}] is [${user}] with [${password}]`, () => {
+      assert.deepEqual(readBasicHeader(header), { user, password })
+    })
+  }
+
+  it('is read as it was written, whatever user and password are', () => {
+    const user = fc
+      .string({ unit: 'grapheme', minLength: 1, maxLength: 50 })
+      .filter((text) => !text.includes(':'))
+    const password = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 50 })
+    fc.assert(
+      fc.property(user, password, (name, secret) => {
+        assert.deepEqual(readBasicHeader(basicHeader(name, secret)), { user: name, password: secret })
+      }),
+    )
+  })
+})
+
+describe('a header that holds none', () => {
+  const rows: readonly (string | undefined)[] = [
+    undefined,
+    '',
+    'Basic',
+    'Basic ',
+    `Basic${encode('ann:x')}`,
+    `Bearer ${encode('ann:x')}`,
+    `Basic ${encode('ann:x')} ${encode('bob:x')}`,
+    `Basic ${encode('ann:x')},Basic ${encode('bob:x')}`,
+    `Digest username="ann"`,
+    'Basic !!!',
+    `Basic ${encode('no colon')}`,
+    `Basic ${encode(':no user')}`,
+    `Basic ${encode('ann:')}`,
+    `Basic ${encode(':')}`,
+    'ann:secret',
+    `Negotiate Basic ${encode('ann:x')}`,
+    `Basic ${encode(`ann:${'x'.repeat(4096)}`)}`,
+  ]
+  for (const header of rows) {
+    it(`[${header?.slice(0, 60)}]`, () => assert.equal(readBasicHeader(header), undefined))
+  }
+})

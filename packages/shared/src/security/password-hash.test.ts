@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { scryptSync } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { type Credentials, hashPassword, unknownUserCredentials, verifyPassword } from './password-hash.ts'
+
+const parameters = { algorithm: 'scrypt', cost: 16, blockSize: 1, parallelization: 1 } as const
+
+describe('the hash of a password', () => {
+  it('fits this password only', async () => {
+    const credentials = await hashPassword('correct horse')
+    assert.equal(await verifyPassword('correct horse', credentials), true)
+    for (const wrong of ['correct horse ', 'Correct horse', '', 'correct hors'])
+      assert.equal(await verifyPassword(wrong, credentials), false)
+  })
+
+  it('has a salt of its own each time, and does not hold the password', async () => {
+    const [one, two] = await Promise.all([hashPassword('secret'), hashPassword('secret')])
+    assert.notEqual(one.salt, two.salt)
+    assert.notEqual(one.hash, two.hash)
+    assert.equal(Buffer.from(one.salt, 'base64').length, 16)
+    assert.equal(Buffer.from(one.hash, 'base64').length, 32)
+    assert.ok(!JSON.stringify(one).includes('secret'))
+  })
+
+  // RFC 7914 section 12, cut to the length that is kept.
+  it('is scrypt with the parameters that are stored beside it', async () => {
+    const salt = Buffer.from('SodiumChloride').toString('base64')
+    const hash = Buffer.from(
+      '7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2',
+      'hex',
+    ).toString('base64')
+    const stored: Credentials = {
+      algorithm: 'scrypt',
+      cost: 16384,
+      blockSize: 8,
+      parallelization: 1,
+      salt,
+      hash,
+    }
+    assert.equal(await verifyPassword('pleaseletmein', stored), true)
+    assert.equal(await verifyPassword('pleaseletmein', { ...stored, blockSize: 4 }), false)
+  })
+
+  it('may have been made with other parameters than those of today', async () => {
+    for (const [cost, blockSize, parallelization] of [
+      [2, 1, 1],
+      [1024, 8, 2],
+      [32768, 8, 1],
+    ] as const) {
+      const hash = scryptSync('p', 'salt', 32, {
+        N: cost,
+        r: blockSize,
+        p: parallelization,
+        maxmem: 256 * blockSize * (cost + parallelization),
+      })
+      const salt = Buffer.from('salt').toString('base64')
+      const stored = {
+        algorithm: 'scrypt',
+        cost,
+        blockSize,
+        parallelization,
+        salt,
+        hash: hash.toString('base64'),
+      } as const
+      assert.equal(await verifyPassword('p', stored), true)
+      assert.equal(await verifyPassword('q', stored), false)
+    }
+  })
+
+  for (const hash of ['', 'AAAA', Buffer.alloc(31).toString('base64'), Buffer.alloc(64).toString('base64')]) {
+    it(`of ${Buffer.from(hash, 'base64').length} bytes fits nothing`, async () => {
+      assert.equal(await verifyPassword('', { ...parameters, salt: 'AAAA', hash }), false)
+    })
+  }
+
+  it('of nobody fits no password', async () => {
+    for (const password of ['', 'x', '\0'])
+      assert.equal(await verifyPassword(password, unknownUserCredentials), false)
+  })
+})

@@ -1,0 +1,350 @@
+import assert from 'node:assert/strict'
+import crypto, { randomBytes, scryptSync } from 'node:crypto'
+import { syncBuiltinESMExports } from 'node:module'
+import { after, describe, it, mock } from 'node:test'
+import type { Permission } from '@svc/domain/access'
+import { testSettings } from '../testing/index.ts'
+import {
+  basicHeader,
+  type Credentials,
+  createSecurity,
+  escalatorHeader,
+  hashPassword,
+  type SecurityDirectory,
+} from './index.ts'
+
+/** Every computation of a hash is counted; it is done all the same. */
+const hashing = mock.method(crypto, 'scrypt')
+syncBuiltinESMExports()
+after(() => {
+  hashing.mock.restore()
+  syncBuiltinESMExports()
+})
+
+/** Stored credentials whose hash costs nearly nothing. */
+function cheap(password: string): Credentials {
+  const parameters = { algorithm: 'scrypt', cost: 2, blockSize: 1, parallelization: 1 } as const
+  const salt = randomBytes(16)
+  const hash = scryptSync(password, salt, 32, { N: 2, r: 1, p: 1 })
+  return { ...parameters, salt: salt.toString('base64'), hash: hash.toString('base64') }
+}
+
+const origin = { address: '192.0.2.7', server: '' }
+
+interface Setup {
+  readonly skipA?: boolean
+  readonly properties?: Record<string, string>
+}
+
+/** Security with the chain A, B and users as the test says. */
+function setUp(first: Partial<SecurityDirectory>, { skipA = false, properties = {} }: Setup = {}) {
+  const settings = testSettings('historical', {
+    'svc.auth.authenticatorChain': '["A","B"]',
+    ...Object.fromEntries(
+      ['A', 'B'].flatMap((name) => [
+        [`svc.auth.authenticator.${name}.type`, 'basic'],
+        [`svc.auth.authenticator.${name}.authorizerName`, `authorizer${name}`],
+        [`svc.auth.authorizer.authorizer${name}.type`, 'basic'],
+      ]),
+    ),
+    'svc.auth.authenticator.A.skipOnFailure': String(skipA),
+    'svc.auth.authorizers': '["authorizerA","authorizerB"]',
+    'svc.escalator.type': 'basic',
+    'svc.escalator.internalClientPassword': 'internal',
+    ...properties,
+  })
+  let directory: SecurityDirectory = { version: 1, authenticators: {}, authorizers: {}, ...first }
+  const refused: string[] = []
+  const security = createSecurity(settings, { current: () => directory }, (user, from) =>
+    refused.push(`${user} from ${from.address}`),
+  )
+  const login = (user: string, password: string) => security.authenticate(basicHeader(user, password), origin)
+  return {
+    security,
+    refused,
+    login,
+    /** The authenticator that lets the user in, or `refused`. */
+    outcome: async (user: string, password: string) => {
+      const result = await login(user, password)
+      return result.kind === 'known' ? result.caller.authenticator : result.kind
+    },
+    replace: (next: Partial<SecurityDirectory>) => {
+      directory = { ...directory, version: directory.version + 1, ...next }
+    },
+  }
+}
+
+/** How many hashes the work computes. */
+async function hashesOf(work: () => Promise<unknown>): Promise<number> {
+  const before = hashing.mock.callCount()
+  await work()
+  return hashing.mock.callCount() - before
+}
+
+describe('a chain', () => {
+  const inA = { right: cheap('a'), without: null }
+  const inB = { right: cheap('b'), onlyB: cheap('b'), without: cheap('b') }
+  const rows: readonly [name: string, user: string, password: string, skip: string, noSkip: string][] = [
+    ['right in A', 'right', 'a', 'A', 'A'],
+    ['unknown in A, right in B', 'onlyB', 'b', 'B', 'refused'],
+    ['unknown in A, wrong in B', 'onlyB', 'x', 'refused', 'refused'],
+    ['wrong in A, right in B', 'right', 'b', 'refused', 'refused'],
+    ['known to A without a password, right in B', 'without', 'b', 'B', 'refused'],
+    ['known to A without a password, wrong in B', 'without', 'x', 'refused', 'refused'],
+    ['wrong everywhere', 'right', 'x', 'refused', 'refused'],
+    ['unknown everywhere', 'nobody', 'x', 'refused', 'refused'],
+  ]
+  for (const [name, user, password, skip, noSkip] of rows) {
+    for (const skipA of [true, false]) {
+      it(`${name}, skipOnFailure ${skipA}: ${skipA ? skip : noSkip}`, async () => {
+        const { outcome, refused } = setUp({ authenticators: { A: inA, B: inB } }, { skipA })
+        const expected = skipA ? skip : noSkip
+        assert.equal(await outcome(user, password), expected)
+        assert.deepEqual(refused, expected === 'refused' ? [`${user} from 192.0.2.7`] : [])
+      })
+    }
+  }
+
+  it('refuses whoever shows no credentials, and tells nobody of it', async () => {
+    const { security, refused } = setUp({ authenticators: { A: inA } })
+    for (const header of [undefined, '', 'Bearer x', 'Basic', 'Basic !']) {
+      assert.deepEqual(await security.authenticate(header, origin), { kind: 'refused' })
+    }
+    assert.deepEqual(refused, [])
+  })
+
+  const open = {
+    'svc.auth.authenticatorChain': '["A","open"]',
+    'svc.auth.authenticator.open.type': 'allowAll',
+    'svc.auth.authenticator.open.authorizerName': 'authorizerA',
+  }
+  it('that ends with everyone lets in whoever is unknown before, and not whose password is wrong', async () => {
+    const { outcome, security } = setUp({ authenticators: { A: inA } }, { skipA: true, properties: open })
+    assert.equal(await outcome('nobody', 'x'), 'open')
+    assert.equal(await outcome('right', 'x'), 'refused')
+    const anybody = await security.authenticate(undefined, origin)
+    assert.equal(anybody.kind === 'known' && anybody.caller.identity, 'open')
+  })
+
+  it('does not know who calls while there is no directory: nobody is refused for that', async () => {
+    const settings = testSettings('router', {
+      'svc.auth.authenticatorChain': '["A"]',
+      'svc.auth.authenticator.A.type': 'basic',
+      'svc.auth.authenticator.A.authorizerName': 'allowAll',
+      'svc.escalator.type': 'basic',
+      'svc.escalator.internalClientPassword': 'x',
+    })
+    const security = createSecurity(settings, { current: () => ({ missing: 'Not yet' }) }, assert.fail)
+    const outcome = await security.authenticate(basicHeader('a', 'b'), origin)
+    assert.deepEqual(outcome, { kind: 'unavailable', message: 'Not yet' })
+    assert.equal((await security.authenticate(undefined, origin)).kind, 'refused')
+  })
+
+  const specialNames = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length']
+  it('knows no user by the names of what every object has', async () => {
+    const { outcome } = setUp({ authenticators: { A: {}, B: {} } }, { skipA: true })
+    for (const name of specialNames) assert.equal(await outcome(name, 'x'), 'refused')
+  })
+
+  it('knows users who have such names', async () => {
+    const users = JSON.parse(
+      `{${specialNames.map((name) => `${JSON.stringify(name)}:${JSON.stringify(cheap('p'))}`)}}`,
+    )
+    const { outcome } = setUp({ authenticators: { A: users } })
+    for (const name of specialNames) {
+      assert.equal(await outcome(name, 'p'), 'A')
+      assert.equal(await outcome(name, 'x'), 'refused')
+    }
+  })
+
+  it('tells users apart by case, and passwords by every character', async () => {
+    const { outcome } = setUp({ authenticators: { A: { Ann: cheap('Pä:ss word') } } })
+    assert.equal(await outcome('Ann', 'Pä:ss word'), 'A')
+    for (const [user, password] of [
+      ['ann', 'Pä:ss word'],
+      ['Ann', 'Pä:ss word '],
+      ['Ann', 'pä:ss word'],
+      ['Ann ', 'Pä:ss word'],
+    ] as const)
+      assert.equal(await outcome(user, password), 'refused')
+  })
+})
+
+describe('the work of a login', () => {
+  const users = { A: { known: cheap('p'), without: null }, B: { further: cheap('p') } }
+  for (const skipA of [true, false]) {
+    it(`that is refused is the same for everyone, skipOnFailure ${skipA}`, async () => {
+      const { outcome } = setUp({ authenticators: users }, { skipA })
+      for (const user of ['known', 'without', 'further', 'unknown', '__proto__']) {
+        const hashes = await hashesOf(async () => assert.equal(await outcome(user, 'wrong'), 'refused'))
+        assert.equal(hashes, skipA ? 2 : 1, user)
+      }
+    })
+  }
+
+  it('costs an unknown user what a new password costs', async () => {
+    const { outcome } = setUp({ authenticators: { A: {} } })
+    const credentials = await hashPassword('p')
+    const optionsOf = (call: number) => hashing.mock.calls.at(call)?.arguments[3] as object
+    const ofNew = optionsOf(-1)
+    await outcome('unknown', 'x')
+    assert.deepEqual(optionsOf(-1), ofNew)
+    const { cost, blockSize, parallelization } = credentials
+    assert.ok(cost * blockSize * parallelization >= 2 ** 14 * 8 * 5)
+  })
+
+  it('is done once for a password that was right, and again each time for one that was wrong', async () => {
+    const { outcome } = setUp({ authenticators: users })
+    await outcome('known', 'p')
+    assert.equal(await hashesOf(() => outcome('known', 'p')), 0)
+    assert.equal(await hashesOf(() => outcome('known', 'wrong')), 1)
+    assert.equal(await hashesOf(() => outcome('known', 'wrong')), 1)
+    assert.equal(await hashesOf(() => outcome('known', 'p')), 0)
+  })
+
+  it('is shared by requests at the same time', async () => {
+    const { outcome } = setUp({ authenticators: users })
+    const hashes = await hashesOf(async () => {
+      const outcomes = await Promise.all(Array.from({ length: 20 }, () => outcome('known', 'p')))
+      assert.deepEqual(new Set(outcomes), new Set(['A']))
+    })
+    assert.equal(hashes, 1)
+  })
+
+  it('is remembered for the thousand latest logins only', async () => {
+    const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`u${index}`, users.A.known]))
+    const { outcome } = setUp({ authenticators: { A: many } })
+    for (const user of Object.keys(many)) await outcome(user, 'p')
+    assert.equal(await hashesOf(() => outcome('u1000', 'p')), 0)
+    assert.equal(await hashesOf(() => outcome('u1', 'p')), 0)
+    assert.equal(await hashesOf(() => outcome('u0', 'p')), 1)
+  })
+})
+
+describe('a login that was right', () => {
+  it('is not when the password has changed', async () => {
+    const { outcome, replace } = setUp({ authenticators: { A: { ann: cheap('old') } } })
+    assert.equal(await outcome('ann', 'old'), 'A')
+    replace({ authenticators: { A: { ann: cheap('new') } } })
+    assert.equal(await outcome('ann', 'old'), 'refused')
+    assert.equal(await outcome('ann', 'new'), 'A')
+    assert.equal(await outcome('ann', 'old'), 'refused')
+  })
+
+  it('is not when the user is deleted, loses its password, or is made again', async () => {
+    const { outcome, replace } = setUp({ authenticators: { A: { ann: cheap('old') } } })
+    assert.equal(await outcome('ann', 'old'), 'A')
+    replace({ authenticators: { A: {} } })
+    assert.equal(await outcome('ann', 'old'), 'refused')
+    replace({ authenticators: { A: { ann: null } } })
+    assert.equal(await outcome('ann', 'old'), 'refused')
+    replace({ authenticators: { A: { ann: cheap('other') } } })
+    assert.equal(await outcome('ann', 'old'), 'refused')
+  })
+
+  it('does not carry over to a password changed while it was looked at', async () => {
+    const slow = await hashPassword('old')
+    const { outcome, replace } = setUp({ authenticators: { A: { ann: slow } } })
+    const before = outcome('ann', 'old')
+    replace({ authenticators: { A: { ann: cheap('new') } } })
+    const during = outcome('ann', 'old')
+    await before
+    assert.equal(await during, 'refused')
+    assert.equal(await outcome('ann', 'old'), 'refused')
+    assert.equal(await outcome('ann', 'new'), 'A')
+  })
+
+  it('has the permissions of now, not those of its first time', async () => {
+    const role = (name: string): Permission[] => [{ resource: { type: 'DATASOURCE', name }, action: 'READ' }]
+    const authorizer = (name: string) => ({
+      authorizerA: { users: { ann: ['role'] }, roles: { role: role(name) }, groupMappings: {} },
+    })
+    const { login, replace } = setUp({
+      authenticators: { A: { ann: cheap('p') } },
+      authorizers: authorizer('wiki'),
+    })
+    const mayRead = async (name: string) => {
+      const result = await login('ann', 'p')
+      return result.kind === 'known' && result.caller.can('READ', 'DATASOURCE', name)
+    }
+    assert.deepEqual([await mayRead('wiki'), await mayRead('koalas')], [true, false])
+    replace({ authorizers: authorizer('koalas') })
+    assert.deepEqual([await mayRead('wiki'), await mayRead('koalas')], [false, true])
+    replace({ authorizers: {} })
+    assert.deepEqual([await mayRead('wiki'), await mayRead('koalas')], [false, false])
+  })
+})
+
+describe('a caller', () => {
+  const read = (name: string): Permission => ({ resource: { type: 'DATASOURCE', name }, action: 'READ' })
+  const directory = {
+    authenticators: {
+      A: { ann: cheap('p'), bob: cheap('p'), constructor: cheap('p') },
+      B: { ann2: cheap('p') },
+    },
+    authorizers: {
+      authorizerA: {
+        users: { ann: ['one', 'two', 'gone', 'constructor'], eve: ['one'] },
+        roles: { one: [read('wiki')], two: [read('koala.*')] },
+        groupMappings: {},
+      },
+      authorizerB: { users: { ann2: ['all'] }, roles: { all: [read('.*')] }, groupMappings: {} },
+    },
+  }
+  const callerOf = async (user: string, setup: Setup = {}) => {
+    const result = await setUp(directory, { skipA: true, ...setup }).login(user, 'p')
+    assert.equal(result.kind, 'known')
+    return result.kind === 'known' ? result.caller : assert.fail()
+  }
+
+  it('may do what any of its roles permits', async () => {
+    const ann = await callerOf('ann')
+    assert.equal(ann.can('READ', 'DATASOURCE', 'wiki'), true)
+    assert.equal(ann.can('READ', 'DATASOURCE', 'koalas'), true)
+    assert.equal(ann.can('READ', 'DATASOURCE', 'flights'), false)
+    assert.equal(ann.can('WRITE', 'DATASOURCE', 'wiki'), false)
+    assert.equal(ann.can('READ', 'VIEW', 'wiki'), false)
+  })
+
+  it('may do nothing if the authorizer does not know it', async () => {
+    for (const user of ['bob', 'constructor'])
+      assert.equal((await callerOf(user)).can('READ', 'DATASOURCE', 'wiki'), false)
+  })
+
+  it('is judged by the authorizer of whoever let it in', async () => {
+    assert.equal((await callerOf('ann2')).can('READ', 'DATASOURCE', 'flights'), true)
+  })
+
+  it('may do everything where the authorizer lets everyone', async () => {
+    const all = await callerOf('bob', { properties: { 'svc.auth.authorizer.authorizerA.type': 'allowAll' } })
+    assert.equal(all.can('WRITE', 'CONFIG', 'security'), true)
+  })
+
+  it('is internal by the name of the internal user only', async () => {
+    const users = { svc_system: cheap('p'), admin: cheap('p') }
+    const { login, security } = setUp({ authenticators: { A: users } })
+    for (const [user, expected] of [
+      ['svc_system', true],
+      ['admin', false],
+    ] as const) {
+      const result = await login(user, 'p')
+      assert.equal(result.kind === 'known' && security.isInternal(result.caller), expected)
+    }
+    assert.equal(security.isInternal(security.nobody), false)
+  })
+})
+
+describe('the escalator', () => {
+  it('shows nothing where no login is asked for', () => {
+    assert.equal(escalatorHeader(testSettings('router')), undefined)
+  })
+
+  it('shows the internal user', () => {
+    const settings = testSettings('router', {
+      'svc.escalator.type': 'basic',
+      'svc.escalator.internalClientUsername': 'inner',
+      'svc.escalator.internalClientPassword': 'pä:ss',
+    })
+    assert.equal(escalatorHeader(settings), `Basic ${Buffer.from('inner:pä:ss').toString('base64')}`)
+  })
+})

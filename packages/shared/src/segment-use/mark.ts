@@ -1,0 +1,84 @@
+import { planMarkUsed } from '@svc/domain/retention'
+import type { Interval } from '@svc/domain/time'
+import type { AuditInfo } from '../http/index.ts'
+import {
+  type Database,
+  loadOverlapping,
+  loadStoredSegments,
+  lockDatasource,
+  markUnused,
+  markUsed,
+  type SegmentQuery,
+  saveAudit,
+} from '../postgres/index.ts'
+
+/** Which segments of a datasource are to be marked: all, those within an interval, or some by id. */
+export interface SegmentSelection {
+  readonly within?: Interval | undefined
+  readonly ids?: readonly string[] | undefined
+  readonly versions?: readonly string[] | undefined
+}
+
+// The type of the audit entries of segments that people mark.
+const auditType = 'segments'
+
+/** Marks the selected segments of a datasource unused, with an audit entry; returns how many changed. */
+export async function markSelectedUnused(
+  database: Database,
+  dataSource: string,
+  selection: SegmentSelection,
+  audit: AuditInfo,
+  now: number,
+): Promise<number> {
+  return await change(
+    database,
+    dataSource,
+    { ...selection, dataSource, used: true },
+    audit,
+    now,
+    'markUnused',
+  )
+}
+
+/** Marks the selected segments used that no newer version hides; returns how many changed. */
+export async function markSelectedUsed(
+  database: Database,
+  dataSource: string,
+  selection: SegmentSelection,
+  audit: AuditInfo,
+  now: number,
+): Promise<number> {
+  return await change(database, dataSource, { ...selection, dataSource, used: false }, audit, now, 'markUsed')
+}
+
+async function change(
+  database: Database,
+  dataSource: string,
+  query: SegmentQuery,
+  audit: AuditInfo,
+  now: number,
+  kind: 'markUsed' | 'markUnused',
+): Promise<number> {
+  return await database.transaction(async (transaction) => {
+    await lockDatasource(transaction, dataSource)
+    const selected = await loadStoredSegments(transaction, query)
+    if (selected.length === 0) return 0
+    let changed: number
+    if (kind === 'markUnused') {
+      const ids = selected.map(({ id }) => id)
+      changed = await markUnused(transaction, ids, now)
+    } else {
+      const umbrella = {
+        start: selected.reduce((least, { interval }) => Math.min(least, interval.start), Infinity),
+        end: selected.reduce((most, { interval }) => Math.max(most, interval.end), -Infinity),
+      }
+      const around = (await loadOverlapping(transaction, dataSource, umbrella)).filter(({ used }) => used)
+      changed = await markUsed(transaction, planMarkUsed(selected, around), now)
+    }
+    if (changed > 0) {
+      const payload = JSON.stringify({ [kind]: changed })
+      await saveAudit(transaction, { ...audit, type: auditType, key: dataSource, payload }, now)
+    }
+    return changed
+  })
+}

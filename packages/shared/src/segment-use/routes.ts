@@ -1,0 +1,81 @@
+import { invalidInput } from '@svc/domain/failure'
+import { parseInterval } from '@svc/domain/time'
+import { z } from 'zod'
+import { datasource, jsonBody, type Route, route } from '../http/index.ts'
+import type { ServiceContext } from '../service/index.ts'
+import { zodFailure } from '../wire/index.ts'
+import { markSelectedUnused, markSelectedUsed, type SegmentSelection } from './mark.ts'
+
+const text = z.string({ error: 'allowed is a text' })
+const texts = z.array(text, { error: 'allowed is a list of texts' })
+
+const selectionSchema = z.strictObject({
+  interval: text.nullish(),
+  segmentIds: texts.nullish(),
+  versions: texts.nullish(),
+})
+
+/** Either an interval, with versions if wanted, or segment ids. */
+function parseSelection(json: unknown): SegmentSelection {
+  const result = selectionSchema.safeParse(json)
+  if (!result.success) throw zodFailure('selection of segments', result.error)
+  const { interval, segmentIds, versions } = result.data
+  if ((interval == null) === (segmentIds == null)) {
+    throw invalidInput('Exactly one of [interval] and [segmentIds] must be given')
+  }
+  if (segmentIds?.length === 0)
+    throw invalidInput('Field [segmentIds] is []; allowed is a list of at least one id')
+  if (segmentIds != null && versions != null)
+    throw invalidInput('Field [versions] is only allowed with [interval]')
+  return {
+    within: interval == null ? undefined : parseInterval(interval),
+    ids: segmentIds ?? undefined,
+    versions: versions ?? undefined,
+  }
+}
+
+const answer = (numChangedSegments: number) => ({
+  numChangedSegments,
+  segmentStateChanged: numChangedSegments > 0,
+})
+
+/** The endpoints that mark segments used and unused, below `prefix`: coordinator and overlord both offer them. */
+export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: string): Route[] {
+  const path = `${prefix}/datasources/:dataSource`
+  return [
+    route({
+      method: 'POST',
+      path: `${path}/markUsed`,
+      access: datasource('WRITE'),
+      summary: 'Marks segments used: by interval, by interval and versions, or by id',
+      body: jsonBody(parseSelection),
+      handle: async ({ params, body, audit }) =>
+        answer(await markSelectedUsed(database, params.dataSource as string, body, audit, clock.now())),
+    }),
+    route({
+      method: 'POST',
+      path: `${path}/markUnused`,
+      access: datasource('WRITE'),
+      summary: 'Marks segments unused: by interval, by interval and versions, or by id',
+      body: jsonBody(parseSelection),
+      handle: async ({ params, body, audit }) =>
+        answer(await markSelectedUnused(database, params.dataSource as string, body, audit, clock.now())),
+    }),
+    route({
+      method: 'POST',
+      path,
+      access: datasource('WRITE'),
+      summary: 'Marks all segments of a datasource used that no newer version hides',
+      handle: async ({ params, audit }) =>
+        answer(await markSelectedUsed(database, params.dataSource as string, {}, audit, clock.now())),
+    }),
+    route({
+      method: 'DELETE',
+      path,
+      access: datasource('WRITE'),
+      summary: 'Marks all segments of a datasource unused',
+      handle: async ({ params, audit }) =>
+        answer(await markSelectedUnused(database, params.dataSource as string, {}, audit, clock.now())),
+    }),
+  ]
+}

@@ -1,0 +1,3 @@
+/** What coordinator and overlord both know of tasks: ids, and the tasks that either submits. */
+export { type KillSpec, killTask, parseKillSpec } from './kill-task.ts'
+export { newTaskId } from './task-id.ts'

@@ -1,0 +1,58 @@
+import { formatInstant } from '@svc/domain/time'
+import { config, jsonBody, type Route, route } from '@svc/shared/http'
+import { loadAudit, loadConfig, saveConfig } from '@svc/shared/postgres'
+import type { ServiceContext } from '@svc/shared/service'
+import { intervalParameter, positiveCount } from '@svc/shared/wire'
+import { z } from 'zod'
+import {
+  type CoordinatorConfigChange,
+  coordinatorConfigName,
+  parseConfigChange,
+  readCoordinatorConfig,
+} from '../coordinator-config.ts'
+
+const path = '/svc/coordinator/v1/config'
+
+/** The endpoints of the configuration that can be changed while the cluster runs. */
+export function dynamicConfigRoutes({ database, clock }: ServiceContext): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path,
+      access: config('READ'),
+      summary: 'The dynamic configuration of the coordinator',
+      handle: async () => readCoordinatorConfig(await loadConfig(database, coordinatorConfigName)),
+    }),
+    route({
+      method: 'POST',
+      path,
+      access: config('WRITE'),
+      summary: 'Changes the fields that are given; the others keep their values',
+      body: jsonBody((json): CoordinatorConfigChange => parseConfigChange(json)),
+      handle: async ({ body, audit }) => {
+        const stored = await loadConfig(database, coordinatorConfigName)
+        const changed = { ...readCoordinatorConfig(stored), ...body }
+        const value = JSON.stringify(changed)
+        await saveConfig(database, coordinatorConfigName, value, stored?.revision ?? 0, audit, clock.now())
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${path}/history`,
+      access: config('READ'),
+      summary: 'Changes of the dynamic configuration',
+      query: z.object({ interval: intervalParameter.optional(), count: positiveCount.optional() }),
+      handle: async ({ query }) => {
+        const entries = await loadAudit(database, { type: coordinatorConfigName, ...query })
+        return entries.map(({ key, type, author, identity, comment, ip, payload, createdAt }) => ({
+          key,
+          type,
+          auditInfo: { author, identity, comment, ip },
+          request: null,
+          payload,
+          auditTime: formatInstant(createdAt),
+        }))
+      },
+    }),
+  ]
+}

@@ -1,0 +1,30 @@
+import { datasource, type Route, route } from '@svc/shared/http'
+import { saveTask } from '@svc/shared/postgres'
+import type { ServiceContext } from '@svc/shared/service'
+import { killTask, newTaskId } from '@svc/shared/tasks'
+import { pathInterval } from './datasources.ts'
+
+/** The endpoint by which unused segments of an interval are erased: it submits a kill task to the overlord. */
+export function killIntervalRoute({ database, logger }: ServiceContext): Route {
+  return route({
+    method: 'DELETE',
+    path: '/svc/coordinator/v1/datasources/:dataSource/intervals/:interval',
+    access: datasource('WRITE'),
+    summary: 'Erases the unused segments of an interval (start_end) through a kill task',
+    handle: async ({ params, caller }) => {
+      const dataSource = params.dataSource as string
+      const interval = pathInterval(params.interval as string)
+      const id = newTaskId('api-issued_kill', dataSource, interval)
+      await saveTask(database, {
+        id,
+        groupId: id,
+        type: 'kill',
+        dataSource,
+        priority: 0,
+        payload: killTask(dataSource, interval),
+        submittedBy: caller.identity,
+      })
+      logger.info('Task submitted', { task: id, identity: caller.identity })
+    },
+  })
+}

@@ -1,0 +1,155 @@
+import { notFound } from '@svc/domain/failure'
+import { type Route, type RouteInput, route, state } from '@svc/shared/http'
+import { loadPayloads } from '@svc/shared/postgres'
+import { presence } from '@svc/shared/wire'
+import { z } from 'zod'
+import { type ServerState, servedSegments, sizesByInterval } from '../inventory/index.ts'
+import { atLeader } from '../leadership.ts'
+import type { ClusterView } from './cluster-view.ts'
+
+const base = '/svc/coordinator/v1'
+const detail = z.object({ simple: presence, full: presence })
+const simpleOnly = z.object({ simple: presence })
+
+/** The endpoints of data servers, their tiers and their load queues. */
+export function serverRoutes(view: ClusterView): Route[] {
+  const { context, leadership, segments, servers } = view
+
+  const serverOf = ({ params }: Pick<RouteInput<unknown, unknown>, 'params'>): ServerState => {
+    const server = servers.get(params.server as string)
+    if (!server) throw notFound(`Server [${params.server}] does not exist`)
+    return server
+  }
+  const historicals = () => servers.servers().filter(({ type }) => type === 'historical')
+  const withSegments = async (server: ServerState) => {
+    const payloads = await loadPayloads(context.database, [...server.served])
+    return { ...describeServer(server), segments: Object.fromEntries(payloads) }
+  }
+
+  const routes = [
+    route({
+      method: 'GET',
+      path: `${base}/servers`,
+      access: state('READ'),
+      summary: 'The data servers; simple with their sizes, full with their segments',
+      query: detail,
+      handle: async ({ query }) => {
+        const known = servers.servers()
+        if (query.full) return await Promise.all(known.map(withSegments))
+        return query.simple ? known.map(describeServer) : known.map(({ name }) => name)
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${base}/servers/:server`,
+      access: state('READ'),
+      summary: 'A data server with its segments; simple without them',
+      query: detail,
+      handle: async (input) => {
+        const server = serverOf(input)
+        return input.query.simple ? describeServer(server) : await withSegments(server)
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${base}/servers/:server/segments`,
+      access: state('READ'),
+      summary: 'The ids of the segments that a data server serves; full with their metadata',
+      query: detail,
+      handle: async (input) => {
+        const ids = [...serverOf(input).served]
+        return input.query.full ? [...(await loadPayloads(context.database, ids)).values()] : ids
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${base}/servers/:server/segments/:segment`,
+      access: state('READ'),
+      summary: 'The metadata of a segment that a data server serves',
+      handle: async (input) => {
+        const id = input.params.segment as string
+        const payload = serverOf(input).served.has(id)
+          ? (await loadPayloads(context.database, [id])).get(id)
+          : undefined
+        if (!payload) throw notFound(`Server [${input.params.server}] does not serve segment [${id}]`)
+        return payload
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${base}/tiers`,
+      access: state('READ'),
+      summary: 'The tiers; simple with their sizes',
+      query: simpleOnly,
+      handle: ({ query }) => {
+        const byTier = [...Map.groupBy(historicals(), ({ tier }) => tier)].sort(([a], [b]) =>
+          a < b ? -1 : 1,
+        )
+        if (!query.simple) return byTier.map(([tier]) => tier)
+        return Object.fromEntries(
+          byTier.map(([tier, members]) => [
+            tier,
+            {
+              currSize: members.reduce((sum, { usedSizeBytes }) => sum + usedSizeBytes, 0),
+              maxSize: members.reduce((sum, { maxSizeBytes }) => sum + maxSizeBytes, 0),
+            },
+          ]),
+        )
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${base}/tiers/:tier`,
+      access: state('READ'),
+      summary: 'The datasources of a tier; simple with sizes by interval',
+      query: simpleOnly,
+      handle: async ({ params, query }) => {
+        await segments.refresh()
+        const served = servedSegments(segments, servers).filter(({ tiers }) =>
+          tiers.has(params.tier as string),
+        )
+        const groups = [...Map.groupBy(served, ({ segment }) => segment.dataSource)].sort(([a], [b]) =>
+          a < b ? -1 : 1,
+        )
+        if (!query.simple) return groups.map(([dataSource]) => dataSource)
+        return Object.fromEntries(
+          groups.map(([dataSource, members]) => [dataSource, sizesByInterval(members)]),
+        )
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${base}/loadqueue`,
+      access: state('READ'),
+      summary: 'What the data servers are asked to load and drop; simple in counts',
+      query: simpleOnly,
+      handle: ({ query }) =>
+        Object.fromEntries(
+          servers.servers().map((server) => [server.name, describeQueue(server, query.simple)]),
+        ),
+    }),
+  ]
+  return routes.map((one) => atLeader(leadership, context, one))
+}
+
+const describeServer = ({ name, tier, type, priority, usedSizeBytes, maxSizeBytes }: ServerState) => ({
+  host: name,
+  tier,
+  type,
+  priority,
+  currSize: usedSizeBytes,
+  maxSize: maxSizeBytes,
+})
+
+function describeQueue({ pending }: ServerState, simple: boolean) {
+  const loads = [...pending].filter(([, { action }]) => action === 'load')
+  const drops = [...pending].filter(([, { action }]) => action === 'drop')
+  if (!simple) return { segmentsToLoad: loads.map(([id]) => id), segmentsToDrop: drops.map(([id]) => id) }
+  const size = (requests: typeof loads) => requests.reduce((total, [, { sizeBytes }]) => total + sizeBytes, 0)
+  return {
+    segmentsToLoad: loads.length,
+    segmentsToDrop: drops.length,
+    segmentsToLoadSize: size(loads),
+    segmentsToDropSize: size(drops),
+  }
+}

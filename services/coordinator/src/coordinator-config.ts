@@ -1,0 +1,84 @@
+import { zodFailure } from '@svc/shared/wire'
+import { z } from 'zod'
+
+/** The name under which the configuration and its history are kept. */
+export const coordinatorConfigName = 'coordinator.config'
+
+const count = (most = 2_147_483_647) =>
+  z
+    .int({
+      error: (issue) =>
+        `the value [${JSON.stringify(issue.input)}] is not allowed; allowed is a whole number`,
+    })
+    .min(0, { error: 'allowed is a whole number from 0' })
+    .max(most, { error: `allowed is a whole number up to ${most}` })
+const flag = z.boolean({ error: 'allowed is true or false' })
+const names = z.array(z.string({ error: 'allowed is a list of texts' }), {
+  error: 'allowed is a list of texts',
+})
+
+const fields = {
+  millisToWaitBeforeDeleting: count(Number.MAX_SAFE_INTEGER),
+  maxSegmentsToMove: count(),
+  replicantLifetime: count(),
+  replicationThrottleLimit: count(),
+  balancerComputeThreads: count(1000),
+  killDataSourceWhitelist: names,
+  killTaskSlotRatio: z.number({ error: 'allowed is a number from 0 to 1' }).min(0).max(1),
+  maxKillTaskSlots: count(),
+  killPendingSegmentsSkipList: names,
+  maxSegmentsInNodeLoadingQueue: count(),
+  decommissioningNodes: names,
+  pauseCoordination: flag,
+  replicateAfterLoadTimeout: flag,
+  useRoundRobinSegmentAssignment: flag,
+  smartSegmentLoading: flag,
+  debugDimensions: z.record(z.string(), z.string()).nullable(),
+  turboLoadingNodes: names,
+  cloneServers: z.record(z.string(), z.string()),
+}
+
+const changeSchema = z.strictObject(fields).partial()
+const storedSchema = z.object(fields)
+
+/** The dynamic configuration of the coordinator. */
+export type CoordinatorConfig = z.infer<typeof storedSchema>
+/** Some of its fields. */
+export type CoordinatorConfigChange = Partial<CoordinatorConfig>
+
+/** The recorded system's defaults, in the order in which it shows them. */
+export const defaultCoordinatorConfig: CoordinatorConfig = {
+  millisToWaitBeforeDeleting: 900_000,
+  maxSegmentsToMove: 100,
+  replicantLifetime: 15,
+  replicationThrottleLimit: 500,
+  balancerComputeThreads: 1,
+  killDataSourceWhitelist: [],
+  killTaskSlotRatio: 0.1,
+  maxKillTaskSlots: 2_147_483_647,
+  killPendingSegmentsSkipList: [],
+  maxSegmentsInNodeLoadingQueue: 500,
+  decommissioningNodes: [],
+  pauseCoordination: false,
+  replicateAfterLoadTimeout: false,
+  useRoundRobinSegmentAssignment: true,
+  smartSegmentLoading: true,
+  debugDimensions: null,
+  turboLoadingNodes: [],
+  cloneServers: {},
+}
+
+/** What was stored, the defaults for what was not. */
+export function readCoordinatorConfig(stored: { readonly value: string } | undefined): CoordinatorConfig {
+  return {
+    ...defaultCoordinatorConfig,
+    ...(stored ? (JSON.parse(stored.value) as CoordinatorConfigChange) : {}),
+  }
+}
+
+/** The fields of a change; the first that is wrong is an invalidInput failure that names it. */
+export function parseConfigChange(json: unknown): CoordinatorConfigChange {
+  const result = changeSchema.safeParse(json)
+  if (!result.success) throw zodFailure('configuration', result.error)
+  return result.data as CoordinatorConfigChange
+}

@@ -1,0 +1,71 @@
+import type { SegmentPayload } from '@svc/domain/segment'
+import type { DeepStorage } from '@svc/shared/deep-storage'
+import {
+  type Database,
+  eraseUnused,
+  loadStoredSegments,
+  lockDatasource,
+  renewClaim,
+} from '@svc/shared/postgres'
+import type { KillSpec } from '@svc/shared/tasks'
+
+/** What a kill task still has to do: files of segments whose rows are gone already. */
+export interface KillProgress {
+  readonly erasedSegments: number
+  readonly filesToRemove: readonly SegmentPayload['loadSpec'][]
+}
+
+const batchSize = 500
+
+/** Reads the progress of an earlier attempt, if it is one. */
+export function readKillProgress(progress: unknown): KillProgress {
+  const { erasedSegments = 0, filesToRemove = [] } = (progress ?? {}) as Partial<KillProgress>
+  return { erasedSegments, filesToRemove }
+}
+
+/**
+ * Erases unused segments: their rows first, noting their files in the same transaction, then the files. Whoever
+ * dies in between leaves a note of which files the next attempt has to remove. Returns the number of segments, or
+ * undefined if the attempt no longer counts.
+ */
+export async function killSegments(
+  database: Database,
+  deepStorage: DeepStorage,
+  { taskId, attempt, claimMs }: { taskId: string; attempt: number; claimMs: number },
+  spec: KillSpec,
+  earlier: KillProgress,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  let { erasedSegments, filesToRemove } = earlier
+  for (;;) {
+    for (const loadSpec of filesToRemove) await deepStorage.remove(loadSpec)
+    if (signal.aborted) return undefined
+    const left = spec.limit === undefined ? batchSize : Math.min(batchSize, spec.limit - erasedSegments)
+    const next: KillProgress | undefined = await database.transaction(async (transaction) => {
+      await lockDatasource(transaction, spec.dataSource)
+      const selected =
+        left <= 0
+          ? []
+          : await loadStoredSegments(transaction, {
+              dataSource: spec.dataSource,
+              used: false,
+              within: spec.interval,
+              versions: spec.versions,
+              limit: left,
+            })
+      const erased = await eraseUnused(
+        transaction,
+        selected.map(({ id }) => id),
+      )
+      const progress = {
+        erasedSegments: erasedSegments + erased.length,
+        filesToRemove: erased.map(({ loadSpec }) => loadSpec),
+      }
+      return (await renewClaim(transaction, taskId, attempt, claimMs, progress)) ? progress : undefined
+    })
+    if (next === undefined) return undefined
+    if (next.filesToRemove.length === 0) return next.erasedSegments
+    erasedSegments = next.erasedSegments
+    filesToRemove = next.filesToRemove
+  }
+}
