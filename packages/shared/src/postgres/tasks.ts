@@ -116,6 +116,8 @@ export async function claimTask(
   return task?.attempt
 }
 
+const jsonOrNull = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
+
 /** Tells that an attempt is still at work, and how far it is if that is given; false if it no longer counts. */
 export async function renewClaim(
   queries: Queries,
@@ -126,7 +128,7 @@ export async function renewClaim(
 ): Promise<boolean> {
   const rows = await queries.query(sql`
     UPDATE tasks SET claimed_until = clock_timestamp() + ${claimMs}::float8 * interval '1 millisecond',
-      progress = coalesce(${progress === undefined ? null : JSON.stringify(progress)}::json, progress)
+      progress = coalesce(${jsonOrNull(progress)}::json, progress)
     WHERE id = ${id} AND attempt = ${attempt} AND state = 'RUNNING' RETURNING id`)
   return rows.length === 1
 }
@@ -141,6 +143,8 @@ export async function releaseClaims(queries: Queries, workerName: string): Promi
 export interface TaskEnd {
   readonly state: 'SUCCESS' | 'FAILED'
   readonly errorMessage: string | null
+  /** How far it came; left out where nothing newer is known than what was stored. */
+  readonly progress?: unknown
 }
 
 /** Finishes an attempt; false if it is not the one that counts, and then nothing may be published. */
@@ -152,6 +156,7 @@ export async function finishAttempt(
 ): Promise<boolean> {
   const rows = await queries.query(sql`
     UPDATE tasks SET state = ${end.state}, error_message = ${end.errorMessage}, finished_at = clock_timestamp(),
+      progress = coalesce(${jsonOrNull(end.progress)}::json, progress),
       duration_ms = (extract(epoch FROM clock_timestamp() - started_at) * 1000)::bigint, claimed_until = NULL
     WHERE id = ${id} AND attempt = ${attempt} AND state = 'RUNNING' RETURNING id`)
   return rows.length === 1

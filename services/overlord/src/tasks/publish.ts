@@ -15,6 +15,7 @@ import {
 export interface PublishingAttempt {
   readonly taskId: string
   readonly attempt: number
+  readonly progress: unknown
 }
 
 type Chunk = NewChunk & { readonly written: WrittenSegment }
@@ -25,7 +26,7 @@ type Chunk = NewChunk & { readonly written: WrittenSegment }
  */
 export async function publish(
   database: Database,
-  { taskId, attempt }: PublishingAttempt,
+  { taskId, attempt, progress }: PublishingAttempt,
   spec: IndexSpec,
   written: readonly WrittenSegment[],
   now: number,
@@ -41,7 +42,9 @@ export async function publish(
   }))
   return await database.transaction(async (transaction) => {
     await lockDatasource(transaction, dataSource)
-    if (!(await finishAttempt(transaction, taskId, attempt, { state: 'SUCCESS', errorMessage: null })))
+    if (
+      !(await finishAttempt(transaction, taskId, attempt, { state: 'SUCCESS', errorMessage: null, progress }))
+    )
       return false
     const touched = umbrella([...chunks.map(({ interval }) => interval), ...dropExisting])
     const existing = touched ? await loadOverlapping(transaction, dataSource, touched) : []

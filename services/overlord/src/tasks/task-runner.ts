@@ -16,7 +16,7 @@ import { startLoop } from '@svc/shared/runtime'
 import type { ServiceContext } from '@svc/shared/service'
 import { parseKillSpec } from '@svc/shared/tasks'
 import { killSegments, readKillProgress } from './kill-segments.ts'
-import { publish } from './publish.ts'
+import { type PublishingAttempt, publish } from './publish.ts'
 import { type PeonEnd, runPeon } from './run-peon.ts'
 
 /** Runs tasks in the slots of this server. */
@@ -94,7 +94,7 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
           progress = next
         })
         await claim.stop()
-        await finish(taskId, attempt, payload, end, controller.signal)
+        await finish({ taskId, attempt, progress }, payload, end, controller.signal)
       }
     } finally {
       await claim.stop()
@@ -139,14 +139,13 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
   }
 
   async function finish(
-    taskId: string,
-    attempt: number,
+    { taskId, attempt, progress }: PublishingAttempt,
     payload: unknown,
     end: PeonEnd,
     signal: AbortSignal,
   ): Promise<void> {
     const fail = async (errorMessage: string): Promise<void> => {
-      await finishAttempt(database, taskId, attempt, { state: 'FAILED', errorMessage })
+      await finishAttempt(database, taskId, attempt, { state: 'FAILED', errorMessage, progress })
       logger.warn('Task failed', { task: taskId, attempt, error: errorMessage })
     }
     if (end.kind === 'died') {
@@ -159,7 +158,7 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
       if (
         await publish(
           database,
-          { taskId, attempt },
+          { taskId, attempt, progress },
           parseIndexSpec(payload, access),
           end.segments,
           clock.now(),
