@@ -54,23 +54,22 @@ async function ensureNode() {
   const wanted = readFileSync(path.join(tools, 'package-lock.json'), 'utf8')
   const node = path.join(tools, 'node_modules/.bin/node')
   if (!existsSync(node) || readIfThere(installed) !== wanted) {
-    await step(`Node.js ${pins.node}`, 'npm', [
-      'ci',
-      '--prefix',
-      tools,
-      '--ignore-scripts',
-      '--no-audit',
-      '--no-fund',
-    ])
-    if (!existsSync(node)) {
-      throw new Error(
-        `there is no Node.js ${pins.node} for ${process.platform} ${process.arch}; install Node.js 24 or newer`,
-      )
-    }
+    checkIsOffered(JSON.parse(wanted))
+    const args = ['ci', '--prefix', tools, '--ignore-scripts', '--no-audit', '--no-fund']
+    // The packages are optional, since each is for one kind of machine: npm does not fail when it cannot get ours.
+    await step(`Node.js ${pins.node}`, 'npm', args, {}, () => existsSync(node))
     writeWhole(installed, wanted)
   }
   await ensureRuns(node)
   return node
+}
+
+function checkIsOffered(lock) {
+  const packages = Object.values(lock.packages)
+  if (packages.some(({ os, cpu }) => os?.includes(process.platform) && cpu?.includes(process.arch))) return
+  throw new Error(
+    `there is no Node.js ${pins.node} for ${process.platform} ${process.arch} here; install Node.js ${OLDEST_NODE_FOR_TYPESCRIPT} or newer`,
+  )
 }
 
 /** Node.js 26 needs libatomic.so.1, which a minimal Debian lacks: unpacked beside, it is found by LD_LIBRARY_PATH. */
@@ -118,8 +117,8 @@ async function ensureDependencies(node) {
   writeWhole(installed, wanted)
 }
 
-/** Runs one command as a step of the preparation; its output is shown only when it fails. */
-async function step(what, file, args, extraEnv = {}) {
+/** Runs one command as a step of the preparation, which must have its effect; its output is shown when it fails. */
+async function step(what, file, args, extraEnv, hasEffect = () => true) {
   await progress(what, async () => {
     const { status, output, error } = await new Promise((resolve) => {
       const child = spawn(file, args, {
@@ -135,13 +134,14 @@ async function step(what, file, args, extraEnv = {}) {
         resolve({ status, output: Buffer.concat(chunks).toString(), error: undefined }),
       )
     })
-    if (status === 0) return
+    if (status === 0 && hasEffect()) return
     const lines = output.trim().split('\n').slice(-20).join('\n')
     if (lines) process.stderr.write(`${lines}\n`)
-    const missing = error?.code === 'ENOENT' ? `"${file}" is not on PATH; it comes with npm` : undefined
-    throw new Error(
-      `bringing ${what} failed: ${missing ?? `"${file} ${args.join(' ')}" ended with ${status}; is the package registry reachable and is there room on the disk?`}`,
-    )
+    const reason =
+      error?.code === 'ENOENT'
+        ? `"${file}" is not on PATH; it comes with npm`
+        : `"${file} ${args.join(' ')}" did not do it (exit status ${status}); is the package registry reachable, and is there room on the disk?`
+    throw new Error(`bringing ${what} failed: ${reason}`)
   })
 }
 

@@ -26,8 +26,8 @@ export function lastLines(file: string, from = 0): string[] {
 }
 
 /**
- * What the lines of a log say is wrong: the last error a service logged, the last FATAL of Postgres, else the plain
- * text at the end, which is how a service tells that its configuration is faulty. Undefined when nothing is.
+ * What the lines of a log say is wrong: the last error a service logged, the last FATAL of Postgres, an error that
+ * was thrown, else the plain text at the end, which is how a service tells that its configuration is faulty. Undefined when nothing is.
  */
 export function lastComplaint(lines: readonly string[]): string | undefined {
   const plain: string[] = []
@@ -41,7 +41,9 @@ export function lastComplaint(lines: readonly string[]): string | undefined {
     if (entry.level === 'error') return describeEntry(entry)
   }
   const fatal = plain.map((line) => /\b(?:FATAL|PANIC|ERROR): +(.*)/.exec(line)?.[1]).findLast(Boolean)
-  return fatal ?? (plain.length > 0 ? plain.slice(-MOST_PLAIN_LINES).join('\n') : undefined)
+  // An error that nobody caught: its stack and the excerpt of the source around it help nobody here.
+  const thrown = plain.findLast((line) => /^\w*Error(?: \[\w+\])?: /.test(line))
+  return fatal ?? thrown ?? (plain.length > 0 ? plain.slice(-MOST_PLAIN_LINES).join('\n') : undefined)
 }
 
 const MOST_PLAIN_LINES = 10

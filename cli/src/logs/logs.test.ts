@@ -50,6 +50,11 @@ const complaints: { name: string; lines: string[]; expect: string | undefined }[
     ],
     expect: 'could not write lock file: No space left on device',
   },
+  {
+    name: 'an error that nobody caught',
+    lines: ['node:internal/x:1', 'Error [ERR_X]: Cannot find module y', '    at a (b:1)', '}', 'Node.js v26'],
+    expect: 'Error [ERR_X]: Cannot find module y',
+  },
 ]
 
 for (const { name, lines, expect } of complaints) {

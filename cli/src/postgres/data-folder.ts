@@ -152,7 +152,10 @@ async function runTool(
   if (status === 0 && !complaint) return
   if (printed.includes('No space left on device'))
     throw Object.assign(new Error(complaint), { code: 'ENOSPC' })
-  throw unavailable(`Postgres cannot be set up: ${complaint ?? `${program} ended with [${status}]`}`)
+  const lastLine = printed.trim().split('\n').at(-1)
+  throw unavailable(
+    `Postgres cannot be set up: ${complaint ?? (lastLine || `${program} ended with [${status}]`)}`,
+  )
 }
 
 function readIfThere(file: string): string | undefined {

@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, lstatSync, renameSync, rmSync, statSync } from 'node:fs'
+import { userInfo } from 'node:os'
 import path from 'node:path'
 import { unavailable } from '@svc/domain/failure'
 import type { HomeLayout } from '../home/index.ts'
 
-/** Postgres refuses to run as root. This is the user `nobody`, who owns nothing else. */
+/** Postgres refuses to run as root, and as a user without a name. This is `nobody`, known everywhere. */
 const UNPRIVILEGED_ID = 65534
 
 /** How the programs of Postgres are run: as which user, from where, and behind which command. */
@@ -19,12 +20,16 @@ export interface RunAs {
 
 /**
  * How Postgres can run here. Under root: as an unprivileged user, when that one can reach the home and the binaries;
- * else as root who calls itself someone else in a user namespace; else with binaries copied into the home.
+ * else as root who calls itself someone else in a user namespace; else with binaries copied into the home. A user
+ * whom the system has no name for, as in some containers, gets one in a user namespace too.
  * Throws a Failure when none of that is possible.
  */
 export function decideRunAs(home: HomeLayout, binaries: string): RunAs {
   const direct: RunAs = { binaries, prefix: [], id: undefined }
-  if (process.getuid?.() !== 0) return direct
+  if (process.getuid?.() !== 0) {
+    if (hasName() || !canUnshare()) return direct
+    return { ...direct, prefix: unshare }
+  }
   // What an earlier start has decided stays: the data folder has its owner.
   const owner = existsSync(home.postgres) ? statSync(home.postgres).uid : undefined
   const closedFolder = firstClosedFolder(home.root)
@@ -45,7 +50,15 @@ export function decideRunAs(home: HomeLayout, binaries: string): RunAs {
   )
 }
 
-const unshare = ['unshare', '--user', '--map-user=1000', '--map-group=1000']
+const unshare = ['unshare', '--user', `--map-user=${UNPRIVILEGED_ID}`, `--map-group=${UNPRIVILEGED_ID}`]
+
+function hasName(): boolean {
+  try {
+    return userInfo().username !== ''
+  } catch {
+    return false
+  }
+}
 
 function canUnshare(): boolean {
   const [file, ...args] = unshare
