@@ -52,10 +52,9 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
   let underWay: Promise<void> | undefined
 
   const look = async (): Promise<void> => {
-    const [foundNodes, foundLeases] = await Promise.all([
-      loadNodes(database, timeoutMs),
-      loadLeases(database),
-    ])
+    // One after the other, on one connection: this goes on as long as the server lives.
+    const foundNodes = await loadNodes(database, timeoutMs)
+    const foundLeases = await loadLeases(database)
     nodes = foundNodes.map((node) => ({ ...node, baseUrl: baseUrlOf(node) }))
     leases = foundLeases
   }
