@@ -1,4 +1,4 @@
-import { zodFailure } from '@svc/shared/wire'
+import { parseJson } from '@svc/shared/wire'
 import { z } from 'zod'
 
 /** The name under which the configuration and its history are kept. */
@@ -10,11 +10,11 @@ const count = (most = 2_147_483_647) =>
       error: (issue) =>
         `the value [${JSON.stringify(issue.input)}] is not allowed; allowed is a whole number`,
     })
-    .min(0, { error: 'allowed is a whole number from 0' })
-    .max(most, { error: `allowed is a whole number up to ${most}` })
-const flag = z.boolean({ error: 'allowed is true or false' })
-const names = z.array(z.string({ error: 'allowed is a list of texts' }), {
-  error: 'allowed is a list of texts',
+    .min(0, { error: 'a whole number from 0' })
+    .max(most, { error: `a whole number up to ${most}` })
+const flag = z.boolean({ error: 'true or false' })
+const names = z.array(z.string({ error: 'a list of texts' }), {
+  error: 'a list of texts',
 })
 
 const fields = {
@@ -24,7 +24,7 @@ const fields = {
   replicationThrottleLimit: count(),
   balancerComputeThreads: count(1000),
   killDataSourceWhitelist: names,
-  killTaskSlotRatio: z.number({ error: 'allowed is a number from 0 to 1' }).min(0).max(1),
+  killTaskSlotRatio: z.number({ error: 'a number from 0 to 1' }).min(0).max(1),
   maxKillTaskSlots: count(),
   killPendingSegmentsSkipList: names,
   maxSegmentsInNodeLoadingQueue: count(),
@@ -78,7 +78,5 @@ export function readCoordinatorConfig(stored: { readonly value: string } | undef
 
 /** The fields of a change; the first that is wrong is an invalidInput failure that names it. */
 export function parseConfigChange(json: unknown): CoordinatorConfigChange {
-  const result = changeSchema.safeParse(json)
-  if (!result.success) throw zodFailure('configuration', result.error)
-  return result.data as CoordinatorConfigChange
+  return parseJson(changeSchema, json, { subject: 'The configuration' }) as CoordinatorConfigChange
 }

@@ -18,7 +18,7 @@ import express, {
 } from 'express'
 import type { z } from 'zod'
 import type { Caller, Security } from '../security/index.ts'
-import { zodFailure } from '../wire/index.ts'
+import { parseJson } from '../wire/index.ts'
 import { errorBody, statusOf } from './error-body.ts'
 import { type AuditInfo, Reply, type Route, type RouteInput, streamed } from './route.ts'
 
@@ -195,9 +195,7 @@ function checkContentType(request: Request): void {
 
 function readQuery(schema: z.ZodType | undefined, query: unknown): unknown {
   if (!schema) return query
-  const result = schema.safeParse(query)
-  if (!result.success) throw zodFailure('query', result.error)
-  return result.data
+  return parseJson(schema, query, { subject: 'The query' })
 }
 
 async function readBody(
@@ -216,7 +214,25 @@ async function readBody(
   if (request.body === undefined && !route.body.optional) {
     throw invalidInput('The request has no body; allowed is a JSON document')
   }
+  if (isDeeperThan(request.body, deepestBody)) {
+    throw invalidInput(`The body is nested too deeply; allowed are [${deepestBody}] levels`)
+  }
   return route.body.parse(request.body)
+}
+
+// No document of this interface comes near it; what reads JSON further on may recurse.
+const deepestBody = 100
+
+/** Whether JSON has more levels than that, found without recursion. */
+function isDeeperThan(json: unknown, most: number): boolean {
+  let level: unknown[] = [json]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > most) return true
+    level = level.flatMap((value) =>
+      typeof value === 'object' && value !== null ? Object.values(value) : [],
+    )
+  }
+  return false
 }
 
 /** What the body parser refused, as a failure of ours. */

@@ -275,7 +275,7 @@ const tuningConfig = record({
   path: ['maxRowsPerSegment'],
 })
 
-/** The structure of an index_parallel task. The messages of its issues are what is allowed, see specFailure. */
+/** The structure of an index_parallel task. The messages of its issues are what is allowed, see parseJson. */
 export const indexTask = record({
   type: taskType,
   id: optional(

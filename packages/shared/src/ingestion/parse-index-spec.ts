@@ -1,9 +1,9 @@
 import { tooLarge } from '@svc/domain/failure'
 import { refuse } from '@svc/domain/validation'
+import { parseJson } from '../wire/index.ts'
 import type { DimensionSpec, IndexSpec, InputSource, MetricSpec } from './index-spec.ts'
 import { indexTask } from './index-spec-schema.ts'
 import { checkHttp, checkLocal, type InputAccess, sourceField } from './input-access.ts'
-import { specFailure } from './spec-failure.ts'
 
 /** The most that inline data may take: more belongs into a file. */
 export const longestInlineDataBytes = 10 * 1024 * 1024
@@ -36,9 +36,7 @@ function checkColumnNames(dimensions: readonly DimensionSpec[], metrics: readonl
  * its value and what is allowed; tooLarge for inline data over 10 MiB.
  */
 export function parseIndexSpec(json: unknown, access: InputAccess): IndexSpec {
-  const parsed = indexTask.safeParse(json)
-  if (!parsed.success) throw specFailure(json, parsed.error)
-  const { id, groupId, context, spec } = parsed.data
+  const { id, groupId, context, spec } = parseJson(indexTask, json, { subject: 'The task' })
   const { dataSchema: schema, ioConfig: io, tuningConfig: tuning } = spec
   const { dimensions, dimensionExclusions } = schema.dimensionsSpec
   checkColumnNames(dimensions, schema.metricsSpec)

@@ -3,11 +3,11 @@ import { parseInterval } from '@svc/domain/time'
 import { z } from 'zod'
 import { datasource, jsonBody, type Route, route } from '../http/index.ts'
 import type { ServiceContext } from '../service/index.ts'
-import { zodFailure } from '../wire/index.ts'
+import { parseJson } from '../wire/index.ts'
 import { markSelectedUnused, markSelectedUsed, type SegmentSelection } from './mark.ts'
 
-const text = z.string({ error: 'allowed is a text' })
-const texts = z.array(text, { error: 'allowed is a list of texts' })
+const text = z.string({ error: 'a text' })
+const texts = z.array(text, { error: 'a list of texts' })
 
 const selectionSchema = z.strictObject({
   interval: text.nullish(),
@@ -17,9 +17,8 @@ const selectionSchema = z.strictObject({
 
 /** Either an interval, with versions if wanted, or segment ids. */
 function parseSelection(json: unknown): SegmentSelection {
-  const result = selectionSchema.safeParse(json)
-  if (!result.success) throw zodFailure('selection of segments', result.error)
-  const { interval, segmentIds, versions } = result.data
+  const subject = 'The selection of segments'
+  const { interval, segmentIds, versions } = parseJson(selectionSchema, json, { subject })
   if ((interval == null) === (segmentIds == null)) {
     throw invalidInput('Exactly one of [interval] and [segmentIds] must be given')
   }

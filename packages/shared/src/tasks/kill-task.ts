@@ -1,6 +1,6 @@
 import { formatInterval, type Interval, parseInterval } from '@svc/domain/time'
 import { z } from 'zod'
-import { zodFailure } from '../wire/index.ts'
+import { parseJson } from '../wire/index.ts'
 
 /** What a kill task erases: unused segments that lie wholly within an interval. */
 export interface KillSpec {
@@ -12,26 +12,23 @@ export interface KillSpec {
   readonly limit: number | undefined
 }
 
-const text = z.string({ error: 'allowed is a text' }).min(1, { error: 'allowed is a text that is not empty' })
+const text = z.string({ error: 'a text' }).min(1, { error: 'a text that is not empty' })
 
 const killSchema = z.strictObject({
   type: z.literal('kill'),
   id: text.nullish(),
   dataSource: text,
   interval: text,
-  versions: z.array(text, { error: 'allowed is a list of texts' }).nullish(),
-  limit: z
-    .int({ error: 'allowed is a whole number from 1' })
-    .min(1, { error: 'allowed is a whole number from 1' })
-    .nullish(),
+  versions: z.array(text, { error: 'a list of texts' }).nullish(),
+  limit: z.int({ error: 'a whole number from 1' }).min(1, { error: 'a whole number from 1' }).nullish(),
   context: z.record(z.string(), z.unknown()).nullish(),
 })
 
 /** The kill task of a JSON body; the first thing that is wrong is an invalidInput failure that names it. */
 export function parseKillSpec(json: unknown): KillSpec {
-  const result = killSchema.safeParse(json)
-  if (!result.success) throw zodFailure('kill task', result.error)
-  const { id, dataSource, interval, versions, limit, context } = result.data
+  const { id, dataSource, interval, versions, limit, context } = parseJson(killSchema, json, {
+    subject: 'The task',
+  })
   return {
     id: id ?? undefined,
     context: context ?? {},

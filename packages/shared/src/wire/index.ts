@@ -1,3 +1,4 @@
 /** JSON and query texts as they come over the wire, checked and turned into what the domain speaks. */
+
+export { parseJson } from './parse-json.ts'
 export { intervalParameter, positiveCount, presence } from './query.ts'
-export { zodFailure } from './zod-failure.ts'

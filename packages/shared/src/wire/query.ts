@@ -9,14 +9,13 @@ export const presence = z
 
 /** A query parameter that is a positive whole number. */
 export const positiveCount = z
-  .string({ error: 'must be given once' })
+  .string({ error: 'one text, given once' })
   .regex(/^[1-9]\d{0,8}$/, {
-    error: (issue) =>
-      `the value [${String(issue.input)}] is not allowed; allowed is a whole number from 1 to 999999999`,
+    error: 'a whole number from 1 to 999999999',
   })
   .transform(Number)
 
 /** A query parameter that is an ISO 8601 interval. */
 export const intervalParameter = z
-  .string({ error: 'must be given once' })
+  .string({ error: 'one text, given once' })
   .transform((text): Interval => parseInterval(text))

@@ -2,7 +2,7 @@ import { unavailable } from '@svc/domain/failure'
 import { type ReportAnswer, reportLimitBytes, reportPath, reportSchema } from '@svc/shared/data-server'
 import { internal, jsonBody, type Route, route } from '@svc/shared/http'
 import { directoryPath, directoryWaitMs, type ServiceContext } from '@svc/shared/service'
-import { zodFailure } from '@svc/shared/wire'
+import { parseJson } from '@svc/shared/wire'
 import { z } from 'zod'
 import type { ServerInventory } from '../inventory/index.ts'
 import type { Leadership } from '../leadership.ts'
@@ -19,14 +19,9 @@ export function internalRoutes(
       path: reportPath,
       access: internal,
       summary: 'What data servers serve, loaded, dropped and failed to do',
-      body: jsonBody(
-        (json) => {
-          const result = reportSchema.safeParse(json)
-          if (!result.success) throw zodFailure('report', result.error)
-          return result.data
-        },
-        { limitBytes: reportLimitBytes },
-      ),
+      body: jsonBody((json) => parseJson(reportSchema, json, { subject: 'The report' }), {
+        limitBytes: reportLimitBytes,
+      }),
       handle: ({ body }): ReportAnswer => {
         const term = leadership.term()
         if (term === undefined) throw unavailable('This coordinator does not lead')

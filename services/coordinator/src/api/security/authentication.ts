@@ -7,7 +7,7 @@ import {
 } from '@svc/shared/postgres'
 import { type Credentials, hashPassword } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
-import { zodFailure } from '@svc/shared/wire'
+import { parseJson } from '@svc/shared/wire'
 import { z } from 'zod'
 import { type ChangeSecurity, expect, nameParameter } from './change.ts'
 
@@ -20,19 +20,18 @@ const longestPassword = 1024
 
 const credentialsSchema = z.strictObject({
   password: z
-    .string({ error: `allowed is a text of ${shortestPassword} to ${longestPassword} characters` })
+    .string({ error: `a text of ${shortestPassword} to ${longestPassword} characters` })
     .min(shortestPassword, {
-      error: `too short; allowed are ${shortestPassword} to ${longestPassword} characters`,
+      error: `${shortestPassword} to ${longestPassword} characters`,
     })
     .max(longestPassword, {
-      error: `too long; allowed are ${shortestPassword} to ${longestPassword} characters`,
+      error: `${shortestPassword} to ${longestPassword} characters`,
     }),
 })
 
+/** The values are not repeated in a refusal: they are secrets. */
 function parseCredentials(json: unknown): z.infer<typeof credentialsSchema> {
-  const result = credentialsSchema.safeParse(json)
-  if (!result.success) throw zodFailure('credentials', result.error)
-  return result.data
+  return parseJson(credentialsSchema, json, { subject: 'The credentials', hideValues: true })
 }
 
 /** The endpoints of users that can log in. */

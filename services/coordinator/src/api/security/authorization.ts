@@ -18,7 +18,7 @@ import {
 } from '@svc/shared/postgres'
 import { type AuthorizerDirectory, isNamePattern } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
-import { presence, zodFailure } from '@svc/shared/wire'
+import { parseJson, presence } from '@svc/shared/wire'
 import { z } from 'zod'
 import { type ChangeSecurity, emptyAuthorizer, expect, nameParameter } from './change.ts'
 
@@ -31,16 +31,13 @@ type View = z.infer<typeof viewQuery>
 const mappingSchema = z.strictObject({
   name: z.string().optional(),
   groupPattern: z
-    .string({ error: 'allowed is a text' })
-    .refine(isGroupPattern, { error: 'allowed is [*], a distinguished name, [*,suffix] or [prefix,*]' }),
+    .string({ error: 'a text' })
+    .refine(isGroupPattern, { error: '[*], a distinguished name, [*,suffix] or [prefix,*]' }),
   roles: z.array(z.string()).default([]),
 })
 
-function parseMapping(json: unknown): z.infer<typeof mappingSchema> {
-  const result = mappingSchema.safeParse(json)
-  if (!result.success) throw zodFailure('group mapping', result.error)
-  return result.data
-}
+const parseMapping = (json: unknown): z.infer<typeof mappingSchema> =>
+  parseJson(mappingSchema, json, { subject: 'The group mapping' })
 
 type Input = Pick<RouteInput<unknown, unknown>, 'params'>
 
