@@ -1,4 +1,4 @@
-import { describeError, Failure, unavailable } from '@svc/domain/failure'
+import { describeError, Failure, invalidInput, unavailable } from '@svc/domain/failure'
 import pg from 'pg'
 import sql, { type Sql } from 'sql-template-tag'
 import type { Settings } from '../config/index.ts'
@@ -47,26 +47,29 @@ export function createDatabase(
     ...connection,
     max: options.connections,
     connectionTimeoutMillis: 5000,
-    idleTimeoutMillis: 30_000,
+    // Each idle connection is a process of the store: what a burst needed goes soon after it.
+    idleTimeoutMillis: 5000,
     statement_timeout: 60_000,
   })
-  // A connection that breaks while idle is replaced at the next statement.
+  // A connection that breaks is replaced at the next statement; whoever uses it just then hears of it by that. It may
+  // tell its end more than once, and without a listener each time would end this process.
   pool.on('error', () => undefined)
+  pool.on('connect', (client) => client.on('error', () => undefined))
   const listeners = new Set<{ close(): Promise<void> }>()
 
   async function transaction<Result>(run: (transaction: Transaction) => Promise<Result>): Promise<Result> {
     const client = await pool.connect().catch((error) => Promise.reject(storeFailure(error)))
     let broken = false
     try {
-      await client.query('BEGIN')
+      await runStatement(client, sql`BEGIN`)
       const result = await run({ client, query: (statement) => runStatement(client, statement) })
-      await client.query('COMMIT')
+      await runStatement(client, sql`COMMIT`)
       return result
     } catch (error) {
       await client.query('ROLLBACK').catch(() => {
         broken = true
       })
-      throw storeFailure(error)
+      throw error
     } finally {
       client.release(broken)
     }
@@ -100,8 +103,8 @@ async function keepListening(connection: pg.ClientConfig, channel: string, onNot
   const connect = async (): Promise<void> => {
     const next = new pg.Client({ ...connection, keepAlive: true })
     next.on('notification', onNotice)
-    next.once('error', () => reconnect(next))
-    next.once('end', () => reconnect(next))
+    next.on('error', () => reconnect(next))
+    next.on('end', () => reconnect(next))
     client = next
     await next.connect()
     await next.query(`LISTEN ${channel}`)
@@ -109,30 +112,42 @@ async function keepListening(connection: pg.ClientConfig, channel: string, onNot
   const reconnect = (broken: pg.Client): void => {
     if (closed || client !== broken) return
     client = undefined
+    broken.end().catch(() => undefined)
     setTimeout(() => {
       if (closed) return
       connect().then(onNotice, () => client && reconnect(client))
     }, 250).unref()
   }
-  await connect()
-  return {
-    close: async () => {
-      closed = true
-      await client?.end().catch(() => undefined)
-    },
+  const close = async (): Promise<void> => {
+    closed = true
+    await client?.end().catch(() => undefined)
   }
+  try {
+    await connect()
+  } catch (error) {
+    await close()
+    throw storeFailure(error)
+  }
+  return { close }
 }
 
 // Classes of SQLSTATE that mean the store is away or going down, not that a statement is wrong:
 // 08 connection, 57 operator intervention, 53 insufficient resources (among them a full disk).
 const awayPattern = /^(08|57|53)/
+const statePattern = /^[0-9A-Z]{5}$/
+// What the driver says, without a code, of a connection that is none any more or has not come about.
+const brokenPattern = /timeout|terminated|closed|ended|not queryable|after calling end/i
 
-function storeFailure(error: unknown): unknown {
+/** An error of the driver as a failure of ours, where it is not the statement that is wrong. */
+export function storeFailure(error: unknown): unknown {
   if (error instanceof Failure) return error
   const { code, message } = error as { code?: string; message?: string }
-  const broken = error instanceof AggregateError || /timeout|terminated|closed|ended/i.test(message ?? '')
-  const socket = code !== undefined && /^E[A-Z]+$/.test(code)
-  if (!broken && !socket && !(code && awayPattern.test(code))) return error
+  if (code === '22021')
+    return invalidInput('A text holds the character U+0000, which cannot be stored', {}, error)
+  const socket = code !== undefined && /^E[A-Z_]+$/.test(code)
+  const broken = error instanceof AggregateError || (code === undefined && brokenPattern.test(message ?? ''))
+  const away = code !== undefined && statePattern.test(code) && awayPattern.test(code)
+  if (!broken && !socket && !away) return error
   const fullDisk = code === '53100' ? ' (its disk is full)' : ''
   return unavailable(`The metadata store cannot be used now${fullDisk}`, {}, new Error(describeError(error)))
 }

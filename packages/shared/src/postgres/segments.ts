@@ -3,7 +3,7 @@ import type { Segment, SegmentPayload } from '@svc/domain/segment'
 import type { Interval } from '@svc/domain/time'
 import { from as copyFrom } from 'pg-copy-streams'
 import { join } from 'sql-template-tag'
-import { type Database, type Queries, sql, type Transaction } from './database.ts'
+import { type Database, type Queries, sql, storeFailure, type Transaction } from './database.ts'
 
 /** A row of the segment table without its payload. */
 export interface StoredSegment extends Segment {
@@ -152,7 +152,9 @@ export async function copySegments(
       yield `${fields.join('\t')}\n`
     }
   }
-  await pipeline(lines, target)
+  await pipeline(lines, target).catch((error) => {
+    throw storeFailure(error)
+  })
 }
 
 /** Marks segments unused; returns how many were used until now. */

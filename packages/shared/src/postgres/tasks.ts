@@ -147,6 +147,9 @@ export interface TaskEnd {
   readonly progress?: unknown
 }
 
+/** A message that tells of data may hold the one character that the store cannot. */
+const storable = (message: string | null): string | null => message?.replaceAll('\0', '\uFFFD') ?? null
+
 /** Finishes an attempt; false if it is not the one that counts, and then nothing may be published. */
 export async function finishAttempt(
   queries: Queries,
@@ -155,7 +158,7 @@ export async function finishAttempt(
   end: TaskEnd,
 ): Promise<boolean> {
   const rows = await queries.query(sql`
-    UPDATE tasks SET state = ${end.state}, error_message = ${end.errorMessage}, finished_at = clock_timestamp(),
+    UPDATE tasks SET state = ${end.state}, error_message = ${storable(end.errorMessage)}, finished_at = clock_timestamp(),
       progress = coalesce(${jsonOrNull(end.progress)}::json, progress),
       duration_ms = (extract(epoch FROM clock_timestamp() - started_at) * 1000)::bigint, claimed_until = NULL
     WHERE id = ${id} AND attempt = ${attempt} AND state = 'RUNNING' RETURNING id`)

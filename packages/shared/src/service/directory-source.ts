@@ -65,13 +65,16 @@ export async function followStoredDirectory(database: Database, logger: Logger):
   const trouble = createTroubleLog(logger)
   const load = async () => {
     const directory = await loadSecurityDirectory(database)
-    if (directory.version !== holder.version()) holder.replace(directory)
+    // Two readings may be under way at once, and the older one may end last.
+    if (directory.version > holder.version()) holder.replace(directory)
   }
   await load()
   const loop = startLoop(storePollMs, load, (error) =>
     trouble.tell('Users and roles cannot be read from the metadata store', { error: String(error) }),
   )
   await database.listen(securityChannel, loop.wake)
+  // A change that was made before the listening began was told to nobody.
+  loop.wake()
   return { ...holder, refresh: load, stop: loop.stop }
 }
 

@@ -1,4 +1,5 @@
 /** What tests of several rooms and services need: stores of their own, connections that can be cut, servers to call. */
+export { default as fc } from 'fast-check'
 export { type HttpAnswer, type HttpCall, httpRequest } from './http-request.ts'
 export { type LogLine, type RecordingLogger, recordingLogger } from './recording-logger.ts'
 export { createTestContext, type TestContext } from './service-context.ts'

@@ -94,6 +94,7 @@ function changingDirectory() {
       callbacks.add(callback)
       return () => callbacks.delete(callback)
     },
+    refresh: async () => undefined,
     stop: async () => undefined,
     replace: (next: SecurityDirectory) => {
       current = next

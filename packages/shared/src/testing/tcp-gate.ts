@@ -44,13 +44,17 @@ export async function startTcpGate(scope: Scope, targetPort: number): Promise<Tc
     await closed
     server = undefined
   }
+  let isOver = false
   const port = await mend(0)
-  scope.after(cut)
+  scope.after(async () => {
+    isOver = true
+    await cut()
+  })
   return {
     port,
     cut,
     mend: async () => {
-      await mend(port)
+      if (!server && !isOver) await mend(port)
     },
   }
 }

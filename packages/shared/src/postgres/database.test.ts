@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { Failure, notFound } from '@svc/domain/failure'
+import { createTestStores, startTcpGate, waitUntil } from '../testing/index.ts'
+import { createDatabase, type Database, sql } from './index.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+await database.query(sql`CREATE TABLE notes (id int PRIMARY KEY, note text)`)
+
+const count = async (): Promise<number> =>
+  Number((await database.query<{ n: number }>(sql`SELECT count(*) AS n FROM notes`))[0]?.n)
+const backend = async (on: Pick<Database, 'query'>): Promise<number> =>
+  Number((await on.query<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`))[0]?.pid)
+const terminate = (pid: number) => database.query(sql`SELECT pg_terminate_backend(${pid})`)
+const isAway = (error: unknown) => {
+  assert.ok(error instanceof Failure, String(error))
+  assert.equal(error.code, 'unavailable')
+  assert.match(error.message, /^The metadata store cannot be used now/)
+  return true
+}
+
+/** A pool whose connections go through a gate. */
+async function throughGate(scope: { after(done: () => unknown): void }) {
+  const settings = stores.settings('coordinator')
+  const gate = await startTcpGate(scope, settings.get('svc.metadata.storage.connector.port'))
+  const gated = createDatabase(
+    stores.settings('coordinator', { 'svc.metadata.storage.connector.port': String(gate.port) }),
+    { connections: 2, applicationName: 'gated' },
+  )
+  scope.after(() => gated.close())
+  return { gate, gated }
+}
+
+describe('values', () => {
+  it('are read as the numbers that they are', async () => {
+    const [row] = await database.query(sql`
+      SELECT 9007199254740991::bigint AS big, '2026-01-02T03:04:05.678Z'::timestamptz AS time,
+        '2026-01-02 03:04:05+05:30'::timestamptz AS zoned, null::timestamptz AS never, '{"a":[1]}'::json AS json`)
+    assert.deepEqual(row, {
+      big: Number.MAX_SAFE_INTEGER,
+      time: Date.UTC(2026, 0, 2, 3, 4, 5, 678),
+      zoned: Date.UTC(2026, 0, 1, 21, 34, 5),
+      never: null,
+      json: { a: [1] },
+    })
+  })
+
+  it('are never part of a statement', async () => {
+    const nasty = `'; DROP TABLE notes; -- $1 \${x} \\ "`
+    const [row] = await database.query<{ text: string }>(sql`SELECT ${nasty}::text AS text`)
+    assert.equal(row?.text, nasty)
+  })
+
+  it('with a NUL are refused as bad input, for no text of the store can hold one', async () => {
+    await assert.rejects(database.query(sql`SELECT ${'a\0b'}::text`), {
+      code: 'invalidInput',
+      message: /U\+0000/,
+    })
+  })
+})
+
+describe('a transaction', () => {
+  it('is done whole', async () => {
+    const result = await database.transaction(async (transaction) => {
+      await transaction.query(sql`INSERT INTO notes VALUES (1, 'a')`)
+      await transaction.query(sql`INSERT INTO notes VALUES (2, 'b')`)
+      return 'done'
+    })
+    assert.equal(result, 'done')
+    assert.equal(await count(), 2)
+  })
+
+  it('or not at all, whether a statement fails or the work', async () => {
+    const before = await count()
+    await assert.rejects(
+      database.transaction(async (transaction) => {
+        await transaction.query(sql`INSERT INTO notes VALUES (3, 'c')`)
+        await transaction.query(sql`INSERT INTO notes VALUES (1, 'again')`)
+      }),
+      { code: '23505' },
+    )
+    const failure = notFound('It is not there')
+    await assert.rejects(
+      database.transaction(async (transaction) => {
+        await transaction.query(sql`INSERT INTO notes VALUES (4, 'd')`)
+        throw failure
+      }),
+      (error) => error === failure,
+    )
+    assert.equal(await count(), before)
+  })
+
+  it('gives its connection back however it ended', async () => {
+    for (let attempt = 0; attempt < 20; attempt++)
+      await assert.rejects(
+        database.transaction(async (transaction) => transaction.query(sql`SELECT 1 / 0`)),
+        { code: '22012' },
+      )
+    await Promise.all(Array.from({ length: 20 }, () => database.query(sql`SELECT 1`)))
+  })
+
+  it('whose connection breaks is a failure of the store, and the process goes on', async () => {
+    await assert.rejects(
+      database.transaction(async (transaction) => {
+        await transaction.query(sql`INSERT INTO notes VALUES (5, 'e')`)
+        await terminate(await backend(transaction))
+        await transaction.query(sql`SELECT 1`)
+      }),
+      isAway,
+    )
+    await assert.rejects(
+      database.transaction(async (transaction) => {
+        // Nothing is asked of the store at the moment when the connection breaks.
+        const pid = await backend(transaction)
+        await terminate(pid)
+        await waitUntil('the connection is gone', async () => {
+          const rows = await database.query(sql`SELECT 1 FROM pg_stat_activity WHERE pid = ${pid}`)
+          return rows.length === 0
+        })
+        await new Promise((resolve) => setImmediate(resolve))
+        await transaction.query(sql`INSERT INTO notes VALUES (6, 'f')`)
+      }),
+      isAway,
+    )
+    assert.deepEqual(await database.query(sql`SELECT id FROM notes WHERE id IN (5, 6)`), [])
+  })
+})
+
+describe('an error', () => {
+  it('of a statement is none of the store, whatever its text says', async () => {
+    await assert.rejects(database.query(sql`SELECT 'the deadline has ended: timeout'::int`), {
+      code: '22P02',
+    })
+    await assert.rejects(database.query(sql`SELECT closed FROM nowhere_ended`), { code: '42P01' })
+  })
+
+  it('of the work in a transaction passes as it is', async () => {
+    const bug = new Error('the list was extended')
+    await assert.rejects(
+      database.transaction(async () => Promise.reject(bug)),
+      (error) => error === bug,
+    )
+  })
+
+  it('of a statement that takes too long is one of the store', async () => {
+    await assert.rejects(
+      database.transaction(async (transaction) => {
+        await transaction.query(sql`SET LOCAL statement_timeout = 50`)
+        await transaction.query(sql`SELECT pg_sleep(10)`)
+      }),
+      isAway,
+    )
+  })
+
+  it('of a store that refuses connections is one of the store, and over when it is back', async (context) => {
+    const { gate, gated } = await throughGate(context)
+    await gated.query(sql`SELECT 1`)
+    await gate.cut()
+    await assert.rejects(gated.query(sql`SELECT 1`), isAway)
+    await assert.rejects(
+      gated.transaction(async () => assert.fail('nothing runs')),
+      isAway,
+    )
+    await gate.mend()
+    assert.deepEqual(await gated.query(sql`SELECT 1 AS one`), [{ one: 1 }])
+  })
+
+  it('of a lost connection in the middle of a statement is one of the store', async (context) => {
+    const { gate, gated } = await throughGate(context)
+    const asked = gated.query(sql`SELECT pg_sleep(30)`)
+    await waitUntil('the statement runs', async () => {
+      const rows = await database.query(
+        sql`SELECT 1 FROM pg_stat_activity WHERE application_name = 'gated' AND query LIKE '%pg_sleep%'`,
+      )
+      return rows.length === 1
+    })
+    const refused = assert.rejects(asked, isAway)
+    await gate.cut()
+    await refused
+    await database.query(
+      sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'gated'`,
+    )
+  })
+})
+
+describe('a listener', () => {
+  it('hears every notice on its channel', async () => {
+    let heard = 0
+    await database.listen('first_channel', () => heard++)
+    await database.query(sql`SELECT pg_notify('other_channel', '')`)
+    await database.query(sql`SELECT pg_notify('first_channel', '')`)
+    await waitUntil('the notice', () => heard === 1)
+    await assert.rejects(
+      database.transaction(async (transaction) => {
+        await transaction.query(sql`SELECT pg_notify('first_channel', '')`)
+        throw new Error('undone')
+      }),
+    )
+    await database.query(sql`SELECT pg_notify('first_channel', 'again')`)
+    await waitUntil('the second notice', () => heard >= 2)
+    assert.equal(heard, 2, 'what is undone is not told')
+  })
+
+  it('is told once when its connection was made anew, and hears again', async (context) => {
+    const { gate, gated } = await throughGate(context)
+    let heard = 0
+    await gated.listen('lasting_channel', () => heard++)
+    for (let round = 0; round < 2; round++) {
+      await gate.cut()
+      const before = heard
+      await database.query(sql`SELECT pg_notify('lasting_channel', 'lost')`)
+      await gate.mend()
+      await waitUntil('it is told of what it may have missed', () => heard === before + 1)
+      await database.query(sql`SELECT pg_notify('lasting_channel', '')`)
+      await waitUntil('it hears again', () => heard === before + 2)
+    }
+  })
+
+  it('that cannot begin says so, and leaves nothing behind', async (context) => {
+    const { gate, gated } = await throughGate(context)
+    await gate.cut()
+    let heard = 0
+    await assert.rejects(gated.listen('no_channel', () => heard++))
+    await gate.mend()
+    await gated.query(sql`SELECT 1`)
+    const listening = () =>
+      database.query(
+        sql`SELECT 1 FROM pg_stat_activity WHERE application_name = 'gated' AND query LIKE 'LISTEN no_channel'`,
+      )
+    // Longer than a broken connection waits before it is made anew.
+    const until = performance.now() + 500
+    await waitUntil(
+      'the time is over',
+      async () => (await listening()).length > 0 || performance.now() > until,
+    )
+    assert.deepEqual(await listening(), [])
+    assert.equal(heard, 0)
+  })
+})

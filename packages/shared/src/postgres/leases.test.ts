@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { after, beforeEach, describe, it } from 'node:test'
+import { createTestStores, waitUntil } from '../testing/index.ts'
+import { acquireLease, assertLeads, loadLeases, releaseLease, renewLease, sql } from './index.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+
+const candidate = (holder: string, node = holder) => ({
+  role: 'coordinator',
+  holder,
+  node,
+  baseUrl: `http://${node}`,
+})
+const [a, b] = [candidate('a'), candidate('b')]
+const leaseMs = 60_000
+const expire = () =>
+  database.query(sql`UPDATE leader_leases SET expires_at = clock_timestamp() - interval '1 ms'`)
+
+beforeEach(() => database.query(sql`DELETE FROM leader_leases`))
+
+describe('a lease', () => {
+  it('is taken by the first, and by no second while it holds', async () => {
+    assert.equal(await acquireLease(database, a, leaseMs), 1)
+    assert.equal(await acquireLease(database, b, leaseMs), undefined)
+    assert.deepEqual(await loadLeases(database), [
+      { role: 'coordinator', node: 'a', baseUrl: 'http://a', term: 1 },
+    ])
+  })
+
+  it('is taken by exactly one of many at once', async () => {
+    const many = stores.connect(10)
+    const terms = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => acquireLease(many, candidate(`c${index}`), leaseMs)),
+    )
+    assert.deepEqual(
+      terms.filter((term) => term !== undefined),
+      [1],
+    )
+  })
+
+  it('is one of its role', async () => {
+    await acquireLease(database, a, leaseMs)
+    assert.equal(await acquireLease(database, { ...b, role: 'overlord' }, leaseMs), 1)
+    assert.equal((await loadLeases(database)).length, 2)
+  })
+
+  it('is renewed by its holder, in its term', async () => {
+    await acquireLease(database, a, leaseMs)
+    assert.equal(await renewLease(database, a, 1, leaseMs), true)
+    assert.equal(await renewLease(database, a, 2, leaseMs), false)
+    assert.equal(await renewLease(database, b, 1, leaseMs), false)
+    assert.equal(await renewLease(database, { ...a, holder: 'a after a restart' }, 1, leaseMs), false)
+  })
+
+  it('that has expired shows nobody, and is taken by another with a higher number', async () => {
+    await acquireLease(database, a, leaseMs)
+    await expire()
+    assert.deepEqual(await loadLeases(database), [])
+    assert.equal(await acquireLease(database, b, leaseMs), 2)
+    assert.equal(await renewLease(database, a, 1, leaseMs), false)
+    await expire()
+    assert.equal(await acquireLease(database, a, leaseMs), 3)
+  })
+
+  it('that has expired is still renewed if nobody took it', async () => {
+    await acquireLease(database, a, leaseMs)
+    await expire()
+    assert.equal(await renewLease(database, a, 1, leaseMs), true)
+    assert.equal(await acquireLease(database, b, leaseMs), undefined)
+  })
+
+  it('runs out by the clock of the store', async () => {
+    await acquireLease(database, a, 150)
+    assert.equal(await acquireLease(database, b, leaseMs), undefined)
+    const term = await waitUntil('it runs out', () => acquireLease(database, b, leaseMs))
+    assert.equal(term, 2)
+  })
+
+  it('is taken at once by the process that replaces its former self on the same port', async () => {
+    await acquireLease(database, candidate('first life', 'node:1'), leaseMs)
+    assert.equal(await acquireLease(database, candidate('second life', 'node:1'), leaseMs), 2)
+    assert.equal(await renewLease(database, candidate('first life', 'node:1'), 1, leaseMs), false)
+  })
+
+  it('that is given up is free at once, by its holder only', async () => {
+    await acquireLease(database, a, leaseMs)
+    await releaseLease(database, b, 1)
+    await releaseLease(database, a, 7)
+    assert.equal(await acquireLease(database, b, leaseMs), undefined)
+    await releaseLease(database, a, 1)
+    assert.deepEqual(await loadLeases(database), [])
+    assert.equal(await acquireLease(database, b, leaseMs), 2)
+  })
+})
+
+describe('a fenced transaction', () => {
+  const write = (term: number) =>
+    database.transaction(async (transaction) => {
+      await assertLeads(transaction, 'coordinator', term)
+      await transaction.query(sql`INSERT INTO rules (datasource, rules) VALUES (${`by ${term}`}, '[]')`)
+    })
+  const written = async () =>
+    (
+      await database.query<{ name: string }>(sql`SELECT datasource AS name FROM rules ORDER BY datasource`)
+    ).map(({ name }) => name)
+  beforeEach(() => database.query(sql`DELETE FROM rules`))
+
+  it('goes through for the leader, and writes nothing for a former one', async () => {
+    await acquireLease(database, a, leaseMs)
+    await write(1)
+    await expire()
+    await acquireLease(database, b, leaseMs)
+    await assert.rejects(write(1), {
+      code: 'unavailable',
+      message: 'This server no longer leads the role [coordinator]; another has taken over',
+    })
+    await write(2)
+    assert.deepEqual(await written(), ['by 1', 'by 2'])
+  })
+
+  it('fails where nobody ever led', async () => {
+    await assert.rejects(write(1), { code: 'unavailable' })
+  })
+
+  it('holds off whoever would take over until it has ended', async () => {
+    await acquireLease(database, a, leaseMs)
+    const other = stores.connect(2)
+    const order: string[] = []
+    let taking: Promise<unknown> = Promise.resolve()
+    await database.transaction(async (transaction) => {
+      await assertLeads(transaction, 'coordinator', 1)
+      await transaction.query(sql`SELECT 1`)
+      await other.query(sql`SELECT 1`)
+      // The lease has run out by the clock, but its transaction is still at work.
+      taking = (async () => {
+        await other.query(sql`SET lock_timeout = 0`)
+        const term = await acquireLease(other, { ...b, node: 'a' }, leaseMs)
+        order.push(`taken in term ${term}`)
+      })()
+      await waitUntil('the other waits', async () => {
+        const rows = await transaction.query(
+          sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+        )
+        return rows.length === 1
+      })
+      order.push('written')
+    })
+    await taking
+    assert.deepEqual(order, ['written', 'taken in term 2'])
+  })
+})

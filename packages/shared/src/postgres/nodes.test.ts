@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { after, beforeEach, describe, it } from 'node:test'
+import { createTestStores } from '../testing/index.ts'
+import { type AnnouncedNode, loadNodes, removeNode, removeStaleNodes, saveHeartbeat, sql } from './index.ts'
+
+const { database } = await createTestStores({ after })
+beforeEach(() => database.query(sql`DELETE FROM nodes`))
+
+const node = (name: string, given: Partial<AnnouncedNode> = {}): AnnouncedNode => ({
+  name,
+  role: 'historical',
+  service: 'svc/historical',
+  host: '127.0.0.1',
+  plaintextPort: 8083,
+  tlsPort: null,
+  details: {},
+  ...given,
+})
+const age = (name: string, seconds: number) =>
+  database.query(
+    sql`UPDATE nodes SET heartbeat_at = now() - ${seconds}::float8 * interval '1 second' WHERE name = ${name}`,
+  )
+const names = async (timeoutMs = 5000) => (await loadNodes(database, timeoutMs)).map(({ name }) => name)
+
+describe('a server', () => {
+  it('is known as it announces itself', async () => {
+    const announced = node('a', { tlsPort: 8283, plaintextPort: null, details: { workerCapacity: 4 } })
+    await saveHeartbeat(database, announced)
+    assert.deepEqual(await loadNodes(database, 5000), [announced])
+  })
+
+  it('that announces itself anew replaces what was known', async () => {
+    await saveHeartbeat(database, node('a'))
+    const changed = node('a', { service: 'svc/other', plaintextPort: 1, details: { x: 1 } })
+    await saveHeartbeat(database, changed)
+    assert.deepEqual(await loadNodes(database, 5000), [changed])
+  })
+
+  it('is told apart by role and name', async () => {
+    await saveHeartbeat(database, node('b'))
+    await saveHeartbeat(database, node('a'))
+    await saveHeartbeat(database, node('a', { role: 'broker' }))
+    assert.deepEqual(
+      (await loadNodes(database, 5000)).map(({ role, name }) => `${role} ${name}`),
+      ['broker a', 'historical a', 'historical b'],
+    )
+  })
+
+  it('that is silent for too long is not shown, until it is heard again', async () => {
+    await saveHeartbeat(database, node('a'))
+    await saveHeartbeat(database, node('b'))
+    await age('a', 6)
+    assert.deepEqual(await names(), ['b'])
+    assert.deepEqual(await names(7000), ['a', 'b'])
+    await saveHeartbeat(database, node('a'))
+    assert.deepEqual(await names(), ['a', 'b'])
+  })
+
+  it('that leaves is gone at once', async () => {
+    await saveHeartbeat(database, node('a'))
+    await saveHeartbeat(database, node('a', { role: 'broker' }))
+    await removeNode(database, node('a'))
+    assert.deepEqual(
+      (await loadNodes(database, 5000)).map(({ role }) => role),
+      ['broker'],
+    )
+  })
+
+  it('that was silent for very long is forgotten', async () => {
+    await saveHeartbeat(database, node('old'))
+    await saveHeartbeat(database, node('young'))
+    await age('old', 100)
+    await removeStaleNodes(database, 50_000)
+    assert.deepEqual(await names(1_000_000), ['young'])
+  })
+})

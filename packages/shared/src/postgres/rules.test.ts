@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { defaultRule, formatRule } from '@svc/domain/rules'
+import { createTestStores, waitUntil } from '../testing/index.ts'
+import {
+  type Database,
+  ensureDefaultRules,
+  loadAudit,
+  loadConfig,
+  loadRules,
+  rulesChannel,
+  saveConfig,
+  saveRules,
+  sql,
+} from './index.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+
+const audit = { author: 'ann', comment: 'why', identity: 'admin', ip: '127.0.0.1' }
+const now = Date.UTC(2026, 0, 1)
+const loadForever = JSON.stringify([formatRule(defaultRule)])
+const history = (key: string, type = 'rules') => loadAudit(database, { type, key })
+
+/** The same store, whose audit table refuses everything. */
+async function withoutAudit(work: (on: Database) => Promise<void>): Promise<void> {
+  await database.query(sql`ALTER TABLE audit ADD CONSTRAINT closed CHECK (false) NOT VALID`)
+  try {
+    await work(database)
+  } finally {
+    await database.query(sql`ALTER TABLE audit DROP CONSTRAINT closed`)
+  }
+}
+
+describe('rules', () => {
+  it('are stored with their audit entry, and read again', async () => {
+    await saveRules(database, 'wiki', loadForever, audit, now)
+    const rules = await loadRules(database)
+    assert.deepEqual(rules.get('wiki'), [defaultRule])
+    assert.deepEqual(await history('wiki'), [
+      { ...audit, type: 'rules', key: 'wiki', payload: loadForever, createdAt: now },
+    ])
+    await saveRules(database, 'wiki', '[]', audit, now + 1)
+    assert.deepEqual((await loadRules(database)).get('wiki'), [])
+    assert.equal((await history('wiki')).length, 2)
+  })
+
+  it('are not stored without it', async () => {
+    await saveRules(database, 'kept', loadForever, audit, now)
+    await withoutAudit(async () => {
+      await assert.rejects(saveRules(database, 'kept', '[]', audit, now), { code: '23514' })
+      await assert.rejects(saveRules(database, 'new', '[]', audit, now), { code: '23514' })
+    })
+    const rules = await loadRules(database)
+    assert.deepEqual(rules.get('kept'), [defaultRule])
+    assert.equal(rules.has('new'), false)
+    assert.equal((await history('kept')).length, 1)
+  })
+
+  it('are told to those who listen, when they are stored and only then', async () => {
+    let heard = 0
+    await database.listen(rulesChannel, () => heard++)
+    await saveRules(database, 'told', '[]', audit, now)
+    await waitUntil('the notice', () => heard === 1)
+    await withoutAudit(async () => {
+      await assert.rejects(saveRules(database, 'told', loadForever, audit, now))
+    })
+    await saveRules(database, 'told', '[]', audit, now)
+    await waitUntil('the second notice', () => heard >= 2)
+    assert.equal(heard, 2)
+  })
+
+  it('of many writers at once leave one list, and an entry each', async () => {
+    const many = stores.connect(8)
+    await Promise.all(
+      Array.from({ length: 8 }, (_, index) =>
+        saveRules(many, 'busy', loadForever, { ...audit, comment: String(index) }, now),
+      ),
+    )
+    assert.equal((await history('busy')).length, 8)
+    assert.deepEqual((await loadRules(database)).get('busy'), [defaultRule])
+  })
+
+  for (const name of ['__proto__', 'a/b', ' ', 'ü🐨', `'; DROP TABLE rules; --`]) {
+    it(`are kept under the name [${name}]`, async () => {
+      await saveRules(database, name, loadForever, audit, now)
+      assert.deepEqual((await loadRules(database)).get(name), [defaultRule])
+    })
+  }
+
+  it('of the cluster are made once, and not again when they were changed', async () => {
+    await Promise.all([ensureDefaultRules(database, loadForever), ensureDefaultRules(database, loadForever)])
+    assert.deepEqual((await loadRules(database)).get('_default'), [defaultRule])
+    await saveRules(database, '_default', '[{"type":"dropForever"}]', audit, now)
+    await ensureDefaultRules(database, loadForever)
+    assert.deepEqual((await loadRules(database)).get('_default'), [{ type: 'dropForever' }])
+  })
+})
+
+describe('a dynamic configuration', () => {
+  it('is stored with its audit entry, and counted', async () => {
+    assert.equal(await loadConfig(database, 'config'), undefined)
+    await saveConfig(database, 'config', '{"a":1}', 0, audit, now)
+    assert.deepEqual(await loadConfig(database, 'config'), { value: '{"a":1}', revision: 1 })
+    await saveConfig(database, 'config', '{"a":2}', 1, audit, now)
+    assert.deepEqual(await loadConfig(database, 'config'), { value: '{"a":2}', revision: 2 })
+    assert.deepEqual(
+      (await history('config', 'config')).map(({ payload }) => payload),
+      ['{"a":1}', '{"a":2}'],
+    )
+  })
+
+  it('that another changed meanwhile is a conflict, and is left as it is', async () => {
+    await saveConfig(database, 'contested', 'first', 0, audit, now)
+    for (const revision of [0, 2]) {
+      await assert.rejects(saveConfig(database, 'contested', 'second', revision, audit, now), {
+        code: 'conflict',
+        message: 'Configuration [contested] was changed by another request meanwhile',
+      })
+    }
+    assert.deepEqual(await loadConfig(database, 'contested'), { value: 'first', revision: 1 })
+    assert.equal((await history('contested', 'contested')).length, 1)
+  })
+
+  it('takes exactly one of many changes at once', async () => {
+    const many = stores.connect(8)
+    for (const revision of [0, 1]) {
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 8 }, (_, index) =>
+          saveConfig(many, 'raced', String(index), revision, audit, now),
+        ),
+      )
+      assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
+    }
+    assert.equal((await loadConfig(database, 'raced'))?.revision, 2)
+  })
+
+  it('is not stored without its audit entry', async () => {
+    await withoutAudit(async () => {
+      await assert.rejects(saveConfig(database, 'unaudited', '{}', 0, audit, now), { code: '23514' })
+    })
+    assert.equal(await loadConfig(database, 'unaudited'), undefined)
+  })
+})

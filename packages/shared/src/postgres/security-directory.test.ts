@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import type { Permission } from '@svc/domain/access'
+import { createTestStores, waitUntil } from '../testing/index.ts'
+import {
+  addAuthenticationUser,
+  addAuthorizationUser,
+  addGroupMapping,
+  addRole,
+  assignMappingRole,
+  assignRole,
+  changeSecurity,
+  claimInitialization,
+  loadAudit,
+  loadSecurityDirectory,
+  readSecurityDirectory,
+  removeAuthenticationUser,
+  removeAuthorizationUser,
+  removeGroupMapping,
+  removeRole,
+  replaceCredentials,
+  replacePermissions,
+  saveAuthenticationUser,
+  saveUserWithRole,
+  securityChannel,
+  type Transaction,
+  unassignMappingRole,
+  unassignRole,
+} from './index.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+
+const audit = { key: 'users', author: 'ann', comment: '', identity: 'admin', ip: '::1', payload: { what: 1 } }
+const credentials = {
+  algorithm: 'scrypt',
+  cost: 2,
+  blockSize: 1,
+  parallelization: 1,
+  salt: 'AA==',
+  hash: 'AA==',
+} as const
+const permission: Permission = { resource: { type: 'STATE', name: '.*' }, action: 'READ' }
+const change = (work: (transaction: Transaction) => Promise<unknown>) =>
+  changeSecurity(database, audit, 0, async (transaction) => {
+    await work(transaction)
+  })
+
+describe('the directory', () => {
+  it('is empty at first', async () => {
+    assert.deepEqual(await loadSecurityDirectory(database), {
+      version: 1,
+      authenticators: {},
+      authorizers: {},
+    })
+  })
+
+  it('has users, roles and mappings as they were made, in that order, each store apart', async () => {
+    await change(async (transaction) => {
+      await saveAuthenticationUser(transaction, 'A', 'zoe', credentials)
+      assert.equal(await addAuthenticationUser(transaction, 'A', 'ann'), true)
+      assert.equal(await addAuthenticationUser(transaction, 'A', 'ann'), false)
+      await addAuthenticationUser(transaction, 'B', 'ann')
+      await saveUserWithRole(transaction, 'Z', 'admin', [permission])
+      await addAuthorizationUser(transaction, 'Z', 'ann')
+      await addRole(transaction, 'Z', 'reader')
+      assert.equal(await addRole(transaction, 'Z', 'reader'), false)
+      await addRole(transaction, 'Z', 'auditor')
+      await addRole(transaction, 'Y', 'reader')
+      for (const role of ['reader', 'auditor'])
+        assert.equal(await assignRole(transaction, 'Z', 'ann', role), true)
+      assert.equal(await assignRole(transaction, 'Z', 'ann', 'reader'), false)
+      await addGroupMapping(transaction, 'Z', 'staff', '*,ou=staff')
+      await assignMappingRole(transaction, 'Z', 'staff', 'reader')
+    })
+    const directory = await loadSecurityDirectory(database)
+    assert.equal(directory.version, 2)
+    assert.deepEqual(directory.authenticators, { A: { zoe: credentials, ann: null }, B: { ann: null } })
+    assert.deepEqual(Object.keys(directory.authenticators.A ?? {}), ['zoe', 'ann'])
+    assert.deepEqual(directory.authorizers.Z, {
+      users: { admin: ['admin'], ann: ['reader', 'auditor'] },
+      roles: { admin: [permission], reader: [], auditor: [] },
+      groupMappings: { staff: { groupPattern: '*,ou=staff', roles: ['reader'] } },
+    })
+    assert.deepEqual(directory.authorizers.Y, { users: {}, roles: { reader: [] }, groupMappings: {} })
+  })
+
+  it('shows every change and what follows from it', async () => {
+    await change(async (transaction) => {
+      assert.equal(await replaceCredentials(transaction, 'A', 'ann', credentials), true)
+      assert.equal(await replaceCredentials(transaction, 'A', 'nobody', credentials), false)
+      assert.equal(await replacePermissions(transaction, 'Z', 'auditor', [permission]), true)
+      assert.equal(await replacePermissions(transaction, 'Z', 'nothing', []), false)
+      assert.equal(await unassignRole(transaction, 'Z', 'ann', 'auditor'), true)
+      assert.equal(await unassignRole(transaction, 'Z', 'ann', 'auditor'), false)
+      assert.equal(await unassignMappingRole(transaction, 'Z', 'staff', 'admin'), false)
+    })
+    const changed = await loadSecurityDirectory(database)
+    assert.deepEqual(changed.authenticators.A?.ann, credentials)
+    assert.deepEqual(changed.authorizers.Z?.users.ann, ['reader'])
+    assert.deepEqual(changed.authorizers.Z?.roles.auditor, [permission])
+    await change((transaction) => removeRole(transaction, 'Z', 'reader'))
+    const without = await loadSecurityDirectory(database)
+    assert.deepEqual(without.authorizers.Z?.users.ann, [])
+    assert.deepEqual(without.authorizers.Z?.groupMappings.staff?.roles, [])
+    await change((transaction) => addRole(transaction, 'Z', 'reader'))
+    assert.deepEqual((await loadSecurityDirectory(database)).authorizers.Z?.users.ann, [], 'not given back')
+    await change(async (transaction) => {
+      assert.equal(await removeAuthorizationUser(transaction, 'Z', 'ann'), true)
+      assert.equal(await removeAuthorizationUser(transaction, 'Z', 'ann'), false)
+      assert.equal(await removeAuthenticationUser(transaction, 'A', 'ann'), true)
+      assert.equal(await removeGroupMapping(transaction, 'Z', 'staff'), true)
+    })
+    const last = await loadSecurityDirectory(database)
+    assert.deepEqual(Object.keys(last.authenticators.A ?? {}), ['zoe'])
+    assert.deepEqual(Object.keys(last.authorizers.Z?.users ?? {}), ['admin'])
+    assert.deepEqual(last.authorizers.Z?.groupMappings, {})
+  })
+
+  it('knows names that are special to JavaScript', async () => {
+    await change(async (transaction) => {
+      for (const name of ['__proto__', 'constructor']) {
+        await saveAuthenticationUser(transaction, name, name, credentials)
+        await saveUserWithRole(transaction, name, name, [permission])
+      }
+    })
+    // As it is told to the other servers.
+    const told = JSON.parse(JSON.stringify(await loadSecurityDirectory(database)))
+    for (const name of ['__proto__', 'constructor']) {
+      assert.ok(Object.hasOwn(told.authenticators, name))
+      assert.ok(Object.hasOwn(Object.getOwnPropertyDescriptor(told.authenticators, name)?.value, name))
+      assert.ok(Object.hasOwn(told.authorizers, name))
+    }
+  })
+})
+
+describe('a change', () => {
+  it('is audited and told, or it is none', async () => {
+    let heard = 0
+    await database.listen(securityChannel, () => heard++)
+    const before = await loadSecurityDirectory(database)
+    const auditBefore = (await loadAudit(database, { type: 'security' })).length
+    await assert.rejects(
+      change(async (transaction) => {
+        await addRole(transaction, 'Z', 'never')
+        throw new Error('changed my mind')
+      }),
+      { message: 'changed my mind' },
+    )
+    assert.deepEqual(await loadSecurityDirectory(database), before)
+    await change((transaction) => addRole(transaction, 'Z', 'new'))
+    await waitUntil('the notice', () => heard > 0)
+    assert.equal(heard, 1)
+    assert.equal((await loadSecurityDirectory(database)).version, before.version + 1)
+    const entries = await loadAudit(database, { type: 'security' })
+    assert.equal(entries.length, auditBefore + 1)
+    assert.equal(entries.at(-1)?.payload, '{"what":1}')
+  })
+
+  it('sees what it has changed so far, and others see it when it is done', async () => {
+    await change(async (transaction) => {
+      await addRole(transaction, 'Z', 'half')
+      assert.ok((await readSecurityDirectory(transaction)).authorizers.Z?.roles.half)
+      assert.equal((await loadSecurityDirectory(database)).authorizers.Z?.roles.half, undefined)
+    })
+    assert.ok((await loadSecurityDirectory(database)).authorizers.Z?.roles.half)
+  })
+
+  it('goes one at a time in the whole cluster', async () => {
+    const many = stores.connect(6)
+    let within = 0
+    let most = 0
+    await Promise.all(
+      Array.from({ length: 6 }, (_, index) =>
+        changeSecurity(many, audit, 0, async (transaction) => {
+          within += 1
+          most = Math.max(most, within)
+          await addRole(transaction, 'Z', `role${index}`)
+          within -= 1
+        }),
+      ),
+    )
+    assert.equal(most, 1)
+  })
+
+  it('of filling a store for the first time happens once', async () => {
+    const claim = () =>
+      database.transaction((transaction) => claimInitialization(transaction, 'authorizer', 'X'))
+    assert.deepEqual((await Promise.all([claim(), claim(), claim()])).sort(), [false, false, true])
+    assert.equal(await claim(), false)
+  })
+})

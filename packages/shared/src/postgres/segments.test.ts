@@ -1,0 +1,427 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
+import fc from 'fast-check'
+import { createTestStores, waitUntil } from '../testing/index.ts'
+import {
+  copySegments,
+  type Database,
+  eraseUnused,
+  forgetOldRemovals,
+  loadDatasourceNames,
+  loadOverlapping,
+  loadPayloads,
+  loadSegmentChanges,
+  loadSegmentRecords,
+  loadStoredSegments,
+  lockDatasource,
+  markUnused,
+  markUsed,
+  type SegmentCursor,
+  sql,
+  type Transaction,
+} from './index.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+const parallel = stores.connect(12)
+
+const day = 86_400_000
+const now = Date.UTC(2026, 0, 15)
+
+function segment(dataSource: string, number = 0, given: Partial<Segment> = {}): Segment {
+  const key = {
+    dataSource,
+    interval: { start: number * day, end: (number + 1) * day },
+    version: '2026-01-01T00:00:00.000Z',
+    partitionNum: 0,
+    ...given,
+  }
+  return { ...key, id: segmentId(key), partitions: 1, sizeBytes: 10, totalRows: 1, ...given }
+}
+
+const withPayload = (one: Segment, dimensions = 'a') => ({
+  segment: one,
+  payload: payloadOf(one, {
+    loadSpec: { type: 'local', path: `${one.dataSource}/0.parquet`, checksum: 'sha256:00' },
+    dimensions,
+    metrics: '',
+  }),
+})
+
+const copy = (segments: readonly Segment[], on: Database = database) =>
+  on.transaction((transaction) =>
+    copySegments(
+      transaction,
+      segments.map((one) => withPayload(one)),
+      'task',
+      now,
+    ),
+  )
+
+/** A reader that follows the changes, as an inventory does. */
+function createReader() {
+  const used = new Set<string>()
+  let cursor: SegmentCursor | undefined
+  return {
+    used,
+    look: async () => {
+      const { changed, removed, next } = await loadSegmentChanges(database, cursor)
+      for (const one of changed) {
+        if (one.used) used.add(one.id)
+        else used.delete(one.id)
+      }
+      for (const id of removed) used.delete(id)
+      cursor = next
+      return { changed, removed }
+    },
+  }
+}
+
+const usedNow = async () =>
+  (await database.query<{ id: string }>(sql`SELECT id FROM segments WHERE used ORDER BY id`)).map(
+    ({ id }) => id,
+  )
+
+/** A transaction that the test ends when it likes. */
+async function begin() {
+  let end: (keep: boolean) => void = () => undefined
+  const ended = new Promise<boolean>((resolve) => {
+    end = resolve
+  })
+  let begun: (transaction: Transaction) => void = () => undefined
+  const opened = new Promise<Transaction>((resolve) => {
+    begun = resolve
+  })
+  const over = parallel
+    .transaction(async (transaction) => {
+      begun(transaction)
+      if (!(await ended)) throw new Error('undone')
+    })
+    .catch((error: Error) => assert.equal(error.message, 'undone'))
+  const transaction = await opened
+  return {
+    transaction,
+    end: async (keep: boolean) => {
+      end(keep)
+      await over
+    },
+  }
+}
+
+describe('copied segments', () => {
+  const texts = [
+    'plain',
+    'tab\there',
+    'line\nbreak',
+    'carriage\rreturn',
+    'back\\slash',
+    '\\N',
+    '\\.',
+    'ends with \\',
+    '\\t\\n',
+    'quote"s and \'s',
+    'ünïcödé 漢字 🐨',
+    '\u0001\u001f\u007f\u2028',
+    '{"json":"\\u0000"}',
+    'null',
+    ' blanks around ',
+  ]
+  for (const text of texts) {
+    it(`keep [${JSON.stringify(text)}] wherever it stands`, async () => {
+      const one = segment(text, 0, { version: `v${text}` })
+      await database.transaction((transaction) =>
+        copySegments(transaction, [withPayload(one, text)], text, now),
+      )
+      const [stored] = await loadStoredSegments(database, { ids: [one.id] })
+      assert.deepEqual(stored, { ...one, used: true })
+      const payload = (await loadPayloads(database, [one.id])).get(one.id)
+      assert.equal(payload?.dimensions, text)
+      assert.equal(payload.identifier, one.id)
+      const [row] = await database.query<{ task: string }>(
+        sql`SELECT task_id AS task FROM segments WHERE id = ${one.id}`,
+      )
+      assert.equal(row?.task, text)
+    })
+  }
+
+  it('keep any text', async () => {
+    let number = 0
+    const anyText = fc
+      .string({ unit: 'binary', maxLength: 40 })
+      .filter((text) => !text.includes('\0') && text.isWellFormed())
+    await fc.assert(
+      fc.asyncProperty(anyText, anyText, async (dataSource, dimensions) => {
+        const one = segment(dataSource, 1000 + number++)
+        await database.transaction((transaction) =>
+          copySegments(transaction, [withPayload(one, dimensions)], undefined, now),
+        )
+        const [stored] = await loadStoredSegments(database, { ids: [one.id] })
+        assert.deepEqual(stored, { ...one, used: true })
+        assert.equal((await loadPayloads(database, [one.id])).get(one.id)?.dimensions, dimensions)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('reach to the ends of eternity', async () => {
+    const one = segment('eternal', 0, { interval: { start: -Infinity, end: Infinity } })
+    await copy([one])
+    const [stored] = await loadStoredSegments(database, { dataSource: 'eternal' })
+    assert.deepEqual(stored?.interval, { start: -Infinity, end: Infinity })
+    assert.equal((await loadOverlapping(database, 'eternal', { start: 0, end: 1 })).length, 1)
+  })
+
+  it('are all stored or none', async () => {
+    const [first, second] = [segment('whole', 1), segment('whole', 2)]
+    await copy([first])
+    await assert.rejects(copy([second, first]), { code: '23505' })
+    assert.deepEqual(
+      (await loadStoredSegments(database, { dataSource: 'whole' })).map(({ id }) => id),
+      [first.id],
+    )
+    await assert.rejects(
+      database.transaction((transaction) =>
+        copySegments(
+          transaction,
+          (function* () {
+            yield withPayload(second)
+            throw new Error('no more')
+          })(),
+          undefined,
+          now,
+        ),
+      ),
+      { message: 'no more' },
+    )
+    assert.equal((await loadStoredSegments(database, { dataSource: 'whole' })).length, 1)
+    await assert.rejects(copy([segment('a\0b')]), { code: 'invalidInput' })
+  })
+
+  it('are many in a moment', async () => {
+    const startedAt = performance.now()
+    await copy(Array.from({ length: 20_000 }, (_, index) => segment('many', index)))
+    assert.ok(performance.now() - startedAt < 10_000)
+    const [row] = await database.query<{ n: number }>(
+      sql`SELECT count(*) AS n FROM segments WHERE datasource = 'many'`,
+    )
+    assert.equal(row?.n, 20_000)
+    await database.query(sql`DELETE FROM segments WHERE datasource = 'many'`)
+  })
+})
+
+describe('segments', () => {
+  it('that overlap an interval are found, used or not, with half-open ends', async () => {
+    const days = [0, 1, 2, 3].map((number) => segment('overlap', number))
+    await copy(days)
+    await markUnused(database, [(days[2] as Segment).id], now)
+    await copy([segment('overlapping', 1)])
+    const found = async (start: number, end: number) =>
+      (await loadOverlapping(database, 'overlap', { start: start * day, end: end * day }))
+        .map(({ interval }) => interval.start / day)
+        .sort()
+    assert.deepEqual(await found(1, 3), [1, 2])
+    assert.deepEqual(await found(0.5, 1.5), [0, 1])
+    assert.deepEqual(await found(4, 9), [])
+    assert.deepEqual(await found(-Infinity, Infinity), [0, 1, 2, 3])
+  })
+
+  it('are marked unused and used again, counted by what really changed', async () => {
+    const ids = [0, 1].map((number) => segment('marked', number).id) as [string, string]
+    await copy([segment('marked', 0), segment('marked', 1)])
+    assert.equal(await markUnused(database, [...ids, 'unknown'], now + 1), 2)
+    assert.equal(await markUnused(database, ids, now + 2), 0)
+    assert.equal(await markUsed(database, [ids[0]], now + 3), 1)
+    const records = await loadSegmentRecords(database, { dataSource: 'marked' })
+    assert.deepEqual(
+      records.map(({ used, createdAt, usedChangedAt }) => [used, createdAt - now, usedChangedAt - now]),
+      [
+        [true, 0, 3],
+        [false, 0, 1],
+      ],
+    )
+  })
+
+  it('that are used are never erased', async () => {
+    const [kept, gone] = [segment('erased', 0), segment('erased', 1)]
+    await copy([kept, gone])
+    await markUnused(database, [gone.id], now)
+    const erased = await eraseUnused(database, [kept.id, gone.id, 'unknown'])
+    assert.deepEqual(
+      erased.map(({ identifier }) => identifier),
+      [gone.id],
+    )
+    assert.deepEqual(
+      await loadDatasourceNames(database, true).then((names) => names.includes('erased')),
+      true,
+    )
+  })
+
+  it('are read in the order of their ids, some at a time', async () => {
+    const all = [3, 1, 0, 2].map((number) => segment('paged', number))
+    await copy(all)
+    const idsOf = async (query: Parameters<typeof loadSegmentRecords>[1]) =>
+      (await loadSegmentRecords(database, { dataSource: 'paged', ...query })).map(
+        ({ payload }) => Date.parse(payload.interval.split('/')[0] as string) / day,
+      )
+    assert.deepEqual(await idsOf({}), [0, 1, 2, 3])
+    assert.deepEqual(await idsOf({ limit: 2, after: segment('paged', 0).id }), [1, 2])
+    assert.deepEqual(await idsOf({ order: 'DESC', limit: 2, after: segment('paged', 3).id }), [2, 1])
+    assert.deepEqual(await idsOf({ within: { start: day, end: 3 * day } }), [1, 2])
+    assert.deepEqual(await idsOf({ versions: ['other'] }), [])
+    assert.deepEqual(await idsOf({ ids: [segment('paged', 2).id] }), [2])
+  })
+
+  it('of one datasource are given out by one transaction at a time, those of others meanwhile', async () => {
+    const first = await begin()
+    await lockDatasource(first.transaction, 'locked')
+    await parallel.transaction((transaction) => lockDatasource(transaction, 'other'))
+    let isSecondIn = false
+    const second = parallel.transaction(async (transaction) => {
+      await lockDatasource(transaction, 'locked')
+      isSecondIn = true
+    })
+    await waitUntil('the second waits', async () => {
+      const rows = await database.query(
+        sql`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+      )
+      return rows.length === 1
+    })
+    assert.equal(isSecondIn, false)
+    await first.end(true)
+    await second
+    assert.equal(isSecondIn, true)
+  })
+})
+
+describe('a reader of changes', () => {
+  it('sees at first what is used, then what has changed since', async () => {
+    const [one, two, three] = [0, 1, 2].map((number) => segment('followed', number)) as [
+      Segment,
+      Segment,
+      Segment,
+    ]
+    await copy([one, two])
+    await markUnused(database, [two.id], now)
+    const reader = createReader()
+    const first = await reader.look()
+    assert.ok(first.changed.some(({ id }) => id === one.id))
+    assert.ok(!first.changed.some(({ id }) => id === two.id))
+    assert.deepEqual(first.removed, [])
+    await copy([three])
+    await markUnused(database, [one.id], now)
+    const { changed } = await reader.look()
+    const seen = new Map(changed.map(({ id, used }) => [id, used]))
+    assert.equal(seen.get(one.id), false)
+    assert.equal(seen.get(three.id), true)
+  })
+
+  it('reads no more than what has changed', async () => {
+    const reader = createReader()
+    await reader.look()
+    await database.query(sql`SELECT pg_current_xact_id()`)
+    await reader.look()
+    const { changed, removed } = await reader.look()
+    assert.deepEqual([changed.length, removed.length], [0, 0])
+  })
+
+  it('sees what was erased as removed, and what came back under its id as present', async () => {
+    const [gone, back] = [segment('removed', 0), segment('removed', 1)]
+    await copy([gone, back])
+    const reader = createReader()
+    await reader.look()
+    await markUnused(database, [gone.id, back.id], now)
+    await eraseUnused(database, [gone.id, back.id])
+    await copy([back])
+    const { removed } = await reader.look()
+    assert.ok(removed.includes(gone.id))
+    assert.deepEqual([reader.used.has(gone.id), reader.used.has(back.id)], [false, true])
+  })
+
+  it('is told of removals as long as they are kept', async () => {
+    await forgetOldRemovals(database, 3_600_000)
+    const kept = await database.query(sql`SELECT id FROM segment_removals`)
+    assert.ok(kept.length > 0)
+    await forgetOldRemovals(database, 0)
+    assert.deepEqual(await database.query(sql`SELECT id FROM segment_removals`), [])
+  })
+
+  it('misses nothing, in whatever order transactions that overlap come to their end', async () => {
+    const ids = [0, 1, 2, 3, 4, 5]
+    let runs = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(10_000), { minLength: 20, maxLength: 60 }), async (choices) => {
+        const name = `random${runs++}`
+        const segments = ids.map((number) => segment(name, number))
+        const open: { handle: Awaited<ReturnType<typeof begin>>; touched: Set<number> }[] = []
+        const reader = createReader()
+        const step = async (choice: number) => {
+          const kind = choice % 8
+          const rest = Math.floor(choice / 8)
+          if (kind === 0 && open.length < 4) {
+            open.push({ handle: await begin(), touched: new Set() })
+          } else if (kind <= 4) {
+            const writer = open[rest % Math.max(open.length, 1)]
+            const number = rest % ids.length
+            // A row that another transaction holds would make this one wait.
+            if (!writer || open.some((other) => other !== writer && other.touched.has(number))) return
+            writer.touched.add(number)
+            const one = segments[number] as Segment
+            const { transaction } = writer.handle
+            const [row] = await transaction.query<{ used: boolean }>(
+              sql`SELECT used FROM segments WHERE id = ${one.id}`,
+            )
+            if (!row) await copySegments(transaction, [withPayload(one)], undefined, now)
+            else if (row.used) await markUnused(transaction, [one.id], now)
+            else if (kind % 2 === 0) await markUsed(transaction, [one.id], now)
+            else await eraseUnused(transaction, [one.id])
+          } else if (kind === 5) {
+            const [writer] = open.splice(rest % Math.max(open.length, 1), 1)
+            await writer?.handle.end(rest % 4 !== 0)
+          } else {
+            await reader.look()
+            assert.deepEqual([...reader.used].sort(), await usedNow())
+          }
+        }
+        try {
+          for (const choice of choices) await step(choice)
+        } finally {
+          for (const { handle } of open) await handle.end(true)
+        }
+        await reader.look()
+        assert.deepEqual([...reader.used].sort(), await usedNow())
+      }),
+      { numRuns: 25 },
+    )
+  })
+
+  it('ends with exactly the used ones while many write at once', async () => {
+    const reader = createReader()
+    let isOver = false
+    const writing = Promise.all(
+      Array.from({ length: 8 }, async (_, writer) => {
+        for (let round = 0; round < 12; round++) {
+          const mine = [0, 1, 2].map((number) => segment(`busy${writer}`, round * 3 + number))
+          await parallel.transaction(async (transaction) => {
+            await copySegments(
+              transaction,
+              mine.map((one) => withPayload(one)),
+              undefined,
+              now,
+            )
+            if (round > 0) await markUnused(transaction, [segment(`busy${writer}`, round * 3 - 1).id], now)
+            if (round > 1) await eraseUnused(transaction, [segment(`busy${writer}`, round * 3 - 4).id])
+          })
+        }
+      }),
+    ).finally(() => {
+      isOver = true
+    })
+    while (!isOver) await reader.look()
+    await writing
+    await reader.look()
+    assert.deepEqual([...reader.used].sort(), await usedNow())
+    assert.equal([...reader.used].filter((id) => id.startsWith('busy')).length, 8 * (12 * 3 - 11))
+  })
+})

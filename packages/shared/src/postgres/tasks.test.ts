@@ -1,0 +1,279 @@
+import assert from 'node:assert/strict'
+import { after, beforeEach, describe, it } from 'node:test'
+import { createTestStores, waitUntil } from '../testing/index.ts'
+import {
+  cancelTask,
+  claimTask,
+  finishAttempt,
+  loadTask,
+  loadTaskPayload,
+  loadTasks,
+  loadUnclaimedTasks,
+  type NewTask,
+  releaseClaims,
+  renewClaim,
+  saveTask,
+  sql,
+  type TaskWorker,
+} from './index.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+beforeEach(() => database.query(sql`DELETE FROM tasks`))
+
+const task = (id: string, given: Partial<NewTask> = {}): NewTask => ({
+  id,
+  groupId: id,
+  type: 'index_parallel',
+  dataSource: 'wiki',
+  priority: 50,
+  payload: { spec: id },
+  submittedBy: 'ann',
+  ...given,
+})
+const worker = { name: 'w:1', host: 'w', port: 1, tlsPort: null }
+const other = { name: 'w:2', host: 'w', port: null, tlsPort: 2 }
+const long = 60_000
+const expire = () =>
+  database.query(
+    sql`UPDATE tasks SET claimed_until = clock_timestamp() - interval '1 ms' WHERE state = 'RUNNING'`,
+  )
+const claim = async (id: string, by: TaskWorker = worker) => (await claimTask(database, id, by, long)) as number
+const stateOf = async (id: string) => (await loadTask(database, id))?.state
+
+describe('a task', () => {
+  it('is stored once under its id', async () => {
+    assert.equal(await saveTask(database, task('a')), true)
+    assert.equal(await saveTask(database, task('a', { dataSource: 'other' })), false)
+    const stored = await loadTask(database, 'a')
+    assert.ok(Math.abs((stored?.createdAt ?? 0) - Date.now()) < 60_000)
+    assert.deepEqual(
+      { ...stored, createdAt: 0 },
+      {
+        id: 'a',
+        groupId: 'a',
+        type: 'index_parallel',
+        dataSource: 'wiki',
+        priority: 50,
+        createdAt: 0,
+        submittedBy: 'ann',
+        state: 'PENDING',
+        attempt: 0,
+        worker: null,
+        workerHost: null,
+        workerPort: null,
+        workerTlsPort: null,
+        startedAt: null,
+        finishedAt: null,
+        durationMs: null,
+        progress: null,
+        errorMessage: null,
+      },
+    )
+    assert.deepEqual(await loadTaskPayload(database, 'a'), { spec: 'a' })
+    assert.equal(await loadTask(database, 'b'), undefined)
+    assert.equal(await loadTaskPayload(database, 'b'), undefined)
+  })
+
+  it('keeps its payload to the last character and the order of its fields', async () => {
+    const payload = {
+      z: 1,
+      a: ['\\N', '\t', '🐨', '\u0000', { __proto__: null, b: null }],
+      text: 'x'.repeat(100_000),
+    }
+    await saveTask(database, task('p', { payload }))
+    assert.equal(JSON.stringify(await loadTaskPayload(database, 'p')), JSON.stringify(payload))
+  })
+
+  it('is listed newest first, by state, datasource and type', async () => {
+    for (const [id, given] of [
+      ['a', {}],
+      ['b', { dataSource: 'koalas' }],
+      ['c', { type: 'kill' }],
+    ] as const)
+      await saveTask(database, task(id, given))
+    await claim('b')
+    const ids = async (query: Partial<Parameters<typeof loadTasks>[1]>) =>
+      (await loadTasks(database, { limit: 10, ...query })).map(({ id }) => id)
+    assert.deepEqual(await ids({}), ['c', 'b', 'a'])
+    assert.deepEqual(await ids({ limit: 2 }), ['c', 'b'])
+    assert.deepEqual(await ids({ states: ['RUNNING'] }), ['b'])
+    assert.deepEqual(await ids({ states: [] }), [])
+    assert.deepEqual(await ids({ states: ['PENDING', 'RUNNING'], dataSource: 'wiki' }), ['c', 'a'])
+    assert.deepEqual(await ids({ type: 'kill' }), ['c'])
+  })
+})
+
+describe('a claim', () => {
+  it('is given to one worker, which is then shown', async () => {
+    await saveTask(database, task('a'))
+    assert.equal(await claim('a'), 1)
+    assert.equal(await claim('a', other), undefined)
+    const {
+      state,
+      attempt,
+      worker: name,
+      workerHost,
+      workerPort,
+      workerTlsPort,
+      startedAt,
+    } = (await loadTask(database, 'a')) ?? assert.fail()
+    assert.deepEqual(
+      { state, attempt, name, workerHost, workerPort, workerTlsPort },
+      { state: 'RUNNING', attempt: 1, name: 'w:1', workerHost: 'w', workerPort: 1, workerTlsPort: null },
+    )
+    assert.ok((startedAt ?? 0) > 0)
+  })
+
+  it('is given to exactly one of many at once', async () => {
+    await saveTask(database, task('a'))
+    const many = stores.connect(10)
+    const attempts = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => claimTask(many, 'a', { ...worker, name: `w:${index}` }, long)),
+    )
+    assert.deepEqual(
+      attempts.filter((attempt) => attempt !== undefined),
+      [1],
+    )
+  })
+
+  it('of a task that is not there, or over, is not given', async () => {
+    assert.equal(await claim('nowhere'), undefined)
+    await saveTask(database, task('a'))
+    await finishAttempt(database, 'a', await claim('a'), { state: 'SUCCESS', errorMessage: null })
+    assert.equal(await claim('a', other), undefined)
+  })
+
+  it('that ran out goes to another worker, as another attempt', async () => {
+    await saveTask(database, task('a'))
+    assert.equal(await claimTask(database, 'a', worker, 100), 1)
+    const attempt = await waitUntil('it runs out', () => claimTask(database, 'a', other, long))
+    assert.equal(attempt, 2)
+    assert.equal((await loadTask(database, 'a'))?.worker, 'w:2')
+  })
+
+  it('is renewed by its attempt, with how far that has come', async () => {
+    await saveTask(database, task('a'))
+    const attempt = await claim('a')
+    assert.equal(await renewClaim(database, 'a', attempt, long, { rows: 5 }), true)
+    assert.deepEqual((await loadTask(database, 'a'))?.progress, { rows: 5 })
+    await expire()
+    assert.equal(await renewClaim(database, 'a', attempt, long), true, 'nobody took it meanwhile')
+    assert.deepEqual((await loadTask(database, 'a'))?.progress, { rows: 5 })
+    assert.equal(await claim('a', other), undefined)
+    await expire()
+    assert.equal(await claim('a', other), 2)
+    assert.equal(await renewClaim(database, 'a', attempt, long), false)
+    assert.equal(await renewClaim(database, 'a', 2, long), true)
+  })
+
+  it('ends for all tasks of a worker that starts anew, and for those of no other', async () => {
+    for (const id of ['a', 'b', 'c']) await saveTask(database, task(id))
+    await claim('a')
+    await claim('b', other)
+    await finishAttempt(database, 'c', await claim('c'), { state: 'SUCCESS', errorMessage: null })
+    await releaseClaims(database, worker.name)
+    assert.deepEqual(
+      (await loadUnclaimedTasks(database, 10)).map(({ id }) => id),
+      ['a'],
+    )
+    assert.equal(await claim('a', other), 2)
+    assert.equal(await claim('b'), undefined)
+    assert.equal(await stateOf('c'), 'SUCCESS')
+  })
+})
+
+describe('the end of a task', () => {
+  it('is told by the attempt that counts, once', async () => {
+    await saveTask(database, task('a'))
+    const first = await claim('a')
+    await expire()
+    const second = await claim('a', other)
+    assert.equal(await finishAttempt(database, 'a', first, { state: 'SUCCESS', errorMessage: null }), false)
+    assert.equal(await stateOf('a'), 'RUNNING')
+    const end = { state: 'FAILED', errorMessage: 'It broke', progress: { rows: 7 } } as const
+    assert.equal(await finishAttempt(database, 'a', second, end), true)
+    assert.equal(await finishAttempt(database, 'a', second, { state: 'SUCCESS', errorMessage: null }), false)
+    const stored = (await loadTask(database, 'a')) ?? assert.fail()
+    assert.deepEqual(
+      [stored.state, stored.errorMessage, stored.progress, stored.attempt],
+      ['FAILED', 'It broke', { rows: 7 }, 2],
+    )
+    assert.ok((stored.durationMs ?? -1) >= 0)
+    assert.ok((stored.finishedAt ?? 0) >= (stored.startedAt ?? Infinity))
+  })
+
+  it('is told whatever its message holds', async () => {
+    await saveTask(database, task('a'))
+    const message = `row [a\0b] '"\\ 🐨 ${'x'.repeat(10_000)}`
+    await finishAttempt(database, 'a', await claim('a'), { state: 'FAILED', errorMessage: message })
+    assert.equal((await loadTask(database, 'a'))?.errorMessage, message.replace('\0', '\uFFFD'))
+  })
+
+  it('is undone with the transaction that tells it', async () => {
+    await saveTask(database, task('a'))
+    const attempt = await claim('a')
+    await assert.rejects(
+      database.transaction(async (transaction) => {
+        await finishAttempt(transaction, 'a', attempt, { state: 'SUCCESS', errorMessage: null })
+        throw new Error('not published')
+      }),
+    )
+    assert.equal(await stateOf('a'), 'RUNNING')
+    assert.equal(await renewClaim(database, 'a', attempt, long), true)
+  })
+
+  it('by a shutdown is for good, before and while it runs', async () => {
+    await saveTask(database, task('waiting'))
+    await saveTask(database, task('running'))
+    const attempt = await claim('running')
+    for (const id of ['waiting', 'running']) {
+      assert.equal(await cancelTask(database, id, 'Ended by [ann]'), true)
+      assert.equal(await cancelTask(database, id, 'Ended by [bob]'), false)
+      const stored = (await loadTask(database, id)) ?? assert.fail()
+      assert.deepEqual([stored.state, stored.errorMessage], ['FAILED', 'Ended by [ann]'])
+      assert.ok((stored.durationMs ?? -1) >= 0)
+      assert.equal(await claim(id, other), undefined)
+    }
+    assert.equal(await renewClaim(database, 'running', attempt, long), false)
+    assert.equal(
+      await finishAttempt(database, 'running', attempt, { state: 'SUCCESS', errorMessage: null }),
+      false,
+    )
+    assert.equal(await cancelTask(database, 'nowhere', ''), false)
+  })
+
+  it('and a shutdown at the same moment: exactly one of them counts', async () => {
+    const many = stores.connect(4)
+    for (let round = 0; round < 20; round++) {
+      const id = `race${round}`
+      await saveTask(database, task(id))
+      const attempt = await claim(id)
+      const [finished, cancelled] = await Promise.all([
+        finishAttempt(many, id, attempt, { state: 'SUCCESS', errorMessage: null }),
+        cancelTask(many, id, 'Ended'),
+      ])
+      assert.notEqual(finished, cancelled)
+      assert.equal(await stateOf(id), finished ? 'SUCCESS' : 'FAILED')
+    }
+  })
+})
+
+describe('tasks that nobody works on', () => {
+  it('are the waiting ones and those whose worker is silent, the most urgent first', async () => {
+    await saveTask(database, task('low', { priority: 0 }))
+    await saveTask(database, task('first'))
+    await saveTask(database, task('second'))
+    await saveTask(database, task('urgent', { priority: 75 }))
+    await saveTask(database, task('lost'))
+    await claim('lost')
+    await expire()
+    await saveTask(database, task('running'))
+    await claim('running')
+    await saveTask(database, task('over'))
+    await cancelTask(database, 'over', '')
+    const ids = async (limit: number) => (await loadUnclaimedTasks(database, limit)).map(({ id }) => id)
+    assert.deepEqual(await ids(10), ['urgent', 'first', 'second', 'lost', 'low'])
+    assert.deepEqual(await ids(2), ['urgent', 'first'])
+  })
+})

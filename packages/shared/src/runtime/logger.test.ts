@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { describe, it, mock } from 'node:test'
+import { recordingLogger, testSettings } from '../testing/index.ts'
+import { createLogger, createReadiness, createTroubleLog } from './index.ts'
+
+describe('the log', () => {
+  it('is lines of JSON with time, level, service and server', (context) => {
+    const lines: string[] = []
+    const written = mock.method(console, 'log', (line: string) => lines.push(line))
+    context.after(() => written.mock.restore())
+    const logger = createLogger(testSettings('broker', { 'svc.log.level': 'info' }), 'host:8082')
+    logger.info('Segment loaded', { segment: 'a "b"\nc', count: 3 })
+    logger.error('It failed', { error: 'why' })
+    logger.debug('not told')
+    assert.equal(lines.length, 2)
+    assert.ok(lines.every((line) => !line.includes('\n')))
+    const [first, second] = lines.map((line) => JSON.parse(line))
+    assert.ok(Math.abs(Date.parse(first.timestamp) - Date.now()) < 60_000)
+    const { timestamp, ...told } = first
+    assert.deepEqual(told, {
+      level: 'info',
+      message: 'Segment loaded',
+      service: 'svc/broker',
+      server: 'host:8082',
+      segment: 'a "b"\nc',
+      count: 3,
+    })
+    assert.equal(second.level, 'error')
+  })
+})
+
+describe('a lasting trouble', () => {
+  it('is told at once, again when it changes, else at growing distances, and when it is over', (context) => {
+    let now = 1000
+    const clock = mock.method(performance, 'now', () => now)
+    context.after(() => clock.mock.restore())
+    const logger = recordingLogger()
+    const trouble = createTroubleLog(logger)
+    const tellFor = (seconds: number, message: string) => {
+      for (let second = 0; second < seconds; second++) {
+        trouble.tell(message)
+        now += 1000
+      }
+    }
+    trouble.over('nothing was')
+    tellFor(71, 'first')
+    const afterMs = [0, 10, 30, 70]
+    assert.equal(logger.having('first').length, afterMs.length)
+    tellFor(5, 'second')
+    assert.equal(logger.having('second').length, 1)
+    trouble.over('it is over')
+    trouble.over('it is over')
+    tellFor(1, 'second')
+    assert.deepEqual(
+      logger.lines.map(({ level, message }) => `${level} ${message}`),
+      [...afterMs.map(() => 'warn first'), 'warn second', 'info it is over', 'warn second'],
+    )
+  })
+
+  it('is told every ten minutes at the least', (context) => {
+    let now = 1000
+    const clock = mock.method(performance, 'now', () => now)
+    context.after(() => clock.mock.restore())
+    const logger = recordingLogger()
+    const trouble = createTroubleLog(logger)
+    const hours = 24
+    for (let second = 0; second < hours * 3600; second += 10) {
+      trouble.tell('lasting')
+      now += 10_000
+    }
+    const { length } = logger.lines
+    assert.ok(length >= hours * 6 - 2 && length <= hours * 6 + 8, String(length))
+  })
+})
+
+describe('readiness', () => {
+  it('comes once, and tells the troubles of now', () => {
+    const readiness = createReadiness()
+    assert.equal(readiness.isReady(), false)
+    readiness.markReady()
+    readiness.setTrouble('a', 'one thing')
+    readiness.setTrouble('b', 'another')
+    assert.equal(readiness.isReady(), true)
+    assert.equal(readiness.troubles(), 'one thing; another')
+    readiness.setTrouble('a', 'something else')
+    assert.equal(readiness.troubles(), 'something else; another')
+    readiness.setTrouble('a', undefined)
+    readiness.setTrouble('b', undefined)
+    assert.equal(readiness.troubles(), '')
+  })
+})
