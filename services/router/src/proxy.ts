@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { describeError, notFound, unavailable } from '@svc/domain/failure'
 import { type Route, route, state } from '@svc/shared/http'
@@ -68,6 +69,8 @@ export function createProxy(context: ServiceContext): Proxy {
       logger.debug('An answer broke off', { error: describeError(error) })
       response.destroy()
     })
+    // A target may answer before it has read the whole body: the caller's connection is good for more only then.
+    request.resume()
   }
 
   /** Sends the request; one that found nobody is sent once more to whoever leads by then. */
@@ -111,7 +114,7 @@ export function createProxy(context: ServiceContext): Proxy {
       path: target.path,
       method: request.method as Dispatcher.HttpMethod,
       headers: [...sentHeaders(request), 'X-Request-Id', String(response.getHeader('x-request-id'))],
-      body: hasBody ? request : null,
+      body: hasBody ? bodyOf(request) : null,
       signal: controller.signal,
     })
   }
@@ -133,6 +136,11 @@ export function createProxy(context: ServiceContext): Proxy {
     start: async () => undefined,
     stop: () => agent.close(),
   }
+}
+
+/** The body of a request, of which nothing is read before it is sent and which can be given up without the request. */
+function bodyOf(request: IncomingMessage): Readable {
+  return Readable.from(request.iterator({ destroyOnReturn: false }), { objectMode: false })
 }
 
 function connectionRefused(error: unknown): boolean {
@@ -166,8 +174,9 @@ function namedByConnection(header: string | undefined): ReadonlySet<string> {
 
 function keptHeaders(headers: Dispatcher.ResponseData['headers']): Record<string, string | string[]> {
   const kept: Record<string, string | string[]> = {}
+  const named = namedByConnection(String(headers.connection ?? ''))
   for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined && !connectionHeaders.has(name)) kept[name] = value
+    if (value !== undefined && !connectionHeaders.has(name) && !named.has(name)) kept[name] = value
   }
   return kept
 }

@@ -22,7 +22,7 @@ const prefixes: readonly Prefix[] = [
 ]
 
 // What the other servers ask of each other is not for callers from outside, whatever their identity.
-const closedPrefix = '/svc-internal'
+const closedPath = /^\/svc-internal/i
 
 /**
  * Where the target of a request line goes, or undefined where it goes nowhere. The target must be a plain path:
@@ -31,13 +31,17 @@ const closedPrefix = '/svc-internal'
  */
 export function targetOf(requestTarget: string): Target | undefined {
   const [path = ''] = requestTarget.split('?', 1)
-  if (!/^\/[^/\\]/.test(path) || /\\|\/\/|\s/.test(path)) return undefined
+  if (!/^\/[^/\\]/.test(path) || /\\|\/\/|\s|#/.test(path)) return undefined
   if (path.split('/').some((part) => /^(\.|%2e){1,2}$/i.test(part))) return undefined
   for (const { prefix, role, stripped } of prefixes) {
     if (path !== prefix && !path.startsWith(`${prefix}/`)) continue
     const rest = stripped ? requestTarget.slice(prefix.length) : requestTarget
-    if (!rest.startsWith('/') || rest.startsWith(closedPrefix)) return undefined
+    if (!rest.startsWith('/') || closedPath.test(unescaped(rest))) return undefined
     return { role, path: rest }
   }
   return undefined
 }
+
+/** The text with its escapes of plain characters undone, as a server may read it. */
+const unescaped = (text: string): string =>
+  text.replace(/%([2-7][\da-f])/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))

@@ -153,9 +153,7 @@ describe('values', () => {
     it(`[${text}] of ${property} is refused`, () => {
       const [problem = ''] = problemsOf([`${property}=${text}`])
       assert.ok(
-        problem.startsWith(
-          `FILE: [${property}] has the value [${text}], which is not allowed; allowed is `,
-        ),
+        problem.startsWith(`FILE: [${property}] has the value [${text}], which is not allowed; allowed is `),
         problem,
       )
       assert.match(problem, allowed)
@@ -193,11 +191,9 @@ describe('problems', () => {
   const nearest: readonly [written: string, meant: string][] = [
     ['svc.plainTextPort', 'svc.plaintextPort'],
     ['svc.segmentCache.location', 'svc.segmentCache.locations'],
-    [
-      'svc.auth.authenticator.mine.initialAdminPasswort',
-      'svc.auth.authenticator.<name>.initialAdminPassword',
-    ],
-    ['svc.auth.authorizer.mine.typo', 'svc.auth.authorizer.<name>.type'],
+    ['svc.auth.authenticator.mine.initialAdminPasswort', 'svc.auth.authenticator.mine.initialAdminPassword'],
+    ['svc.auth.authorizer.mine.typo', 'svc.auth.authorizer.mine.type'],
+    ['svc.auth.authenticator.mine.kind', 'svc.auth.authenticator.mine.type'],
     ['svc.escalator.internalClientUser', 'svc.escalator.internalClientUsername'],
     ['svc.queue.redis.pasword', 'svc.queue.redis.password'],
     ['svc.__proto__', 'svc.host'],

@@ -157,8 +157,14 @@ function definitionOf(name: string): PropertyDefinition<unknown> | undefined {
   return named && properties[named.name]
 }
 
+/** The known property that is written most alike; one that stands under a name is shown with the name given. */
 function nearestProperty(name: string): string {
+  const parts = name.split('.')
   const [nearest] = Object.keys(properties)
+    .map((known) => {
+      const position = known.split('.').indexOf('<name>')
+      return known.replace('<name>', () => parts[position] || '<name>')
+    })
     .map((known) => ({ known, distance: editDistance(name, known) }))
     .sort((a, b) => a.distance - b.distance)
   return (nearest as { known: string }).known

@@ -1,8 +1,11 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { Failure, invalidInput } from '@svc/domain/failure'
 import type { Settings } from '../config/index.ts'
 import { loadServerIdentity } from '../tls/index.ts'
+import { errorBody } from './error-body.ts'
 
 /** The listening sockets of a server. */
 export interface Listeners {
@@ -18,6 +21,7 @@ export async function listen(settings: Settings, handler: RequestListener): Prom
   const servers: Server[] = []
   const start = async (server: Server, port: number, property: string): Promise<number> => {
     servers.push(server)
+    server.on('clientError', answerBrokenRequest)
     server.keepAliveTimeout = 65_000
     await new Promise<void>((resolve, reject) => {
       server.once('error', (error: NodeJS.ErrnoException) =>
@@ -57,6 +61,30 @@ export async function listen(settings: Settings, handler: RequestListener): Prom
       await Promise.all(servers.map((server) => closeServer(server, graceMs)))
     },
   }
+}
+
+/** What is no HTTP request that can be read gets the same shape of error as everything else. */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy()
+    return
+  }
+  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'
+  const failure = tooLarge
+    ? new Failure('tooLarge', 'The header fields of the request are too large')
+    : invalidInput('The request is not well-formed HTTP')
+  const body = JSON.stringify(errorBody(failure))
+  socket.end(
+    [
+      // RFC 6585 5: the status for header fields that are too large.
+      tooLarge ? 'HTTP/1.1 431 Request Header Fields Too Large' : 'HTTP/1.1 400 Bad Request',
+      'Content-Type: application/json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  )
 }
 
 function closeServer(server: Server, graceMs: number): Promise<void> {

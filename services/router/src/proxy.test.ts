@@ -1,0 +1,494 @@
+import assert from 'node:assert/strict'
+import { createServer, request as httpClient, type IncomingMessage, type RequestListener } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { after, beforeEach, describe, it, type TestContext } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { acquireLease, saveHeartbeat, sql } from '@svc/shared/postgres'
+import { createTestContext, createTestStores, freePort, httpRequest, waitUntil } from '@svc/shared/testing'
+import { createProxy } from './proxy.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+beforeEach(async () => {
+  await database.query(sql`DELETE FROM nodes`)
+  await database.query(sql`DELETE FROM leader_leases`)
+})
+
+/** A router that hands requests on. */
+async function startRouter(scope: TestContext) {
+  const context = await createTestContext(scope, stores, 'router')
+  const proxy = createProxy(context)
+  await context.serve({ routes: proxy.routes, fallback: proxy.forward })
+  return context
+}
+
+/** A server that leads a role and answers as the test says. */
+async function startLeader(scope: TestContext, handler: RequestListener, role = 'coordinator') {
+  const server = createServer(handler)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  scope.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  await lead(port, role)
+  return { server, port }
+}
+
+async function lead(port: number, role = 'coordinator'): Promise<void> {
+  const node = `127.0.0.1:${port}`
+  await database.query(sql`DELETE FROM leader_leases WHERE role = ${role}`)
+  await acquireLease(database, { role, holder: node, node, baseUrl: `http://${node}` }, 600_000)
+}
+
+async function readAll(request: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const chunk of request) text += chunk
+  return text
+}
+
+const path = '/svc/coordinator/v1/rules'
+const messageOf = (answer: { json: unknown }) => (answer.json as { errorMessage: string }).errorMessage
+
+describe('a request', () => {
+  it('comes to the leader as it was sent, and its answer comes back', async (scope) => {
+    const seen: string[] = []
+    await startLeader(scope, async (request, response) => {
+      seen.push(
+        `${request.method} ${request.url} ${request.headers['content-type']} ${await readAll(request)}`,
+      )
+      response.writeHead(201, 'Made', {
+        'X-Answer': 'yes',
+        'Set-Cookie': ['a=1', 'b=2'],
+        'Content-Type': 'text/x',
+      })
+      response.end('made')
+    })
+    const router = await startRouter(scope)
+    const answer = await httpRequest(router.port, {
+      method: 'POST',
+      path: `${path}/a%2Fb?full&x=%20`,
+      body: [{ type: 'dropForever' }],
+    })
+    assert.deepEqual(seen, [`POST ${path}/a%2Fb?full&x=%20 application/json [{"type":"dropForever"}]`])
+    assert.equal(answer.status, 201)
+    assert.equal(answer.text, 'made')
+    assert.equal(answer.headers['x-answer'], 'yes')
+    assert.equal(answer.headers['content-type'], 'text/x')
+    assert.deepEqual(answer.headers['set-cookie'], ['a=1', 'b=2'])
+  })
+
+  it('goes to whom its path names', async (scope) => {
+    const echo =
+      (role: string): RequestListener =>
+      (request, response) =>
+        response.end(`${role} ${request.url}`)
+    await startLeader(scope, echo('coordinator'))
+    await startLeader(scope, echo('overlord'), 'overlord')
+    const { port: brokerPort } = await startLeader(scope, echo('broker'), 'nobody')
+    await saveHeartbeat(database, brokerNode(brokerPort))
+    const router = await startRouter(scope)
+    const rows = [
+      ['/svc/coordinator/v1/x', 'coordinator /svc/coordinator/v1/x'],
+      ['/svc/simulation/v1/x', 'coordinator /svc/simulation/v1/x'],
+      ['/proxy/coordinator/svc-ext/x?y', 'coordinator /svc-ext/x?y'],
+      ['/svc/indexer/v1/tasks', 'overlord /svc/indexer/v1/tasks'],
+      ['/proxy/overlord/status', 'overlord /status'],
+      ['/svc/v2/sql', 'broker /svc/v2/sql'],
+      ['/svc/broker/v1/loadstatus', 'broker /svc/broker/v1/loadstatus'],
+    ] as const
+    for (const [given, expected] of rows)
+      assert.equal((await httpRequest(router.port, { path: given })).text, expected)
+  })
+
+  it('for nobody is 404, whatever follows', async (scope) => {
+    await startLeader(scope, () => assert.fail('nothing is handed on'))
+    const router = await startRouter(scope)
+    for (const given of [
+      '/nowhere',
+      '/svc-internal/v1/servers/report',
+      '/proxy/coordinator/svc-internal/v1',
+      '/svc/coordinator/../x',
+    ]) {
+      const answer = await httpRequest(router.port, { path: given, method: 'POST', body: {} })
+      assert.equal(answer.status, 404)
+      assert.equal(messageOf(answer), `Path [${given}] does not exist`)
+    }
+  })
+
+  const methods = ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'PROPFIND']
+  it('keeps its method and has no body where it had none', async (scope) => {
+    await startLeader(scope, async (request, response) => {
+      response.end(`${request.method} [${await readAll(request)}] ${request.headers['transfer-encoding']}`)
+    })
+    const router = await startRouter(scope)
+    for (const method of methods)
+      assert.equal((await httpRequest(router.port, { path, method })).text, `${method} [] undefined`)
+    const empty = await httpRequest(router.port, { path, method: 'POST', headers: { 'Content-Length': '0' } })
+    assert.equal(empty.text, 'POST [] undefined')
+  })
+})
+
+describe('headers', () => {
+  /** What arrives at the target of a request with these headers. */
+  async function arriving(scope: TestContext, headers: Record<string, string | string[]>) {
+    let arrived: IncomingMessage | undefined
+    const { port } = await startLeader(scope, (request, response) => {
+      arrived = request
+      response.end()
+    })
+    const router = await startRouter(scope)
+    await httpRequest(router.port, { path, headers })
+    return { headers: (arrived ?? assert.fail()).headers, port, router }
+  }
+
+  it('of the caller arrive, the login among them', async (scope) => {
+    const { headers, port } = await arriving(scope, {
+      Authorization: 'Basic YW5uOng=',
+      'X-Svc-Author': 'ann',
+      'X-Svc-Comment': 'why',
+      Accept: 'text/csv',
+      'X-Many': ['1', '2'],
+      Host: 'evil.example',
+    })
+    assert.equal(headers.authorization, 'Basic YW5uOng=')
+    assert.equal(headers['x-svc-author'], 'ann')
+    assert.equal(headers['x-svc-comment'], 'why')
+    assert.equal(headers.accept, 'text/csv')
+    assert.equal(headers['x-many'], '1, 2')
+    assert.equal(headers.host, `127.0.0.1:${port}`)
+  })
+
+  it('that concern one connection do not', async (scope) => {
+    const { headers } = await arriving(scope, {
+      Connection: 'keep-alive, X-Hop ,x-second',
+      'Keep-Alive': 'timeout=5',
+      'X-Hop': 'a',
+      'X-Second': 'b',
+      'X-End': 'c',
+      TE: 'trailers',
+      Upgrade: 'h2c',
+      'Proxy-Authorization': 'Basic eDp5',
+      'Proxy-Connection': 'close',
+    })
+    for (const name of ['x-hop', 'x-second', 'te', 'upgrade', 'proxy-authorization', 'proxy-connection'])
+      assert.equal(headers[name], undefined, name)
+    assert.notEqual(headers['keep-alive'], 'timeout=5')
+    assert.equal(headers['x-end'], 'c')
+  })
+
+  it('by which a caller would pass for a server, or for another caller, do not', async (scope) => {
+    const { headers } = await arriving(scope, {
+      'X-Svc-From': 'historical 10.0.0.1:8083',
+      'X-SVC-FROM': 'again',
+      'X-Forwarded-For': '10.0.0.1',
+      'X-Forwarded-Host': 'inside',
+      'X-Forwarded-User': 'admin',
+      Forwarded: 'for=10.0.0.1',
+    })
+    assert.equal(headers['x-svc-from'], undefined)
+    assert.equal(headers['x-forwarded-for'], '127.0.0.1')
+    for (const name of ['x-forwarded-host', 'x-forwarded-user', 'forwarded'])
+      assert.equal(headers[name], undefined)
+  })
+
+  it('carry one id of the request on all its way', async (scope) => {
+    const arrived: unknown[] = []
+    await startLeader(scope, (request, response) => {
+      arrived.push(request.headers['x-request-id'])
+      response.end()
+    })
+    const router = await startRouter(scope)
+    const given = await httpRequest(router.port, { path, headers: { 'X-Request-Id': 'mine-1' } })
+    const bad = await httpRequest(router.port, { path, headers: { 'X-Request-Id': 'a b' } })
+    assert.deepEqual(arrived, ['mine-1', bad.headers['x-request-id']])
+    assert.equal(given.headers['x-request-id'], 'mine-1')
+  })
+
+  it('of the answer come back but for those of the connection', async (scope) => {
+    await startLeader(scope, (_request, response) => {
+      response.writeHead(200, {
+        Connection: 'X-Hop, keep-alive',
+        'X-Hop': 'a',
+        'Keep-Alive': 'timeout=99',
+        Upgrade: 'h2c',
+        'Proxy-Authenticate': 'Basic',
+        'WWW-Authenticate': 'Basic realm="svc"',
+        'Retry-After': '1',
+      })
+      response.end('{}')
+    })
+    const router = await startRouter(scope)
+    const { headers } = await httpRequest(router.port, { path })
+    for (const name of ['x-hop', 'upgrade', 'proxy-authenticate'])
+      assert.equal(headers[name], undefined, name)
+    assert.notEqual(headers['keep-alive'], 'timeout=99')
+    assert.equal(headers['www-authenticate'], 'Basic realm="svc"')
+    assert.equal(headers['retry-after'], '1')
+  })
+})
+
+describe('an answer', () => {
+  it('may be HEAD, empty, not modified or a redirect, which is not followed', async (scope) => {
+    const { port } = await startLeader(scope, (request, response) => {
+      if (request.url?.endsWith('/moved'))
+        response.writeHead(307, { Location: `http://127.0.0.1:${port}/else` }).end()
+      else if (request.url?.endsWith('/empty')) response.writeHead(204).end()
+      else if (request.url?.endsWith('/same')) response.writeHead(304).end()
+      else response.writeHead(200, { 'Content-Length': '4' }).end('text')
+    })
+    const router = await startRouter(scope)
+    const ask = (end: string, method = 'GET') => httpRequest(router.port, { path: `${path}${end}`, method })
+    const moved = await ask('/moved')
+    assert.equal(moved.status, 307)
+    assert.equal(moved.headers.location, `http://127.0.0.1:${port}/else`)
+    assert.equal((await ask('/empty')).status, 204)
+    assert.equal((await ask('/same')).status, 304)
+    const head = await ask('', 'HEAD')
+    assert.deepEqual([head.status, head.text, head.headers['content-length']], [200, '', '4'])
+  })
+
+  it('that is compressed stays so', async (scope) => {
+    const compressed = gzipSync('hello')
+    await startLeader(scope, (_request, response) => {
+      response
+        .writeHead(200, { 'Content-Encoding': 'gzip', 'Content-Length': compressed.length })
+        .end(compressed)
+    })
+    const router = await startRouter(scope)
+    const answer = await httpRequest(router.port, { path })
+    assert.equal(answer.headers['content-encoding'], 'gzip')
+    assert.equal(answer.headers['content-length'], String(compressed.length))
+  })
+
+  it('comes piece by piece, as it is made', async (scope) => {
+    let next: () => void = () => undefined
+    await startLeader(scope, (_request, response) => {
+      response.write('first')
+      next = () => response.end('second')
+    })
+    const router = await startRouter(scope)
+    const pieces: string[] = []
+    const ended = new Promise<void>((resolve, reject) => {
+      httpClient({ host: '127.0.0.1', port: router.port, path, agent: false }, (response) => {
+        response.on('data', (piece) => pieces.push(String(piece)))
+        response.on('end', resolve)
+      })
+        .on('error', reject)
+        .end()
+    })
+    await waitUntil('the first piece', () => pieces.length === 1)
+    next()
+    await ended
+    assert.deepEqual(pieces, ['first', 'second'])
+  })
+
+  it('that breaks off breaks off for the caller', async (scope) => {
+    await startLeader(scope, (_request, response) => {
+      response.writeHead(200, { 'Content-Length': '1000' })
+      response.write('the beginning')
+      setImmediate(() => response.destroy())
+    })
+    const router = await startRouter(scope)
+    await assert.rejects(httpRequest(router.port, { path }), { code: 'ECONNRESET' })
+    assert.deepEqual(
+      router.logger.lines.filter(({ level }) => level === 'error'),
+      [],
+    )
+  })
+})
+
+describe('a body', () => {
+  it('goes piece by piece, as it comes', async (scope) => {
+    const arrived: string[] = []
+    await startLeader(scope, async (request, response) => {
+      for await (const piece of request) arrived.push(String(piece))
+      response.end('all there')
+    })
+    const router = await startRouter(scope)
+    const answered = new Promise<IncomingMessage>((resolve, reject) => {
+      const sent = httpClient(
+        { host: '127.0.0.1', port: router.port, path, method: 'POST', agent: false },
+        resolve,
+      )
+      sent.on('error', reject)
+      sent.write('first')
+      void waitUntil('the first piece', () => arrived.length === 1).then(() => sent.end('second'), reject)
+    })
+    assert.equal(await readAll(await answered), 'all there')
+    assert.deepEqual(arrived, ['first', 'second'])
+  })
+
+  it('that the target refuses before it has come whole is answered as the target says', async (scope) => {
+    await startLeader(scope, (_request, response) => {
+      response.writeHead(413, { 'Content-Type': 'application/json' })
+      response.end('{"errorCode":"tooLarge"}')
+    })
+    const router = await startRouter(scope)
+    for (let round = 0; round < 5; round++) {
+      const answer = await httpRequest(router.port, {
+        path,
+        method: 'POST',
+        body: Buffer.alloc(20_000_000, ' '),
+      })
+      assert.equal(answer.status, 413)
+      assert.deepEqual(answer.json, { errorCode: 'tooLarge' })
+    }
+  })
+
+  it('of many megabytes arrives whole', async (scope) => {
+    await startLeader(scope, async (request, response) => {
+      let length = 0
+      for await (const piece of request) length += (piece as Buffer).length
+      response.end(String(length))
+    })
+    const router = await startRouter(scope)
+    const answer = await httpRequest(router.port, { path, method: 'POST', body: Buffer.alloc(30_000_000) })
+    assert.equal(answer.text, '30000000')
+  })
+})
+
+describe('a target that is down', () => {
+  for (const method of ['GET', 'POST']) {
+    it(`is told by name with 503, for ${method}`, async (scope) => {
+      const port = await freePort()
+      await lead(port)
+      const router = await startRouter(scope)
+      const body = method === 'POST' ? Buffer.alloc(100_000, ' ') : undefined
+      const answer = await httpRequest(router.port, { path, method, body })
+      assert.equal(answer.status, 503)
+      assert.equal(
+        messageOf(answer),
+        `The coordinator at [http://127.0.0.1:${port}] cannot be reached: connect ECONNREFUSED 127.0.0.1:${port}`,
+      )
+      assert.equal(answer.headers['retry-after'], '1')
+    })
+
+    it(`is told with 503 when it breaks off before it answers, and is not asked twice, for ${method}`, async (scope) => {
+      let asked = 0
+      const { port } = await startLeader(scope, (request) => {
+        asked += 1
+        request.socket.destroy()
+      })
+      const router = await startRouter(scope)
+      const answer = await httpRequest(router.port, {
+        path,
+        method,
+        body: method === 'POST' ? '{}' : undefined,
+      })
+      assert.equal(answer.status, 503)
+      assert.match(
+        messageOf(answer),
+        new RegExp(`^The coordinator at \\[http://127\\.0\\.0\\.1:${port}\\] cannot`),
+      )
+      assert.equal(asked, 1)
+    })
+
+    it(`is left for the one that leads by then, for ${method}`, async (scope) => {
+      const down = await freePort()
+      await lead(down)
+      const router = await startRouter(scope)
+      assert.equal(router.discovery.leader('coordinator').baseUrl, `http://127.0.0.1:${down}`)
+      await startLeader(scope, async (request, response) => {
+        response.end(`${request.method} ${(await readAll(request)).length}`)
+      })
+      const body = method === 'POST' ? Buffer.alloc(100_000, ' ') : undefined
+      const answer = await httpRequest(router.port, { path, method, body })
+      assert.equal(answer.text, `${method} ${body?.length ?? 0}`)
+    })
+  }
+
+  it('is none where nobody leads, until somebody does', async (scope) => {
+    const router = await startRouter(scope)
+    for (const [given, message] of [
+      [path, 'No coordinator leads the cluster at the moment'],
+      ['/svc/indexer/v1/tasks', 'No overlord leads the cluster at the moment'],
+      ['/svc/v2/sql', 'No broker is running'],
+    ] as const) {
+      const answer = await httpRequest(router.port, { path: given })
+      assert.equal(answer.status, 503)
+      assert.equal(messageOf(answer), message)
+    }
+    await startLeader(scope, (_request, response) => response.end('here'))
+    assert.equal((await httpRequest(router.port, { path })).text, 'here')
+  })
+})
+
+const brokerNode = (port: number) => ({
+  name: `127.0.0.1:${port}`,
+  role: 'broker' as const,
+  service: 'svc/broker',
+  host: '127.0.0.1',
+  plaintextPort: port,
+  tlsPort: null,
+  details: {},
+})
+
+describe('brokers', () => {
+  it('are asked in turn, and listed', async (scope) => {
+    const ports: number[] = []
+    for (let index = 0; index < 3; index++) {
+      const { port } = await startLeader(scope, (_request, response) => response.end(String(port)), 'nobody')
+      ports.push(port)
+      await saveHeartbeat(database, brokerNode(port))
+    }
+    const router = await startRouter(scope)
+    const listed = await httpRequest(router.port, { path: '/svc/router/v1/brokers' })
+    assert.deepEqual(listed.json, { brokers: ports.map((port) => `127.0.0.1:${port}`).sort() })
+    const answered = new Set<string>()
+    for (let turn = 0; turn < 3; turn++)
+      answered.add((await httpRequest(router.port, { path: '/svc/v2/sql' })).text)
+    assert.deepEqual([...answered].sort(), ports.map(String).sort())
+  })
+})
+
+describe('a caller who leaves', () => {
+  for (const begun of [false, true]) {
+    it(`ends the request at the target, ${begun ? 'in the middle of' : 'before'} its answer`, async (scope) => {
+      let isThere = false
+      let hasLeft = false
+      await startLeader(scope, (_request, response) => {
+        isThere = true
+        if (begun) response.write('begun')
+        response.once('close', () => {
+          hasLeft = true
+        })
+      })
+      const router = await startRouter(scope)
+      const socket = connect(router.port, '127.0.0.1')
+      let received = ''
+      socket.on('data', (chunk) => {
+        received += chunk
+      })
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
+      await waitUntil('the target is asked', () => isThere && (!begun || received.includes('begun')))
+      assert.equal(hasLeft, false)
+      socket.destroy()
+      await waitUntil('the target hears of it', () => hasLeft)
+      assert.deepEqual(
+        router.logger.lines.filter(({ level }) => level === 'error'),
+        [],
+      )
+    })
+  }
+
+  it('ends the sending of its body', async (scope) => {
+    let arrived = 0
+    let brokenOff: unknown
+    await startLeader(scope, async (request) => {
+      try {
+        for await (const piece of request) arrived += (piece as Buffer).length
+      } catch (error) {
+        brokenOff = error
+      }
+    })
+    const router = await startRouter(scope)
+    const socket = connect(router.port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(1000)}`)
+    await waitUntil('the beginning has arrived', () => arrived === 1000)
+    socket.destroy()
+    await waitUntil('the target hears of it', () => brokenOff)
+    assert.equal((brokenOff as NodeJS.ErrnoException).code, 'ECONNRESET')
+  })
+})
