@@ -1,15 +1,23 @@
 import { readFileSync } from 'node:fs'
-import { conflict, describeError, unavailable } from '@svc/domain/failure'
+import { conflict, describeError, type Failure, unavailable } from '@svc/domain/failure'
 import { type HomeLayout, readRunFile, readSecret } from '../home/index.ts'
 import { trustStoreFile } from '../pki/index.ts'
 import { isRunning } from '../processes/index.ts'
-import { errorMessageOf, sendRequest } from './request.ts'
+import { errorMessageOf, type ServiceAnswer, sendRequest } from './request.ts'
 
 /** Asks the router of one cluster as its admin. */
 export interface ClusterClient {
   readonly routerUrl: string
-  /** Sends a request and returns the body of the answer. Throws a Failure with the answer's own message. */
-  send(method: string, path: string, body?: unknown): Promise<unknown>
+  /**
+   * Sends a request and returns the body of the answer. Throws a Failure with the answer's own message: a conflict
+   * where the request was refused, unavailable where asking again may help.
+   */
+  send(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<unknown>
 }
 
 /** A client for the cluster that runs in a home. Throws a Failure when none does. */
@@ -24,20 +32,31 @@ export function connectToCluster(home: HomeLayout): ClusterClient {
   const credentials = password === undefined ? undefined : `admin:${password}`
   return {
     routerUrl,
-    send: async (method, path, body) => {
+    send: async (method, path, body, headers) => {
       const answer = await sendRequest({
         method,
         url: `${routerUrl}${path}`,
         trusted,
         credentials,
         body,
+        ...(headers ? { headers } : {}),
       }).catch((error: unknown) => {
         throw unavailable(`The router at [${routerUrl}] cannot be reached: ${describeError(error)}`)
       })
       if (answer.status < 200 || answer.status > 299) {
-        throw unavailable(`${method} ${path}: ${errorMessageOf(answer)}`)
+        throw refusalOf(answer, `${method} ${path}`)
       }
       return answer.body
     },
   }
+}
+
+function refusalOf(answer: ServiceAnswer, request: string): Failure {
+  if (answer.status === 401) {
+    return conflict(
+      `${request}: the cluster does not take the admin password of this home; it may have been changed since`,
+    )
+  }
+  const message = `${request}: ${errorMessageOf(answer)}`
+  return answer.status < 500 ? conflict(message) : unavailable(message)
 }

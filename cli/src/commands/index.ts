@@ -1,10 +1,13 @@
 /** The commands of ./svc, one file each; what a command needs is loaded when it runs. */
 import type { Command } from 'commander'
+import { addDemo } from './demo.ts'
 import { addDev } from './dev.ts'
 import { addDown } from './down.ts'
+import { addIngest } from './ingest.ts'
 import { addLogs } from './logs.ts'
 import { addPassword } from './password.ts'
 import { addReset } from './reset.ts'
+import { addRules } from './rules.ts'
 import { addStatus } from './status.ts'
 import { addUp } from './up.ts'
 
@@ -12,5 +15,17 @@ export { exitStatusOf } from './exit-status.ts'
 
 /** Adds all commands in the order in which the help shows them. */
 export function addCommands(program: Command): void {
-  for (const add of [addUp, addDown, addStatus, addLogs, addPassword, addReset, addDev]) add(program)
+  for (const add of [
+    addUp,
+    addDown,
+    addStatus,
+    addLogs,
+    addPassword,
+    addReset,
+    addIngest,
+    addRules,
+    addDemo,
+    addDev,
+  ])
+    add(program)
 }

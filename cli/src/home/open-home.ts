@@ -85,7 +85,7 @@ function formatOf(marker: string): unknown {
 function makeFolders(home: HomeLayout): void {
   // Postgres does not run as root, so under root its user must be able to pass through the home; secrets, keys and
   // configuration stand in folders that are closed.
-  mkdirSync(home.root, { recursive: true })
+  makeWithParents(home.root)
   chmodSync(home.root, process.getuid?.() === 0 ? 0o711 : 0o700)
   const { secrets, pki, conf, run, logs, redis, deepStorage, cache, input, taskLogs, tasks } = home
   for (const folder of [secrets, pki, conf, run, logs, redis, deepStorage, cache, input, taskLogs, tasks]) {
@@ -103,4 +103,11 @@ function checkRoom(home: HomeLayout): void {
       `The disk of home [${home.root}] has [${free}] MB free, at least [${least}] MB are needed: make room, or choose another with --home`,
     )
   }
+}
+
+/** Makes a folder and those above it, one by one: below /proc, Node's own recursion never ends. */
+function makeWithParents(folder: string): void {
+  if (existsSync(folder)) return
+  makeWithParents(path.dirname(folder))
+  mkdirSync(folder)
 }

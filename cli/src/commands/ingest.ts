@@ -1,0 +1,92 @@
+import type { Command } from 'commander'
+import { existingHome, withHome } from './home-option.ts'
+
+/** The options of `./svc ingest` as commander reads them. */
+interface IngestOptions {
+  readonly home?: string
+  readonly datasource: string
+  readonly timestamp: string
+  readonly granularity: string
+  readonly timestampFormat: string
+  readonly format?: string
+  readonly append?: boolean
+  readonly dimensions?: string
+  readonly waitLoaded?: boolean
+  readonly json?: boolean
+}
+
+/** Adds `./svc ingest`. */
+export function addIngest(program: Command): void {
+  const command = program
+    .command('ingest')
+    .argument('<file>', 'a file of csv (with a header line), json lines or parquet; may end in .gz or .zst')
+    .description('bring a file into a datasource')
+    .requiredOption('--datasource <name>', 'the datasource that takes the rows')
+    .requiredOption('--timestamp <column>', 'the column that holds the time of a row')
+    .option('--granularity <name>', 'how long a time one segment covers: HOUR, DAY, MONTH …', 'DAY')
+    .option('--format <name>', 'csv, json or parquet (default: by the ending of the file)')
+    .option(
+      '--timestamp-format <format>',
+      'auto, iso, millis, posix, micro, nano or a pattern such as yyyy-MM-dd',
+      'auto',
+    )
+    .option('--dimensions <list>', 'store these columns only, separated by commas')
+  const append = command.createOption('--append', 'keep what the datasource has for the same time')
+  const replace = command.createOption(
+    '--replace',
+    'replace what the datasource has for the same time (this is the default)',
+  )
+  command.addOption(append).addOption(replace.conflicts('append'))
+  withHome(command)
+    .option('--wait-loaded', 'return when historicals serve the datasource')
+    .option('--json', 'print the result as JSON')
+    .addHelpText(
+      'after',
+      `
+A file outside the folders that the overlord may read is copied into the home meanwhile.
+Ctrl-C ends the task; nothing is ingested then.
+
+Examples:
+  ./svc ingest data/flights.csv --datasource flights --timestamp time
+  ./svc ingest events.json.gz --datasource events --timestamp ts --granularity HOUR --append
+  ./svc ingest sales.csv --datasource sales --timestamp day --timestamp-format dd.MM.yyyy --dimensions shop,item`,
+    )
+    .action(runIngest)
+}
+
+async function runIngest(file: string, options: IngestOptions): Promise<void> {
+  const home = existingHome(options.home)
+  const [{ connectToCluster }, { countsOf, ingestFile, parseIngest, showProgress }, { stopRequest }] =
+    await Promise.all([
+      import('../client/index.ts'),
+      import('../ingest/index.ts'),
+      import('./stop-request.ts'),
+    ])
+  const spec = parseIngest(file, options)
+  const client = connectToCluster(home)
+  const { signal } = stopRequest()
+  const out = options.json ? process.stderr : process.stdout
+  const progress = showProgress(out)
+  try {
+    const result = await ingestFile(client, home, {
+      file,
+      spec,
+      waitLoaded: options.waitLoaded ?? false,
+      signal,
+      onTask: (id) => progress.print(`Task ${id}`),
+      onPhase: (phase) => progress.show(phase),
+    })
+    progress.end()
+    if (options.json) {
+      process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
+      return
+    }
+    const { formatSeconds } = await import('../terminal/index.ts')
+    const counts = result.counts ? countsOf(result.counts) : []
+    const facts = [...counts, ...(result.isLoaded ? ['served by historicals'] : [])]
+    const how = [`Ingested into [${spec.dataSource}] in ${formatSeconds(result.durationMs)}`, ...facts]
+    process.stdout.write(`${how.join(', ')}.\n`)
+  } finally {
+    progress.end()
+  }
+}

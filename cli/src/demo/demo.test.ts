@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { connectToCluster } from '../client/index.ts'
+import { type Cluster, pickPortOffset, startCluster } from '../cluster/index.ts'
+import { homeLayout, readRunFile, repositoryRoot, secretFile } from '../home/index.ts'
+import { isRunning, type ProcessIdentity } from '../processes/index.ts'
+import { demoFile, demoHistoricals } from './steps.ts'
+
+const folder = mkdtempSync(path.join(tmpdir(), 'svc-demo-test-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+interface Run {
+  readonly child: ChildProcess
+  /** Resolves when standard output holds the text. */
+  until(text: string): Promise<void>
+  outcome(): Promise<{ status: number | null; stdout: string; stderr: string }>
+}
+
+function run(args: readonly string[], options: { stdin?: string; env?: NodeJS.ProcessEnv } = {}): Run {
+  const child = spawn(process.execPath, [path.join(repositoryRoot, 'cli/src/main.ts'), ...args], {
+    cwd: folder,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, ...options.env },
+  })
+  child.stdin!.end(options.stdin ?? '')
+  let stdout = ''
+  let stderr = ''
+  child.stdout!.on('data', (chunk) => {
+    stdout += chunk
+  })
+  child.stderr!.on('data', (chunk) => {
+    stderr += chunk
+  })
+  const closed = once(child, 'close')
+  return {
+    child,
+    until: async (text) => {
+      while (!stdout.includes(text)) {
+        const next = await Promise.race([once(child.stdout!, 'data'), closed])
+        if (child.exitCode !== null && !stdout.includes(text)) {
+          throw new Error(`ended with [${next}] before [${text}]: ${stdout}${stderr}`)
+        }
+      }
+    },
+    outcome: async () => {
+      const [status] = await closed
+      return { status, stdout, stderr }
+    },
+  }
+}
+
+const svc = (args: readonly string[], stdin?: string) =>
+  run(args, stdin === undefined ? {} : { stdin }).outcome()
+
+describe('a file goes into a running cluster, rules are set and shown', () => {
+  let cluster: Cluster
+  let home: readonly string[]
+  const file = path.join(folder, 'copy.csv')
+  const ingest = (...more: string[]) => ['ingest', file, ...home, '--datasource', 'flights', ...more]
+  const inputs = () => readdirSync(cluster.home.input)
+
+  before(async () => {
+    cpSync(demoFile, file)
+    cluster = await startCluster({
+      home: path.join(folder, 'ingest'),
+      portOffset: await pickPortOffset(),
+      set: ['svc.coordinator.period=PT1S'],
+    })
+    home = ['--home', cluster.home.root]
+  })
+  after(() => cluster.stop())
+
+  test('a file from anywhere is ingested and loaded', async () => {
+    const { status, stdout, stderr } = await svc(ingest('--timestamp', 'time', '--wait-loaded', '--json'))
+    assert.equal(status, 0, stderr)
+    assert.match(stderr, /copying the file\n/)
+    const { dataSource, isLoaded } = JSON.parse(stdout)
+    assert.deepEqual([dataSource, isLoaded], ['flights', true])
+    assert.deepEqual(inputs(), [])
+    const client = connectToCluster(cluster.home)
+    assert.deepEqual(await client.send('GET', '/svc/coordinator/v1/loadstatus'), { flights: 100 })
+  })
+
+  test('a task that fails tells why and where its log is', async () => {
+    const { status, stdout, stderr } = await svc(ingest('--timestamp', 'hour'))
+    assert.equal(status, 1)
+    assert.match(stdout, /^Task index_parallel_flights_/m)
+    assert.match(
+      stderr,
+      /^svc: Task \[.*\] failed: .*\[hour\].*columns are \[time, delay.*\(its log: GET https:.*\/log\)\n$/,
+    )
+    assert.deepEqual(inputs(), [])
+  })
+
+  test('what the overlord refuses is told in its words', async () => {
+    const args = ['ingest', file, ...home, '--datasource', 'a/b', '--timestamp', 'time']
+    const { status, stderr } = await svc(args)
+    assert.equal(status, 1)
+    assert.match(stderr, /^svc: .*dataSource has the value \[a\/b\]; allowed is a name without \/\n$/)
+    assert.deepEqual(inputs(), [])
+  })
+
+  test('rules are set from standard input, shown, and kept in the history', async () => {
+    const rules = '[{"type":"loadByPeriod","period":"P1M"},{"type":"dropForever"}]'
+    const audit = ['--author', 'me', '--comment', 'a month is enough']
+    const set = await svc(['rules', 'set', '-', ...home, '--datasource', 'other', ...audit], rules)
+    assert.equal(set.status, 0, set.stderr)
+    const get = await svc(['rules', 'get', ...home, '--datasource', 'other'])
+    assert.equal(get.stdout, set.stdout)
+    assert.match(get.stdout, /^other +1 +loadByPeriod +the last P1M and the future +_default_tier 2$/m)
+    assert.match(get.stdout, /^other +2 +dropForever +everything +none$/m)
+    const full = await svc(['rules', 'get', ...home, '--datasource', 'other', '--full', '--json'])
+    assert.deepEqual(
+      JSON.parse(full.stdout).map(({ type }: { type: string }) => type),
+      ['loadByPeriod', 'dropForever', 'loadForever'],
+    )
+    const history = await svc(['rules', 'history', ...home, '--count', '1'])
+    assert.match(history.stdout, /^\S+ +other +me +admin +a month is enough +loadByPeriod, dropForever$/m)
+    const bad = await svc(['rules', 'set', '-', ...home, '--datasource', 'other'], '[{"type":"x"}]')
+    assert.deepEqual([bad.status, bad.stdout], [2, ''])
+    assert.match(bad.stderr, /^svc: rules\[0\]\.type has the value \[x\]/)
+  })
+
+  test('a password that does not hold is told in one line', async () => {
+    const secret = secretFile(cluster.home, 'admin-password')
+    writeFileSync(secret, 'wrong')
+    try {
+      for (const args of [['rules', 'get', ...home], ingest('--timestamp', 'time')]) {
+        const { status, stdout, stderr } = await svc(args)
+        assert.deepEqual([status, stdout], [1, ''])
+        assert.match(stderr, /^svc: .*(credentials|password).*\n$/i)
+      }
+    } finally {
+      writeFileSync(secret, cluster.adminPassword!)
+    }
+  })
+
+  test('Ctrl-C ends the task and takes the copy away', async () => {
+    // Without the queue a task waits for a worker for as long as it takes.
+    await cluster.stopInstance('redis')
+    const ingestion = run(ingest('--timestamp', 'time'))
+    await ingestion.until('waiting for a worker slot')
+    assert.equal(inputs().length, 1)
+    ingestion.child.kill('SIGINT')
+    const { status, stdout, stderr } = await ingestion.outcome()
+    assert.equal(status, 1)
+    const [, id] = /^Task (\S+)$/m.exec(stdout)!
+    assert.equal(stderr, `svc: Stopped: task [${id}] was shut down, nothing was ingested\n`)
+    assert.deepEqual(inputs(), [])
+    cluster.startInstance('redis')
+  })
+})
+
+test('without a cluster the commands say how to start one', async () => {
+  const none = path.join(folder, 'none')
+  for (const args of [
+    ['rules', 'get'],
+    ['ingest', demoFile, '--datasource', 'a', '--timestamp', 'time'],
+  ]) {
+    const { status, stderr } = await svc([...args, '--home', none])
+    assert.equal(status, 1)
+    assert.match(stderr, /^svc: .*\.\/svc up.*\n$/)
+  }
+})
+
+describe('the demo', () => {
+  /** Temporary folders of the demo stand here. */
+  const temporary = path.join(folder, 'tmp')
+  mkdirSync(temporary)
+
+  async function startDemo(): Promise<Run> {
+    const portOffset = await pickPortOffset({ historicals: demoHistoricals })
+    return run(['demo', '--port-offset', String(portOffset)], { env: { TMPDIR: temporary } })
+  }
+
+  const homes = () => readdirSync(temporary).filter((name) => name.startsWith('svc-demo-'))
+
+  /** Everything that runs for the demo that runs now. */
+  function processes(): ProcessIdentity[] {
+    const [home] = homes()
+    return readRunFile(homeLayout(path.join(temporary, home!)))!.processes.map((entry) => entry.process!)
+  }
+
+  test('shows every step, ends by itself and leaves nothing', { timeout: 120_000 }, async () => {
+    const demo = await startDemo()
+    await demo.until('Step 1 of 6')
+    const started = processes()
+    assert.equal(started.length, 11)
+    const { status, stdout, stderr } = await demo.outcome()
+    assert.deepEqual([status, stderr], [0, ''])
+    assert.equal(stdout.match(/^ +\d+\.\d s {2}reached$/gm)?.length, 6)
+    assert.match(stdout, /^Deep storage still has 90 files with \d+\.\d kB\.$/m)
+    // Pictures of the second step and of the last one.
+    assert.match(
+      stdout,
+      /^ {2}hot +\.{62}2{28}\n {2}_default_tier +\.{31}1{31}\.{28}\n {2}cold +1{31}\.{59}$/m,
+    )
+    assert.match(stdout, /^ {2}hot +\.{90}\n {2}_default_tier +\.{90}\n {2}cold +\.{90}$/m)
+    assert.ok(!stdout.includes('\x1b'))
+    assert.deepEqual(started.filter(isRunning), [])
+    assert.deepEqual(homes(), [])
+  })
+
+  test('Ctrl-C leaves nothing either', { timeout: 120_000 }, async () => {
+    const demo = await startDemo()
+    await demo.until('Step 2 of 6')
+    const started = processes()
+    demo.child.kill('SIGINT')
+    const { status, stderr } = await demo.outcome()
+    assert.equal(status, 1)
+    assert.equal(stderr, 'svc: The demo was stopped: nothing of it is left\n')
+    assert.deepEqual(started.filter(isRunning), [])
+    assert.deepEqual(homes(), [])
+  })
+
+  test('does not take a folder that holds something', async () => {
+    const home = path.join(folder, 'full')
+    mkdirSync(home)
+    writeFileSync(path.join(home, 'mine'), '')
+    const { status, stderr } = await svc(['demo', '--home', home])
+    assert.equal(status, 1)
+    assert.match(stderr, /full\] is not empty: the demo begins with a home of its own\n$/)
+    assert.ok(existsSync(path.join(home, 'mine')))
+  })
+
+  test('refuses ports that cannot be', async () => {
+    const { status, stderr } = await run(['demo', '--port-offset', '80'], {
+      env: { TMPDIR: temporary },
+    }).outcome()
+    assert.equal(status, 2)
+    assert.match(stderr, /^svc: Option --port-offset has value \[80\]/)
+    assert.deepEqual(homes(), [])
+  })
+})

@@ -1,0 +1,148 @@
+import { formatInstant, type Interval } from '@svc/domain/time'
+import { type BarCharacters, plainBar, progressBar, solidBar } from '../ingest/index.ts'
+import { formatSeconds } from '../terminal/index.ts'
+import { type ClusterView, copiesOf, type TierView } from './cluster-view.ts'
+
+/** The characters of a picture. */
+export interface Symbols {
+  readonly none: string
+  readonly one: string
+  readonly more: string
+  /** Days that share a character and differ. */
+  readonly mixed: string
+  readonly bar: BarCharacters
+}
+
+/** For terminals. */
+export const blockSymbols: Symbols = { none: '·', one: '▄', more: '█', mixed: '▒', bar: solidBar }
+
+/** For plain text. */
+export const plainSymbols: Symbols = { none: '.', one: '1', more: '2', mixed: '+', bar: plainBar }
+
+/** How to draw. */
+export interface PictureOptions {
+  /** Characters of a line. */
+  readonly columns: number
+  readonly symbols: Symbols
+  /** Colours what belongs to a tier. */
+  readonly paint: (tier: string, text: string) => string
+}
+
+const LABEL_WIDTH = 15
+const BAR_WIDTH = 20
+const LEGEND_WIDTH = 2 + LABEL_WIDTH
+
+/** The least width on which a picture is worth drawing. */
+export const LEAST_COLUMNS = 68
+
+/** The whole picture: a table of the tiers and deep storage, and a timeline of each tier. */
+export function pictureOf(
+  view: ClusterView,
+  days: readonly Interval[],
+  { columns, symbols, paint }: PictureOptions,
+): string[] {
+  const daysEach = daysPerCharacter(days.length, columns - LEGEND_WIDTH)
+  // Two copies of everything are the most that any step asks of a tier.
+  const mostBytes = 2 * view.deepStorage.sizeBytes
+  const label = (text: string) => `  ${text.padEnd(LABEL_WIDTH)}`
+  const row = (name: string, servers: string, copies: string, bytes: string) =>
+    `${label(name)}${servers.padStart(7)}${copies.padStart(10)}${bytes.padStart(11)}`
+  return [
+    row('tier', 'servers', 'segments', 'bytes'),
+    ...view.tiers.map((tier) => {
+      const bar = progressBar(mostBytes === 0 ? 0 : tier.sizeBytes / mostBytes, BAR_WIDTH, symbols.bar)
+      const numbers = row(
+        tier.tier,
+        String(tier.servers),
+        String(copiesOf(tier)),
+        formatBytes(tier.sizeBytes),
+      )
+      return `${numbers}  ${paint(tier.tier, bar)}`
+    }),
+    row('deep storage', '', String(view.deepStorage.files), formatBytes(view.deepStorage.sizeBytes)),
+    '',
+    label('') + monthRuler(days, daysEach),
+    ...view.tiers.map(
+      (tier) => label(tier.tier) + paint(tier.tier, timelineOf(tier.copiesByDay, daysEach, symbols)),
+    ),
+    label('') + legendOf(daysEach, symbols),
+  ]
+}
+
+/** The state in one line: what each tier has and what is under way. */
+export function stateLine(view: ClusterView): string {
+  const tiers = view.tiers.map((tier) => `${tier.tier} ${copiesOf(tier)}`).join(', ')
+  return `${tiers} segments; ${queueText(view)}`
+}
+
+/** What is under way. */
+export function queueText({ queuedLoads, queuedDrops, loadedPercent }: ClusterView): string {
+  const loaded = loadedPercent === undefined ? '' : `; load status ${Math.floor(loadedPercent)} %`
+  return `queued: ${queuedLoads} loads, ${queuedDrops} drops${loaded}`
+}
+
+/** How many days one character of a timeline stands for, so that it fits. */
+export function daysPerCharacter(days: number, width: number): number {
+  return Math.max(1, Math.ceil(days / Math.max(1, width)))
+}
+
+/** One character for each day, or for as many days as are to share one. */
+export function timelineOf(
+  copiesByDay: readonly TierView['copiesByDay'][number][],
+  daysEach: number,
+  symbols: Symbols,
+): string {
+  let text = ''
+  for (let start = 0; start < copiesByDay.length; start += daysEach) {
+    const shared = copiesByDay.slice(start, start + daysEach)
+    const [first = 0] = shared
+    if (shared.some((copies) => copies !== first)) text += symbols.mixed
+    else text += first === 0 ? symbols.none : first === 1 ? symbols.one : symbols.more
+  }
+  return text
+}
+
+/** The names of the months where they begin, as far as there is room. */
+export function monthRuler(days: readonly Interval[], daysEach: number): string {
+  let ruler = ''
+  let month = ''
+  days.forEach(({ start }, index) => {
+    const dayMonth = formatInstant(start).slice(0, 7)
+    if (dayMonth === month) return
+    month = dayMonth
+    const place = Math.floor(index / daysEach)
+    if (place >= ruler.length) ruler = ruler.padEnd(place) + dayMonth
+  })
+  return ruler
+}
+
+function legendOf(daysEach: number, { none, one, more, mixed }: Symbols): string {
+  const each = daysEach === 1 ? 'each a day' : `each ${daysEach} days, ${mixed} mixed`
+  return `${none} none  ${one} one copy  ${more} two (${each})`
+}
+
+/** The rules as JSON, one to a line. */
+export function rulesText(rules: readonly object[]): string[] {
+  return rules.map((rule, index) => {
+    const [begin, end] = [index === 0 ? '[' : ' ', index === rules.length - 1 ? ']' : ',']
+    return `${begin}${JSON.stringify(rule)}${end}`
+  })
+}
+
+/** A number of bytes as people read it, such as `185.4 kB`. */
+export function formatBytes(sizeBytes: number): string {
+  if (sizeBytes < 1000) return `${sizeBytes} B`
+  const units = ['kB', 'MB', 'GB', 'TB']
+  let value = sizeBytes
+  let unit = ''
+  while (value >= 1000 && units.length > 0) {
+    value /= 1000
+    unit = units.shift()!
+  }
+  return `${value.toFixed(1)} ${unit}`
+}
+
+/** A table of the steps and what they took. */
+export function stepTimes(steps: readonly { readonly title: string; readonly tookMs: number }[]): string[] {
+  return steps.map(({ title, tookMs }) => `${formatSeconds(tookMs).padStart(8)}  ${title}`)
+}

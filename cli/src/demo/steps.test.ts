@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { describe, test } from 'node:test'
+import { parseOptions } from '../cluster/index.ts'
+import { demoDays, demoFile, demoHistoricals, demoSteps, demoTiers } from './steps.ts'
+import { missingFor, targetOf } from './target.ts'
+import { view } from './test-view.ts'
+
+const tiers = [...parseOptions({ historicals: demoHistoricals }).historicals].map(([tier, servers]) => ({
+  tier,
+  servers,
+}))
+
+test('the days of the demo are those of the data set', async () => {
+  const days = new Set<number>()
+  for await (const line of createInterface({ input: createReadStream(demoFile) })) {
+    const day = Date.parse(line.slice(0, 10))
+    if (!Number.isNaN(day)) days.add(day)
+  }
+  assert.deepEqual(
+    demoDays().map(({ start }) => start),
+    [...days],
+  )
+})
+
+describe('each step wants copies where it says', () => {
+  // Copies by tier, and how many days have any.
+  const expected: Record<string, [number, number]>[] = [
+    { hot: [0, 0], _default_tier: [180, 90], cold: [0, 0] },
+    { hot: [56, 28], _default_tier: [31, 31], cold: [31, 31] },
+    { hot: [28, 14], _default_tier: [45, 45], cold: [31, 31] },
+    { hot: [14, 7], _default_tier: [52, 52], cold: [31, 31] },
+    { hot: [14, 7], _default_tier: [52, 52], cold: [0, 0] },
+    { hot: [0, 0], _default_tier: [0, 0], cold: [0, 0] },
+  ]
+  const steps = demoSteps()
+  assert.equal(steps.length, expected.length)
+  for (const [index, { title, rules }] of steps.entries()) {
+    // Windows are fixed, so that it does not matter when the demo runs.
+    for (const now of [Date.UTC(2001, 0, 1), Date.UTC(2040, 0, 1)]) {
+      test(`${title}, at ${now}`, () => {
+        const target = targetOf(rules, demoDays(), tiers, now)
+        const copies = [...target].map(([tier, byDay]) => [
+          tier,
+          [byDay.reduce((sum, count) => sum + count, 0), byDay.filter((count) => count > 0).length],
+        ])
+        assert.deepEqual(Object.fromEntries(copies), expected[index])
+      })
+    }
+  }
+})
+
+test('a tier is not asked for more copies than it has servers', () => {
+  const rules = [{ type: 'loadForever', tieredReplicants: { cold: 3, none: 1 } }]
+  const target = targetOf(rules, demoDays().slice(0, 2), tiers, 0)
+  assert.deepEqual(Object.fromEntries(target), { hot: [0, 0], _default_tier: [0, 0], cold: [1, 1] })
+})
+
+describe('what is missing is named', () => {
+  const target = new Map([
+    ['hot', [2, 0, 0]],
+    ['cold', [0, 1, 1]],
+  ])
+  const cases: { name: string; hot: number[]; cold: number[]; queued?: number; expect: string[] }[] = [
+    { name: 'nothing', hot: [2, 0, 0], cold: [0, 1, 1], expect: [] },
+    {
+      name: 'loads and drops',
+      hot: [1, 2, 2],
+      cold: [0, 0, 1],
+      expect: [
+        'tier [hot] lacks [1] copies',
+        'tier [hot] still has [4] copies too many',
+        'tier [cold] lacks [1] copies',
+      ],
+    },
+    {
+      name: 'only answers',
+      hot: [2, 0, 0],
+      cold: [0, 1, 1],
+      queued: 3,
+      expect: ['[3] requests to servers are not answered'],
+    },
+  ]
+  for (const { name, hot, cold, queued = 0, expect } of cases) {
+    test(name, () => {
+      const seen = { ...view({ hot, cold }), queuedDrops: queued }
+      assert.deepEqual(missingFor(target, seen), expect)
+    })
+  }
+  test('a tier that is not there at all', () => {
+    assert.deepEqual(missingFor(new Map([['hot', [2]]]), view({})), ['tier [hot] lacks [2] copies'])
+  })
+})
+
+test('the tiers that are shown are those of the cluster', () => {
+  assert.deepEqual([...demoTiers].sort(), tiers.map(({ tier }) => tier).sort())
+})

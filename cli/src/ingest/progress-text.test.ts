@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { IndexProgress } from '@svc/shared/ingestion'
+import { type IngestPhase, plainBar, progressBar, progressOf } from './progress-text.ts'
+import type { TaskStatus } from './task.ts'
+
+const running: TaskStatus = {
+  statusCode: 'RUNNING',
+  runnerStatusCode: 'RUNNING',
+  errorMsg: null,
+  progress: null,
+  duration: -1,
+}
+
+const withProgress = (progress: Partial<IndexProgress>): IngestPhase => ({
+  kind: 'task',
+  status: {
+    ...running,
+    progress: {
+      phase: 'reading',
+      fraction: undefined,
+      rowsRead: undefined,
+      rowsWritten: 0,
+      segmentsWritten: 0,
+      ...progress,
+    },
+  },
+})
+
+describe('how far an ingestion is', () => {
+  const cases: { name: string; given: IngestPhase; fraction: number; text: string }[] = [
+    { name: 'copying', given: { kind: 'copying' }, fraction: 0, text: 'copying the file' },
+    {
+      name: 'waiting',
+      given: { kind: 'task', status: { ...running, runnerStatusCode: 'PENDING' } },
+      fraction: 0,
+      text: 'waiting for a worker slot',
+    },
+    { name: 'starting', given: { kind: 'task', status: running }, fraction: 0, text: 'the task starts' },
+    {
+      name: 'reading, nothing told yet',
+      given: withProgress({}),
+      fraction: 0.05,
+      text: 'reading and sorting rows',
+    },
+    {
+      name: 'half read',
+      given: withProgress({ fraction: 0.5 }),
+      fraction: 0.05 + 0.55 / 2,
+      text: 'reading and sorting rows',
+    },
+    {
+      name: 'half written',
+      given: withProgress({
+        phase: 'writing',
+        fraction: 0.5,
+        rowsRead: 20000,
+        rowsWritten: 1,
+        segmentsWritten: 1,
+      }),
+      fraction: 0.8,
+      text: 'writing segments, 20,000 rows read, 1 row in 1 segment',
+    },
+    {
+      name: 'more than all',
+      given: withProgress({ phase: 'writing', fraction: 1.5 }),
+      fraction: 1,
+      text: 'writing segments',
+    },
+    {
+      name: 'loading',
+      given: { kind: 'loading', percent: 25 },
+      fraction: 0.25,
+      text: 'historicals load the segments',
+    },
+  ]
+  for (const { name, given, fraction, text } of cases) {
+    test(name, () => {
+      const progress = progressOf(given)
+      assert.equal(progress.text, text)
+      assert.ok(Math.abs(progress.fraction - fraction) < 1e-9, String(progress.fraction))
+    })
+  }
+})
+
+test('a bar is as wide as asked, whatever the fraction', () => {
+  const bars = [-1, 0, 0.5, 1, 7].map((fraction) => progressBar(fraction, 4, plainBar))
+  assert.deepEqual(bars, ['----', '----', '##--', '####', '####'])
+})

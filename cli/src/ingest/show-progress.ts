@@ -1,0 +1,79 @@
+import { formatSeconds } from '../terminal/index.ts'
+import { type IngestPhase, progressBar, progressOf, solidBar } from './progress-text.ts'
+
+/** Where something is shown: perhaps a terminal, whose size may change. */
+export type Output = NodeJS.WritableStream & {
+  readonly isTTY?: boolean | undefined
+  readonly columns?: number | undefined
+  readonly rows?: number | undefined
+}
+
+/** Shows how far an ingestion is. */
+export interface ProgressDisplay {
+  show(phase: IngestPhase): void
+  /** A line that stays. */
+  print(line: string): void
+  /** Takes away what does not stay. */
+  end(): void
+}
+
+const BAR_WIDTH = 24
+const REDRAW_MS = 200
+const DEFAULT_COLUMNS = 80
+
+/** A bar that is redrawn in place on a terminal; elsewhere a plain line whenever something has changed. */
+export function showProgress(out: Output): ProgressDisplay {
+  return out.isTTY ? barOn(out) : linesOn(out)
+}
+
+function linesOn(out: Output): ProgressDisplay {
+  const startedAt = performance.now()
+  let last = ''
+  return {
+    show: (phase) => {
+      const { fraction, text } = progressOf(phase)
+      const line = `${percentText(fraction)}  ${text}`
+      if (line !== last) out.write(`${formatSeconds(performance.now() - startedAt).padStart(8)}  ${line}\n`)
+      last = line
+    },
+    print: (line) => out.write(`${line}\n`),
+    end: () => undefined,
+  }
+}
+
+function barOn(out: Output): ProgressDisplay {
+  const startedAt = performance.now()
+  let shown: IngestPhase | undefined
+  const draw = () => {
+    if (!shown) return
+    const { fraction, text } = progressOf(shown)
+    const time = formatSeconds(performance.now() - startedAt).padStart(8)
+    const line = `${time}  ${progressBar(fraction, BAR_WIDTH, solidBar)} ${percentText(fraction)}  ${text}`
+    out.write(`\r\x1b[K${line.slice(0, (out.columns ?? DEFAULT_COLUMNS) - 1)}`)
+  }
+  // The seconds go on while nothing else changes.
+  const timer = setInterval(draw, REDRAW_MS)
+  const erase = () => {
+    if (shown) out.write('\r\x1b[K')
+  }
+  return {
+    show: (phase) => {
+      shown = phase
+      draw()
+    },
+    print: (line) => {
+      erase()
+      out.write(`${line}\n`)
+      draw()
+    },
+    end: () => {
+      clearInterval(timer)
+      erase()
+      shown = undefined
+    },
+  }
+}
+
+function percentText(fraction: number): string {
+  return `${Math.floor(fraction * 100)} %`.padStart(5)
+}

@@ -1,0 +1,72 @@
+/** A rule as the coordinator answers it. */
+export type AnsweredRule = Readonly<Record<string, unknown>> & { readonly type: string }
+
+/** A change of rules as the coordinator answers it. */
+export interface RulesChange {
+  readonly key: string
+  readonly auditInfo: {
+    readonly author: string
+    readonly identity: string
+    readonly comment: string
+  }
+  /** The rules as JSON. */
+  readonly payload: string
+  readonly auditTime: string
+}
+
+/** Head and rows of a table. */
+export interface Table {
+  readonly header: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+}
+
+/** One row for each rule, in the order in which they are tried. */
+export function rulesTable(rulesByDatasource: Readonly<Record<string, readonly AnsweredRule[]>>): Table {
+  return {
+    header: ['datasource', '#', 'rule', 'applies to', 'copies'],
+    rows: Object.entries(rulesByDatasource).flatMap(([dataSource, rules]) =>
+      rules.map((rule, index) => [dataSource, String(index + 1), rule.type, appliesTo(rule), copiesOf(rule)]),
+    ),
+  }
+}
+
+/** One row for each change, in the order given. */
+export function historyTable(changes: readonly RulesChange[]): Table {
+  return {
+    header: ['time', 'datasource', 'author', 'as user', 'comment', 'rules'],
+    rows: changes.map(({ key, auditInfo, payload, auditTime }) => [
+      auditTime,
+      key,
+      inOneLine(auditInfo.author),
+      inOneLine(auditInfo.identity),
+      inOneLine(auditInfo.comment),
+      summaryOf(payload),
+    ]),
+  }
+}
+
+function appliesTo({ type, period, interval, includeFuture }: AnsweredRule): string {
+  if (typeof interval === 'string') return interval.replaceAll('T00:00:00.000Z', '')
+  if (typeof period !== 'string') return 'everything'
+  if (type.startsWith('dropBefore')) return `older than ${period}`
+  return includeFuture === false ? `the last ${period}` : `the last ${period} and the future`
+}
+
+function copiesOf({ type, tieredReplicants }: AnsweredRule): string {
+  if (type.startsWith('drop')) return 'none'
+  if (type.startsWith('broadcast')) return 'on every server'
+  const tiers = Object.entries((tieredReplicants ?? {}) as Record<string, number>)
+  if (tiers.length === 0) return 'in deep storage only'
+  return tiers.map(([tier, copies]) => `${tier} ${copies}`).join(', ')
+}
+
+/** The types of a list, such as `loadByPeriod, dropForever`. */
+function summaryOf(payload: string): string {
+  const rules = JSON.parse(payload) as readonly AnsweredRule[]
+  return rules.length === 0 ? 'none' : rules.map(({ type }) => type).join(', ')
+}
+
+// Authors and comments are whatever somebody sent: what is printed must not steer the terminal.
+function inOneLine(text: string): string {
+  return text.replace(/\p{Cc}+/gu, ' ').trim()
+}

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { formatRule, parseRules } from '@svc/domain/rules'
+import { type AnsweredRule, auditHeaders, historyTable, parseRulesText, rulesTable } from './index.ts'
+
+/** As the coordinator answers it. */
+const answered = (rule: object) => formatRule(parseRules([rule])[0]!) as AnsweredRule
+
+describe('a rule in a table', () => {
+  const cases: { rule: object; appliesTo: string; copies: string }[] = [
+    { rule: { type: 'loadForever' }, appliesTo: 'everything', copies: '_default_tier 2' },
+    {
+      rule: { type: 'loadByPeriod', period: 'P1M', tieredReplicants: { hot: 2, cold: 1 } },
+      appliesTo: 'the last P1M and the future',
+      copies: 'hot 2, cold 1',
+    },
+    {
+      rule: { type: 'loadByPeriod', period: 'P1M', includeFuture: false, tieredReplicants: {} },
+      appliesTo: 'the last P1M',
+      copies: 'in deep storage only',
+    },
+    {
+      rule: { type: 'loadByInterval', interval: '2001-01-01/2001-02-01', tieredReplicants: { cold: 1 } },
+      appliesTo: '2001-01-01/2001-02-01',
+      copies: 'cold 1',
+    },
+    {
+      rule: { type: 'dropByInterval', interval: '2001-01-01T06:00Z/2001-02-01' },
+      appliesTo: '2001-01-01T06:00:00.000Z/2001-02-01',
+      copies: 'none',
+    },
+    { rule: { type: 'dropForever' }, appliesTo: 'everything', copies: 'none' },
+    {
+      rule: { type: 'dropByPeriod', period: 'P1D' },
+      appliesTo: 'the last P1D and the future',
+      copies: 'none',
+    },
+    { rule: { type: 'dropBeforeByPeriod', period: 'P1Y' }, appliesTo: 'older than P1Y', copies: 'none' },
+    { rule: { type: 'broadcastForever' }, appliesTo: 'everything', copies: 'on every server' },
+  ]
+  for (const { rule, appliesTo, copies } of cases) {
+    test(JSON.stringify(rule), () => {
+      const { header, rows } = rulesTable({ flights: [answered(rule)] })
+      assert.equal(rows[0]!.length, header.length)
+      assert.deepEqual(rows[0]!.slice(3), [appliesTo, copies])
+    })
+  }
+})
+
+test('rules are numbered within their datasource, in the order given', () => {
+  const drop = answered({ type: 'dropForever' })
+  const { rows } = rulesTable({ a: [drop, drop], b: [drop] })
+  assert.deepEqual(
+    rows.map(([dataSource, number]) => `${dataSource} ${number}`),
+    ['a 1', 'a 2', 'b 1'],
+  )
+})
+
+test('a change is one row that cannot steer the terminal', () => {
+  const { header, rows } = historyTable([
+    {
+      key: 'flights',
+      auditInfo: { author: 'me\x1b[2J', identity: 'admin', comment: 'first\nsecond' },
+      payload: '[{"type":"loadForever"},{"type":"dropForever"}]',
+      auditTime: '2026-01-01T00:00:00.000Z',
+    },
+    {
+      key: 'flights',
+      auditInfo: { author: '', identity: 'admin', comment: '' },
+      payload: '[]',
+      auditTime: '2026-01-02T00:00:00.000Z',
+    },
+  ])
+  assert.equal(rows[0]!.length, header.length)
+  assert.deepEqual(rows, [
+    ['2026-01-01T00:00:00.000Z', 'flights', 'me [2J', 'admin', 'first second', 'loadForever, dropForever'],
+    ['2026-01-02T00:00:00.000Z', 'flights', '', 'admin', '', 'none'],
+  ])
+})
+
+test('rules are sent as they were written', () => {
+  const text = '[{"type":"loadByPeriod","period":"P1M"},{"type":"dropForever"}]'
+  assert.deepEqual(parseRulesText(text, 'file [x]'), JSON.parse(text))
+  assert.deepEqual(parseRulesText('[]', 'file [x]'), [])
+})
+
+describe('rules that cannot be are named', () => {
+  const cases: [string, RegExp][] = [
+    ['', /^Failure: The rules in file \[x\] are not JSON: /],
+    ['[{"type":"load"}]', /^Failure: rules\[0\]\.type has the value \[load\]; allowed is one of loadForever/],
+    ['{"type":"loadForever"}', /^Failure: rules has the value .* allowed is a list of rules$/],
+    ['[{"type":"loadByPeriod","period":"1M"}]', /rules\[0\]\.period has the value \[1M\]/],
+  ]
+  for (const [text, message] of cases) {
+    test(JSON.stringify(text), () => assert.throws(() => parseRulesText(text, 'file [x]'), message))
+  }
+})
+
+test('author and comment travel as headers, as far as those can carry them', () => {
+  assert.deepEqual(auditHeaders({}), {})
+  assert.deepEqual(auditHeaders({ author: 'me', comment: 'a, b' }), {
+    'X-Svc-Author': 'me',
+    'X-Svc-Comment': 'a, b',
+  })
+  for (const value of ['日本', 'a\r\nX-Other: b', '\x7f']) {
+    assert.throws(() => auditHeaders({ comment: value }), /^Failure: Option --comment has value/)
+  }
+})

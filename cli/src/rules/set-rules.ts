@@ -1,0 +1,40 @@
+import { invalidInput } from '@svc/domain/failure'
+import { connectToCluster } from '../client/index.ts'
+import type { HomeLayout } from '../home/index.ts'
+
+/** What the history of changes keeps besides the rules. */
+export interface RulesAudit {
+  readonly author?: string | undefined
+  readonly comment?: string | undefined
+}
+
+/** Where the rules of a datasource are read and replaced. */
+export function rulesPath(dataSource: string): string {
+  return `/svc/coordinator/v1/rules/${encodeURIComponent(dataSource)}`
+}
+
+/** The headers that carry author and comment. Throws a Failure when a header cannot carry a value. */
+export function auditHeaders({ author, comment }: RulesAudit): Record<string, string> {
+  return {
+    ...headerOf('--author', 'X-Svc-Author', author),
+    ...headerOf('--comment', 'X-Svc-Comment', comment),
+  }
+}
+
+function headerOf(option: string, name: string, value: string | undefined): Record<string, string> {
+  if (value === undefined) return {}
+  if (/^[\x20-\x7e]*$/.test(value)) return { [name]: value }
+  throw invalidInput(
+    `Option ${option} has value [${value}], allowed are printable ASCII characters, since it travels as a header`,
+  )
+}
+
+/** Replaces the rules of a datasource in the cluster of a home, which must run. Throws a Failure when refused. */
+export async function setRules(
+  home: HomeLayout,
+  dataSource: string,
+  rules: readonly unknown[],
+  headers: Readonly<Record<string, string>>,
+): Promise<void> {
+  await connectToCluster(home).send('POST', rulesPath(dataSource), rules, headers)
+}
