@@ -16,6 +16,7 @@ export function storageFailure(error: unknown, root: string): unknown {
       return unavailable(
         `Home [${root}] cannot be written: ${describeError(error)}; choose another with --home`,
       )
+    case 'ENOENT':
     case 'ENOTDIR':
     case 'ELOOP':
     case 'ENAMETOOLONG':
