@@ -1,4 +1,5 @@
 import { appendFileSync } from 'node:fs'
+import { describeError } from '@svc/domain/failure'
 import { type HomeLayout, logFile, type RunningProcess, removeRunFile, writeRunFile } from '../home/index.ts'
 import { identify, type ProcessIdentity } from '../processes/index.ts'
 import { type ProcessEnd, type ProcessSpec, Supervisor } from '../supervisor/index.ts'
@@ -116,17 +117,30 @@ export class ClusterProcesses {
       message,
       ...details,
     }
-    appendFileSync(logFile(this.#home, 'supervisor'), `${JSON.stringify(entry)}\n`, { mode: 0o600 })
+    tryWriting(() =>
+      appendFileSync(logFile(this.#home, 'supervisor'), `${JSON.stringify(entry)}\n`, { mode: 0o600 }),
+    )
   }
 
   #save(): void {
     if (this.#members.size === 0) return
-    writeRunFile(this.#home, {
-      profile: this.#plan.options.profile,
-      startedAt: this.#startedAt,
-      supervisor: this.#self,
-      routerUrl: this.#plan.routerUrl,
-      processes: this.list(),
-    })
+    tryWriting(() =>
+      writeRunFile(this.#home, {
+        profile: this.#plan.options.profile,
+        startedAt: this.#startedAt,
+        supervisor: this.#self,
+        routerUrl: this.#plan.routerUrl,
+        processes: this.list(),
+      }),
+    )
+  }
+}
+
+/** A full disk must not end the supervisor, and with it every process: it goes on with what it knows. */
+function tryWriting(write: () => void): void {
+  try {
+    write()
+  } catch (error) {
+    process.stderr.write(`svc: ${describeError(error)}\n`)
   }
 }

@@ -85,13 +85,20 @@ function buildCoordinator(context: ServiceContext): ServicePart {
         onGain: (term: number) => {
           leadsSinceMs = performance.now()
           servers.reset()
+          segments.reset()
           for (const group of dutyGroups) group.start(term)
         },
         onLoss: () => {
           for (const group of dutyGroups) void group.stop()
         },
       }
-      election = startElection(database, candidate, settings.get('svc.leader.leasePeriod'), change, logger)
+      election = startElection(
+        context.coordination,
+        candidate,
+        settings.get('svc.leader.leasePeriod'),
+        change,
+        logger,
+      )
       leadership.follow(election)
       await election.settled
     },

@@ -9,7 +9,7 @@ import { taskRoutes } from './api/tasks.ts'
 import { createTaskRunner, startTaskQueueing } from './tasks/index.ts'
 
 function buildOverlord(context: ServiceContext): ServicePart {
-  const { settings, database, logger } = context
+  const { settings, logger } = context
   const access = {
     allowedRoots: settings.get('svc.ingestion.local.allowedRoots'),
     allowedHosts: settings.get('svc.ingestion.http.allowedHosts'),
@@ -39,7 +39,13 @@ function buildOverlord(context: ServiceContext): ServicePart {
           queueing = undefined
         },
       }
-      election = startElection(database, candidate, settings.get('svc.leader.leasePeriod'), change, logger)
+      election = startElection(
+        context.coordination,
+        candidate,
+        settings.get('svc.leader.leasePeriod'),
+        change,
+        logger,
+      )
       await election.settled
     },
     stop: async () => {

@@ -62,7 +62,16 @@ export function createProxy(context: ServiceContext): Proxy {
     if (!target) throw notFound(`Path [${requestTarget.split('?', 1)[0]}] does not exist`)
     const hasBody =
       request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length']) > 0
-    const answer = await reach(target, request, response, hasBody)
+    let answer = await reach(target, request, response, hasBody)
+    if (answer.statusCode === 307) {
+      // Sent on by a server that leads no longer: its successor is looked for here, the caller need not know.
+      await answer.body.dump()
+      await discovery.refresh().catch(() => undefined)
+      if (!hasBody) answer = await reach(target, request, response, hasBody)
+      if (answer.statusCode === 307) {
+        throw unavailable(`The ${target.role} has just changed its leader; send the request again`)
+      }
+    }
     response.writeHead(answer.statusCode, keptHeaders(answer.headers))
     await pipeline(answer.body, response).catch((error) => {
       // The caller left, or the target broke off in the middle: the connection tells the caller.

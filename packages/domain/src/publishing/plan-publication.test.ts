@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { segmentId } from '../segment/index.ts'
 import { type Interval, parseInterval } from '../time/index.ts'
-import { type ExistingSegment, type PublicationMode, planPublication } from './plan-publication.ts'
+import {
+  type ExistingSegment,
+  type PartitionFloor,
+  type PublicationMode,
+  planPublication,
+} from './plan-publication.ts'
 
 const now = Date.parse('2026-11-21T10:00:00.000Z')
 const day = parseInterval('2026-10-01/2026-10-02')
@@ -31,6 +36,7 @@ const cases: {
   mode: PublicationMode
   chunks: Interval[]
   existing?: ExistingSegment[]
+  floors?: PartitionFloor[]
   added: [version: string, partitionNum: number, partitions: number][]
   unused?: string[]
 }[] = [
@@ -63,6 +69,21 @@ const cases: {
     chunks: [day],
     existing: [existing(day, oldVersion, 0, 0), existing(day, oldVersion, 1, 0, false)],
     added: [[oldVersion, 2, 0]],
+  },
+  {
+    name: 'append does not reuse the number of an erased segment',
+    mode: append,
+    chunks: [day],
+    existing: [existing(day, oldVersion, 0, 0)],
+    floors: [{ interval: day, version: oldVersion, partitionNum: 1 }],
+    added: [[oldVersion, 2, 0]],
+  },
+  {
+    name: 'a version of erased segments is not given out again',
+    mode: replace,
+    chunks: [day],
+    floors: [{ interval: month, version: nowVersion, partitionNum: 0 }],
+    added: [['2026-11-21T10:00:00.001Z', 0, 1]],
   },
   {
     name: 'append where all is unused begins a higher version',
@@ -98,12 +119,13 @@ const cases: {
   },
 ]
 
-for (const { name, mode, chunks, existing: segments = [], added, unused = [] } of cases) {
+for (const { name, mode, chunks, existing: segments = [], floors = [], added, unused = [] } of cases) {
   test(name, () => {
     const plan = planPublication({
       dataSource: 'd',
       chunks: chunks.map(chunk),
       existing: segments,
+      floors,
       mode,
       now,
     })
@@ -122,6 +144,7 @@ test('append to segments of another length is a conflict', () => {
     dataSource: 'd',
     chunks: [chunk(day)],
     existing: [existing(month, oldVersion, 0, 1)],
+    floors: [],
     mode: append,
     now,
   }

@@ -22,6 +22,13 @@ export interface NewChunk {
   readonly totalRows: number
 }
 
+/** The highest partition number that an erased segment of this interval and version had. */
+export interface PartitionFloor {
+  readonly interval: Interval
+  readonly version: string
+  readonly partitionNum: number
+}
+
 /** How new chunks relate to what is there. */
 export type PublicationMode =
   /** They are added to what is visible in their interval. */
@@ -35,6 +42,8 @@ export interface PublicationInput<Chunk extends NewChunk> {
   readonly chunks: readonly Chunk[]
   /** All segments of the datasource, used or not, that overlap a chunk or an interval of `dropExisting`. */
   readonly existing: readonly ExistingSegment[]
+  /** Of erased segments likewise: neither their versions nor their numbers are given out again. */
+  readonly floors: readonly PartitionFloor[]
   readonly mode: PublicationMode
   /** The cluster's time in epoch milliseconds; versions are made from it. */
   readonly now: number
@@ -84,8 +93,9 @@ function append<Chunk extends NewChunk>(
     (best, segment) => (best && best.version >= segment.version ? best : segment),
     undefined,
   )
-  if (!newest) return numbered(input, chunks, freshVersion(input.now, overlapping), 0, 0)
-  const siblings = overlapping.filter(
+  if (!newest) return numbered(input, chunks, freshVersion(input, interval, overlapping), 0, 0)
+  const taken = [...overlapping, ...input.floors]
+  const siblings = taken.filter(
     ({ version, interval: theirs }) => version === newest.version && sameInterval(theirs, interval),
   )
   const next = 1 + siblings.reduce((most, { partitionNum }) => Math.max(most, partitionNum), -1)
@@ -97,7 +107,8 @@ function replace<Chunk extends NewChunk>(
   chunks: readonly Chunk[],
   overlapping: readonly ExistingSegment[],
 ) {
-  return numbered(input, chunks, freshVersion(input.now, overlapping), 0, chunks.length)
+  const { interval } = chunks[0] as Chunk
+  return numbered(input, chunks, freshVersion(input, interval, overlapping), 0, chunks.length)
 }
 
 function numbered<Chunk extends NewChunk>(
@@ -114,9 +125,18 @@ function numbered<Chunk extends NewChunk>(
   })
 }
 
-/** A version of now that is higher than every other of the interval, those of unused segments included. */
-function freshVersion(now: number, overlapping: readonly ExistingSegment[]): string {
-  const highest = overlapping.map(({ version }) => version).sort().at(-1) ?? ''
+/** A version of now that is higher than every other of the interval, those of unused and erased segments included. */
+function freshVersion(
+  { now, floors }: Pick<PublicationInput<NewChunk>, 'now' | 'floors'>,
+  interval: Interval,
+  overlapping: readonly ExistingSegment[],
+): string {
+  const erased = floors.filter((floor) => overlaps(floor.interval, interval))
+  const highest =
+    [...overlapping, ...erased]
+      .map(({ version }) => version)
+      .sort()
+      .at(-1) ?? ''
   const candidate = formatInstant(now)
   if (candidate > highest) return candidate
   return formatInstant((readInstant(highest) ?? now) + 1)

@@ -5,7 +5,8 @@ import { type RequestBatch, type RequestReceiver, receiveRequests } from '../red
 import { createTroubleLog, growingDelay, type Loop, startLoop } from '../runtime/index.ts'
 import { openSegmentCache, type SegmentCache } from '../segment-cache/index.ts'
 import type { ServiceContext } from '../service/index.ts'
-import { type Report, type ReportAnswer, type RequestFailure, reportPath } from './report.ts'
+import { type Report, type ReportAnswer, reportPath } from './report.ts'
+import { ReportLog } from './report-log.ts'
 import { ServedSegments } from './served-segments.ts'
 
 /** A server that holds segments: a historical, or a broker with room for broadcast ones. */
@@ -23,7 +24,7 @@ const reportPeriodMs = 1000
 export function createDataServer(context: ServiceContext, type: 'historical' | 'broker'): DataServer {
   const { settings, logger, client, readiness, stopping } = context
   const served = new ServedSegments()
-  const failures: RequestFailure[] = []
+  const log = new ReportLog(served)
   const trouble = createTroubleLog(logger)
   const locations = settings.get('svc.segmentCache.locations')
   const maxSizeBytes =
@@ -34,7 +35,6 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
   let receiver: RequestReceiver | undefined
   let reporter: Loop | undefined
   let highestTerm = 0
-  let reported: { readonly to: number } | undefined
   let underWay = 0
   let resolveKnown: () => void = () => undefined
   const known = new Promise<void>((resolve) => {
@@ -50,7 +50,12 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
     }
     highestTerm = batch.term
     underWay += batch.requests.length
-    for (const request of batch.requests) {
+    for (const [index, request] of batch.requests.entries()) {
+      // A new leader has been heard of meanwhile: it decides by what is served here now.
+      if (batch.term < highestTerm) {
+        underWay -= batch.requests.length - index
+        break
+      }
       const id = request.action === 'load' ? request.payload.identifier : request.id
       try {
         if (request.action === 'load') await load(request.payload)
@@ -62,7 +67,7 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
           segment: id,
           error: message,
         })
-        failures.push({ id, action: request.action, message })
+        log.noteFailure({ id, action: request.action, message })
       } finally {
         underWay -= 1
         reporter?.wake()
@@ -82,14 +87,14 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
     // Not served from here on: whoever asks from now on is sent elsewhere before the file goes.
     served.remove(id)
     await cache?.drop(id)
+    // A load of the same segment that was under way has ended by now, and said that it is served.
+    served.remove(id)
     logger.debug('Segment dropped', { segment: id })
   }
 
   async function report(): Promise<void> {
-    const since = reported && served.since(reported.to)
-    const sentFailures = failures.slice(0, 1000)
-    const name = context.node().name
-    const to = since ? since.next : served.sequence
+    const changes = log.next()
+    const { name } = context.node()
     const body: Report = {
       servers: [
         {
@@ -100,13 +105,9 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
           priority: settings.get('svc.server.priority'),
           maxSizeBytes,
           usedSizeBytes: cache?.usedSizeBytes ?? 0,
-          session: served.session,
-          from: since && reported ? reported.to : 0,
-          to,
-          segments: since ? null : [...served.ids()],
-          changes: since ? [...since.changes] : [],
-          failures: sentFailures,
           underWay,
+          term: highestTerm,
+          ...changes,
         },
       ],
     }
@@ -118,13 +119,11 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
     })
     highestTerm = Math.max(highestTerm, answer.term)
     if (answer.resync.includes(name)) {
-      reported = undefined
+      log.refused()
       reporter?.wake()
       return
     }
-    reported = { to }
-    failures.splice(0, sentFailures.length)
-    if (served.sequence !== to || failures.length > 0) reporter?.wake()
+    if (log.taken(changes)) reporter?.wake()
     resolveKnown()
   }
 
@@ -152,7 +151,7 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
       } else if (type === 'historical') {
         logger.warn('This server cannot hold segments: [svc.segmentCache.locations] is not set')
       }
-      const delay = growingDelay(100, 5000)
+      const delay = growingDelay(100, reportPeriodMs)
       reporter = startLoop(
         reportPeriodMs,
         async () => {

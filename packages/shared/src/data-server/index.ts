@@ -9,4 +9,6 @@ export {
   reportSchema,
   type ServerReport,
 } from './report.ts'
+export { type ReportedChanges, ReportLog } from './report-log.ts'
 export { type ServedSegmentsAnswer, servedSegmentsPath, servedSegmentsRoute } from './routes.ts'
+export { type ChangesSince, ServedSegments } from './served-segments.ts'

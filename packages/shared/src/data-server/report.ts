@@ -26,6 +26,8 @@ const serverReportSchema = z.strictObject({
   maxSizeBytes: count,
   usedSizeBytes: count,
   session: z.string(),
+  /** The highest fencing number of a leader that the server knows; it takes nothing from earlier ones. */
+  term: count,
   /** The number of changes up to where this report begins; 0 with the whole list. */
   from: count,
   /** The number of changes up to where it ends. */
@@ -45,7 +47,7 @@ export type RequestFailure = z.infer<typeof failureSchema>
 export type ServerReport = z.infer<typeof serverReportSchema>
 export type Report = z.infer<typeof reportSchema>
 
-/** The answer: the leader's fencing number, and the servers of which it needs the whole list. */
+/** The answer: the leader's fencing number, and the servers of which it needs the whole list under that number. */
 export interface ReportAnswer {
   readonly term: number
   readonly resync: readonly string[]

@@ -40,6 +40,9 @@ export function baseUrlOf(node: Pick<AnnouncedNode, 'host' | 'plaintextPort' | '
   return node.tlsPort === null ? `http://${host}:${node.plaintextPort}` : `https://${host}:${node.tlsPort}`
 }
 
+// How long after its start a server expects the others to appear at any moment.
+const startingMs = 10_000
+
 /** Starts looking for servers and leaders in the metadata store. */
 export function startDiscovery(database: Database, settings: Settings, logger: Logger): Discovery {
   const heartbeatMs = settings.get('svc.discovery.heartbeatPeriod')
@@ -47,6 +50,7 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
   const trouble = createTroubleLog(logger)
   let nodes: readonly DiscoveredNode[] = []
   let leases: readonly Lease[] = []
+  const startedAt = performance.now()
   let everLooked = false
   let announced: AnnouncedNode | undefined
   let underWay: Promise<void> | undefined
@@ -72,7 +76,8 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
       everLooked = true
       trouble.over('Discovery works again')
       // Right after a start the others are about to appear: looking often costs little and saves a second.
-      return leases.length < 2 ? Math.min(heartbeatMs, 50) : heartbeatMs
+      const isStarting = performance.now() - startedAt < startingMs
+      return leases.length < 2 && isStarting ? Math.min(heartbeatMs, 50) : heartbeatMs
     },
     (error) => {
       if (!everLooked) return 25

@@ -49,7 +49,13 @@ export function createDatabase(
     connectionTimeoutMillis: 5000,
     // Each idle connection is a process of the store: what a burst needed goes soon after it.
     idleTimeoutMillis: 5000,
+    keepAlive: true,
     statement_timeout: 60_000,
+    // The answer to a statement that the store has ended, or never saw, does not come at all.
+    query_timeout: 65_000,
+    lock_timeout: 10_000,
+    // A server that stands still in a transaction must not hold its locks: whoever takes over waits for them.
+    idle_in_transaction_session_timeout: 4000,
   })
   // A connection that breaks is replaced at the next statement; whoever uses it just then hears of it by that. It may
   // tell its end more than once, and without a listener each time would end this process.

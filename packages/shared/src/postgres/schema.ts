@@ -42,6 +42,9 @@ export async function isSchemaCurrent(database: Database): Promise<boolean> {
 export async function migrateSchema(database: Database): Promise<void> {
   if (await isSchemaCurrent(database)) return
   await database.transaction(async (transaction) => {
+    // Migrations take their time, and those who wait for them as well.
+    await transaction.query(sql`SET LOCAL idle_in_transaction_session_timeout = 0`)
+    await transaction.query(sql`SET LOCAL lock_timeout = 0`)
     await transaction.query(sql`SELECT pg_advisory_xact_lock(${migrationLock})`)
     if (await isSchemaCurrent(database)) return
     // Loaded only where there is something to migrate.

@@ -1,4 +1,5 @@
 import { pipeline } from 'node:stream/promises'
+import type { PartitionFloor } from '@svc/domain/publishing'
 import type { Segment, SegmentPayload } from '@svc/domain/segment'
 import type { Interval } from '@svc/domain/time'
 import { from as copyFrom } from 'pg-copy-streams'
@@ -105,6 +106,28 @@ export async function loadOverlapping(
     SELECT ${segmentColumns} FROM segments
     WHERE datasource = ${dataSource} AND start_ms < ${storedTime(interval.end)} AND end_ms > ${storedTime(interval.start)}`)
   return rows.map(readSegment)
+}
+
+/** The highest partition numbers that erased segments had, of the intervals that overlap another. */
+export async function loadPartitionFloors(
+  queries: Queries,
+  dataSource: string,
+  interval: Interval,
+): Promise<PartitionFloor[]> {
+  const rows = await queries.query<{
+    startMs: string
+    endMs: string
+    version: string
+    partitionNum: number
+  }>(sql`
+    SELECT start_ms::text AS "startMs", end_ms::text AS "endMs", version, partition_num AS "partitionNum"
+    FROM partition_floors
+    WHERE datasource = ${dataSource} AND start_ms < ${storedTime(interval.end)} AND end_ms > ${storedTime(interval.start)}`)
+  return rows.map(({ startMs, endMs, version, partitionNum }) => ({
+    interval: { start: readTime(startMs), end: readTime(endMs) },
+    version,
+    partitionNum,
+  }))
 }
 
 /** Lets one transaction at a time give out versions and partition numbers of a datasource. */

@@ -38,7 +38,8 @@ const expire = () =>
   database.query(
     sql`UPDATE tasks SET claimed_until = clock_timestamp() - interval '1 ms' WHERE state = 'RUNNING'`,
   )
-const claim = async (id: string, by: TaskWorker = worker) => (await claimTask(database, id, by, long)) as number
+const claim = async (id: string, by: TaskWorker = worker) =>
+  (await claimTask(database, id, by, long)) as number
 const stateOf = async (id: string) => (await loadTask(database, id))?.state
 
 describe('a task', () => {

@@ -17,7 +17,12 @@ function redisOptions(settings: Settings) {
  * caller decides again later with what is true by then.
  */
 export function openProducerConnection(settings: Settings): Redis {
-  const redis = new Redis({ ...redisOptions(settings), maxRetriesPerRequest: 0, enableOfflineQueue: false })
+  const redis = new Redis({
+    ...redisOptions(settings),
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false,
+    commandTimeout: 5000,
+  })
   redis.on('error', () => undefined)
   return redis
 }

@@ -1,8 +1,9 @@
 import type { SegmentPayload } from '@svc/domain/segment'
-import { Queue, Worker } from 'bullmq'
+import { Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Settings } from '../config/index.ts'
 import { openConsumerConnection } from './connection.ts'
+import { createProducerQueue, type ProducerQueue } from './producer-queue.ts'
 
 /** What a data server is asked to do with one segment. */
 export type SegmentRequest =
@@ -31,20 +32,15 @@ export interface RequestSender {
 }
 
 export function createRequestSender(redis: Redis, prefix: string): RequestSender {
-  const queues = new Map<string, Queue<RequestBatch>>()
+  const queues = new Map<string, ProducerQueue<RequestBatch>>()
   return {
     send: async (process, batch) => {
       let queue = queues.get(process)
       if (!queue) {
-        queue = new Queue<RequestBatch>(queueName(process), {
-          connection: redis,
-          prefix,
-          skipVersionCheck: true,
-        })
-        queue.on('error', () => undefined)
+        queue = createProducerQueue(redis, prefix, queueName(process))
         queues.set(process, queue)
       }
-      await queue.add('batch', batch, { removeOnComplete: true, removeOnFail: true })
+      await queue.add(batch)
     },
     close: async () => {
       await Promise.all([...queues.values()].map((queue) => queue.close()))
@@ -76,7 +72,10 @@ export function receiveRequests(
   worker.on('error', () => undefined)
   return {
     close: async () => {
-      await worker.close()
+      // Without Redis there is nobody to take leave of, and waiting for it could take for ever.
+      const lost = new Promise((resolve) => connection.once('close', resolve))
+      if (connection.status === 'ready') await Promise.race([worker.close(), lost])
+      else await worker.close(true)
       connection.disconnect()
     },
   }

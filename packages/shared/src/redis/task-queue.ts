@@ -1,7 +1,8 @@
-import { Queue, Worker } from 'bullmq'
+import { Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Settings } from '../config/index.ts'
 import { openConsumerConnection } from './connection.ts'
+import { createProducerQueue } from './producer-queue.ts'
 
 /** A task waiting for a worker; all that is true of it stands in the metadata store. */
 interface TaskJob {
@@ -14,20 +15,22 @@ const mostPriority = 1_000_000
 
 /** Puts tasks before the workers. */
 export interface TaskSender {
-  /** Queues an attempt of a task; the same attempt is queued once, however often it is asked for. */
+  /**
+   * Queues an attempt of a task; the same attempt is queued once, however often it is asked for. Throws where Redis is
+   * away.
+   */
   send(task: { readonly id: string; readonly attempt: number; readonly priority: number }): Promise<void>
   close(): Promise<void>
 }
 
 export function createTaskSender(redis: Redis, prefix: string): TaskSender {
-  const queue = new Queue<TaskJob>(queueName, { connection: redis, prefix, skipVersionCheck: true })
-  queue.on('error', () => undefined)
+  const queue = createProducerQueue<TaskJob>(redis, prefix, queueName)
   return {
     send: async ({ id, attempt, priority }) => {
       // Job ids may not hold colons, which separate the parts of a Redis key.
       const jobId = `${Buffer.from(id).toString('base64url')}-${attempt}`
-      const options = { jobId, priority: mostPriority - Math.min(Math.max(priority, 0), mostPriority - 1) }
-      await queue.add('task', { taskId: id }, { ...options, removeOnComplete: true, removeOnFail: true })
+      const rank = mostPriority - Math.min(Math.max(priority, 0), mostPriority - 1)
+      await queue.add({ taskId: id }, { jobId, priority: rank })
     },
     close: () => queue.close(),
   }

@@ -4,6 +4,9 @@ import { waitUntil } from '../testing/index.ts'
 import { growingDelay, startLoop } from './index.ts'
 
 const never = 1_000_000
+const unexpected = (error: unknown): undefined => {
+  throw error
+}
 
 describe('a loop', () => {
   it('runs at once, then a while after each end', async (context) => {
@@ -13,7 +16,7 @@ describe('a loop', () => {
       async () => {
         starts.push(performance.now())
       },
-      assert.fail,
+      unexpected,
     )
     context.after(loop.stop)
     await waitUntil('three runs', () => starts.length >= 3)
@@ -22,7 +25,7 @@ describe('a loop', () => {
 
   it('runs as soon as it is woken', async (context) => {
     let runs = 0
-    const loop = startLoop(never, async () => runs++ && never, assert.fail)
+    const loop = startLoop(never, async () => runs++ && never, unexpected)
     context.after(loop.stop)
     await waitUntil('the first run', () => runs === 1)
     loop.wake()
@@ -40,7 +43,7 @@ describe('a loop', () => {
           finish = resolve
         })
       },
-      assert.fail,
+      unexpected,
     )
     context.after(loop.stop)
     for (let wakes = 0; wakes < 3; wakes++) loop.wake()
@@ -105,7 +108,7 @@ describe('a loop', () => {
           finish = resolve
         })
       },
-      assert.fail,
+      unexpected,
     )
     let isStopped = false
     const stopped = loop.stop().then(() => {

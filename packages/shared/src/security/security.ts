@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
+import { unavailable } from '@svc/domain/failure'
 import type { Settings } from '../config/index.ts'
 import { readBasicHeader } from './basic-header.ts'
 import { type Caller, nobody, permittedCaller, unrestricted } from './caller.ts'
@@ -24,8 +25,34 @@ export interface Security {
   isInternal(caller: Caller): boolean
 }
 
+/** Runs work a few at a time; beyond those that may wait it is refused as unavailable. */
+function createLimit(
+  atOnce: number,
+  mostWaiting: number,
+): <Result>(work: () => Promise<Result>) => Promise<Result> {
+  let running = 0
+  const waiting: (() => void)[] = []
+  return async (work) => {
+    if (running >= atOnce) {
+      if (waiting.length >= mostWaiting) throw unavailable('Too many logins are being verified; try again')
+      await new Promise<void>((resolve) => waiting.push(resolve))
+    } else running += 1
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else running -= 1
+    }
+  }
+}
+
 /** Told of refused logins; `server` is empty where no server of the cluster is behind it. */
 export type OnRefused = (user: string, origin: LoginOrigin) => void
+
+// Hashing a password keeps a thread busy that files need as well: a flood of guesses may not take them all.
+const hashesAtOnce = 2
+const hashesWaiting = 64
 
 // Verified credentials that are remembered at a time, each as a keyed digest.
 const rememberedLogins = 1000
@@ -43,6 +70,7 @@ export function createSecurity(
   const internalUser = settings.get('svc.escalator.internalClientUsername')
   const allowsEveryone = (name: string) =>
     name === 'allowAll' || settings.getNamed('svc.auth.authenticator.<name>.type', name) === 'allowAll'
+  const asksForLogin = chain.some((name) => !allowsEveryone(name))
   const verify = createPasswordVerifier()
   const callers = createCallerCache(settings)
 
@@ -53,7 +81,11 @@ export function createSecurity(
     for (const name of chain) {
       if (allowsEveryone(name)) {
         if (isTaken) break
-        return { kind: 'known', caller: unrestricted(name, name) }
+        if (name === 'allowAll') return { kind: 'known', caller: unrestricted(name, name) }
+        // Whoever comes this far is known by the name of the authenticator; its authorizer decides like any other.
+        const current = directory.current()
+        if ('missing' in current) return { kind: 'unavailable', message: current.missing }
+        return { kind: 'known', caller: callers(name, name, current) }
       }
       if (!login) continue
       const current = directory.current()
@@ -79,7 +111,7 @@ export function createSecurity(
     authenticate,
     isInternal: (caller) =>
       caller.authenticator !== '' &&
-      (allowsEveryone(caller.authenticator) || caller.identity === internalUser),
+      (!asksForLogin || (!allowsEveryone(caller.authenticator) && caller.identity === internalUser)),
   }
 }
 
@@ -104,6 +136,7 @@ function createPasswordVerifier(): PasswordVerifier {
   const key = randomBytes(32)
   const verified = new Map<string, string>()
   const underWay = new Map<string, Promise<boolean>>()
+  const hashing = createLimit(hashesAtOnce, hashesWaiting)
   return async (authenticator, user, password, stored) => {
     const digest = createHmac('sha256', key)
       .update(JSON.stringify([authenticator, user, password]))
@@ -113,7 +146,7 @@ function createPasswordVerifier(): PasswordVerifier {
     const attemptKey = `${digest} ${stored?.hash ?? ''}`
     let attempt = underWay.get(attemptKey)
     if (!attempt) {
-      attempt = verifyPassword(password, stored ?? unknownUserCredentials)
+      attempt = hashing(() => verifyPassword(password, stored ?? unknownUserCredentials))
       underWay.set(attemptKey, attempt)
     }
     try {

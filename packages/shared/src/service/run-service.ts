@@ -37,6 +37,8 @@ export interface ServiceContext {
   readonly logger: Logger
   readonly clock: Clock
   readonly database: Database
+  /** The same store through connections of its own, for leases and heartbeats only. */
+  readonly coordination: Database
   readonly discovery: Discovery
   readonly client: ServiceClient
   /** The certificates that this server trusts as a client, as PEM; undefined where no trust store is configured. */
@@ -91,7 +93,12 @@ export async function runService(
     connections: options.connections,
     applicationName: settings.get('svc.service'),
   })
-  const discovery = startDiscovery(database, settings, logger)
+  // Apart from the pool of requests: however busy that is, leases are renewed and heartbeats go out.
+  const coordination = createDatabase(settings, {
+    connections: 2,
+    applicationName: `${settings.get('svc.service')} coordination`,
+  })
+  const discovery = startDiscovery(coordination, settings, logger)
   const node = (): AnnouncedNode => {
     if (!announcedNode) throw new Error('The ports are not open yet')
     return announcedNode
@@ -107,6 +114,7 @@ export async function runService(
     logger,
     clock: systemClock,
     database,
+    coordination,
     discovery,
     client,
     trusted,
@@ -145,13 +153,15 @@ export async function runService(
     }, longestStopMs).unref()
     stopping.abort()
     await discovery.stop()
+    // No new connection from here on; requests under way go on while the work is ended or handed over.
+    const closed = listeners.close(requestGraceMs)
     await part
       .stop()
       .catch((error) => logger.error('Part of the server did not stop well', { error: describeError(error) }))
-    await listeners.close(requestGraceMs)
+    await closed
     await directory?.stop()
     client.close()
-    await database.close().catch(() => undefined)
+    await Promise.all([database.close(), coordination.close()]).catch(() => undefined)
     logger.info('Stopped')
     process.exit(status)
   }

@@ -66,6 +66,7 @@ export async function createTestContext(
     logger,
     clock: systemClock,
     database,
+    coordination: database,
     discovery,
     client,
     trusted: undefined,

@@ -36,6 +36,7 @@ export function createDutyGroup(
 ): DutyGroup {
   const failures: Record<string, number> = {}
   let loop: Loop | undefined
+  let stopped = Promise.resolve()
   let currentTerm: number | undefined
   let runs = 0
   let totalMs = 0
@@ -69,16 +70,19 @@ export function createDutyGroup(
   return {
     start: (term) => {
       currentTerm = term
+      // The last run of an earlier term may not be over yet; it stops at its next duty.
+      const before = stopped
       loop = startLoop(
         periodMs,
-        () => runAll(term),
+        () => before.then(() => runAll(term)),
         () => undefined,
       )
     },
     stop: async () => {
       currentTerm = undefined
-      await loop?.stop()
+      stopped = loop?.stop() ?? stopped
       loop = undefined
+      await stopped
     },
     status: () => ({
       name,

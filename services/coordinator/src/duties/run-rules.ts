@@ -41,7 +41,7 @@ export function runRules(input: RunRulesInput): Duty {
     const found = await readQueueEpoch(redis, queuePrefix)
     if (epoch !== undefined && found !== epoch) {
       logger.warn('The queues were lost; what is missing is asked for again', {
-        requests: servers.forgetAll(),
+        requests: servers.forgetAsked(),
       })
     }
     epoch = found

@@ -7,6 +7,8 @@ import { type Database, loadSegmentChanges, type SegmentCursor } from '@svc/shar
 export interface SegmentInventory {
   /** Reads what changed since the last time; concurrent callers share one reading. */
   refresh(): Promise<void>
+  /** Forgets everything, as a new leader must: what was erased long ago is no longer told as a change. */
+  reset(): void
   isUsed(id: string): boolean
   /** A used segment by its id. */
   get(id: string): Segment | undefined
@@ -24,6 +26,8 @@ export function createSegmentInventory(database: Database): SegmentInventory {
   const datasourceOf = new Map<string, string>()
   let cursor: SegmentCursor | undefined
   let underWay: Promise<void> | undefined
+  // Counts the resets: what a reading from before one brings is out of date.
+  let resets = 0
 
   const remove = (id: string): void => {
     const name = datasourceOf.get(id)
@@ -47,7 +51,9 @@ export function createSegmentInventory(database: Database): SegmentInventory {
     datasourceOf.set(segment.id, segment.dataSource)
   }
   const read = async (): Promise<void> => {
+    const readFor = resets
     const { changed, removed, next } = await loadSegmentChanges(database, cursor)
+    if (readFor !== resets) return
     for (const { used, ...segment } of changed) {
       if (used) add(segment)
       else remove(segment.id)
@@ -57,10 +63,20 @@ export function createSegmentInventory(database: Database): SegmentInventory {
   }
   return {
     refresh: () => {
-      underWay ??= read().finally(() => {
-        underWay = undefined
-      })
+      if (!underWay) {
+        const started = read().finally(() => {
+          if (underWay === started) underWay = undefined
+        })
+        underWay = started
+      }
       return underWay
+    },
+    reset: () => {
+      datasources.clear()
+      datasourceOf.clear()
+      cursor = undefined
+      underWay = undefined
+      resets += 1
     },
     isUsed: (id) => datasourceOf.has(id),
     get: (id) => datasources.get(datasourceOf.get(id) ?? '')?.segments.get(id),

@@ -31,6 +31,8 @@ interface MutableServer extends Omit<ServerState, 'served' | 'pending'> {
   readonly pending: Map<string, PendingRequest>
   /** Segments that the server failed to load, with the time until which it is not asked again. */
   readonly refused: Map<string, { readonly untilMs: number; readonly waitMs: number }>
+  /** When the queues were lost; undefined once that has been dealt with. */
+  lostAtMs: number | undefined
 }
 
 /** What the leader tells of a failure that a server reported. */
@@ -54,7 +56,10 @@ export class ServerInventory {
 
   /** Takes in the reports of one process; answers which servers must send their whole list. */
   take(reports: readonly ServerReport[], term: number, nowMs: number): ReportAnswer {
-    const resync = reports.filter((report) => !this.takeOne(report, nowMs)).map(({ name }) => name)
+    // A server that has not heard of this leader may still do what an earlier one asked: only from when it knows
+    // this term does its list stay true.
+    const taken = (report: ServerReport) => report.term === term && this.takeOne(report, nowMs)
+    const resync = reports.filter((report) => !taken(report)).map(({ name }) => name)
     return { term, resync }
   }
 
@@ -78,12 +83,14 @@ export class ServerInventory {
       served: report.segments ? new Set(report.segments) : (known as MutableServer).served,
       pending: sameLife ? known.pending : new Map(),
       refused: sameLife ? known.refused : new Map(),
+      lostAtMs: sameLife ? known.lostAtMs : undefined,
     }
     for (const { id, change } of report.changes) {
       if (change === 'loaded') server.served.add(id)
       else server.served.delete(id)
     }
     this.settle(server, report.failures, nowMs)
+    if (report.underWay === 0) forgetLost(server)
     this.byName.set(report.name, server)
     return true
   }
@@ -119,12 +126,15 @@ export class ServerInventory {
     if (server) for (const id of ids) server.pending.delete(id)
   }
 
-  /** Forgets every request: the queues were lost. Returns how many. */
-  forgetAll(): number {
+  /**
+   * The queues were lost: what was asked until now is forgotten once its server has nothing under way any more, for
+   * what it had taken out of the queue it still does. Returns the number of requests.
+   */
+  forgetAsked(): number {
     let count = 0
-    for (const { pending } of this.byName.values()) {
-      count += pending.size
-      pending.clear()
+    for (const server of this.byName.values()) {
+      count += server.pending.size
+      server.lostAtMs = performance.now()
     }
     return count
   }
@@ -190,4 +200,10 @@ export class ServerInventory {
       }
     })
   }
+}
+
+function forgetLost(server: MutableServer): void {
+  if (server.lostAtMs === undefined) return
+  for (const [id, { sentAtMs }] of server.pending) if (sentAtMs <= server.lostAtMs) server.pending.delete(id)
+  server.lostAtMs = undefined
 }

@@ -7,6 +7,7 @@ import {
   type Database,
   finishAttempt,
   loadOverlapping,
+  loadPartitionFloors,
   lockDatasource,
   markUnused,
 } from '@svc/shared/postgres'
@@ -48,7 +49,8 @@ export async function publish(
       return false
     const touched = umbrella([...chunks.map(({ interval }) => interval), ...dropExisting])
     const existing = touched ? await loadOverlapping(transaction, dataSource, touched) : []
-    const plan = planPublication({ dataSource, chunks, existing, mode, now })
+    const floors = touched ? await loadPartitionFloors(transaction, dataSource, touched) : []
+    const plan = planPublication({ dataSource, chunks, existing, floors, mode, now })
     const rows = plan.added.map(({ segment, chunk: { written: one } }) => ({
       segment,
       payload: payloadOf(segment, {

@@ -1,0 +1,443 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { after, beforeEach, describe, it, type TestContext } from 'node:test'
+import { payloadOf, type SegmentPayload, segmentId } from '@svc/domain/segment'
+import { createLocalDeepStorage } from '../deep-storage/index.ts'
+import { internal, jsonBody, route } from '../http/index.ts'
+import { acquireLease, sql } from '../postgres/index.ts'
+import {
+  createRequestSender,
+  openProducerConnection,
+  type RequestSender,
+  type SegmentRequest,
+} from '../redis/index.ts'
+import { openSegmentCache } from '../segment-cache/index.ts'
+import {
+  createTestContext,
+  createTestStores,
+  httpRequest,
+  type TestContext as ServerContext,
+  temporaryFolder,
+  waitUntil,
+} from '../testing/index.ts'
+import {
+  createDataServer,
+  type ReportAnswer,
+  reportPath,
+  reportSchema,
+  type ServerReport,
+  servedSegmentsPath,
+  servedSegmentsRoute,
+} from './index.ts'
+
+const stores = await createTestStores({ after })
+const folder = temporaryFolder({ after })
+const storageDirectory = path.join(folder, 'deep-storage')
+const deepStorage = createLocalDeepStorage({ rootDirectory: storageDirectory })
+let folders = 0
+beforeEach(() => stores.database.query(sql`DELETE FROM leader_leases`))
+
+/** A segment with its file in deep storage. */
+async function storedSegment(number: number, content = `rows of ${number}`): Promise<SegmentPayload> {
+  const key = {
+    dataSource: 'wiki',
+    interval: { start: number * 1000, end: number * 1000 + 1000 },
+    version: '2026-01-01T00:00:00.000Z',
+    partitionNum: 0,
+  }
+  const file = path.join(folder, `${number}.parquet`)
+  writeFileSync(file, content)
+  const { path: stored, checksum, sizeBytes } = await deepStorage.push(file, `wiki/${number}/0.parquet`)
+  const segment = { ...key, id: segmentId(key), partitions: 1, sizeBytes, totalRows: 1 }
+  return payloadOf(segment, {
+    loadSpec: { type: 'local', path: stored, checksum },
+    dimensions: '',
+    metrics: '',
+  })
+}
+
+/** The leading coordinator: it takes reports and answers them as the test says. */
+async function startLeader(scope: TestContext) {
+  const context = await createTestContext(scope, stores, 'coordinator')
+  const reports: ServerReport[] = []
+  const state = { term: 5, resync: false, isDown: false }
+  await context.serve({
+    routes: [
+      route({
+        method: 'POST',
+        path: reportPath,
+        access: internal,
+        summary: '',
+        body: jsonBody((json) => reportSchema.parse(json)),
+        handle: ({ body }): ReportAnswer => {
+          if (state.isDown) throw new Error('down')
+          reports.push(...body.servers)
+          const resync = state.resync ? body.servers.map(({ name }) => name) : []
+          state.resync = false
+          return { term: state.term, resync }
+        },
+      }),
+    ],
+  })
+  const { name } = context.node()
+  await acquireLease(
+    stores.database,
+    { role: 'coordinator', holder: name, node: name, baseUrl: `http://${name}` },
+    600_000,
+  )
+  return { reports, state }
+}
+
+/** A historical with a cache of its own. */
+async function startHistorical(scope: TestContext, properties: Record<string, string> = {}) {
+  const cache = path.join(folder, `cache${++folders}`)
+  const context = await createTestContext(scope, stores, 'historical', {
+    'svc.storage.storageDirectory': storageDirectory,
+    'svc.segmentCache.locations': JSON.stringify([{ path: cache, maxSize: 1000 }]),
+    'svc.server.tier': 'hot',
+    'svc.server.priority': '3',
+    ...properties,
+  })
+  const server = createDataServer(context, 'historical')
+  scope.after(async () => {
+    context.beginToStop()
+    await server.stop()
+  })
+  await context.serve({ routes: [servedSegmentsRoute(server, context.stopping)] })
+  return { context, server, cache }
+}
+
+async function openSender(scope: TestContext): Promise<RequestSender> {
+  const settings = stores.settings('coordinator')
+  const redis = openProducerConnection(settings)
+  await waitUntil('the queue', () => redis.status === 'ready')
+  scope.after(() => redis.disconnect())
+  return createRequestSender(redis, settings.get('svc.queue.prefix'))
+}
+
+type DataServer = ReturnType<typeof createDataServer>
+const ask = (
+  sender: RequestSender,
+  context: ServerContext,
+  server: DataServer,
+  requests: readonly SegmentRequest[],
+  given: { term?: number; session?: string } = {},
+) => {
+  const { name } = context.node()
+  return sender.send(name, { term: 5, session: server.served.session, server: name, requests, ...given })
+}
+const load = (payload: SegmentPayload): SegmentRequest => ({ action: 'load', payload })
+const drop = (payload: SegmentPayload): SegmentRequest => ({ action: 'drop', id: payload.identifier })
+
+describe('a data server', () => {
+  it('starts when the leader knows it, and tells what it is', async (scope) => {
+    const { context, server } = await startHistorical(scope)
+    const started = server.start()
+    const { reports } = await startLeader(scope)
+    await started
+    const { name } = context.node()
+    assert.deepEqual(reports[0], {
+      name,
+      process: name,
+      type: 'historical',
+      tier: 'hot',
+      priority: 3,
+      maxSizeBytes: 1000,
+      usedSizeBytes: 0,
+      session: server.served.session,
+      term: 0,
+      from: 0,
+      to: 0,
+      segments: [],
+      changes: [],
+      failures: [],
+      underWay: 0,
+    })
+  })
+
+  it('loads and drops what it is asked, and reports it', async (scope) => {
+    const { reports } = await startLeader(scope)
+    const { context, server } = await startHistorical(scope)
+    await server.start()
+    const sender = await openSender(scope)
+    const [one, two] = [await storedSegment(1), await storedSegment(2)]
+    await ask(sender, context, server, [load(one), load(two)])
+    await waitUntil('both are reported', () => reports.at(-1)?.to === 2)
+    assert.deepEqual(new Set(server.served.ids()), new Set([one.identifier, two.identifier]))
+    assert.equal(reports.at(-1)?.usedSizeBytes, one.size + two.size)
+    await ask(sender, context, server, [drop(one)])
+    const last = await waitUntil(
+      'the drop is reported',
+      () => reports.at(-1),
+      (report) => report?.to === 3,
+    )
+    assert.deepEqual(last?.changes, [{ id: one.identifier, change: 'dropped' }])
+    assert.deepEqual(server.served.ids(), [two.identifier])
+    await waitUntil('the room is free', () => reports.at(-1)?.usedSizeBytes === two.size)
+    assert.equal(reports.at(-1)?.underWay, 0)
+  })
+
+  it('does what is asked twice once', async (scope) => {
+    const { reports } = await startLeader(scope)
+    const { context, server } = await startHistorical(scope)
+    await server.start()
+    const sender = await openSender(scope)
+    const one = await storedSegment(1)
+    for (let times = 0; times < 3; times++) await ask(sender, context, server, [load(one)])
+    await ask(sender, context, server, [drop(await storedSegment(9))])
+    await waitUntil('it is reported', () => reports.at(-1)?.to === 1)
+    assert.equal(server.served.sequence, 1)
+    assert.deepEqual(reports.at(-1)?.failures, [])
+  })
+
+  it('goes on after a request that fails, and reports why', async (scope) => {
+    const { reports } = await startLeader(scope)
+    const { context, server } = await startHistorical(scope)
+    await server.start()
+    const sender = await openSender(scope)
+    const good = await storedSegment(1)
+    const missing = await storedSegment(3)
+    rmSync(path.join(storageDirectory, missing.loadSpec.path))
+    const changed = await storedSegment(4)
+    writeFileSync(path.join(storageDirectory, changed.loadSpec.path), 'x'.repeat(changed.size))
+    const large = await storedSegment(5, 'x'.repeat(2000))
+    const bad = [missing, changed, large]
+    await ask(sender, context, server, [...bad.map(load), load(good)])
+    const failures = await waitUntil(
+      'all failures',
+      () => reports.flatMap((report) => report.failures),
+      (told) => told.length === bad.length,
+    )
+    assert.deepEqual(
+      failures.map(({ id, action }) => [id, action]),
+      bad.map(({ identifier }) => [identifier, 'load']),
+    )
+    assert.match(failures[0]?.message ?? '', /is not in deep storage/)
+    assert.match(failures[2]?.message ?? '', /needs \[2000\] bytes/)
+    await waitUntil('the good one', () => server.served.has(good.identifier))
+    assert.deepEqual(server.served.ids(), [good.identifier])
+    assert.equal(context.logger.having('A segment could not be loaded').length, bad.length)
+  })
+
+  it('serves exactly what is on its disk after loads and drops of the same segments at once', async (scope) => {
+    const { reports } = await startLeader(scope)
+    const { context, server, cache } = await startHistorical(scope)
+    await server.start()
+    const sender = await openSender(scope)
+    const segments = await Promise.all([1, 2, 3].map((number) => storedSegment(number)))
+    const marker = await storedSegment(9)
+    for (let round = 0; round < 30; round++) {
+      for (const segment of segments) await ask(sender, context, server, [load(segment)])
+      for (const segment of segments) await ask(sender, context, server, [drop(segment)])
+      if (round % 3 === 0) await ask(sender, context, server, [load(segments[round % 2] as SegmentPayload)])
+    }
+    await ask(sender, context, server, [load(marker)])
+    await waitUntil(
+      'all is done',
+      () => server.served.has(marker.identifier) && reports.at(-1)?.underWay === 0,
+    )
+    assert.deepEqual(
+      reports.flatMap(({ failures }) => failures),
+      [],
+    )
+    const onDisk = await openSegmentCache({
+      serverName: 'reader',
+      locations: [{ path: cache, maxSizeBytes: 1000 }],
+      deepStorage,
+      logger: context.logger,
+    })
+    assert.deepEqual(
+      server.served.ids().toSorted(),
+      onDisk
+        .list()
+        .map(({ identifier }) => identifier)
+        .sort(),
+    )
+  })
+
+  it('takes no batch of a former leader, nor one for its own former life', async (scope) => {
+    const { reports, state } = await startLeader(scope)
+    const { context, server } = await startHistorical(scope)
+    await server.start()
+    const sender = await openSender(scope)
+    const [one, two, three] = [await storedSegment(1), await storedSegment(2), await storedSegment(3)]
+    await ask(sender, context, server, [load(one)], { session: 'a former life' })
+    await ask(sender, context, server, [load(one)], { term: 4 })
+    await ask(sender, context, server, [load(two)], { term: 5 })
+    await waitUntil('what counts', () => server.served.has(two.identifier))
+    // A new leader is known by its answers to reports, and by its requests.
+    state.term = 6
+    const before = reports.length
+    await waitUntil('the new leader has answered', () => reports.length > before + 1)
+    await ask(sender, context, server, [load(one)], { term: 5 })
+    await ask(sender, context, server, [load(three)], { term: 7 })
+    await waitUntil('what counts', () => server.served.has(three.identifier))
+    await ask(sender, context, server, [load(one)], { term: 6 })
+    const voided = 'A batch of requests is void: its leader or this server has been replaced since'
+    await waitUntil('all void ones', () => context.logger.having(voided).length === 4)
+    assert.equal(server.served.has(one.identifier), false)
+  })
+
+  it('serves after a restart what is whole on its disk, in another session', async (scope) => {
+    const { reports } = await startLeader(scope)
+    const first = await startHistorical(scope)
+    await first.server.start()
+    const sender = await openSender(scope)
+    const [one, two] = [await storedSegment(1), await storedSegment(2)]
+    await ask(sender, first.context, first.server, [load(one), load(two)])
+    await waitUntil('both', () => first.server.served.ids().length === 2)
+    first.context.beginToStop()
+    await first.server.stop()
+    // Deep storage is not needed for that.
+    const locations = JSON.stringify([{ path: first.cache, maxSize: 1000 }])
+    const second = await startHistorical(scope, {
+      'svc.segmentCache.locations': locations,
+      'svc.storage.storageDirectory': path.join(folder, 'nowhere'),
+    })
+    await second.server.start()
+    assert.deepEqual(new Set(second.server.served.ids()), new Set([one.identifier, two.identifier]))
+    assert.notEqual(second.server.served.session, first.server.served.session)
+    const report = reports.find(({ session }) => session === second.server.served.session)
+    assert.deepEqual(new Set(report?.segments), new Set([one.identifier, two.identifier]))
+  })
+
+  it('tells the whole list when the leader asks for it', async (scope) => {
+    const { reports, state } = await startLeader(scope)
+    const { context, server } = await startHistorical(scope)
+    await server.start()
+    const sender = await openSender(scope)
+    const one = await storedSegment(1)
+    await ask(sender, context, server, [load(one)])
+    await waitUntil('it is reported', () => reports.at(-1)?.to === 1)
+    state.resync = true
+    const whole = await waitUntil(
+      'the whole list',
+      () => reports.at(-1),
+      (report) => report?.segments?.length === 1,
+    )
+    assert.deepEqual([whole?.from, whole?.to, whole?.segments], [0, 1, [one.identifier]])
+  })
+
+  it('names the trouble while no leader takes its reports, and goes on serving', async (scope) => {
+    const { state } = await startLeader(scope)
+    const { context, server } = await startHistorical(scope)
+    await server.start()
+    const sender = await openSender(scope)
+    state.isDown = true
+    await waitUntil('the trouble', () => context.readiness.troubles() !== '')
+    assert.match(
+      context.readiness.troubles(),
+      /^Reports do not reach the leading coordinator: \[http:.*Something went wrong/,
+    )
+    assert.equal(context.logger.having('Reports do not reach the leading coordinator').length, 1)
+    const one = await storedSegment(1)
+    await ask(sender, context, server, [load(one)])
+    await waitUntil('it loads all the same', () => server.served.has(one.identifier))
+    state.isDown = false
+    await waitUntil('the trouble is over', () => context.readiness.troubles() === '')
+    assert.equal(context.logger.having('Reports reach the leading coordinator again').length, 1)
+  })
+
+  it('without a cache has no room, and says so', async (scope) => {
+    const { reports } = await startLeader(scope)
+    const { context, server } = await startHistorical(scope, { 'svc.segmentCache.locations': '[]' })
+    await server.start()
+    assert.equal(reports[0]?.maxSizeBytes, 0)
+    assert.match(context.logger.lines.map(({ message }) => message).join(), /cannot hold segments/)
+  })
+
+  it('holds no more than it is told to, though its disks have more', async (scope) => {
+    const { reports } = await startLeader(scope)
+    const { server } = await startHistorical(scope, { 'svc.server.maxSize': '500' })
+    await server.start()
+    assert.equal(reports[0]?.maxSizeBytes, 500)
+  })
+
+  it('cannot start with a cache that it cannot write', async (scope) => {
+    await startLeader(scope)
+    const blocked = path.join(folder, 'a-file')
+    writeFileSync(blocked, '')
+    mkdirSync(path.join(folder, 'x'), { recursive: true })
+    const { server } = await startHistorical(scope, {
+      'svc.segmentCache.locations': JSON.stringify([{ path: path.join(blocked, 'cache'), maxSize: 10 }]),
+    })
+    await assert.rejects(server.start(), { code: 'unavailable' })
+  })
+})
+
+describe('the segments served', () => {
+  type Answer = {
+    counter: { counter: number; hash: string }
+    resetCounter: boolean
+    requests: { action: string; id: string }[]
+  }
+  const follow = async (context: ServerContext, query = '') => {
+    const answer = await httpRequest(context.port, { path: `${servedSegmentsPath}?${query}` })
+    assert.equal(answer.status, 200, answer.text)
+    return answer.json as Answer
+  }
+
+  it('are told whole, then by changes', async (scope) => {
+    const { context, server } = await startHistorical(scope)
+    server.served.add('a')
+    const whole = await follow(context)
+    const hash = server.served.session
+    assert.deepEqual(whole, {
+      counter: { counter: 1, hash },
+      resetCounter: true,
+      requests: [{ action: 'load', id: 'a' }],
+    })
+    server.served.add('b')
+    server.served.remove('a')
+    assert.deepEqual(await follow(context, `counter=1&hash=${hash}`), {
+      counter: { counter: 3, hash },
+      resetCounter: false,
+      requests: [
+        { action: 'load', id: 'b' },
+        { action: 'drop', id: 'a' },
+      ],
+    })
+    for (const query of [
+      `counter=3&hash=other`,
+      `counter=4&hash=${hash}`,
+      `counter=-1&hash=${hash}`,
+      'counter=3',
+    ]) {
+      const { resetCounter, requests } = await follow(context, query)
+      assert.deepEqual([resetCounter, requests], [true, [{ action: 'load', id: 'b' }]], query)
+    }
+  })
+
+  it('are held back until something changes', async (scope) => {
+    const { context, server } = await startHistorical(scope)
+    const query = `counter=0&hash=${server.served.session}&timeout=60000`
+    let isAnswered = false
+    const answer = follow(context, query).finally(() => {
+      isAnswered = true
+    })
+    await follow(context)
+    assert.equal(isAnswered, false)
+    server.served.add('a')
+    assert.deepEqual((await answer).requests, [{ action: 'load', id: 'a' }])
+  })
+
+  it('are told at the end of the time though nothing changed, and at the end of the server', async (scope) => {
+    const { context, server } = await startHistorical(scope)
+    const query = `counter=0&hash=${server.served.session}`
+    const startedAt = performance.now()
+    assert.deepEqual((await follow(context, `${query}&timeout=100`)).requests, [])
+    assert.ok(performance.now() - startedAt >= 95)
+    const held = follow(context, `${query}&timeout=60000`)
+    context.beginToStop()
+    assert.deepEqual((await held).requests, [])
+  })
+
+  for (const query of ['counter=x', 'counter=-2', 'timeout=-1', 'timeout=60001', 'counter=1.5']) {
+    it(`are not told for [${query}]`, async (scope) => {
+      const { context } = await startHistorical(scope)
+      const answer = await httpRequest(context.port, { path: `${servedSegmentsPath}?${query}` })
+      assert.equal(answer.status, 400)
+    })
+  }
+})

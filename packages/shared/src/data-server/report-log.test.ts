@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { ReportLog } from './report-log.ts'
+import { ServedSegments } from './served-segments.ts'
+
+function setUp(...ids: string[]) {
+  const served = new ServedSegments()
+  for (const id of ids) served.add(id)
+  return { served, log: new ReportLog(served) }
+}
+const failure = (id: string) => ({ id, action: 'load', message: 'no' }) as const
+
+describe('reports', () => {
+  it('tell the whole list at first, then what changed since the last that was taken', () => {
+    const { served, log } = setUp('a', 'b')
+    const first = log.next()
+    assert.deepEqual(first, {
+      session: served.session,
+      from: 0,
+      to: 2,
+      segments: ['a', 'b'],
+      changes: [],
+      failures: [],
+    })
+    assert.equal(log.taken(first), false)
+    served.add('c')
+    served.remove('a')
+    const second = log.next()
+    assert.deepEqual(second, {
+      session: served.session,
+      from: 2,
+      to: 4,
+      segments: null,
+      changes: [
+        { id: 'c', change: 'loaded' },
+        { id: 'a', change: 'dropped' },
+      ],
+      failures: [],
+    })
+    assert.equal(log.taken(second), false)
+    assert.deepEqual(log.next().changes, [])
+  })
+
+  it('say again what was not taken', () => {
+    const { served, log } = setUp('a')
+    const first = log.next()
+    log.taken(first)
+    served.add('b')
+    log.noteFailure(failure('x'))
+    const lost = log.next()
+    served.add('c')
+    const again = log.next()
+    assert.deepEqual([lost.from, lost.to, again.from, again.to], [1, 2, 1, 3])
+    assert.equal(again.changes.length, 2)
+    assert.deepEqual(again.failures, [failure('x')])
+  })
+
+  it('tell the whole list to a leader that asks for it, with the failures that it did not take', () => {
+    const { log } = setUp('a')
+    log.taken(log.next())
+    log.noteFailure(failure('x'))
+    log.next()
+    log.refused()
+    const whole = log.next()
+    assert.deepEqual([whole.from, whole.to, whole.segments, whole.failures], [0, 1, ['a'], [failure('x')]])
+    log.taken(whole)
+    assert.deepEqual(log.next().failures, [])
+  })
+
+  it('say that there is more when something happened meanwhile', () => {
+    const { served, log } = setUp('a')
+    const first = log.next()
+    served.add('b')
+    assert.equal(log.taken(first), true)
+    const second = log.next()
+    log.noteFailure(failure('x'))
+    assert.equal(log.taken(second), true)
+    const third = log.next()
+    assert.deepEqual(third.failures, [failure('x')])
+    assert.equal(log.taken(third), false)
+  })
+
+  it('tell a thousand failures at a time, in their order, each once', () => {
+    const { log } = setUp()
+    for (let number = 0; number < 2500; number++) log.noteFailure(failure(String(number)))
+    const told: string[] = []
+    for (let more = true; more; ) {
+      const report = log.next()
+      told.push(...report.failures.map(({ id }) => id))
+      assert.ok(report.failures.length <= 1000)
+      more = log.taken(report)
+    }
+    assert.deepEqual(
+      told,
+      Array.from({ length: 2500 }, (_, number) => String(number)),
+    )
+  })
+})

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { ServedSegments } from './served-segments.ts'
+
+/** A follower that asks from time to time, and gets deltas or the whole list. */
+class Follower {
+  readonly seen = new Set<string>()
+  private at = -1
+
+  follow(served: ServedSegments): 'delta' | 'whole' {
+    const since = served.since(this.at)
+    if (since) {
+      for (const { id, change } of since.changes) {
+        if (change === 'loaded') this.seen.add(id)
+        else this.seen.delete(id)
+      }
+      this.at = since.next
+      return 'delta'
+    }
+    this.seen.clear()
+    for (const id of served.ids()) this.seen.add(id)
+    this.at = served.sequence
+    return 'whole'
+  }
+}
+
+describe('served segments', () => {
+  it('are what was added and not removed, and every real change counts once', () => {
+    const served = new ServedSegments()
+    served.add('a')
+    served.add('a')
+    served.remove('b')
+    served.add('b')
+    served.remove('a')
+    served.remove('a')
+    assert.deepEqual(served.ids(), ['b'])
+    assert.deepEqual([served.has('a'), served.has('b')], [false, true])
+    assert.equal(served.sequence, 3)
+    assert.deepEqual(served.since(1), {
+      changes: [
+        { id: 'b', change: 'loaded' },
+        { id: 'a', change: 'dropped' },
+      ],
+      next: 3,
+    })
+    assert.deepEqual(served.since(3), { changes: [], next: 3 })
+  })
+
+  it('have a session of their own in every life', () => {
+    assert.notEqual(new ServedSegments().session, new ServedSegments().session)
+  })
+
+  for (const sequence of [-1, 4, Number.MAX_SAFE_INTEGER]) {
+    it(`tell no changes since [${sequence}], which never was`, () => {
+      const served = new ServedSegments()
+      for (const id of ['a', 'b', 'c']) served.add(id)
+      assert.equal(served.since(sequence), undefined)
+    })
+  }
+
+  it('are known exactly to every follower, however it asks', () => {
+    const steps = fc.array(
+      fc.record({
+        id: fc.constantFrom('a', 'b', 'c', 'd', '__proto__'),
+        kind: fc.constantFrom('add', 'remove', 'ask'),
+      }),
+      { maxLength: 200 },
+    )
+    fc.assert(
+      fc.property(steps, (list) => {
+        const served = new ServedSegments()
+        const truth = new Set<string>()
+        const follower = new Follower()
+        for (const { id, kind } of list) {
+          if (kind === 'add') {
+            served.add(id)
+            truth.add(id)
+          } else if (kind === 'remove') {
+            served.remove(id)
+            truth.delete(id)
+          } else {
+            follower.follow(served)
+            assert.deepEqual(follower.seen, truth)
+          }
+        }
+        follower.follow(served)
+        assert.deepEqual(follower.seen, truth)
+        assert.deepEqual(new Set(served.ids()), truth)
+      }),
+    )
+  })
+
+  it('are told whole to a follower that is too far behind, and by changes to one that is not', () => {
+    const served = new ServedSegments()
+    const [near, far] = [new Follower(), new Follower()]
+    for (const one of [near, far]) assert.equal(one.follow(served), 'whole')
+    for (let number = 0; number < 50_000; number++) {
+      served.add(`s${number}`)
+      if (number % 2 === 0) served.remove(`s${number}`)
+      if (number % 5000 === 0) assert.equal(near.follow(served), 'delta')
+    }
+    assert.equal(near.follow(served), 'delta')
+    assert.equal(far.follow(served), 'whole')
+    assert.equal(near.seen.size, 25_000)
+    assert.deepEqual(near.seen, far.seen)
+    assert.equal(served.sequence, 75_000)
+  })
+
+  it('wake everyone who waits for a change, once, and nobody who has given up', async () => {
+    const served = new ServedSegments()
+    const woken: string[] = []
+    const wait = (name: string) => {
+      const change = served.nextChange()
+      void change.happened.then(() => woken.push(name))
+      return change
+    }
+    wait('one')
+    wait('two')
+    wait('gone').cancel()
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual(woken, [])
+    served.add('a')
+    served.add('b')
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual(woken, ['one', 'two'])
+    served.add('a')
+    served.remove('nothing')
+    wait('three')
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual(woken, ['one', 'two'])
+  })
+})

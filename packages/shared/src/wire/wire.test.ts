@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Failure } from '@svc/domain/failure'
+import { z } from 'zod'
+import { intervalParameter, parseJson, positiveCount, presence } from './index.ts'
+
+/** What a schema makes of a value, or the message and field of the refusal. */
+function parsed(schema: z.ZodType, json: unknown, hideValues = false): unknown {
+  try {
+    return parseJson(schema, json, { subject: 'body', hideValues })
+  } catch (error) {
+    const { code, message, context } = error as Failure
+    assert.equal(code, 'invalidInput')
+    return context.field === undefined ? message : `${context.field} | ${message}`
+  }
+}
+
+describe('a query parameter', () => {
+  const rows: readonly [name: string, schema: z.ZodType, given: unknown, expected: unknown][] = [
+    ['that counts by being there is there when empty', presence, '', true],
+    ['that counts by being there is there when false', presence, 'false', true],
+    ['that counts by being there is there when given twice', presence, ['', ''], true],
+    ['that counts by being there is not', presence, undefined, false],
+    ['of a count', positiveCount, '17', 17],
+    ['of a large count', positiveCount, '999999999', 999_999_999],
+  ]
+  for (const [name, schema, given, expected] of rows)
+    it(name, () => assert.deepEqual(parsed(schema, given), expected))
+
+  for (const given of ['0', '-1', '01', '1.0', '1e3', ' 1', '', '1000000000', 'x', '٣', ['1', '2'], 3]) {
+    it(`of a count is not [${given}]`, () => {
+      const message = parsed(z.object({ count: positiveCount }), { count: given })
+      assert.match(
+        String(message),
+        /^count \| count has the value \[.*\]; allowed is (a whole number from 1 to 999999999|one text, given once)$/,
+      )
+    })
+  }
+
+  it('of an interval', () => {
+    assert.deepEqual(parsed(intervalParameter, '2026-01-01/P1D'), {
+      start: Date.UTC(2026, 0, 1),
+      end: Date.UTC(2026, 0, 2),
+    })
+    assert.match(String(parsed(intervalParameter, 'tomorrow')), /tomorrow/)
+    assert.match(String(parsed(intervalParameter, ['a', 'b'])), /given once/)
+  })
+})
+
+describe('a JSON value', () => {
+  const schema = z.strictObject({
+    name: z.string(),
+    kind: z.enum(['a', 'b']).optional(),
+    list: z.array(z.strictObject({ n: z.int().min(1).max(5) })).optional(),
+  })
+
+  it('is what the schema makes of it', () => {
+    assert.deepEqual(parsed(schema, { name: 'x', list: [{ n: 1 }] }), { name: 'x', list: [{ n: 1 }] })
+  })
+
+  const rows: readonly [given: unknown, expected: string][] = [
+    [null, 'body | body has the value [null]; allowed is a value of type object'],
+    ['text', 'body | body has the value [text]; allowed is a value of type object'],
+    [[], 'body | body has the value [[]]; allowed is a value of type object'],
+    [{}, 'name | name is missing; allowed is a value of type string'],
+    [{ name: 7 }, 'name | name has the value [7]; allowed is a value of type string'],
+    [{ name: '', kind: 'c' }, 'kind | kind has the value [c]; allowed is one of a, b'],
+    [
+      { name: '', list: [{ n: 1 }, { n: 0 }] },
+      'list[1].n | list[1].n has the value [0]; allowed is at least 1',
+    ],
+    [{ name: '', list: [{ n: 6 }] }, 'list[0].n | list[0].n has the value [6]; allowed is at most 5'],
+    [{ name: '', more: 1 }, 'more | more is not a known field; allowed is only what the documentation names'],
+    [
+      { name: '', list: [{ n: 1, m: 2 }] },
+      'list[0].m | list[0].m is not a known field; allowed is only what the documentation names',
+    ],
+    [
+      JSON.parse('{"name":"","__proto__":{"kind":"c"}}'),
+      '__proto__ | __proto__ is not a known field; allowed is only what the documentation names',
+    ],
+  ]
+  for (const [given, expected] of rows) {
+    it(`${JSON.stringify(given)} is refused with field, value and what is allowed`, () => {
+      assert.equal(parsed(schema, given), expected)
+    })
+  }
+
+  it('is refused for several fields at once, not for endlessly many', () => {
+    const many = { name: 1, list: Array.from({ length: 20 }, () => ({ n: 9 })) }
+    const message = String(parsed(schema, many))
+    assert.equal(message.split('; ').filter((part) => part.startsWith('allowed')).length, 5)
+    assert.match(message, /; and 16 more$/)
+  })
+
+  it('that is long or secret is not repeated', () => {
+    assert.ok(String(parsed(schema, { name: '', kind: 'x'.repeat(10_000) })).length < 300)
+    const secret = String(parsed(z.object({ password: z.string().min(10) }), { password: 'hunter2' }, true))
+    assert.equal(secret, 'password | password cannot be taken; allowed is at least 10')
+  })
+})
