@@ -1,3 +1,4 @@
+import { unavailable } from '@svc/domain/failure'
 import { z } from 'zod'
 import { type Route, route, state } from '../http/index.ts'
 import type { DataServer } from './data-server.ts'
@@ -27,6 +28,7 @@ export function servedSegmentsRoute({ served }: DataServer, stopping: AbortSigna
       timeout: wholeNumber.min(0).max(60_000).default(0),
     }),
     handle: async ({ query, signal }): Promise<ServedSegmentsAnswer> => {
+      if (stopping.aborted) throw unavailable('This server is stopping')
       const follows = query.hash === served.session
       if (follows && query.counter === served.sequence && query.timeout > 0) {
         await waitForChange(served.nextChange(), query.timeout, AbortSignal.any([signal, stopping]))

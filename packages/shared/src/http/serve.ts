@@ -87,10 +87,15 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
   )
 }
 
+// A connection whose request ends while the server closes would stay open for the next one.
+const closeIdlePeriodMs = 25
+
 function closeServer(server: Server, graceMs: number): Promise<void> {
   return new Promise((resolve) => {
+    const sweep = setInterval(() => server.closeIdleConnections(), closeIdlePeriodMs)
     const timer = setTimeout(() => server.closeAllConnections(), graceMs)
     server.close(() => {
+      clearInterval(sweep)
       clearTimeout(timer)
       resolve()
     })

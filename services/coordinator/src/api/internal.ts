@@ -40,6 +40,7 @@ export function internalRoutes(
           const current = directory.current()
           return 'missing' in current || current.version === query.version ? undefined : current
         }
+        if (context.stopping.aborted) throw unavailable('This coordinator is stopping')
         if (!newer()) await untilChange(context, signal)
         return { directory: newer() ?? null }
       },
