@@ -30,20 +30,18 @@ export async function createFirstUsers({ settings, database, logger }: ServiceCo
         settings.getNamed('svc.auth.authenticator.<name>.initialInternalClientPassword', authenticator),
       ],
     ] as const
-    await database.transaction(async (transaction) => {
-      if (!(await claimInitialization(transaction, 'authenticator', authenticator))) return
-      const hashed = await Promise.all(
-        passwords.map(async ([user, password]) => ({
-          user,
-          credentials: password ? await hashPassword(password) : undefined,
-        })),
-      )
-      for (const { user, credentials } of hashed) {
-        if (credentials) await saveAuthenticationUser(transaction, authenticator, user, credentials)
-        else logger.warn('A first user is not made, for it has no initial password', { authenticator, user })
+    for (const [user, password] of passwords) {
+      if (!password) {
+        logger.warn('A first user is not made while it has no initial password', { authenticator, user })
+        continue
       }
-      await announceSecurityChange(transaction)
-    })
+      await database.transaction(async (transaction) => {
+        // Hashing under the lock is short, and happens once in the life of a cluster.
+        if (!(await claimInitialization(transaction, 'authenticator', `${authenticator} ${user}`))) return
+        await saveAuthenticationUser(transaction, authenticator, user, await hashPassword(password))
+        await announceSecurityChange(transaction)
+      })
+    }
   }
   for (const authorizer of settings.get('svc.auth.authorizers')) {
     if (settings.getNamed('svc.auth.authorizer.<name>.type', authorizer) !== 'basic') continue

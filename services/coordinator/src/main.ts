@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
 import { baseUrlOf, type Election, startElection } from '@svc/shared/discovery'
 import { ensureDefaultRules } from '@svc/shared/postgres'
 import { createRequestSender, openProducerConnection } from '@svc/shared/redis'
@@ -78,7 +79,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       const candidate = {
         role: 'coordinator',
         holder: randomUUID(),
-        node: node.name,
+        node: `${hostname()} ${node.name}`,
         baseUrl: baseUrlOf(node),
       }
       const change = {

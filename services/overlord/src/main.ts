@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
 import { baseUrlOf, type Election, startElection } from '@svc/shared/discovery'
 import { createTaskSender, openProducerConnection } from '@svc/shared/redis'
 import type { Loop } from '@svc/shared/runtime'
@@ -29,7 +30,12 @@ function buildOverlord(context: ServiceContext): ServicePart {
     start: async () => {
       await runner.start()
       const node = context.node()
-      const candidate = { role: 'overlord', holder: randomUUID(), node: node.name, baseUrl: baseUrlOf(node) }
+      const candidate = {
+        role: 'overlord',
+        holder: randomUUID(),
+        node: `${hostname()} ${node.name}`,
+        baseUrl: baseUrlOf(node),
+      }
       const change = {
         onGain: () => {
           queueing = startTaskQueueing(context, sender)

@@ -298,6 +298,10 @@ function toFailure(error: unknown, request: Request, details: object, log: Reque
   if (error instanceof URIError && (error as { status?: number }).status === 400) {
     return invalidInput('The path or query is not properly percent-encoded')
   }
+  if ((error as { code?: string }).code === 'ERR_STREAM_PREMATURE_CLOSE') {
+    log.debug('A caller left before its answer was whole', details)
+    return new Failure('unavailable', 'The answer broke off')
+  }
   const id = randomUUID()
   log.error('A request failed', {
     ...details,

@@ -63,21 +63,32 @@ export async function listen(settings: Settings, handler: RequestListener): Prom
   }
 }
 
+const brokenRequests: Readonly<Record<string, { readonly status: string; readonly failure: Failure }>> = {
+  HPE_HEADER_OVERFLOW: {
+    // RFC 6585 5: the status for header fields that are too large.
+    status: '431 Request Header Fields Too Large',
+    failure: new Failure('tooLarge', 'The header fields of the request are too large'),
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: '408 Request Timeout',
+    failure: invalidInput('The request did not arrive whole in time'),
+  },
+}
+
 /** What is no HTTP request that can be read gets the same shape of error as everything else. */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy()
     return
   }
-  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'
-  const failure = tooLarge
-    ? new Failure('tooLarge', 'The header fields of the request are too large')
-    : invalidInput('The request is not well-formed HTTP')
+  const { status, failure } = brokenRequests[error.code ?? ''] ?? {
+    status: '400 Bad Request',
+    failure: invalidInput('The request is not well-formed HTTP'),
+  }
   const body = JSON.stringify(errorBody(failure))
   socket.end(
     [
-      // RFC 6585 5: the status for header fields that are too large.
-      tooLarge ? 'HTTP/1.1 431 Request Header Fields Too Large' : 'HTTP/1.1 400 Bad Request',
+      `HTTP/1.1 ${status}`,
       'Content-Type: application/json; charset=utf-8',
       `Content-Length: ${Buffer.byteLength(body)}`,
       'Connection: close',

@@ -13,7 +13,7 @@ export interface Lease {
 export interface Candidate {
   readonly role: string
   readonly holder: string
-  /** Host and port, by which a restarted process is known to replace its former self. */
+  /** Machine, host and port, by which a restarted process is known to replace its former self. */
   readonly node: string
   readonly baseUrl: string
 }

@@ -209,7 +209,7 @@ export async function unassignMappingRole(
   )
 }
 
-/** A store of users or of roles that is filled once; false if it has been filled before. */
+/** Something of users or roles that is made once; false if it has been made before, whatever became of it. */
 export async function claimInitialization(
   transaction: Queries,
   kind: 'authenticator' | 'authorizer',

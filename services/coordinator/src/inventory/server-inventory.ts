@@ -161,8 +161,10 @@ export class ServerInventory {
     this.byName.clear()
   }
 
+  /** The servers that report, historicals before brokers, by name. */
   servers(): readonly ServerState[] {
-    return [...this.byName.values()]
+    const order = ({ type, name }: ServerState) => `${type === 'historical' ? 0 : 1}${name}`
+    return [...this.byName.values()].sort((a, b) => (order(a) < order(b) ? -1 : 1))
   }
 
   get(name: string): ServerState | undefined {

@@ -1,0 +1,389 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import type { LoadingServer } from '../loading/index.ts'
+import { parseRules, type Rule } from '../rules/index.ts'
+import { type Segment, segmentId } from '../segment/index.ts'
+import { analyzeTimeline } from '../timeline/index.ts'
+import { type DatasourceSegments, loadStatusOf, planRetention, type RetentionPlan, rulesOf } from './index.ts'
+
+const day = 86_400_000
+const now = Date.UTC(2026, 5, 15)
+const limits = { maxLoadsPerServer: 100, replicationThrottleLimit: 100 }
+
+/** The segment of a day before `now`, by default the first version of it. */
+function segment(daysAgo: number, version = 'v1', given: Partial<Segment> = {}): Segment {
+  const interval = { start: now - daysAgo * day, end: now - (daysAgo - 1) * day }
+  const key = { dataSource: 'wiki', interval, version, partitionNum: 0, ...given }
+  return { ...key, id: segmentId(key), partitions: 1, sizeBytes: 1, totalRows: 1, ...given }
+}
+
+function datasource(segments: readonly Segment[], dataSource = 'wiki'): DatasourceSegments {
+  const { overshadowed } = analyzeTimeline(segments)
+  const hidden = segments.filter((_, index) => overshadowed[index]).map(({ id }) => id)
+  return { dataSource, segments, overshadowed: new Set(hidden) }
+}
+
+function server(
+  name: string,
+  given: Partial<LoadingServer> = {},
+  served: readonly Segment[] = [],
+): LoadingServer {
+  return {
+    name,
+    type: 'historical',
+    tier: '_default_tier',
+    maxSizeBytes: 1000,
+    usedSizeBytes: served.length,
+    loadingSizeBytes: 0,
+    decommissioning: false,
+    served: new Set(served.map(({ id }) => id)),
+    loading: new Set(),
+    dropping: new Set(),
+    ...given,
+  }
+}
+
+const load = (tieredReplicants: Record<string, number>, more: object = { type: 'loadForever' }) => ({
+  tieredReplicants,
+  ...more,
+})
+const rules = (own: readonly object[], defaults: readonly object[] = [load({ _default_tier: 1 })]) =>
+  new Map<string, readonly Rule[]>([
+    ['wiki', parseRules(own)],
+    ['_default', parseRules(defaults)],
+  ])
+
+interface Given {
+  readonly segments: readonly Segment[]
+  readonly rules?: ReadonlyMap<string, readonly Rule[]>
+  readonly servers: readonly LoadingServer[]
+  /** Ids that the store has as used beyond `segments`. */
+  readonly alsoUsed?: readonly string[]
+}
+
+function plan(given: Given): RetentionPlan {
+  const used = new Set([...given.segments.map(({ id }) => id), ...(given.alsoUsed ?? [])])
+  return planRetention({
+    now,
+    datasources: given.segments.length === 0 ? [] : [datasource(given.segments)],
+    rules: given.rules ?? rules([]),
+    servers: given.servers,
+    limits,
+    isUsed: (id) => used.has(id),
+  })
+}
+
+/** A plan in short: `load a 1`, `drop b 2`, `unused 3 dropRule`; segments by the days before now, and version. */
+function told(given: Given, { loads, drops, markUnused }: RetentionPlan): string[] {
+  const names = new Map(
+    given.segments.map(({ id, interval, version }) => [
+      id,
+      `${(now - interval.start) / day}${version === 'v1' ? '' : version}`,
+    ]),
+  )
+  const name = (id: string) => names.get(id) ?? id
+  return [
+    ...loads.map((one) => `load ${one.server} ${name(one.segmentId)}`),
+    ...drops.map((one) => `drop ${one.server} ${name(one.segmentId)}`),
+    ...markUnused.map((one) => `unused ${name(one.id)} ${one.reason}`),
+  ].sort()
+}
+
+const recent = { type: 'loadByPeriod', period: 'P3D', includeFuture: true }
+const cases: readonly { name: string; given: Given; expected: string[] }[] = [
+  {
+    name: 'every segment falls under the first rule that applies to it',
+    given: {
+      segments: [segment(1), segment(10)],
+      rules: rules([load({ hot: 1 }, recent), load({ cold: 1 })]),
+      servers: [server('h', { tier: 'hot' }), server('c', { tier: 'cold' })],
+    },
+    expected: ['load c 10', 'load h 1'],
+  },
+  {
+    name: 'the rules of the cluster apply where none of its own does',
+    given: {
+      segments: [segment(10)],
+      rules: rules([load({ hot: 1 }, recent)], [load({ cold: 1 })]),
+      servers: [server('h', { tier: 'hot' }), server('c', { tier: 'cold' })],
+    },
+    expected: ['load c 10'],
+  },
+  {
+    name: 'what no rule at all applies to is loaded',
+    given: {
+      segments: [segment(10)],
+      rules: rules([], [load({ hot: 1 }, recent)]),
+      servers: [server('h', { tier: 'hot' }), server('a'), server('b')],
+    },
+    expected: ['load a 10', 'load b 10'],
+  },
+  {
+    name: 'a segment under a drop rule becomes unused, and its copies go',
+    given: {
+      segments: [segment(1), segment(10)],
+      rules: rules([load({ _default_tier: 1 }, recent), { type: 'dropForever' }]),
+      servers: [server('a', {}, [segment(1), segment(10)])],
+    },
+    expected: ['drop a 10', 'unused 10 dropRule'],
+  },
+  {
+    name: 'a segment under a drop rule that nobody serves becomes unused',
+    given: { segments: [segment(10)], rules: rules([{ type: 'dropForever' }]), servers: [server('a')] },
+    expected: ['unused 10 dropRule'],
+  },
+  {
+    name: 'what is served and not used is dropped, once',
+    given: {
+      segments: [],
+      servers: [server('a', { served: new Set(['gone', 'going']), dropping: new Set(['going']) })],
+    },
+    expected: ['drop a gone'],
+  },
+  {
+    name: 'what brokers serve and is not used is dropped there too',
+    given: { segments: [], servers: [server('b', { type: 'broker', served: new Set(['gone']) })] },
+    expected: ['drop b gone'],
+  },
+  {
+    name: 'an overshadowed segment stays while the newer one is not served',
+    given: {
+      segments: [segment(1), segment(1, 'v2')],
+      servers: [server('a', {}, [segment(1)])],
+    },
+    expected: ['load a 1v2'],
+  },
+  {
+    name: 'an overshadowed segment becomes unused once the newer one is served',
+    given: {
+      segments: [segment(1), segment(1, 'v2')],
+      servers: [server('a', {}, [segment(1), segment(1, 'v2')])],
+    },
+    expected: ['unused 1 overshadowed'],
+  },
+  {
+    name: 'an overshadowed segment stays while only a part of what hides it is served',
+    given: {
+      segments: [
+        segment(1),
+        segment(1, 'v2', { partitions: 2 }),
+        segment(1, 'v2', { partitions: 2, partitionNum: 1 }),
+      ],
+      servers: [server('a', {}, [segment(1), segment(1, 'v2', { partitions: 2 })])],
+    },
+    expected: ['load a 1v2'],
+  },
+  {
+    name: 'a newer segment that no tier holds hides at once',
+    given: {
+      segments: [segment(1), segment(1, 'v2')],
+      rules: rules([load({ nowhere: 1 })]),
+      servers: [server('a', {}, [segment(1)])],
+    },
+    expected: ['unused 1 overshadowed'],
+  },
+  {
+    name: 'a newer segment that is to have no copies hides at once',
+    given: {
+      segments: [segment(1), segment(1, 'v2')],
+      rules: rules([load({})]),
+      servers: [server('a', {}, [segment(1)])],
+    },
+    expected: ['unused 1 overshadowed'],
+  },
+  {
+    name: 'segments under a drop rule hide nothing: the older ones fall under it as well',
+    given: {
+      segments: [segment(10), segment(10, 'v2')],
+      rules: rules([{ type: 'dropForever' }]),
+      servers: [server('a', {}, [segment(10)])],
+    },
+    expected: ['unused 10v2 dropRule'],
+  },
+  {
+    name: 'several versions go when the newest is served, whatever the middle one does',
+    given: {
+      segments: [segment(1), segment(1, 'v2'), segment(1, 'v3')],
+      servers: [server('a', {}, [segment(1), segment(1, 'v3')])],
+    },
+    expected: ['unused 1 overshadowed', 'unused 1v2 overshadowed'],
+  },
+  {
+    name: 'a broadcast segment is loaded by every historical, and brokers with room',
+    given: {
+      segments: [segment(1)],
+      rules: rules([{ type: 'broadcastForever' }]),
+      servers: [
+        server('a', { tier: 'hot' }),
+        server('b'),
+        server('broker', { type: 'broker' }),
+        server('bare', { type: 'broker', maxSizeBytes: 0 }),
+      ],
+    },
+    expected: ['load a 1', 'load b 1', 'load broker 1'],
+  },
+  {
+    name: 'a segment moves: the old copy goes after the new one is there',
+    given: {
+      segments: [segment(10), segment(11)],
+      rules: rules([load({ cold: 1 })]),
+      servers: [
+        server('h', { tier: 'hot' }, [segment(10), segment(11)]),
+        server('c', { tier: 'cold' }, [segment(11)]),
+      ],
+    },
+    expected: ['drop h 11', 'load c 10'],
+  },
+  {
+    name: 'rules of another datasource change nothing',
+    given: {
+      segments: [segment(1)],
+      rules: new Map([...rules([]), ['other', parseRules([{ type: 'dropForever' }])]]),
+      servers: [server('a')],
+    },
+    expected: ['load a 1'],
+  },
+  { name: 'nothing at all plans nothing', given: { segments: [], servers: [] }, expected: [] },
+]
+
+describe('one run', () => {
+  for (const { name, given, expected } of cases) {
+    it(name, () => assert.deepEqual(told(given, plan(given)), expected))
+  }
+
+  it('tells the tiers that rules name and no server is in, with the copies wanted there', () => {
+    const { tiersWithoutServers, loads } = plan({
+      segments: [segment(1), segment(2), segment(10)],
+      rules: rules([load({ hot: 2, _default_tier: 1 }, recent), load({ icy: 1 })]),
+      servers: [server('a'), server('b', { type: 'broker', tier: 'hot' })],
+    })
+    assert.deepEqual(
+      [...tiersWithoutServers],
+      [
+        ['hot', 4],
+        ['icy', 1],
+      ],
+    )
+    assert.equal(loads.length, 2)
+  })
+
+  it('has a rule for every segment', () => {
+    const ofPeriod = parseRules([{ type: 'dropByPeriod', period: 'P1D' }])
+    const all = rulesOf(new Map([['wiki', ofPeriod]]), 'wiki', now)
+    assert.ok(all.some((rule) => rule.appliesTo({ start: -Infinity, end: Infinity })))
+    assert.ok(rulesOf(new Map(), 'unknown', now).length > 0)
+  })
+})
+
+describe('runs one after the other', () => {
+  const names = ['a', 'b', 'c']
+  const tiers = ['hot', '_default_tier'] as const
+  const anyRules = fc.array(
+    fc.oneof(
+      fc.record({ hot: fc.nat(2), _default_tier: fc.nat(2) }).map((replicants) => load(replicants)),
+      fc.record({ hot: fc.nat(2) }).map((replicants) => load(replicants, recent)),
+      fc.constant({ type: 'dropForever' }),
+      fc.constant({ type: 'dropByPeriod', period: 'P5D', includeFuture: true }),
+      fc.constant({ type: 'broadcastForever' }),
+    ),
+    { maxLength: 3 },
+  )
+  const anySegments = fc.uniqueArray(
+    fc
+      .record({ days: fc.integer({ min: 1, max: 8 }), version: fc.constantFrom('v1', 'v2', 'v3') })
+      .map(({ days, version }) => segment(days, version)),
+    { maxLength: 10, selector: ({ id }) => id },
+  )
+  const anyServers = fc.array(fc.constantFrom(...tiers), { minLength: 1, maxLength: 3 })
+
+  it('come to rest where rules want it: nothing visible is lost, nothing unused stays', () => {
+    fc.assert(
+      fc.property(
+        anySegments,
+        anyRules,
+        anyServers,
+        fc.infiniteStream(fc.nat(2)),
+        (all, own, serverTiers, choices) => {
+          const own2 = rules(own)
+          const used = new Map(all.map((one) => [one.id, one]))
+          const served = serverTiers.map(() => new Set<string>())
+          // The servers begin with any of the segments, some of them no longer used.
+          for (const { id } of all) served[choices.next().value % served.length]?.add(id)
+          served[0]?.add('not used')
+          const snapshot = () => {
+            const segments = [...used.values()]
+            return {
+              now,
+              datasources: segments.length === 0 ? [] : [datasource(segments)],
+              rules: own2,
+              servers: serverTiers.map((tier, index) =>
+                server(names[index] ?? '', { tier, served: new Set(served[index]) }),
+              ),
+              limits,
+              isUsed: (id: string) => used.has(id),
+            }
+          }
+          const visible = () => {
+            const segments = [...used.values()].filter(({ id }) => served.some((one) => one.has(id)))
+            return new Set(
+              analyzeTimeline(segments).visible.map(({ interval }) => `${interval.start}/${interval.end}`),
+            )
+          }
+          const dropped = () =>
+            new Set(
+              [...used.values()]
+                .filter(({ interval }) => {
+                  const [wanted] = rulesOf(own2, 'wiki', now).filter((rule) => rule.appliesTo(interval))
+                  return (
+                    wanted?.wanted.action === 'drop' ||
+                    (wanted?.wanted.action === 'load' &&
+                      [...wanted.wanted.tieredReplicants.keys()].every(
+                        (tier) => !(serverTiers as string[]).includes(tier),
+                      ))
+                  )
+                })
+                .map(({ interval }) => `${interval.start}/${interval.end}`),
+            )
+          for (let run = 0; run < 12; run++) {
+            const before = visible()
+            const mayGo = dropped()
+            const result = planRetention(snapshot())
+            for (const { id } of result.markUnused) used.delete(id)
+            for (const one of result.loads) served[names.indexOf(one.server)]?.add(one.segmentId)
+            for (const one of result.drops) served[names.indexOf(one.server)]?.delete(one.segmentId)
+            const after = visible()
+            for (const interval of before)
+              if (!mayGo.has(interval)) assert.ok(after.has(interval), `${interval} was lost`)
+          }
+          const last = planRetention(snapshot())
+          assert.deepEqual([last.loads, last.drops, last.markUnused], [[], [], []])
+          for (const ids of served) for (const id of ids) assert.ok(used.has(id))
+          const [status] = loadStatusOf(snapshot().datasources, own2, snapshot().servers, now)
+          assert.equal(status?.unavailableSegments ?? 0, unplaceable(snapshot()))
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  /** Segments that rules want in tiers only that have no server. */
+  function unplaceable({
+    datasources,
+    rules: given,
+    servers,
+  }: {
+    datasources: readonly DatasourceSegments[]
+    rules: ReadonlyMap<string, readonly Rule[]>
+    servers: readonly LoadingServer[]
+  }): number {
+    const present = new Set(servers.map(({ tier }) => tier))
+    return datasources
+      .flatMap(({ segments, overshadowed }) => segments.filter(({ id }) => !overshadowed.has(id)))
+      .filter(({ interval }) => {
+        const rule = rulesOf(given, 'wiki', now).find((one) => one.appliesTo(interval))
+        if (rule?.wanted.action !== 'load' || rule.wanted.tieredReplicants.size === 0) return false
+        return [...rule.wanted.tieredReplicants.keys()].every((tier) => !present.has(tier))
+      }).length
+  }
+})

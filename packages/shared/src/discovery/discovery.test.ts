@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { after, beforeEach, describe, it, type TestContext } from 'node:test'
+import {
+  type AnnouncedNode,
+  acquireLease,
+  createDatabase,
+  removeNode,
+  saveHeartbeat,
+  sql,
+} from '../postgres/index.ts'
+import { createTestStores, recordingLogger, startTcpGate, waitUntil } from '../testing/index.ts'
+import { baseUrlOf, startDiscovery } from './index.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+const storePort = stores.settings('broker').get('svc.metadata.storage.connector.port')
+beforeEach(async () => {
+  await database.query(sql`DELETE FROM nodes`)
+  await database.query(sql`DELETE FROM leader_leases`)
+})
+
+const node = (name: string, given: Partial<AnnouncedNode> = {}): AnnouncedNode => ({
+  name,
+  role: 'historical',
+  service: 'svc/historical',
+  host: 'h',
+  plaintextPort: 1,
+  tlsPort: null,
+  details: {},
+  ...given,
+})
+
+async function discover(context: TestContext, properties: Record<string, string> = {}) {
+  const gate = await startTcpGate(context, storePort)
+  const settings = stores.settings('broker', {
+    'svc.metadata.storage.connector.port': String(gate.port),
+    'svc.discovery.heartbeatPeriod': 'PT0.05S',
+    'svc.discovery.timeout': 'PT0.5S',
+    ...properties,
+  })
+  const own = createDatabase(settings, { connections: 2, applicationName: 'discovery' })
+  const logger = recordingLogger()
+  const discovery = startDiscovery(own, settings, logger)
+  context.after(async () => {
+    await discovery.stop()
+    await own.close()
+  })
+  return { discovery, logger, gate }
+}
+type Discovered = Awaited<ReturnType<typeof discover>>['discovery']
+const names = (discovery: Discovered) => discovery.nodes('historical').map(({ name }) => name)
+
+describe('the address of a server', () => {
+  const rows: readonly [given: Partial<AnnouncedNode>, url: string][] = [
+    [{ host: 'h', plaintextPort: 1, tlsPort: null }, 'http://h:1'],
+    [{ host: 'h', plaintextPort: null, tlsPort: 2 }, 'https://h:2'],
+    [{ host: 'h', plaintextPort: 1, tlsPort: 2 }, 'https://h:2'],
+    [{ host: '::1', plaintextPort: 1, tlsPort: null }, 'http://[::1]:1'],
+    [{ host: '2001:db8::7', plaintextPort: null, tlsPort: 2 }, 'https://[2001:db8::7]:2'],
+  ]
+  for (const [given, url] of rows) it(url, () => assert.equal(baseUrlOf(node('n', given)), url))
+})
+
+describe('discovery', () => {
+  it('shows the servers of a role that are alive', async (context) => {
+    const { discovery } = await discover(context)
+    assert.deepEqual(discovery.nodes('historical'), [])
+    await saveHeartbeat(database, node('a'))
+    await saveHeartbeat(database, node('b', { role: 'broker' }))
+    await discovery.refresh()
+    assert.deepEqual(discovery.nodes('historical'), [{ ...node('a'), baseUrl: 'http://h:1' }])
+    assert.deepEqual(names(discovery), ['a'])
+  })
+
+  it('sees servers come, leave and fall silent by itself', async (context) => {
+    const { discovery } = await discover(context)
+    await saveHeartbeat(database, node('leaves'))
+    await saveHeartbeat(database, node('dies'))
+    await waitUntil('both are seen', () => names(discovery).length === 2)
+    await removeNode(database, node('leaves'))
+    await waitUntil('one has left', () => names(discovery).join() === 'dies')
+    await waitUntil('the other is dead', () => names(discovery).length === 0)
+  })
+
+  it('keeps this server known to others from the announcement to the stop', async (context) => {
+    const { discovery: mine } = await discover(context)
+    const { discovery: others } = await discover(context)
+    await mine.announce(node('me'))
+    await others.refresh()
+    assert.deepEqual(names(others), ['me'])
+    const until = performance.now() + 800
+    await waitUntil('more time than the silence of a dead server has passed', () => {
+      assert.deepEqual(names(others), ['me'])
+      return performance.now() > until
+    })
+    await mine.stop()
+    await others.refresh()
+    assert.deepEqual(names(others), [])
+  })
+
+  it('knows the leader, or says that there is none', async (context) => {
+    const { discovery } = await discover(context)
+    await discovery.refresh()
+    assert.equal(discovery.hasLeader('coordinator'), false)
+    assert.throws(() => discovery.leader('coordinator'), {
+      code: 'unavailable',
+      message: 'No coordinator leads the cluster at the moment',
+    })
+    const lease = { role: 'coordinator', holder: 'x', node: 'n', baseUrl: 'http://leader' }
+    await acquireLease(database, lease, 60_000)
+    await discovery.refresh()
+    assert.equal(discovery.hasLeader('coordinator'), true)
+    assert.equal(discovery.leader('coordinator').baseUrl, 'http://leader')
+    assert.equal(discovery.hasLeader('overlord'), false)
+    await database.query(sql`UPDATE leader_leases SET expires_at = now()`)
+    await waitUntil('the lease is over', () => !discovery.hasLeader('coordinator'))
+  })
+
+  it('keeps its picture while the store is away, tells that once, and goes on', async (context) => {
+    const { discovery, logger, gate } = await discover(context, { 'svc.discovery.timeout': 'PT60S' })
+    await discovery.announce(node('me'))
+    await waitUntil('the first look', () => names(discovery).length === 1)
+    await gate.cut()
+    await waitUntil('the trouble', () => logger.having('Discovery does not work').length > 0)
+    await assert.rejects(discovery.refresh(), { code: 'unavailable' })
+    assert.deepEqual(names(discovery), ['me'])
+    await gate.mend()
+    await waitUntil('it is over', () => logger.having('Discovery works again').length === 1)
+    assert.equal(logger.having('Discovery does not work').length, 1)
+  })
+
+  it('says nothing of a store that is not there yet', async (context) => {
+    const { discovery, logger, gate } = await discover(context)
+    await gate.cut()
+    const { discovery: early, logger: earlyLogger } = await discover(context, {
+      'svc.metadata.storage.connector.port': String(gate.port),
+    })
+    await assert.rejects(early.refresh())
+    await gate.mend()
+    await saveHeartbeat(database, node('a'))
+    await waitUntil('it looks', () => names(early).length === 1)
+    assert.deepEqual(earlyLogger.lines, [])
+    assert.ok(logger.lines.length <= 2)
+    await discovery.stop()
+  })
+})

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { after, beforeEach, describe, it, type TestContext } from 'node:test'
+import { createDatabase, type Database, loadLeases, sql } from '../postgres/index.ts'
+import { createTestStores, recordingLogger, startTcpGate, waitUntil } from '../testing/index.ts'
+import { type Election, startElection } from './index.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+const storePort = stores.settings('coordinator').get('svc.metadata.storage.connector.port')
+const leaseMs = 1000
+
+beforeEach(() => database.query(sql`DELETE FROM leader_leases`))
+
+/** A candidate with connections of its own, which can be cut. */
+async function candidate(
+  context: TestContext,
+  name: string,
+  options: { leaseMs?: number; node?: string } = {},
+) {
+  const gate = await startTcpGate(context, storePort)
+  const settings = stores.settings('coordinator', {
+    'svc.metadata.storage.connector.port': String(gate.port),
+  })
+  const own: Database = createDatabase(settings, { connections: 2, applicationName: name })
+  const changes: string[] = []
+  const logger = recordingLogger()
+  const start = (): Election =>
+    startElection(
+      own,
+      { role: 'coordinator', holder: name, node: options.node ?? name, baseUrl: `http://${name}` },
+      options.leaseMs ?? leaseMs,
+      { onGain: (term) => changes.push(`gain ${term}`), onLoss: () => changes.push('loss') },
+      logger,
+    )
+  let election: Election | undefined
+  context.after(async () => {
+    await election?.stop()
+    await own.close()
+  })
+  return {
+    name,
+    gate,
+    changes,
+    logger,
+    term: () => election?.term(),
+    start: () => {
+      election = start()
+      return election
+    },
+    stop: async () => election?.stop(),
+  }
+}
+type Candidate = Awaited<ReturnType<typeof candidate>>
+
+/** Looks at the candidates all the time; the answer fails if two of them ever led at once. */
+function watch(context: TestContext, candidates: readonly Candidate[]) {
+  const seen: string[] = []
+  let samples = 0
+  const timer = setInterval(() => {
+    samples += 1
+    const leaders = candidates.filter((one) => one.term() !== undefined).map((one) => one.name)
+    if (leaders.length > 1) seen.push(leaders.join(' and '))
+  }, 1)
+  context.after(() => clearInterval(timer))
+  return () => {
+    clearInterval(timer)
+    assert.ok(samples > 10)
+    assert.deepEqual(seen, [], 'two led at once')
+  }
+}
+
+const leads = (one: Candidate) => waitUntil(`${one.name} leads`, () => one.term())
+
+async function leaderAndOther(context: TestContext, options: { leaseMs?: number } = {}) {
+  const leader = await candidate(context, 'first', options)
+  const other = await candidate(context, 'second', options)
+  const noTwo = watch(context, [leader, other])
+  leader.start()
+  await leads(leader)
+  await other.start().settled
+  assert.equal(other.term(), undefined)
+  return { leader, other, noTwo }
+}
+
+describe('an election', () => {
+  it('makes the first one the leader, and tells the second that there is one', async (context) => {
+    const { leader, other, noTwo } = await leaderAndOther(context)
+    assert.equal(leader.term(), 1)
+    assert.deepEqual([leader.changes, other.changes], [['gain 1'], []])
+    assert.deepEqual(
+      (await loadLeases(database)).map(({ baseUrl }) => baseUrl),
+      ['http://first'],
+    )
+    noTwo()
+  })
+
+  it('of many that start at once has one leader', async (context) => {
+    const many = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => candidate(context, name)))
+    const noTwo = watch(context, many)
+    await Promise.all(many.map((one) => one.start().settled))
+    assert.equal(many.filter((one) => one.term() !== undefined).length, 1)
+    noTwo()
+  })
+
+  it('keeps its leader for much longer than a lease', async (context) => {
+    const { leader, noTwo } = await leaderAndOther(context)
+    const until = performance.now() + 2.5 * leaseMs
+    await waitUntil('the time is over', () => {
+      assert.equal(leader.term(), 1)
+      return performance.now() > until
+    })
+    assert.deepEqual(leader.changes, ['gain 1'])
+    noTwo()
+  })
+
+  it('goes on with the same leader when the store breaks its connections', async (context) => {
+    const { leader, noTwo } = await leaderAndOther(context)
+    for (let round = 0; round < 3; round++) {
+      await database.query(
+        sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'first'`,
+      )
+      const [before] = await database.query<{ at: number }>(sql`SELECT expires_at AS at FROM leader_leases`)
+      await waitUntil('the lease is renewed again', async () => {
+        const [now] = await database.query<{ at: number }>(sql`SELECT expires_at AS at FROM leader_leases`)
+        return (now?.at ?? 0) > (before?.at ?? Infinity)
+      })
+    }
+    assert.deepEqual(leader.changes, ['gain 1'])
+    noTwo()
+  })
+
+  it('hands over at once when the leader stops', async (context) => {
+    const { leader, other, noTwo } = await leaderAndOther(context)
+    const startedAt = performance.now()
+    await leader.stop()
+    assert.equal(leader.term(), undefined)
+    assert.equal(await leads(other), 2)
+    assert.ok(performance.now() - startedAt < leaseMs)
+    assert.deepEqual([leader.changes, other.changes], [['gain 1', 'loss'], ['gain 2']])
+    noTwo()
+  })
+
+  it('finds another leader within ten seconds when one loses the store, with the lease that servers have', async (context) => {
+    const lease = stores.settings('coordinator').get('svc.leader.leasePeriod')
+    const { leader, other, noTwo } = await leaderAndOther(context, { leaseMs: lease })
+    const startedAt = performance.now()
+    await leader.gate.cut()
+    assert.equal(await waitUntil('the other leads', () => other.term(), Boolean, 12_000), 2)
+    assert.ok(performance.now() - startedAt < 10_000)
+    assert.deepEqual(leader.changes, ['gain 1', 'loss'], 'the former leader knew before')
+    assert.equal(leader.logger.having('The lease of leadership cannot be renewed').length > 0, true)
+    noTwo()
+  })
+
+  it('lets a former leader lead again when it is its turn, in a new term', async (context) => {
+    const { leader, other, noTwo } = await leaderAndOther(context)
+    await leader.gate.cut()
+    await leads(other)
+    await leader.gate.mend()
+    await waitUntil(
+      'the former leader votes again',
+      () => leader.logger.having('The election works again').length > 0,
+    )
+    assert.equal(leader.term(), undefined)
+    await other.stop()
+    assert.equal(await leads(leader), 3)
+    assert.deepEqual(leader.changes, ['gain 1', 'loss', 'gain 3'])
+    noTwo()
+  })
+
+  it('has no leader while the store is away, and then one', async (context) => {
+    const { leader, other, noTwo } = await leaderAndOther(context)
+    await Promise.all([leader.gate.cut(), other.gate.cut()])
+    await waitUntil('nobody leads', () => leader.term() === undefined)
+    assert.equal(other.term(), undefined)
+    await Promise.all([leader.gate.mend(), other.gate.mend()])
+    await waitUntil('somebody leads', () => leader.term() ?? other.term())
+    noTwo()
+  })
+
+  it('begins when the store is there', async (context) => {
+    const one = await candidate(context, 'early')
+    await one.gate.cut()
+    let isSettled = false
+    void one.start().settled.then(() => {
+      isSettled = true
+    })
+    await waitUntil('it has tried', () => one.logger.lines.length > 0)
+    assert.equal(isSettled, false)
+    await one.gate.mend()
+    await leads(one)
+    assert.equal(isSettled, true)
+  })
+
+  it('can be left while the store is away', async (context) => {
+    const { leader } = await leaderAndOther(context)
+    await leader.gate.cut()
+    await leader.stop()
+    assert.equal(leader.term(), undefined)
+    assert.deepEqual(leader.changes, ['gain 1', 'loss'])
+  })
+
+  it('takes a restarted server for the former one, which then knows that it is none', async (context) => {
+    const former = await candidate(context, 'former', { node: 'host:8081' })
+    const restarted = await candidate(context, 'restarted', { node: 'host:8081' })
+    former.start()
+    await leads(former)
+    restarted.start()
+    assert.equal(await leads(restarted), 2)
+    await waitUntil('the former self has lost', () => former.changes.includes('loss'))
+    await former.stop()
+    assert.equal(restarted.term(), 2)
+  })
+})
