@@ -5,12 +5,13 @@ import {
   type Cluster,
   commonPropertiesFile,
   pickPortOffset,
+  runtimePropertiesFile,
   type StartOptions,
   startCluster,
 } from '@svc/cli/cluster'
 import { logFile } from '@svc/cli/home'
 import { Failure } from '@svc/domain/failure'
-import { loadSettings } from '@svc/shared/config'
+import { loadSettings, type Settings } from '@svc/shared/config'
 import { createDatabase, type Database } from '@svc/shared/postgres'
 import { createHttpClient, type HttpClient } from './http-client.ts'
 
@@ -22,6 +23,8 @@ export interface TestCluster extends Cluster {
   at(instance: string): HttpClient
   /** The metadata store. */
   readonly store: Database
+  /** The configuration of the first coordinator, for what tests open by themselves. */
+  readonly settings: Settings
   /** Host and port of an instance, by which the servers call it. */
   nameOf(instance: string): string
   /** All that an instance has printed. */
@@ -44,14 +47,15 @@ export function newTestFolder(): string {
 /** Starts a cluster at free ports. Throws, and leaves nothing behind, when a service is not ready in time. */
 export async function startTestCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
   const folder = newTestFolder()
+  let cluster: Cluster | undefined
   try {
-    const cluster = await startAtFreePorts(path.join(folder, 'home'), options)
+    cluster = await startAtFreePorts(path.join(folder, 'home'), options)
     if (cluster.notReady.length > 0 && options.readyTimeoutMs === undefined) {
-      await cluster.stop()
       throw new Error(`Not ready: ${JSON.stringify(cluster.notReady)}`)
     }
     return describeCluster(cluster, folder)
   } catch (error) {
+    await cluster?.stop()
     rmSync(folder, { recursive: true, force: true })
     throw error
   }
@@ -79,13 +83,15 @@ function describeCluster(cluster: Cluster, folder: string): TestCluster {
     clients.set(instance, client)
     return client
   }
-  const settings = loadSettings('coordinator', [commonPropertiesFile(home)], {})
+  const files = [commonPropertiesFile(home), runtimePropertiesFile(home, 'coordinator')]
+  const settings = loadSettings('coordinator', files, process.env)
   const store = createDatabase(settings, { connections: 2, applicationName: 'test' })
   return {
     ...cluster,
     router: at('router'),
     at,
     store,
+    settings,
     nameOf: (instance) => new URL(urls[instance]!).host,
     logOf: (instance) => readFileSync(logFile(home, instance), 'utf8'),
     end: async () => {

@@ -1,0 +1,569 @@
+// Proves that every endpoint of every server is open to those who may use it and to nobody else, by asking all of them
+// as users who hold one permission each, and that no request can make the router connect to anything but its targets.
+import assert from 'node:assert/strict'
+import { createServer, type Server } from 'node:net'
+import { after, before, describe, test } from 'node:test'
+import { readSecret } from '@svc/cli/home'
+import type { Action, Permission, ResourceType } from '@svc/domain/access'
+import { loadAudit } from '@svc/shared/postgres'
+import fc from 'fast-check'
+import { assertError } from './support/error-answer.ts'
+import { runTask } from './support/flights.ts'
+import { type Answer, basicAuthorization, createHttpClient, type SentRequest } from './support/http-client.ts'
+import { sendRaw } from './support/raw-request.ts'
+import { type Endpoint, fillPath, loadRouteTables, pathThroughRouter } from './support/route-tables.ts'
+import { startTestCluster } from './support/test-cluster.ts'
+import { addUsers, credentialsOf } from './support/test-users.ts'
+import { waitUntil } from './support/wait-until.ts'
+
+const cluster = await startTestCluster({ profile: 'secure' })
+after(() => cluster.end())
+const endpoints = await loadRouteTables()
+const admin = `admin:${cluster.adminPassword}`
+const internalUser = `svc_system:${readSecret(cluster.home, 'internal-client-password')}`
+
+const grant = (type: ResourceType, name: string, action: Action): Permission => ({
+  resource: { type, name },
+  action,
+})
+
+/** Users with one permission each, by name; what endpoints need is among them. */
+const users = {
+  nothing: [],
+  'state-reader': [grant('STATE', 'STATE', 'READ')],
+  'state-writer': [grant('STATE', 'STATE', 'WRITE')],
+  'config-reader': [grant('CONFIG', 'CONFIG', 'READ')],
+  'config-writer': [grant('CONFIG', 'CONFIG', 'WRITE')],
+  'security-reader': [grant('CONFIG', 'security', 'READ')],
+  'security-writer': [grant('CONFIG', 'security', 'WRITE')],
+  'datasource-reader': [grant('DATASOURCE', 'nosuch-.*', 'READ')],
+  'datasource-writer': [grant('DATASOURCE', 'nosuch-.*', 'WRITE')],
+  'visible-reader': [grant('DATASOURCE', 'visible', 'READ')],
+  'visible-writer': [grant('DATASOURCE', 'visible', 'READ'), grant('DATASOURCE', 'visible', 'WRITE')],
+} as const satisfies Record<string, readonly Permission[]>
+
+type UserName = keyof typeof users
+
+before(() => addUsers(cluster, users))
+
+const instanceOf = ({ role }: Endpoint): string => (role === 'historical' ? 'historical-1' : role)
+
+/** The ways to an endpoint: at its server, and through the router where that offers one. */
+function waysTo(endpoint: Endpoint): { instance: string; path: string }[] {
+  const direct = { instance: instanceOf(endpoint), path: fillPath(endpoint.path) }
+  const routed = pathThroughRouter(endpoint)
+  return routed === undefined || endpoint.role === 'router'
+    ? [direct]
+    : [direct, { instance: 'router', path: routed }]
+}
+
+/** Asks an endpoint in every way; the answers must agree with what `check` says. */
+async function askEveryWay(
+  endpoint: Endpoint,
+  request: Omit<SentRequest, 'path' | 'method'>,
+  check: (answer: Answer, about: string) => void,
+): Promise<void> {
+  for (const { instance, path } of waysTo(endpoint)) {
+    const answer = await cluster.at(instance).send({ ...request, method: endpoint.method, path })
+    check(
+      answer,
+      `${endpoint.method} ${path} at the ${instance}: ${answer.status} ${answer.text.slice(0, 300)}`,
+    )
+  }
+}
+
+const isClosed = ({ access }: Endpoint): boolean => access.kind !== 'open'
+
+/** Whether this answer came from behind the door: it is not about who asks. */
+function assertLetIn({ status }: Answer, about: string): void {
+  assert.ok(status !== 401 && status !== 403 && status < 500, about)
+}
+
+describe('what the servers ask for', () => {
+  const nameOf = ({ method, path }: Endpoint) => `${method} ${path}`
+  const withAccess = (kind: string) =>
+    [...new Set(endpoints.filter(({ access }) => access.kind === kind).map(nameOf))].sort()
+
+  test('few endpoints are open, and few are for servers only', () => {
+    assert.deepEqual(withAccess('open'), [
+      'GET /status/health',
+      'GET /status/ready',
+      'GET /svc/broker/v1/readiness',
+      'GET /svc/coordinator/v1/isLeader',
+      'GET /svc/historical/v1/readiness',
+      'GET /svc/indexer/v1/isLeader',
+    ])
+    assert.deepEqual(withAccess('internal'), [
+      'GET /svc-internal/v1/security/directory',
+      'POST /svc-internal/v1/servers/report',
+    ])
+  })
+
+  test('what reads needs READ, and what changes something needs WRITE', () => {
+    for (const endpoint of endpoints) {
+      const { access, method } = endpoint
+      if (access.kind === 'open' || access.kind === 'internal') continue
+      const isRead = method === 'GET'
+      if (access.kind === 'authenticated') assert.ok(isRead, nameOf(endpoint))
+      else assert.equal(access.action, isRead ? 'READ' : 'WRITE', nameOf(endpoint))
+    }
+  })
+
+  test('a path that names a datasource asks for that datasource', () => {
+    for (const endpoint of endpoints.filter(({ path }) => path.includes('/:dataSource'))) {
+      const { access } = endpoint
+      assert.ok(access.kind === 'permission' && 'parameter' in access, nameOf(endpoint))
+      assert.equal(access.parameter, 'dataSource', nameOf(endpoint))
+    }
+  })
+})
+
+describe('who is not known', () => {
+  const headers: Record<string, string | undefined> = {
+    'no credentials': undefined,
+    'a wrong password': basicAuthorization('admin:wrong'),
+    'an empty password': basicAuthorization('admin:'),
+    'an unknown user': basicAuthorization('nobody:nothing'),
+    'a name of every object': basicAuthorization('constructor:x'),
+    'a name without a colon': basicAuthorization('admin'),
+    'another scheme': 'Bearer abc',
+    'no base64': 'Basic ***',
+    'an empty header': '',
+    'the right password with more behind it': `${basicAuthorization(admin)}, Basic x`,
+  }
+  for (const [name, authorization] of Object.entries(headers)) {
+    test(`${name}: 401 at every closed endpoint`, async () => {
+      const request = { credentials: null, headers: authorization === undefined ? {} : { authorization } }
+      // Every password costs the server a hash: the many endpoints are asked without one.
+      const asked = authorization === undefined ? endpoints.filter(isClosed) : someOfEachRole()
+      assert.ok(asked.length > 4)
+      for (const endpoint of asked) {
+        await askEveryWay(endpoint, request, (answer, about) => assertError(answer, 401, about))
+      }
+    })
+  }
+
+  test('open endpoints answer without credentials', async () => {
+    const asked = endpoints.filter((endpoint) => !isClosed(endpoint))
+    assert.ok(asked.some(({ path }) => path === '/status/health'))
+    for (const endpoint of asked) {
+      await askEveryWay(endpoint, { credentials: null }, (answer, about) => {
+        if (endpoint.role === 'router' || !about.includes('at the router'))
+          assert.equal(answer.status, 200, about)
+        // The router knows nobody whom it may hand on, so it asks for a login first.
+        else assertError(answer, 401, about)
+      })
+    }
+  })
+
+  test('a login comes before everything else: unknown paths and methods tell nothing', async () => {
+    for (const { instance } of cluster.plan.services) {
+      const requests: SentRequest[] = [
+        { path: '/nosuch' },
+        { path: '/svc-internal/v1/nosuch' },
+        { method: 'PUT', path: '/status' },
+        { method: 'POST', path: '/status', text: 'x', headers: { 'content-type': 'text/plain' } },
+      ]
+      for (const request of requests) {
+        assertError(
+          await cluster.at(instance).send({ ...request, credentials: null }),
+          401,
+          `${instance} ${request.path}`,
+        )
+      }
+    }
+  })
+
+  function someOfEachRole(): Endpoint[] {
+    return [...Map.groupBy(endpoints.filter(isClosed), ({ role }) => role).values()].map(
+      (ofRole) => ofRole[0]!,
+    )
+  }
+})
+
+/** The user who has exactly the permission that an endpoint needs; undefined where it needs no single one. */
+function holderOf({ access }: Endpoint): UserName | undefined {
+  if (access.kind !== 'permission') return undefined
+  const subject =
+    access.type === 'DATASOURCE' ? 'datasource' : 'name' in access ? access.name.toLowerCase() : ''
+  const holder = `${subject}-${access.action === 'READ' ? 'reader' : 'writer'}`
+  if (holder in users) return holder as UserName
+  throw new Error(`No user holds what ${JSON.stringify(access)} needs: add one to this test`)
+}
+
+describe('who is known', () => {
+  for (const name of Object.keys(users) as UserName[]) {
+    test(`${name} is let in where it has the permission, and nowhere else`, async () => {
+      let letIn = 0
+      for (const endpoint of endpoints) {
+        const { access } = endpoint
+        await askEveryWay(endpoint, { credentials: credentialsOf(name) }, (answer, about) => {
+          if (access.kind === 'internal') assertError(answer, 403, about)
+          else if (access.kind === 'permission' && holderOf(endpoint) !== name)
+            assertError(answer, 403, about)
+          else assertLetIn(answer, about)
+        })
+        if (holderOf(endpoint) === name) letIn += 1
+      }
+      const holdsNothingNeeded = ['nothing', 'state-writer', 'visible-reader', 'visible-writer'].includes(
+        name,
+      )
+      assert.equal(letIn > 0, !holdsNothingNeeded, `${name} was let in at ${letIn} endpoints`)
+    })
+  }
+
+  test('admin is let in everywhere but where only servers are', async () => {
+    for (const endpoint of endpoints.filter(({ method }) => method === 'GET')) {
+      await askEveryWay(endpoint, {}, (answer, about) => {
+        if (endpoint.access.kind === 'internal') assertError(answer, 403, about)
+        else assertLetIn(answer, about)
+      })
+    }
+    const closed = endpoints.filter(({ access }) => access.kind === 'internal')
+    assert.ok(closed.length >= 2)
+    for (const endpoint of closed) {
+      await askEveryWay(endpoint, {}, (answer, about) => assertError(answer, 403, about))
+    }
+  })
+
+  test('the order of checks: path, method, content type, permission, body', async () => {
+    const { send } = cluster.at('coordinator')
+    const credentials = credentialsOf('nothing')
+    const path = '/svc/coordinator/v1/rules/x'
+    const text = { text: '{', headers: { 'content-type': 'text/plain' } }
+    const json = { text: '{', headers: { 'content-type': 'application/json' } }
+    assertError(await send({ method: 'PUT', path: '/nosuch', ...text, credentials }), 404)
+    assertError(await send({ method: 'PUT', path, ...text, credentials }), 405)
+    assertError(await send({ method: 'POST', path, ...text, credentials }), 415)
+    assertError(await send({ method: 'POST', path, ...json, credentials }), 403)
+    assertError(await send({ method: 'POST', path, ...json }), 400)
+  })
+})
+
+/** A task with a few inline rows of one day. */
+const inlineTask = (dataSource: string): object => ({
+  type: 'index_parallel',
+  spec: {
+    dataSchema: {
+      dataSource,
+      timestampSpec: { column: 't', format: 'iso' },
+      dimensionsSpec: { dimensions: ['d'] },
+      granularitySpec: { segmentGranularity: 'DAY', queryGranularity: 'NONE', rollup: false },
+    },
+    ioConfig: {
+      type: 'index_parallel',
+      inputSource: { type: 'inline', data: '{"t":"2026-01-01T00:00:00Z","d":"x"}' },
+      inputFormat: { type: 'json' },
+    },
+  },
+})
+
+describe('what a user with one datasource sees', () => {
+  let hiddenTask = ''
+  before(async () => {
+    await runTask(cluster.router, inlineTask('visible'))
+    hiddenTask = await runTask(cluster.router, inlineTask('hidden'))
+    for (const dataSource of ['visible', 'hidden']) {
+      await cluster.router.post(`/svc/coordinator/v1/rules/${dataSource}`, [{ type: 'loadForever' }])
+      await waitUntil(
+        `${dataSource} is loaded`,
+        () => cluster.router.get<Record<string, number>>('/svc/coordinator/v1/loadstatus'),
+        (status) => status[dataSource] === 100,
+      )
+    }
+  })
+  const credentials = credentialsOf('visible-writer')
+
+  test('lists show the one and not the other', async () => {
+    const lists = endpoints.filter(
+      ({ access, method }) => access.kind === 'authenticated' && method === 'GET',
+    )
+    let shown = 0
+    for (const endpoint of lists) {
+      for (const { instance, path } of waysTo(endpoint)) {
+        const seen = await cluster.at(instance).send({ path, credentials })
+        assert.equal(seen.status, 200, `${path}: ${seen.text}`)
+        assert.ok(!seen.text.includes('hidden'), `${path}: ${seen.text}`)
+        const all = await cluster.at(instance).send({ path })
+        if (all.text.includes('hidden')) {
+          shown += 1
+          assert.ok(seen.text.includes('visible'), `${path} shows what the user may see: ${seen.text}`)
+        }
+        const none = await cluster.at(instance).send({ path, credentials: credentialsOf('nothing') })
+        assert.equal(none.status, 200, `${path}: ${none.text}`)
+        assert.doesNotMatch(none.text, /visible|hidden/, path)
+      }
+    }
+    assert.ok(shown >= 2, `only ${shown} lists show datasources to admin`)
+  })
+
+  test('single things of the other are refused, those of the one are not', async () => {
+    const single = endpoints.filter(
+      ({ access, method }) =>
+        access.kind === 'permission' && access.type === 'DATASOURCE' && method === 'GET',
+    )
+    assert.ok(single.length >= 3)
+    for (const { access, path: template, role } of single) {
+      if (access.kind !== 'permission' || !('parameter' in access)) continue
+      const pathOf = (dataSource: string) => fillPath(template.replace(`:${access.parameter}`, dataSource))
+      const at = cluster.at(role)
+      assertError(await at.send({ path: pathOf('hidden'), credentials }), 403, template)
+      assertLetIn(await at.send({ path: pathOf('visible'), credentials }), template)
+    }
+  })
+
+  test('a task of the other does not exist for the user, and cannot be submitted', async () => {
+    const task = `/svc/indexer/v1/task/${encodeURIComponent(hiddenTask)}`
+    for (const instance of ['overlord', 'router']) {
+      const { send } = cluster.at(instance)
+      for (const path of [task, `${task}/status`, `${task}/log`]) {
+        assertError(await send({ path, credentials }), 404, path)
+        assertLetIn(await send({ path }), path)
+      }
+      assertError(await send({ method: 'POST', path: `${task}/shutdown`, credentials }), 404)
+      const submit = { method: 'POST', path: '/svc/indexer/v1/task', json: inlineTask('hidden') }
+      assertError(await send({ ...submit, credentials }), 403)
+      assertError(await send({ ...submit, credentials: credentialsOf('visible-reader') }), 403)
+      assertError(await send({ path: '/svc/indexer/v1/tasks?datasource=hidden', credentials }), 403)
+    }
+  })
+
+  test('a reader cannot write', async () => {
+    const path = '/svc/coordinator/v1/rules/visible'
+    const request = { method: 'POST', path, json: [{ type: 'dropForever' }] }
+    assertError(await cluster.router.send({ ...request, credentials: credentialsOf('visible-reader') }), 403)
+    assert.deepEqual(
+      (await cluster.router.get<{ type: string }[]>(path)).map(({ type }) => type),
+      ['loadForever'],
+    )
+  })
+})
+
+describe('the router hands on as the caller', () => {
+  const path = '/svc/coordinator/v1/rules/audited'
+
+  test('what a caller says of addresses and identities on the way is not believed', async () => {
+    const answer = await cluster.router.send({
+      method: 'POST',
+      path,
+      json: [],
+      headers: {
+        'x-forwarded-for': '6.6.6.6',
+        forwarded: 'for=6.6.6.6',
+        'x-real-ip': '6.6.6.6',
+        'x-svc-from': 'coordinator 6.6.6.6:1',
+        'x-svc-author': 'someone else',
+        'x-svc-comment': 'why',
+      },
+    })
+    assert.equal(answer.status, 200, answer.text)
+    const [entry] = await loadAudit(cluster.store, { type: 'rules', key: 'audited' })
+    const { author, comment, identity, ip } = entry!
+    assert.deepEqual(
+      { author, comment, identity, ip },
+      { author: 'someone else', comment: 'why', identity: 'admin', ip: '127.0.0.1' },
+    )
+  })
+})
+
+describe('the router cannot be led astray', () => {
+  let elsewhere: Server
+  let visits = 0
+  let target = ''
+  before(async () => {
+    elsewhere = createServer((socket) => {
+      visits += 1
+      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nEVIL')
+    })
+    await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve))
+    const address = elsewhere.address()
+    target = typeof address === 'object' && address ? `127.0.0.1:${address.port}` : ''
+  })
+  after(() => elsewhere.close())
+
+  const rules = '/svc/coordinator/v1/rules'
+  const directory = 'svc-internal/v1/security/directory'
+
+  /** Sends a request line as it is, as the internal user, whom no permission would stop. */
+  async function ask(line: string, headers = ''): Promise<{ status: number | undefined; text: string }> {
+    const host = /^Host:/im.test(headers) ? '' : `Host: ${new URL(cluster.routerUrl).host}\r\n`
+    const authorization = `Authorization: ${basicAuthorization(internalUser)}\r\n`
+    const bytes = `${line} HTTP/1.1\r\n${host}${authorization}Connection: close\r\n${headers}\r\n`
+    return sendRaw(cluster.routerUrl, bytes, cluster.trusted)
+  }
+
+  /** Nothing was reached elsewhere, and nothing that is for the servers among themselves. */
+  function assertNotAstray({ text }: { text: string }, about: string): void {
+    assert.equal(visits, 0, `${about} led elsewhere: ${text}`)
+    assert.ok(!text.includes('EVIL') && !text.includes('"authenticators"'), `${about}: ${text.slice(0, 500)}`)
+  }
+
+  test('a plain path is handed on, so that the refusals below mean something', async () => {
+    const answer = await ask(`GET ${rules}`)
+    assert.equal(answer.status, 200, answer.text)
+    assert.ok(answer.text.includes('_default'))
+    const inside = createHttpClient(cluster.urls.coordinator!, {
+      trusted: cluster.trusted,
+      credentials: internalUser,
+    })
+    assert.ok((await inside.send({ path: `/${directory}` })).text.includes('"authenticators"'))
+    await inside.close()
+  })
+
+  test('targets that name another host, climb, or hide what they are', async () => {
+    const targets = [
+      `http://${target}${rules}`,
+      `https://${target}${rules}`,
+      `http://${target}`,
+      `//${target}${rules}`,
+      `///${target}/`,
+      `/\\${target}${rules}`,
+      `\\\\${target}${rules}`,
+      `@${target}${rules}`,
+      `/@${target}${rules}`,
+      `/svc/coordinator@${target}${rules}`,
+      `/svc/coordinator:80@${target}/`,
+      `/proxy/coordinator@${target}/x`,
+      `/proxy/coordinator/@${target}/x`,
+      `/proxy/coordinator.${target}/x`,
+      `/proxy/coordinator:1@${target}/x`,
+      `/proxy/coordinator//${target}/x`,
+      `/proxy/coordinator/\\${target}/x`,
+      `/proxy/coordinator/http://${target}/x`,
+      `/proxy/http://${target}/x`,
+      `/proxy/${target}/x`,
+      `/proxy/coordinator%2f%2f${target}/x`,
+      `/proxy/coordinator/..%2f..%2f${target}`,
+      `/proxy/coordinator%00.${target}/x`,
+      `/proxy/coordinator?@${target}/x`,
+      `/proxy/coordinator#@${target}/x`,
+      `/proxy/coordinator;@${target}/x`,
+      `/proxy/coordinator/../${rules}`,
+      `/proxy/coordinator/%2e%2e${rules}`,
+      `/proxy/coordinator/.${rules}`,
+      `/proxy/coordinator/x/..${rules}`,
+      `/proxy/overlord/../coordinator${rules}`,
+      `/proxy/historical${rules}`,
+      `/proxy/broker/status`,
+      `/proxy`,
+      `/proxy/`,
+      `/proxy/coordinator`,
+      `/proxy/coordinatorx${rules}`,
+      `/svc/coordinator/../../${directory}`,
+      `/svc/coordinator/%2e%2e/%2e%2e/${directory}`,
+      `/svc/coordinator/..;/..;/${directory}`,
+      `/svc/coordinator/..%2f..%2f${directory}`,
+      `/svc/coordinator/..%5c..%5c${directory}`,
+      `/${directory}`,
+      `/proxy/coordinator/${directory}`,
+      `/proxy/coordinator//${directory}`,
+      `/proxy/coordinator/./${directory}`,
+      `/proxy/coordinator/x/../${directory}`,
+      `/proxy/coordinator/%73vc-internal/v1/security/directory`,
+      `/proxy/coordinator/svc%2Dinternal/v1/security/directory`,
+      `/proxy/coordinator/svc-internal%2Fv1/security/directory`,
+      `/proxy/coordinator/SVC-INTERNAL/v1/security/directory`,
+      `/proxy/coordinator/;/${directory}`,
+      `/proxy/coordinator/%2f${directory}`,
+      `/proxy/overlord/${directory}`,
+      `/SVC/coordinator/v1/rules`,
+      '*',
+      '',
+    ]
+    for (const requestTarget of targets) {
+      const answer = await ask(`GET ${requestTarget}`)
+      assertNotAstray(answer, requestTarget)
+      const isRefused = answer.status === undefined || (answer.status >= 400 && answer.status < 500)
+      assert.ok(isRefused, `${requestTarget}: ${answer.text.slice(0, 300)}`)
+    }
+  })
+
+  test('other methods that would open a way', async () => {
+    for (const line of [`CONNECT ${target}`, `CONNECT /proxy/coordinator`, `TRACE ${rules}`, `PRI *`]) {
+      const answer = await ask(line)
+      assertNotAstray(answer, line)
+      assert.ok(answer.status === undefined || answer.status >= 400, `${line}: ${answer.text}`)
+    }
+  })
+
+  test('headers that name another host change nothing', async () => {
+    const headers = [
+      `Host: ${target}\r\n`,
+      `Host: ${target}\r\nX-Forwarded-Host: ${target}\r\n`,
+      `X-Forwarded-Host: ${target}\r\nX-Forwarded-Port: 1\r\nX-Forwarded-Proto: http\r\n`,
+      `Forwarded: host="${target}";proto=http\r\n`,
+      `X-Original-URL: http://${target}/\r\nX-Rewrite-URL: /${directory}\r\n`,
+      `X-Forwarded-Prefix: http://${target}\r\n`,
+      `Destination: http://${target}/\r\n`,
+      `Upgrade: websocket\r\nSec-WebSocket-Key: dGVzdA==\r\nSec-WebSocket-Version: 13\r\n`,
+      `Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n`,
+      `Proxy-Authorization: Basic eA==\r\nProxy-Connection: keep-alive\r\n`,
+      `Expect: 100-continue\r\n`,
+    ]
+    for (const header of headers) {
+      const answer = await ask(`GET ${rules}`, header)
+      assertNotAstray(answer, header)
+      const isHandedOn = answer.text.includes('_default')
+      const isRefused = answer.status !== undefined && answer.status >= 400 && answer.status < 500
+      assert.ok(isHandedOn || isRefused, `${header}: ${answer.text.slice(0, 300)}`)
+    }
+  })
+
+  test('no other mixture of such pieces either', async (context) => {
+    const pieces = fc.constantFrom(
+      ...[
+        '/',
+        '//',
+        '\\',
+        '.',
+        '..',
+        '%2e',
+        '%2E%2e',
+        '%2f',
+        '%5c',
+        '@',
+        ':',
+        ':80',
+        ';',
+        '?',
+        '#',
+        '%00',
+        '%0d%0a',
+      ],
+      ...[
+        'http:',
+        'https://',
+        'proxy',
+        '/proxy/coordinator',
+        '/proxy/overlord',
+        'coordinator',
+        '/svc/coordinator',
+      ],
+      ...['svc-internal', `/${directory}`, '%73vc-internal', 'v1', '/svc/v2', '/svc/broker', 'x', 'TARGET'],
+    )
+    const seed = Number(process.env.SVC_TEST_SEED ?? Date.now() % 2 ** 31)
+    context.diagnostic(`SVC_TEST_SEED=${seed}`)
+    await fc.assert(
+      fc.asyncProperty(fc.array(pieces, { minLength: 1, maxLength: 8 }), async (parts) => {
+        const requestTarget = parts.join('').replaceAll('TARGET', target)
+        assertNotAstray(await ask(`GET ${requestTarget}`), requestTarget)
+      }),
+      { seed, numRuns: 300 },
+    )
+  })
+})
+
+describe('TLS', () => {
+  test('no server speaks without it, nor is believed without the authority', async () => {
+    for (const { instance, tlsPort } of cluster.plan.services) {
+      const { status, text } = await sendRaw(
+        `http://127.0.0.1:${tlsPort}`,
+        'GET /status/health HTTP/1.1\r\nHost: x\r\n\r\n',
+      )
+      assert.ok(status === undefined || status === 400, `${instance}: ${text}`)
+      const stranger = createHttpClient(cluster.urls[instance]!)
+      await assert.rejects(stranger.send({ path: '/status/health' }), /certificate/i, instance)
+      await stranger.close()
+    }
+  })
+})

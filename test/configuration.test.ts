@@ -1,0 +1,363 @@
+// Proves that a service with a faulty configuration ends at once with one plain message that names every problem with
+// its source, property, value and what is allowed, that the environment wins over files, and that passwords show up nowhere.
+import assert from 'node:assert/strict'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import path from 'node:path'
+import { after, describe, test } from 'node:test'
+import { readSecret, secretNames } from '@svc/cli/home'
+import {
+  configurationFiles,
+  runService,
+  type ServiceEnd,
+  type ServiceStart,
+} from './support/service-process.ts'
+import { newTestFolder, startTestCluster } from './support/test-cluster.ts'
+
+const folder = newTestFolder()
+after(() => rmSync(folder, { recursive: true }))
+const files = configurationFiles(folder)
+const secret = 'very-secret-value'
+
+const longestMs = 2000
+let quickestMs = Number.POSITIVE_INFINITY
+
+/** Starts a service that must refuse its configuration in plain words; returns the message. */
+async function refusedStart(start: Omit<ServiceStart, 'folder'>): Promise<string> {
+  const end = await runService({ ...start, folder })
+  quickestMs = Math.min(quickestMs, end.tookMs)
+  assertPlain(end)
+  return end.stderr
+}
+
+function assertPlain({ status, stdout, stderr }: ServiceEnd): void {
+  assert.equal(status, 1, `${stdout}${stderr}`)
+  assert.equal(stdout, '', 'the message is the only output')
+  assert.notEqual(stderr, '')
+  // One message for people: no stack, no log line.
+  assert.doesNotMatch(stderr, /^\s+at |node:internal|^\{|Error:/m)
+  assert.ok(!stderr.includes(secret), stderr)
+}
+
+function assertNames(message: string, parts: readonly string[]): void {
+  for (const part of parts) assert.ok(message.includes(part), `[${part}] is not named:\n${message}`)
+}
+
+/** A value that is not allowed, and what the message says is. */
+const badValues: [line: string, allowed: string][] = [
+  ['svc.plaintextPort=http', 'a whole number from 1 to 65535'],
+  ['svc.plaintextPort=0', 'a whole number from 1 to 65535'],
+  ['svc.tlsPort=65536', 'a whole number from 1 to 65535'],
+  ['svc.tlsPort=8281.5', 'a whole number from 1 to 65535'],
+  ['svc.host=', 'not empty'],
+  ['svc.bindOnHost=yes', 'true or false'],
+  ['svc.enableTlsPort=TRUE', 'true or false'],
+  ['svc.log.level=loud', 'error, warn, info, debug'],
+  ['svc.coordinator.period=5s', 'ISO 8601 period'],
+  ['svc.coordinator.period=P1M', 'ISO 8601 period'],
+  ['svc.server.maxSize=10 apples', 'a size in bytes'],
+  ['svc.server.maxSize=-1', 'a size in bytes'],
+  ['svc.server.priority=high', 'a whole number'],
+  ['svc.segmentCache.locations=/data/cache', 'a JSON list'],
+  ['svc.segmentCache.locations=[{"maxSize":1}]', 'a JSON list'],
+  ['svc.segmentCache.locations=[{"path":"x","size":1}]', 'a JSON list'],
+  ['svc.segmentCache.numLoadingThreads=0', 'a whole number from 1'],
+  ['svc.auth.authenticatorChain=Basic', 'a JSON list of texts'],
+  ['svc.auth.authorizers=[1]', 'a JSON list of texts'],
+  ['svc.storage.type=s3', 'local'],
+  ['svc.metadata.storage.type=mysql', 'postgresql'],
+  ['svc.server.https.keyStoreType=bks', 'jks, pkcs12, pem'],
+  ['svc.client.https.protocol=SSLv3', 'TLSv1.2'],
+  ['svc.escalator.type=kerberos', 'noop, basic'],
+  ['svc.worker.capacity=many', 'a whole number'],
+]
+
+/** A name that is not known, and the one that was meant. */
+const misspelled: [name: string, nearest: string][] = [
+  ['svc.plaintextPrt', 'svc.plaintextPort'],
+  ['svc.PlaintextPort', 'svc.plaintextPort'],
+  ['svc.coordinator.periode', 'svc.coordinator.period'],
+  ['svc.segmentCache.location', 'svc.segmentCache.locations'],
+  ['svc.metadata.storage.connector.passwort', 'svc.metadata.storage.connector.password'],
+  ['svc.auth.authenticator.mine.initialAdminPasword', 'svc.auth.authenticator.<name>.initialAdminPassword'],
+]
+
+const login = [
+  'svc.auth.authenticatorChain=["mine"]',
+  'svc.auth.authenticator.mine.type=basic',
+  'svc.auth.authenticator.mine.authorizerName=yours',
+  'svc.auth.authorizers=["yours"]',
+  'svc.auth.authorizer.yours.type=basic',
+  'svc.escalator.type=basic',
+  `svc.escalator.internalClientPassword=${secret}`,
+]
+const loginWithout = (name: string, ...instead: string[]) => [
+  ...login.filter((line) => !line.startsWith(`${name}=`)),
+  ...instead,
+]
+
+/** Properties that are each fine, but do not go together; and what must be named. */
+const contradictions: { name: string; lines: string[]; names: string[] }[] = [
+  {
+    name: 'no port at all',
+    lines: ['svc.enablePlaintextPort=false', 'svc.enableTlsPort=false'],
+    names: ['svc.enablePlaintextPort', 'svc.enableTlsPort', 'at least one'],
+  },
+  {
+    name: 'TLS without a certificate',
+    lines: ['svc.enableTlsPort=true'],
+    names: ['svc.enableTlsPort', 'svc.server.https.keyStorePath'],
+  },
+  {
+    name: 'an authenticator without a type',
+    lines: loginWithout('svc.auth.authenticator.mine.type'),
+    names: ['[mine]', 'svc.auth.authenticator.mine.type', 'basic'],
+  },
+  {
+    name: 'an authenticator whose authorizer is unknown',
+    lines: loginWithout(
+      'svc.auth.authenticator.mine.authorizerName',
+      'svc.auth.authenticator.mine.authorizerName=theirs',
+    ),
+    names: ['svc.auth.authenticator.mine.authorizerName', '[theirs]', 'yours'],
+  },
+  {
+    name: 'an authorizer without a type',
+    lines: loginWithout('svc.auth.authorizer.yours.type'),
+    names: ['[yours]', 'svc.auth.authorizer.yours.type'],
+  },
+  {
+    name: 'logins without an escalator',
+    lines: loginWithout('svc.escalator.type'),
+    names: ['svc.escalator.type', 'noop', 'allowed is basic'],
+  },
+  {
+    name: 'an escalator without a password',
+    lines: loginWithout('svc.escalator.internalClientPassword'),
+    names: ['svc.escalator.internalClientPassword'],
+  },
+]
+
+describe('a faulty configuration', () => {
+  test('a value that is not allowed is named with its file, its property and what is allowed', async () => {
+    // All in one start, as all problems are told at once; a property may be there once only.
+    const remaining = [...badValues]
+    while (remaining.length > 0) {
+      const lines = new Map<string, [string, string]>()
+      for (const [line, allowed] of [...remaining]) {
+        const name = line.slice(0, line.indexOf('='))
+        if (lines.has(name)) continue
+        lines.set(name, [line, allowed])
+        remaining.splice(
+          remaining.findIndex(([other]) => other === line),
+          1,
+        )
+      }
+      const message = await refusedStart({
+        role: 'historical',
+        runtime: [...lines.values()].map(([line]) => line),
+      })
+      for (const [name, [line, allowed]] of lines) {
+        const value = line.slice(line.indexOf('=') + 1)
+        const problem = message
+          .split('\n')
+          .find((text) => text.includes(`[${name}]`) && text.includes(`[${value}]`))
+        assert.ok(problem, `${line} is not named:\n${message}`)
+        assertNames(problem, [files.runtime, allowed])
+      }
+    }
+  })
+
+  test('an unknown property is refused with the nearest known one', async () => {
+    const message = await refusedStart({ role: 'router', common: misspelled.map(([name]) => `${name}=1`) })
+    for (const [name, nearest] of misspelled) {
+      const problem = message.split('\n').find((line) => line.includes(`[${name}]`))
+      assertNames(problem ?? message, [files.common, name, `[${nearest}]`])
+    }
+  })
+
+  for (const { name, lines, names } of contradictions) {
+    test(`${name} is refused`, async () => {
+      assertNames(await refusedStart({ role: 'coordinator', common: lines }), names)
+    })
+  }
+
+  test('all problems of both files and the environment are told at once, each with its source', async () => {
+    const message = await refusedStart({
+      role: 'coordinator',
+      common: ['svc.log.level=loud', 'svc.nosuch=1'],
+      runtime: ['svc.plaintextPort=x', 'svc.coordinator.period=never'],
+      environment: { svc_server_priority: 'top', svc_nosuch_either: '1' },
+    })
+    assert.match(message, /6 problem/)
+    const expected: [source: string, name: string][] = [
+      [files.common, 'svc.log.level'],
+      [files.common, 'svc.nosuch'],
+      [files.runtime, 'svc.plaintextPort'],
+      [files.runtime, 'svc.coordinator.period'],
+      ['environment variable svc_server_priority', 'svc.server.priority'],
+      ['environment variable svc_nosuch_either', 'svc.nosuch.either'],
+    ]
+    for (const [source, name] of expected) {
+      assert.ok(
+        message.split('\n').some((line) => line.includes(source) && line.includes(`[${name}]`)),
+        `${name} of ${source}:\n${message}`,
+      )
+    }
+  })
+
+  test('the second file wins over the first, and the environment over both', async () => {
+    const message = await refusedStart({
+      role: 'coordinator',
+      common: ['svc.log.level=wrong-in-common', 'svc.host=127.0.0.1', 'svc.tlsPort=wrong-in-common'],
+      runtime: ['svc.log.level=info', 'svc.plaintextPort=wrong-in-runtime', 'other.name=not ours'],
+      environment: { svc_plaintextPort: '8081', svc_host: '', OTHER: 'not ours' },
+    })
+    assert.match(message, /2 problem/)
+    assertNames(message, ['[svc.tlsPort]', 'wrong-in-common', 'environment variable svc_host'])
+    assert.ok(!message.includes('svc.log.level') && !message.includes('wrong-in-runtime'), message)
+  })
+
+  test('files that cannot be read are named', async () => {
+    const missing = path.join(folder, 'missing.properties')
+    assertNames(await refusedStart({ role: 'broker', args: ['--common', missing, '--runtime', folder] }), [
+      missing,
+      'ENOENT',
+      `${folder}: `,
+      'EISDIR',
+    ])
+  })
+
+  test('an unknown option of the command line is named', async () => {
+    assertNames(await refusedStart({ role: 'broker', args: ['--port', '1'] }), ['--port'])
+  })
+
+  test('passwords that cannot be fetched are named by where they should come from', async () => {
+    const missing = path.join(folder, 'no-password')
+    const message = await refusedStart({
+      role: 'overlord',
+      common: [
+        `svc.metadata.storage.connector.password={"type":"file","path":"${missing}"}`,
+        'svc.queue.redis.password={"type":"environment","variable":"NO_SUCH_VARIABLE"}',
+        'svc.server.https.keyStorePassword={"type":"vault"}',
+      ],
+    })
+    assertNames(message, [
+      'svc.metadata.storage.connector.password',
+      missing,
+      'svc.queue.redis.password',
+      'NO_SUCH_VARIABLE',
+      'svc.server.https.keyStorePassword',
+    ])
+  })
+
+  test('a key store or trust store that cannot be used is named', async () => {
+    const garbage = path.join(folder, 'garbage.pem')
+    writeFileSync(garbage, 'this is no certificate\n')
+    const stores = ['missing.pem', 'garbage.pem'].flatMap((name) =>
+      ['pem', 'pkcs12', 'jks'].map((type) => ({ name, type })),
+    )
+    for (const { name, type } of stores) {
+      const file = path.join(folder, name)
+      const asServer = [
+        'svc.enableTlsPort=true',
+        `svc.server.https.keyStoreType=${type}`,
+        `svc.server.https.keyStorePath=${file}`,
+        `svc.server.https.keyStorePassword=${secret}`,
+      ]
+      assertNames(await refusedStart({ role: 'historical', common: asServer }), [
+        'svc.server.https.keyStorePath',
+        file,
+      ])
+      const asClient = [
+        `svc.client.https.trustStoreType=${type}`,
+        `svc.client.https.trustStorePath=${file}`,
+        `svc.client.https.trustStorePassword=${secret}`,
+      ]
+      assertNames(await refusedStart({ role: 'historical', common: asClient }), [
+        'svc.client.https.trustStorePath',
+        file,
+      ])
+    }
+  })
+
+  test('a port that another process has is named', async () => {
+    const other = createServer()
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    const address = other.address()
+    const port = typeof address === 'object' && address ? address.port : 0
+    try {
+      const message = await refusedStart({ role: 'broker', runtime: [`svc.plaintextPort=${port}`] })
+      assertNames(message, ['svc.plaintextPort', `[${port}]`, 'EADDRINUSE'])
+    } finally {
+      other.close()
+    }
+  })
+
+  test('it is told within two seconds', () => {
+    // The quickest of all these starts: others may have had to share the processors.
+    assert.ok(quickestMs < longestMs, `the quickest start took ${quickestMs} ms to end`)
+  })
+})
+
+test('passwords are in no log, no answer and no command line, and the environment wins over files', async () => {
+  const given = { value: 'password-given-as-a-value', variable: 'password-given-by-the-environment' }
+  const told = { login: 'password-of-a-refused-login', user: 'password-of-a-new-user' }
+  // Services inherit the environment of who starts them.
+  const environment = { svc_log_level: 'debug', svc_server_priority: '7', SVC_TEST_PASSWORD: given.variable }
+  Object.assign(process.env, environment)
+  const authenticator = 'svc.auth.authenticator.MyBasicMetadataAuthenticator'
+  const cluster = await startTestCluster({
+    profile: 'secure',
+    set: [
+      'svc.log.level=error',
+      'historical.svc.server.priority=1',
+      `svc.client.https.trustStorePassword=${given.value}`,
+      `${authenticator}.initialAdminPassword={"type":"environment","variable":"SVC_TEST_PASSWORD"}`,
+    ],
+  }).finally(() => {
+    for (const name of Object.keys(environment)) delete process.env[name]
+  })
+  try {
+    const credentials = `admin:${given.variable}`
+    const said: string[] = []
+    for (const { instance } of cluster.plan.services) {
+      const properties = await cluster.at(instance).send({ path: '/status/properties', credentials })
+      assert.equal(properties.status, 200, properties.text)
+      const shown = properties.json as Record<string, string>
+      assert.equal(shown['svc.log.level'], 'debug')
+      assert.equal(shown['svc.server.priority'], '7')
+      assert.deepEqual(
+        Object.keys(shown).filter((name) => /password$/i.test(name)),
+        [],
+      )
+      said.push(properties.text)
+      const refused = await cluster.at(instance).send({ path: '/status', credentials: `admin:${told.login}` })
+      assert.equal(refused.status, 401)
+      said.push(refused.text)
+    }
+    const users = '/svc-ext/basic-security/authentication/db/MyBasicMetadataAuthenticator/users'
+    for (const request of [
+      { method: 'POST', path: `${users}/new` },
+      { method: 'POST', path: `${users}/new/credentials`, json: { password: told.user } },
+      { path: users },
+      { path: `${users}/new?full` },
+    ]) {
+      const answer = await cluster.at('coordinator').send({ ...request, credentials })
+      assert.equal(answer.status, 200, answer.text)
+      said.push(answer.text)
+    }
+    for (const { instance, process: running } of cluster.processes()) {
+      said.push(cluster.logOf(instance))
+      if (process.platform === 'linux') said.push(readFileSync(`/proc/${running!.pid}/cmdline`, 'utf8'))
+    }
+    const ofHome = secretNames.map((name) => readSecret(cluster.home, name)!)
+    for (const secretText of [...ofHome, ...Object.values(given), ...Object.values(told)]) {
+      assert.ok(secretText.length >= 12)
+      const where = said.find((text) => text.includes(secretText))
+      assert.equal(where, undefined, `[${secretText}] is shown: ${where?.slice(0, 2000)}`)
+    }
+  } finally {
+    await cluster.end()
+  }
+})

@@ -1,0 +1,140 @@
+// Proves that a historical whose escalator has a wrong password is named as such within ten seconds in its own log, in
+// the coordinator's and by ./svc status, that the others work on meanwhile, and that it works once it is corrected.
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { after, test } from 'node:test'
+import { type ClusterStatus, runtimePropertiesFile } from '@svc/cli/cluster'
+import { loadNodes } from '@svc/shared/postgres'
+import { flights, flightsTask, runTask } from './support/flights.ts'
+import { type LogEntry, logEntries } from './support/log-entries.ts'
+import { cachedSegments } from './support/segments.ts'
+import { runSvc } from './support/svc-command.ts'
+import { startTestCluster } from './support/test-cluster.ts'
+import { waitUntil } from './support/wait-until.ts'
+
+const stranger = 'historical-hot-1'
+const sound = 'historical-1'
+const wrongPassword = 'certainly-not-the-password'
+const setting = 'svc.escalator.internalClientPassword'
+const noticeMs = 10_000
+
+const cluster = await startTestCluster({
+  profile: 'secure',
+  historicals: 'hot=1,_default_tier=1',
+  set: [`${stranger}.${setting}=${wrongPassword}`, 'coordinator.svc.coordinator.period=PT0.5S'],
+  readyTimeoutMs: 15_000,
+})
+after(() => cluster.end())
+const strangerName = cluster.nameOf(stranger)
+
+const isComplaint = ({ level, message }: LogEntry): boolean =>
+  level === 'warn' && message.includes(`[${setting}]`)
+
+/** Waits for so many warnings about the password in the log of an instance, and returns the first one. */
+async function firstComplaintOf(instance: string, count = 1): Promise<LogEntry> {
+  const complaints = await waitUntil(
+    `the log of ${instance} names the cause ${count} times`,
+    () => logEntries(cluster, instance).filter(isComplaint),
+    (found) => found.length >= count,
+  )
+  return complaints[0]!
+}
+
+/** Checks how long after the coordinator was ready, before which nobody could be refused, something was logged. */
+function assertInTime({ timestamp }: LogEntry): void {
+  const ready = logEntries(cluster, 'coordinator').find(({ message }) => message === 'Ready')!
+  const tookMs = Date.parse(timestamp) - Date.parse(ready.timestamp)
+  assert.ok(tookMs < noticeMs, `it took ${tookMs} ms`)
+}
+
+test('the start tells which server is not ready and why', () => {
+  assert.deepEqual(
+    cluster.notReady.map(({ instance }) => instance),
+    [stranger],
+  )
+  assert.match(cluster.notReady[0]!.problem, /refuses the escalator's credentials/)
+})
+
+test('its own log names the cause within ten seconds', async () => {
+  const complaint = await firstComplaintOf(stranger)
+  assert.match(complaint.message, /coordinator .* refuses the escalator's credentials of user \[svc_system\]/)
+  assertInTime(complaint)
+})
+
+test("the coordinator's log names the server and the cause within ten seconds", async () => {
+  const complaint = await firstComplaintOf('coordinator')
+  assert.ok(complaint.message.includes(`Server [historical ${strangerName}]`), complaint.message)
+  assert.match(complaint.message, /\[svc_system\] or password is wrong/)
+  assertInTime(complaint)
+  const others = logEntries(cluster, 'coordinator').filter(
+    (entry) => isComplaint(entry) && !entry.message.includes(strangerName),
+  )
+  assert.deepEqual(others, [], 'no other server is blamed')
+})
+
+test('./svc status names the server and the cause, for people and for programs', async () => {
+  const shown = await runSvc('status', '--home', cluster.home.root)
+  assert.equal(shown.status, 1)
+  const line = shown.stdout.split('\n').find((text) => text.includes(stranger))
+  assert.match(
+    line ?? shown.stdout,
+    /not ready .*refuses the escalator's credentials.*internalClientPassword/,
+  )
+
+  const told = await runSvc('status', '--json', '--home', cluster.home.root)
+  assert.equal(told.status, 1)
+  const status = JSON.parse(told.stdout) as ClusterStatus
+  const notReady = status.processes.filter(({ state }) => state !== 'ready')
+  assert.deepEqual(
+    notReady.map(({ instance }) => instance),
+    [stranger],
+  )
+  assert.match(notReady[0]!.problem ?? '', /refuses the escalator's credentials/)
+})
+
+test('it is not announced, and says itself that it does not serve', async () => {
+  const announced = (await loadNodes(cluster.store, 60_000)).map(({ name }) => name)
+  assert.ok(announced.includes(cluster.nameOf(sound)))
+  assert.ok(!announced.includes(strangerName))
+  const servers = await cluster.router.get<string[]>('/svc/coordinator/v1/servers')
+  assert.ok(!servers.includes(strangerName))
+  const health = await cluster.at(stranger).send({ path: '/status/health', credentials: null })
+  assert.equal(health.status, 503)
+})
+
+test('the others work on: segments are ingested, and loaded where rules want them', async () => {
+  const rules = [{ type: 'loadForever', tieredReplicants: { hot: 1, _default_tier: 1 } }]
+  await cluster.router.post(`/svc/coordinator/v1/rules/${flights.dataSource}`, rules)
+  await runTask(cluster.router, flightsTask())
+  await waitUntil(
+    'the sound historical has loaded everything',
+    () => cachedSegments(cluster, sound).length,
+    (count) => count === flights.days,
+  )
+  assert.deepEqual(await cluster.router.get('/svc/coordinator/v1/loadstatus'), { [flights.dataSource]: 100 })
+})
+
+test('it keeps trying', async () => {
+  await firstComplaintOf(stranger, 2)
+})
+
+test('the wrong password is in no log', () => {
+  for (const instance of ['coordinator', stranger, 'router', 'supervisor']) {
+    assert.ok(!cluster.logOf(instance).includes(wrongPassword), instance)
+  }
+})
+
+test('once its password is corrected and it is started again, it takes part', async () => {
+  const file = runtimePropertiesFile(cluster.home, stranger)
+  const lines = readFileSync(file, 'utf8').split('\n')
+  writeFileSync(file, lines.filter((line) => !line.startsWith(setting)).join('\n'))
+  await cluster.kill(stranger, 'SIGTERM')
+  await cluster.waitUntilReady(stranger)
+  await waitUntil(
+    'it has loaded what the rules want there',
+    () => cachedSegments(cluster, stranger).length,
+    (count) => count === flights.days,
+  )
+  const { status, stdout } = await runSvc('status', '--home', cluster.home.root)
+  assert.equal(status, 0, stdout)
+})

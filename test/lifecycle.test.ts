@@ -1,0 +1,296 @@
+// Proves how processes begin and end: orderly stops in time and with what is under way finished, restarts of what died,
+// leadership that is handed over at once, and ./svc commands that leave nothing behind and do not disturb each other.
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { connect as connectWithTls } from 'node:tls'
+import { type ClusterStatus, pickPortOffset } from '@svc/cli/cluster'
+import { homeLayout } from '@svc/cli/home'
+import type { ProcessEnd } from '@svc/cli/supervisor'
+import { loadLeases, loadNodes } from '@svc/shared/postgres'
+import { basicAuthorization, createHttpClient } from './support/http-client.ts'
+import { logEntries } from './support/log-entries.ts'
+import { processesNaming } from './support/processes-of-home.ts'
+import { runSvc, svcCommand } from './support/svc-command.ts'
+import { newTestFolder, startTestCluster, type TestCluster } from './support/test-cluster.ts'
+import { waitUntil } from './support/wait-until.ts'
+
+const stopMs = 10_000
+
+describe('the services of a cluster', () => {
+  const ends: ProcessEnd[] = []
+  let cluster: TestCluster
+  before(async () => {
+    cluster = await startTestCluster({
+      profile: 'secure',
+      instances: 'coordinator=2,overlord=2',
+      onEnd: (end) => ends.push(end),
+    })
+  })
+  after(() => cluster.end())
+
+  const lastEndOf = (name: string): ProcessEnd | undefined =>
+    ends.findLast(({ instance }) => instance === name)
+
+  for (const instance of ['router', 'broker', 'historical-1', 'overlord', 'coordinator']) {
+    test(`SIGTERM ends the ${instance} in time and with status 0, and it is started again`, async () => {
+      const began = performance.now()
+      await cluster.kill(instance, 'SIGTERM')
+      const tookMs = performance.now() - began
+      const end = lastEndOf(instance)
+      assert.equal(end?.status, 0, JSON.stringify(end))
+      assert.ok(tookMs < stopMs, `${instance} took ${tookMs} ms to end`)
+      const messages = logEntries(cluster, instance).map(({ message }) => message)
+      assert.deepEqual(messages.filter((message) => message.startsWith('Stop')).slice(-2), [
+        'Stopping',
+        'Stopped',
+      ])
+      await cluster.waitUntilReady(instance)
+      assert.equal(cluster.processes().find((entry) => entry.instance === instance)?.restarts, 1)
+    })
+  }
+
+  test('a server that stops leaves discovery at once', async () => {
+    const name = cluster.nameOf('broker')
+    const names = async () => (await loadNodes(cluster.store, 60_000)).map((node) => node.name)
+    assert.ok((await names()).includes(name))
+    await cluster.stopInstance('broker')
+    assert.ok(!(await names()).includes(name))
+    cluster.startInstance('broker')
+    await cluster.waitUntilReady('broker')
+    assert.ok((await names()).includes(name))
+  })
+
+  test('a request that is under way at a stop is finished', async () => {
+    const instance = 'coordinator-2'
+    const rules = '[{"type":"dropForever"}]'
+    const { hostname, port } = new URL(cluster.urls[instance]!)
+    const socket = connectWithTls({ host: hostname, port: Number(port), ca: cluster.trusted! })
+    await once(socket, 'secureConnect')
+    const authorization = basicAuthorization(`admin:${cluster.adminPassword}`)
+    // The server says 100 Continue when it has read the head and is about to read the body.
+    socket.write(
+      'POST /svc/coordinator/v1/rules/unfinished HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +
+        `Expect: 100-continue\r\nAuthorization: ${authorization}\r\nContent-Length: ${rules.length}\r\n\r\n`,
+    )
+    const [interim] = (await once(socket, 'data')) as [Buffer]
+    assert.match(interim.toString(), /^HTTP\/1\.1 100 /)
+    socket.write(rules.slice(0, 5))
+    const linesBefore = logEntries(cluster, instance).length
+    const ended = cluster.kill(instance, 'SIGTERM')
+    await waitUntil(
+      'it is stopping',
+      () => logEntries(cluster, instance).slice(linesBefore),
+      (entries) => entries.some(({ message }) => message === 'Stopping'),
+    )
+    const answered = once(socket, 'data')
+    socket.write(rules.slice(5))
+    const [answer] = (await answered) as [Buffer]
+    assert.match(answer.toString(), /^HTTP\/1\.1 200 /)
+    await ended
+    assert.equal(lastEndOf(instance)?.status, 0)
+    assert.deepEqual(await cluster.router.get('/svc/coordinator/v1/rules/unfinished'), [
+      { type: 'dropForever' },
+    ])
+    await cluster.waitUntilReady(instance)
+  })
+
+  test('what dies again and again is started again after growing waits', async () => {
+    const before = ends.length
+    for (let count = 0; count < 3; count++) {
+      // Killed as soon as it runs: it has no time to be taken for healthy.
+      await waitUntil(
+        'the router runs',
+        () => cluster.processes().find(({ instance }) => instance === 'router')?.state,
+        (state) => state === 'running',
+      )
+      await cluster.kill('router', 'SIGKILL')
+    }
+    const killed = ends.slice(before)
+    assert.deepEqual(
+      killed.map(({ instance, reason }) => [instance, reason]),
+      Array(3).fill(['router', 'signal SIGKILL']),
+    )
+    const [firstMs, secondMs, thirdMs] = killed.map(({ restartDelayMs }) => restartDelayMs!)
+    assert.deepEqual([secondMs, thirdMs], [firstMs! * 2, firstMs! * 4])
+    await cluster.waitUntilReady('router')
+  })
+
+  for (const role of ['coordinator', 'overlord'] as const) {
+    test(`a leading ${role} that stops hands leadership over at once`, async () => {
+      const leaderOf = async () => (await loadLeases(cluster.store)).find((lease) => lease.role === role)
+      const former = await waitUntil('one leads', leaderOf, (lease) => lease !== undefined)
+      const isFirst = former!.node === cluster.nameOf(role)
+      const [leaving, staying] = isFirst ? [role, `${role}-2`] : [`${role}-2`, role]
+      const prefix = role === 'coordinator' ? '/svc/coordinator/v1' : '/svc/indexer/v1'
+      await cluster.waitUntilReady(staying)
+      const began = performance.now()
+      const stopped = cluster.stopInstance(leaving)
+      await waitUntil(
+        `${staying} leads`,
+        () => cluster.at(staying).send({ path: `${prefix}/isLeader` }),
+        ({ status }) => status === 200,
+      )
+      const tookMs = performance.now() - began
+      // A lease lasts 5 s: well below that, it was given up and not waited for.
+      assert.ok(tookMs < 3500, `leadership came after ${tookMs} ms`)
+      await stopped
+      assert.equal((await leaderOf())?.term, former!.term + 1)
+      await waitUntil(
+        'the router follows',
+        () => cluster.router.send({ path: `${prefix}/leader` }),
+        ({ status, text }) => status === 200 && text === cluster.urls[staying],
+      )
+      cluster.startInstance(leaving)
+      await cluster.waitUntilReady(leaving)
+      assert.equal((await leaderOf())?.node, cluster.nameOf(staying), 'a returning one does not take it back')
+    })
+  }
+})
+
+describe('./svc', () => {
+  const folder = newTestFolder()
+  const homes = ['foreground', 'first', 'second', 'third'].map((name) => path.join(folder, name))
+  const [foreground, first, second, third] = homes as [string, string, string, string]
+  after(async () => {
+    for (const home of homes) if (existsSync(home)) await runSvc('down', '--home', home)
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  /** Starts ./svc up as a terminal does, in a group of its own, and collects what it prints. */
+  function startInForeground(...args: string[]): {
+    child: ChildProcess
+    output: () => string
+    ended: Promise<unknown[]>
+  } {
+    const child = spawn(svcCommand, ['up', ...args], { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        output += text
+      })
+    }
+    const kill = () => process.kill(-child.pid!, 'SIGKILL')
+    process.once('exit', kill)
+    const ended = once(child, 'exit').finally(() => process.removeListener('exit', kill))
+    return { child, output: () => output, ended }
+  }
+
+  const statusOf = async (home: string): Promise<ClusterStatus> =>
+    JSON.parse((await runSvc('status', '--json', '--home', home)).stdout) as ClusterStatus
+
+  test('Ctrl-C in the foreground stops everything', async () => {
+    const offset = String(await pickPortOffset())
+    const { child, output, ended } = startInForeground('--home', foreground, '--port-offset', offset)
+    await waitUntil('it is ready', output, (text) => text.includes('Ctrl-C'), { timeoutMs: 60_000 })
+    assert.match(output(), /Ready in [\d.]+ s: https:/)
+    const { isReady, processes } = await statusOf(foreground)
+    assert.ok(isReady)
+    assert.equal(processes.length, 7)
+    assert.ok(processesNaming(foreground).length >= 7, 'the search for processes finds them')
+
+    process.kill(-child.pid!, 'SIGINT')
+    assert.deepEqual(await ended, [0, null])
+    assert.match(output(), /Stopped\.\s*$/)
+    assert.deepEqual(processesNaming(foreground), [])
+    assert.equal((await statusOf(foreground)).isRunning, false)
+  })
+
+  test('Ctrl-C while it starts stops what had been started', async () => {
+    const offset = String(await pickPortOffset())
+    const { child, output, ended } = startInForeground('--home', foreground, '--port-offset', offset)
+    await waitUntil('the first process is ready', output, (text) => text.includes(' ready'))
+    process.kill(-child.pid!, 'SIGINT')
+    const [status] = await ended
+    assert.notEqual(status, 0)
+    assert.match(output(), /Stopped by SIGINT/)
+    assert.deepEqual(processesNaming(foreground), [])
+  })
+
+  test('after the supervising process was killed, ./svc down ends what it left', async () => {
+    const offset = String(await pickPortOffset())
+    const { child, output, ended } = startInForeground('--home', foreground, '--port-offset', offset)
+    await waitUntil('it is ready', output, (text) => text.includes('Ctrl-C'), { timeoutMs: 60_000 })
+    process.kill(child.pid!, 'SIGKILL')
+    await ended
+    const status = await statusOf(foreground)
+    assert.equal(status.isRunning, false)
+    assert.match(status.problem ?? '', /\.\/svc down/)
+    assert.ok(processesNaming(foreground).length > 0)
+    assert.equal((await runSvc('down', '--home', foreground)).status, 0)
+    assert.deepEqual(processesNaming(foreground), [])
+  })
+
+  test('two clusters live side by side, and a third one finds no room between them', async () => {
+    for (const [home, profile] of [
+      [first, 'secure'],
+      [second, 'plain'],
+    ] as const) {
+      const offset = String(await pickPortOffset())
+      const up = await runSvc('up', '--detach', '--home', home, '--port-offset', offset, '--profile', profile)
+      assert.equal(up.status, 0, `${up.stdout}${up.stderr}`)
+    }
+    const [one, two] = [await statusOf(first), await statusOf(second)]
+    assert.ok(one.isReady && two.isReady)
+    assert.notEqual(one.routerUrl, two.routerUrl)
+
+    const password = readFileSync(path.join(homeLayout(first).secrets, 'admin-password'), 'utf8')
+    const trusted = readFileSync(path.join(first, 'pki/authority.pem'), 'utf8')
+    const secure = createHttpClient(one.routerUrl!, { trusted, credentials: `admin:${password}` })
+    const plain = createHttpClient(two.routerUrl!)
+    try {
+      await secure.post('/svc/coordinator/v1/rules/one', [{ type: 'dropForever' }])
+      assert.deepEqual(Object.keys(await secure.get<object>('/svc/coordinator/v1/rules')).sort(), [
+        '_default',
+        'one',
+      ])
+      assert.deepEqual(Object.keys(await plain.get<object>('/svc/coordinator/v1/rules')), ['_default'])
+
+      const again = await runSvc('up', '--detach', '--home', first, '--port-offset', '0')
+      assert.notEqual(again.status, 0)
+      assert.match(again.stderr, /already runs/)
+
+      const offset = String(Number(new URL(two.routerUrl!).port) - 8888)
+      const taken = await runSvc(
+        'up',
+        '--detach',
+        '--home',
+        third,
+        '--port-offset',
+        offset,
+        '--profile',
+        'plain',
+      )
+      assert.notEqual(taken.status, 0)
+      assert.match(taken.stderr, /Ports .* in use by another process/)
+      assert.doesNotMatch(taken.stderr, /^\s+at /m)
+      assert.deepEqual(processesNaming(third), [], 'nothing is half started')
+
+      assert.equal((await runSvc('down', '--home', first)).status, 0)
+      assert.deepEqual(processesNaming(first), [])
+      assert.ok((await statusOf(second)).isReady, 'the other one is not disturbed')
+      assert.equal((await statusOf(first)).isRunning, false)
+    } finally {
+      await Promise.all([secure.close(), plain.close()])
+    }
+  })
+
+  test('what was stored is there after the next start', async () => {
+    const offset = String(await pickPortOffset())
+    const up = await runSvc('up', '--detach', '--home', first, '--port-offset', offset)
+    assert.equal(up.status, 0, `${up.stdout}${up.stderr}`)
+    const password = (await runSvc('password', '--home', first)).stdout.trim()
+    const client = createHttpClient((await statusOf(first)).routerUrl!, {
+      trusted: readFileSync(path.join(first, 'pki/authority.pem'), 'utf8'),
+      credentials: `admin:${password}`,
+    })
+    try {
+      assert.deepEqual(await client.get('/svc/coordinator/v1/rules/one'), [{ type: 'dropForever' }])
+    } finally {
+      await client.close()
+    }
+  })
+})

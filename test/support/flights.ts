@@ -1,0 +1,52 @@
+import path from 'node:path'
+import { repositoryRoot } from '@svc/cli/home'
+import type { HttpClient } from './http-client.ts'
+import { waitUntil } from './wait-until.ts'
+
+/** The shipped data set, in numbers. */
+export const flights = { dataSource: 'flights', days: 90, rows: 20_000 } as const
+
+const TASK_PATIENCE_MS = 120_000
+
+/** The task that ingests the shipped flights. */
+export function flightsTask({
+  dataSource = flights.dataSource as string,
+  segmentGranularity = 'DAY',
+} = {}): object {
+  return {
+    type: 'index_parallel',
+    spec: {
+      dataSchema: {
+        dataSource,
+        timestampSpec: { column: 'time', format: 'iso' },
+        dimensionsSpec: { dimensions: ['origin', 'destination'] },
+        metricsSpec: [{ type: 'longSum', name: 'distance', fieldName: 'distance' }],
+        granularitySpec: { segmentGranularity, queryGranularity: 'NONE', rollup: false },
+      },
+      ioConfig: {
+        type: 'index_parallel',
+        inputSource: { type: 'local', baseDir: path.join(repositoryRoot, 'data'), filter: 'flights.csv' },
+        inputFormat: { type: 'csv', findColumnsFromHeader: true },
+        appendToExisting: false,
+      },
+      tuningConfig: { type: 'index_parallel', partitionsSpec: { type: 'dynamic' } },
+    },
+  }
+}
+
+interface TaskStatusAnswer {
+  readonly status: { readonly statusCode: string; readonly errorMsg: string | null }
+}
+
+/** Submits a task, waits until it is over, and returns its id. Throws when it does not succeed. */
+export async function runTask(router: HttpClient, task: object): Promise<string> {
+  const { task: id } = (await router.post('/svc/indexer/v1/task', task)).json as { task: string }
+  const { status } = await waitUntil(
+    `task ${id} is over`,
+    () => router.get<TaskStatusAnswer>(`/svc/indexer/v1/task/${encodeURIComponent(id)}/status`),
+    (answer) => answer.status.statusCode !== 'RUNNING',
+    { timeoutMs: TASK_PATIENCE_MS },
+  )
+  if (status.statusCode !== 'SUCCESS') throw new Error(`Task ${id}: ${JSON.stringify(status)}`)
+  return id
+}

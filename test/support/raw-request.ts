@@ -1,0 +1,47 @@
+import { connect } from 'node:net'
+import { connect as connectWithTls } from 'node:tls'
+
+const PATIENCE_MS = 10_000
+
+/** What came back for bytes that no client library would send. */
+export interface RawAnswer {
+  /** Undefined when the connection was closed without an answer. */
+  readonly status: number | undefined
+  readonly text: string
+}
+
+/** Sends bytes as they are and reads until the server closes: a request must ask for that, or be one to refuse. */
+export async function sendRaw(url: string, bytes: string, trusted?: string): Promise<RawAnswer> {
+  const { hostname, port, protocol } = new URL(url)
+  const socket =
+    protocol === 'https:'
+      ? connectWithTls({
+          host: hostname,
+          port: Number(port),
+          ...(trusted === undefined ? {} : { ca: trusted }),
+        })
+      : connect(Number(port), hostname)
+  const chunks: Buffer[] = []
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+  // A server that refuses may reset the connection while we still send; what it has said by then counts.
+  socket.on('error', () => undefined)
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  let timer: NodeJS.Timeout | undefined
+  const patience = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(
+        new Error(`Neither an end nor a whole answer within ${PATIENCE_MS} ms: ${Buffer.concat(chunks)}`),
+      )
+    }, PATIENCE_MS)
+  })
+  socket.write(bytes)
+  try {
+    await Promise.race([closed, patience])
+  } finally {
+    clearTimeout(timer)
+    socket.destroy()
+  }
+  const text = Buffer.concat(chunks).toString('latin1')
+  const status = /^HTTP\/1\.1 (\d{3})/.exec(text)?.[1]
+  return { status: status === undefined ? undefined : Number(status), text }
+}

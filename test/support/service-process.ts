@@ -1,0 +1,68 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { repositoryRoot } from '@svc/cli/home'
+import type { Role } from '@svc/shared/config'
+
+const PATIENCE_MS = 20_000
+
+/** How a service is started by hand. */
+export interface ServiceStart {
+  readonly role: Role
+  /** Holds the two files. */
+  readonly folder: string
+  /** The lines of the file that all services read; no file when left out. */
+  readonly common?: readonly string[] | undefined
+  /** The lines of the service's own file. */
+  readonly runtime?: readonly string[] | undefined
+  readonly environment?: Readonly<Record<string, string>> | undefined
+  /** More arguments of the command line. */
+  readonly args?: readonly string[] | undefined
+}
+
+/** How a service that was started ended by itself. */
+export interface ServiceEnd {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
+  readonly tookMs: number
+}
+
+/** The files that a start with these lines reads. */
+export function configurationFiles(folder: string): { common: string; runtime: string } {
+  return {
+    common: path.join(folder, 'common.runtime.properties'),
+    runtime: path.join(folder, 'runtime.properties'),
+  }
+}
+
+/** Starts a service whose configuration it should refuse, and waits for its end. A service that runs on is killed. */
+export async function runService(start: ServiceStart): Promise<ServiceEnd> {
+  const files = configurationFiles(start.folder)
+  const args: string[] = []
+  for (const name of ['common', 'runtime'] as const) {
+    const lines = start[name]
+    if (lines === undefined) continue
+    writeFileSync(files[name], `${lines.join('\n')}\n`)
+    args.push(`--${name}`, files[name])
+  }
+  const main = path.join(repositoryRoot, 'services', start.role, 'src/main.ts')
+  const began = performance.now()
+  const child = spawn(process.execPath, [main, ...args, ...(start.args ?? [])], {
+    cwd: start.folder,
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...start.environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: PATIENCE_MS,
+    killSignal: 'SIGKILL',
+  })
+  const output = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output.stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output.stderr += text
+  })
+  const [status] = (await once(child, 'close')) as [number | null]
+  return { status, ...output, tookMs: performance.now() - began }
+}

@@ -1,0 +1,23 @@
+import { execFile } from 'node:child_process'
+import path from 'node:path'
+import { repositoryRoot } from '@svc/cli/home'
+
+/** How a command ended and what it printed. */
+export interface CommandResult {
+  readonly status: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** The ./svc command of this checkout. */
+export const svcCommand = path.join(repositoryRoot, 'svc')
+
+/** Runs ./svc and waits for its end, at most two minutes. */
+export async function runSvc(...args: string[]): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    execFile(svcCommand, args, { timeout: 120_000 }, (error, stdout, stderr) => {
+      const status = error === null ? 0 : typeof error.code === 'number' ? error.code : -1
+      resolve({ status, stdout, stderr })
+    })
+  })
+}
