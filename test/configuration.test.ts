@@ -79,7 +79,8 @@ const misspelled: [name: string, nearest: string][] = [
   ['svc.coordinator.periode', 'svc.coordinator.period'],
   ['svc.segmentCache.location', 'svc.segmentCache.locations'],
   ['svc.metadata.storage.connector.passwort', 'svc.metadata.storage.connector.password'],
-  ['svc.auth.authenticator.mine.initialAdminPasword', 'svc.auth.authenticator.<name>.initialAdminPassword'],
+  ['svc.auth.authenticator.mine.kind', 'svc.auth.authenticator.mine.type'],
+  ['svc.auth.authenticator.mine.initialAdminPasword', 'svc.auth.authenticator.mine.initialAdminPassword'],
 ]
 
 const login = [

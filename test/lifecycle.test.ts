@@ -90,7 +90,10 @@ describe('the services of a cluster', () => {
     socket.write(rules.slice(5))
     const [answer] = (await answered) as [Buffer]
     assert.match(answer.toString(), /^HTTP\/1\.1 200 /)
+    const answeredAt = performance.now()
     await ended
+    const tookMs = performance.now() - answeredAt
+    assert.ok(tookMs < 3000, `with nothing under way any more it ran on for ${tookMs} ms`)
     assert.equal(lastEndOf(instance)?.status, 0)
     assert.deepEqual(await cluster.router.get('/svc/coordinator/v1/rules/unfinished'), [
       { type: 'dropForever' },

@@ -26,6 +26,10 @@ export function followRules(database: Database): FollowedRules {
       }
       return reading
     },
-    start: () => database.listen(rulesChannel, invalidate),
+    start: async () => {
+      await database.listen(rulesChannel, invalidate)
+      // What was read before may have changed before the listening began.
+      invalidate()
+    },
   }
 }

@@ -78,8 +78,8 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       const node = context.node()
       const candidate = {
         role: 'coordinator',
-        holder: randomUUID(),
-        node: `${hostname()} ${node.name}`,
+        holder: `${hostname()} ${randomUUID()}`,
+        node: node.name,
         baseUrl: baseUrlOf(node),
       }
       const change = {

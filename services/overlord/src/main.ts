@@ -32,8 +32,8 @@ function buildOverlord(context: ServiceContext): ServicePart {
       const node = context.node()
       const candidate = {
         role: 'overlord',
-        holder: randomUUID(),
-        node: `${hostname()} ${node.name}`,
+        holder: `${hostname()} ${randomUUID()}`,
+        node: node.name,
         baseUrl: baseUrlOf(node),
       }
       const change = {

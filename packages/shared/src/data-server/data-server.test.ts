@@ -431,6 +431,12 @@ describe('the segments served', () => {
     const held = follow(context, `${query}&timeout=60000`)
     context.beginToStop()
     assert.deepEqual((await held).requests, [])
+    const late = await httpRequest(context.port, { path: `${servedSegmentsPath}?${query}&timeout=60000` })
+    assert.equal(
+      late.status,
+      503,
+      'a stopping server holds nothing back, and does not make its followers spin',
+    )
   })
 
   for (const query of ['counter=x', 'counter=-2', 'timeout=-1', 'timeout=60001', 'counter=1.5']) {

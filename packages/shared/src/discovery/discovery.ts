@@ -54,6 +54,7 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
   let everLooked = false
   let announced: AnnouncedNode | undefined
   let underWay: Promise<void> | undefined
+  let next: Promise<void> | undefined
 
   const look = async (): Promise<void> => {
     // One after the other, on one connection: this goes on as long as the server lives.
@@ -62,11 +63,23 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
     nodes = foundNodes.map((node) => ({ ...node, baseUrl: baseUrlOf(node) }))
     leases = foundLeases
   }
-  const refresh = (): Promise<void> => {
-    underWay ??= look().finally(() => {
-      underWay = undefined
+  const start = (): Promise<void> => {
+    const started = look().finally(() => {
+      if (underWay === started) underWay = undefined
     })
-    return underWay
+    underWay = started
+    return started
+  }
+  // A look that has begun may have missed what its caller knows of: those who ask meanwhile share the next one.
+  const refresh = (): Promise<void> => {
+    if (!underWay) return start()
+    next ??= underWay
+      .catch(() => undefined)
+      .then(() => {
+        next = undefined
+        return start()
+      })
+    return next
   }
   const loop = startLoop(
     heartbeatMs,

@@ -9,11 +9,11 @@ export interface Lease {
   readonly term: number
 }
 
-/** What a server brings to an election; `holder` differs with every start of a process. */
+/** What a server brings to an election; `holder`, the machine and an id, differs with every start of a process. */
 export interface Candidate {
   readonly role: string
   readonly holder: string
-  /** Machine, host and port, by which a restarted process is known to replace its former self. */
+  /** Host and port: on one machine, a restarted process is known by them to replace its former self. */
   readonly node: string
   readonly baseUrl: string
 }
@@ -32,7 +32,8 @@ export async function acquireLease(
     ON CONFLICT (role) DO UPDATE
     SET holder = excluded.holder, node = excluded.node, base_url = excluded.base_url,
         term = lease.term + 1, expires_at = excluded.expires_at
-    WHERE lease.expires_at < clock_timestamp() OR lease.node = excluded.node
+    WHERE lease.expires_at < clock_timestamp()
+      OR (lease.node = excluded.node AND split_part(lease.holder, ' ', 1) = split_part(excluded.holder, ' ', 1))
     RETURNING term`)
   return row?.term
 }

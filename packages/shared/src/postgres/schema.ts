@@ -56,7 +56,8 @@ export async function migrateSchema(database: Database): Promise<void> {
       migrationsTable: 'schema_migrations',
       count: Number.POSITIVE_INFINITY,
       noLock: true,
-      singleTransaction: false,
+      // One transaction for all: the runner ends the one that it finds, and the lock with it.
+      singleTransaction: true,
       log: () => undefined,
     })
   })

@@ -1,0 +1,302 @@
+import assert from 'node:assert/strict'
+import { after, beforeEach, describe, it, type TestContext } from 'node:test'
+import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
+import { ReportLog, ServedSegments } from '@svc/shared/data-server'
+import { acquireLease, copySegments, createDatabase, saveConfig, saveRules, sql } from '@svc/shared/postgres'
+import {
+  createRequestSender,
+  openProducerConnection,
+  type RequestBatch,
+  receiveRequests,
+} from '@svc/shared/redis'
+import { createTestStores, recordingLogger, startTcpGate, waitUntil } from '@svc/shared/testing'
+import { coordinatorConfigName } from '../coordinator-config.ts'
+import { followRules } from '../followed-rules.ts'
+import { createSegmentInventory, ServerInventory } from '../inventory/index.ts'
+import { runRules } from './index.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+const audit = { author: '', comment: '', identity: '', ip: '' }
+const day = 86_400_000
+const now = Date.UTC(2026, 5, 15)
+
+beforeEach(async () => {
+  for (const table of [sql`segments`, sql`rules`, sql`leader_leases`, sql`dynamic_configs`])
+    await database.query(sql`DELETE FROM ${table}`)
+  await lead()
+})
+
+const leader = { role: 'coordinator', holder: 'me', node: 'me', baseUrl: 'http://me' }
+const lead = () => acquireLease(database, leader, 600_000)
+
+function segment(daysAgo: number): Segment {
+  const interval = { start: now - daysAgo * day, end: now - (daysAgo - 1) * day }
+  const key = { dataSource: 'wiki', interval, version: 'v1', partitionNum: 0 }
+  return { ...key, id: segmentId(key), partitions: 1, sizeBytes: 10, totalRows: 1 }
+}
+const store = (...segments: Segment[]) =>
+  database.transaction((transaction) =>
+    copySegments(
+      transaction,
+      segments.map((one) => ({
+        segment: one,
+        payload: payloadOf(one, {
+          loadSpec: { type: 'local', path: 'x', checksum: 'y' },
+          dimensions: '',
+          metrics: '',
+        }),
+      })),
+      undefined,
+      0,
+    ),
+  )
+const used = async () =>
+  (await database.query<{ id: string }>(sql`SELECT id FROM segments WHERE used ORDER BY id`)).map(
+    ({ id }) => id,
+  )
+const setRules = (...rules: object[]) => saveRules(database, 'wiki', JSON.stringify(rules), audit, now)
+const loadOn = (tier: string) => ({ type: 'loadForever', tieredReplicants: { [tier]: 1 } })
+const recentOnly = [
+  { type: 'loadByPeriod', period: 'P3D', tieredReplicants: { hot: 1 } },
+  { type: 'dropForever' },
+]
+
+let servers = 0
+
+/** The duty with real stores, and one server that serves what the test says. */
+async function setUp(scope: TestContext, ...served: Segment[]) {
+  const settings = stores.settings('coordinator')
+  const gate = await startTcpGate(scope, settings.get('svc.metadata.storage.connector.port'))
+  const gated = createDatabase(
+    stores.settings('coordinator', { 'svc.metadata.storage.connector.port': String(gate.port) }),
+    { connections: 3, applicationName: 'coordinator' },
+  )
+  const redis = openProducerConnection(settings)
+  scope.after(async () => {
+    redis.disconnect()
+    await gated.close()
+  })
+  await waitUntil('the queue', () => redis.status === 'ready')
+  const prefix = settings.get('svc.queue.prefix')
+  const name = `server${++servers}`
+  const log = new ReportLog(new ServedSegments())
+  const inventory = new ServerInventory(60_000, () => undefined)
+  const report = (given: object = {}) => ({
+    ...log.next(),
+    name,
+    process: name,
+    type: 'historical' as const,
+    tier: 'hot',
+    priority: 0,
+    maxSizeBytes: 1000,
+    usedSizeBytes: 0,
+    underWay: 0,
+    term: 1,
+    segments: served.map(({ id }) => id),
+    ...given,
+  })
+  inventory.take([report()], 1, performance.now())
+  const logger = recordingLogger()
+  const waits: string[] = []
+  const duty = runRules({
+    database: gated,
+    clock: { now: () => now },
+    logger,
+    redis,
+    queuePrefix: prefix,
+    sender: createRequestSender(redis, prefix),
+    segments: createSegmentInventory(gated),
+    servers: inventory,
+    rules: followRules(gated),
+    requestTimeoutMs: 600_000,
+    serversReported: async () => {
+      waits.push('waited')
+    },
+  })
+  const batches: RequestBatch[] = []
+  const receive = () => {
+    const receiver = receiveRequests(settings, name, 1, async (batch) => {
+      batches.push(batch)
+    })
+    scope.after(receiver.close)
+  }
+  const asked = () =>
+    [...(inventory.get(name)?.pending ?? [])].map(([id, { action }]) => `${action} ${id}`).sort()
+  return { duty, inventory, logger, waits, gate, batches, receive, asked, name, report }
+}
+
+describe('a run of the rules', () => {
+  it('asks for the copies that rules want, once', async (scope) => {
+    await store(segment(1), segment(2))
+    await setRules(loadOn('hot'))
+    const { duty, asked, waits, batches, receive } = await setUp(scope, segment(2))
+    assert.deepEqual(await duty.run(1), { loads: 1, drops: 0, markedUnused: 0 })
+    assert.deepEqual(asked(), [`load ${segment(1).id}`])
+    assert.deepEqual(waits, ['waited'])
+    assert.equal(await duty.run(1), undefined, 'it is asked already')
+    receive()
+    await waitUntil('the request', () => batches.length === 1)
+    assert.equal(batches[0]?.term, 1)
+  })
+
+  it('marks unused what a drop rule catches, and asks its copies away', async (scope) => {
+    await store(segment(1), segment(10))
+    await setRules(...recentOnly)
+    const { duty, asked } = await setUp(scope, segment(1), segment(10))
+    assert.deepEqual(await duty.run(1), { loads: 0, drops: 1, markedUnused: 1 })
+    assert.deepEqual(await used(), [segment(1).id])
+    assert.deepEqual(asked(), [`drop ${segment(10).id}`])
+    const [row] = await database.query<{ at: number }>(
+      sql`SELECT used_changed_at AS at FROM segments WHERE NOT used`,
+    )
+    assert.equal(row?.at, now, 'by the time of the cluster')
+  })
+
+  it('by a former leader changes nothing and asks for nothing', async (scope) => {
+    await store(segment(1), segment(10))
+    await setRules(...recentOnly)
+    const { duty, asked } = await setUp(scope, segment(10))
+    await lead()
+    await assert.rejects(duty.run(1), {
+      code: 'unavailable',
+      message: /no longer leads the role \[coordinator\]/,
+    })
+    assert.equal((await used()).length, 2)
+    assert.deepEqual(asked(), [])
+  })
+
+  it('sees new rules and new segments at the next time', async (scope) => {
+    await store(segment(1))
+    await setRules(loadOn('hot'))
+    const { duty, asked } = await setUp(scope)
+    await duty.run(1)
+    await store(segment(2))
+    await duty.run(1)
+    assert.deepEqual(asked(), [`load ${segment(1).id}`, `load ${segment(2).id}`].sort())
+  })
+
+  it('does nothing while coordination is paused', async (scope) => {
+    await store(segment(10))
+    await setRules({ type: 'dropForever' })
+    await saveConfig(database, coordinatorConfigName, '{"pauseCoordination":true}', 0, audit, now)
+    const { duty, asked } = await setUp(scope, segment(10))
+    assert.equal(await duty.run(1), undefined)
+    assert.equal((await used()).length, 1)
+    assert.deepEqual(asked(), [])
+  })
+
+  it('empties a server that is to leave, and gives it nothing', async (scope) => {
+    await store(segment(1))
+    await setRules(loadOn('hot'))
+    const { duty, asked, name, inventory } = await setUp(scope)
+    await saveConfig(
+      database,
+      coordinatorConfigName,
+      JSON.stringify({ decommissioningNodes: [name] }),
+      0,
+      audit,
+      now,
+    )
+    await duty.run(1)
+    assert.deepEqual(asked(), [])
+    const log = new ReportLog(new ServedSegments())
+    const other = { ...log.next(), name: 'other', process: 'other', type: 'historical' as const, tier: 'hot' }
+    inventory.take(
+      [{ ...other, priority: 0, maxSizeBytes: 1000, usedSizeBytes: 0, underWay: 0, term: 1 }],
+      1,
+      performance.now(),
+    )
+    await duty.run(1)
+    assert.deepEqual([...(inventory.get('other')?.pending.keys() ?? [])], [segment(1).id])
+  })
+
+  it('gives a queue no more than it may hold', async (scope) => {
+    await store(...Array.from({ length: 9 }, (_, index) => segment(index + 1)))
+    await setRules(loadOn('hot'))
+    await saveConfig(database, coordinatorConfigName, '{"maxSegmentsInNodeLoadingQueue":4}', 0, audit, now)
+    const { duty, asked } = await setUp(scope)
+    await duty.run(1)
+    assert.equal(asked().length, 4)
+    await duty.run(1)
+    assert.equal(asked().length, 4)
+  })
+
+  it('asks again for what was lost with the queues', async (scope) => {
+    await store(segment(1))
+    await setRules(loadOn('hot'))
+    const { duty, logger, inventory, report, batches, receive } = await setUp(scope)
+    await duty.run(1)
+    await stores.emptyQueues()
+    await duty.run(1)
+    const lost = 'The queues were lost; what is missing is asked for again'
+    assert.deepEqual(
+      logger.having(lost).map(({ details }) => details),
+      [{ requests: 1 }],
+    )
+    inventory.take([report({ segments: [] })], 1, performance.now())
+    assert.deepEqual(await duty.run(1), { loads: 1, drops: 0, markedUnused: 0 })
+    receive()
+    await waitUntil('the request', () => batches.length === 1)
+    await duty.run(1)
+    assert.equal(logger.having(lost).length, 1)
+  })
+
+  it('tells tiers without servers and copies without room once, and again when they change', async (scope) => {
+    await store(segment(1), segment(2))
+    await setRules({ type: 'loadForever', tieredReplicants: { icy: 2, hot: 1 } })
+    const { duty, logger, report, inventory } = await setUp(scope)
+    inventory.take([report({ maxSizeBytes: 5 })], 1, performance.now())
+    for (let times = 0; times < 3; times++) await duty.run(1)
+    const noServer = 'Rules name tiers that have no server; their copies are loaded nowhere'
+    const noRoom = 'Copies find no room on the servers of their tier'
+    assert.deepEqual(
+      logger.having(noServer).map(({ details }) => details),
+      [{ tiers: { icy: 4 } }],
+    )
+    assert.equal(logger.having(noRoom).length, 1)
+    const [unplaced] = (logger.having(noRoom)[0]?.details.unplaced ?? []) as {
+      tier: string
+      copies: number
+    }[]
+    assert.deepEqual([unplaced?.tier, unplaced?.copies], ['hot', 2])
+  })
+
+  it('counts a silent server no more, and says so', async (scope) => {
+    await store(segment(1))
+    await setRules(loadOn('hot'))
+    const { duty, logger, inventory, report, name } = await setUp(scope)
+    inventory.take([report()], 1, performance.now() - 61_000)
+    await duty.run(1)
+    assert.deepEqual(
+      logger.having('A server went silent; its copies no longer count').map(({ details }) => details),
+      [{ silentServer: name }],
+    )
+    assert.equal(inventory.servers().length, 0)
+  })
+
+  it('fails while the store is away, and asks for nothing; then it goes on', async (scope) => {
+    await store(segment(1))
+    await setRules(loadOn('hot'))
+    const { duty, gate, asked } = await setUp(scope)
+    await gate.cut()
+    await assert.rejects(duty.run(1), { code: 'unavailable' })
+    assert.deepEqual(asked(), [])
+    await gate.mend()
+    assert.deepEqual(await duty.run(1), { loads: 1, drops: 0, markedUnused: 0 })
+  })
+
+  it('has ten thousand segments marked in a moment', async (scope) => {
+    await database.query(sql`
+      INSERT INTO segments (id, datasource, start_ms, end_ms, version, partition_num, partitions, size_bytes,
+        total_rows, used, created_at, used_changed_at, payload)
+      SELECT 's' || n, 'wiki', n, n + 1, 'v1', 0, 1, 1, 1, true, now(), now(), '{}'
+      FROM generate_series(1, 10000) n`)
+    await setRules({ type: 'dropForever' })
+    const { duty } = await setUp(scope)
+    const startedAt = performance.now()
+    assert.deepEqual(await duty.run(1), { loads: 0, drops: 0, markedUnused: 10_000 })
+    assert.ok(performance.now() - startedAt < 8000)
+    assert.deepEqual(await used(), [])
+  })
+})

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { loadSecurityDirectory, sql } from '@svc/shared/postgres'
+import { basicHeader, createSecurity } from '@svc/shared/security'
+import { createTestContext, createTestStores } from '@svc/shared/testing'
+import { createFirstUsers } from './first-users.ts'
+
+const properties = {
+  'svc.auth.authenticatorChain': '["A"]',
+  'svc.auth.authenticator.A.type': 'basic',
+  'svc.auth.authenticator.A.authorizerName': 'Z',
+  'svc.auth.authenticator.A.initialAdminPassword': 'first admin',
+  'svc.auth.authenticator.A.initialInternalClientPassword': 'internal',
+  'svc.auth.authorizers': '["Z"]',
+  'svc.auth.authorizer.Z.type': 'basic',
+  'svc.escalator.type': 'basic',
+  'svc.escalator.internalClientPassword': 'internal',
+}
+const stores = await createTestStores({ after })
+const context = await createTestContext({ after }, stores, 'coordinator', properties)
+const { database } = stores
+
+async function login(user: string, password: string) {
+  const directory = await loadSecurityDirectory(database)
+  const security = createSecurity(context.settings, { current: () => directory }, () => undefined)
+  const result = await security.authenticate(basicHeader(user, password), { address: '', server: '' })
+  return result.kind === 'known' ? result.caller : undefined
+}
+
+describe('the first users', () => {
+  it('are the administrator and the internal user, who may do everything', async () => {
+    await Promise.all([createFirstUsers(context), createFirstUsers(context)])
+    for (const [user, password] of [
+      ['admin', 'first admin'],
+      ['svc_system', 'internal'],
+    ] as const) {
+      const caller = await login(user, password)
+      for (const type of [
+        'DATASOURCE',
+        'STATE',
+        'CONFIG',
+        'QUERY_CONTEXT',
+        'SYSTEM_TABLE',
+        'EXTERNAL',
+        'VIEW',
+      ] as const)
+        for (const action of ['READ', 'WRITE'] as const)
+          assert.equal(caller?.can(action, type, 'any\nname'), true)
+    }
+    assert.equal(await login('admin', 'internal'), undefined)
+    const { authenticators, authorizers } = await loadSecurityDirectory(database)
+    assert.deepEqual(Object.keys(authenticators.A ?? {}).sort(), ['admin', 'svc_system'])
+    assert.deepEqual(Object.keys(authorizers.Z?.roles ?? {}).sort(), ['admin', 'svc_system'])
+  })
+
+  it('do not come back when they were deleted or changed', async () => {
+    await database.query(sql`DELETE FROM authentication_users WHERE name = 'admin'`)
+    await database.query(sql`DELETE FROM authorization_users WHERE name = 'admin'`)
+    const before = await loadSecurityDirectory(database)
+    await createFirstUsers(context)
+    assert.deepEqual(await loadSecurityDirectory(database), before)
+    assert.equal(await login('admin', 'first admin'), undefined)
+  })
+
+  it('are not made without a password, which is said', async (scope) => {
+    const bare = await createTestContext(scope, await createTestStores(scope), 'coordinator', {
+      ...properties,
+      'svc.auth.authenticator.A.initialAdminPassword': '',
+    })
+    await createFirstUsers(bare)
+    const { authenticators } = await loadSecurityDirectory(bare.database)
+    assert.deepEqual(Object.keys(authenticators.A ?? {}), ['svc_system'])
+    const warned = bare.logger.lines.filter(({ level }) => level === 'warn')
+    assert.deepEqual(
+      warned.map(({ details }) => details),
+      [{ authenticator: 'A', user: 'admin' }],
+    )
+  })
+
+  it('are none where nobody logs in', async (scope) => {
+    const open = await createTestContext(scope, await createTestStores(scope), 'coordinator')
+    await createFirstUsers(open)
+    assert.deepEqual(await loadSecurityDirectory(open.database), {
+      version: 1,
+      authenticators: {},
+      authorizers: {},
+    })
+  })
+})

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { after, beforeEach, describe, it } from 'node:test'
+import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
+import { copySegments, createDatabase, eraseUnused, markUnused, markUsed, sql } from '@svc/shared/postgres'
+import { createTestStores, startTcpGate } from '@svc/shared/testing'
+import { createSegmentInventory, type SegmentInventory } from './index.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+beforeEach(() => database.query(sql`DELETE FROM segments`))
+
+const day = 86_400_000
+function segment(dataSource: string, number: number, version = 'v1', partitionNum = 0): Segment {
+  const key = {
+    dataSource,
+    interval: { start: number * day, end: (number + 1) * day },
+    version,
+    partitionNum,
+  }
+  return { ...key, id: segmentId(key), partitions: 1, sizeBytes: 10, totalRows: 1 }
+}
+const copy = (...segments: Segment[]) =>
+  database.transaction((transaction) =>
+    copySegments(
+      transaction,
+      segments.map((one) => ({
+        segment: one,
+        payload: payloadOf(one, {
+          loadSpec: { type: 'local', path: 'x', checksum: 'y' },
+          dimensions: '',
+          metrics: '',
+        }),
+      })),
+      undefined,
+      0,
+    ),
+  )
+const seen = (inventory: SegmentInventory) =>
+  Object.fromEntries(
+    inventory
+      .datasources()
+      .map(({ dataSource, segments, overshadowed }) => [
+        dataSource,
+        segments.map(({ id }) => (overshadowed.has(id) ? `(${id})` : id)).sort(),
+      ]),
+  )
+const [one, two, other] = [segment('wiki', 1), segment('wiki', 2), segment('koalas', 1)]
+
+describe('the segments', () => {
+  it('are those that are used, by datasource', async () => {
+    await copy(one, two, other)
+    await markUnused(database, [two.id], 0)
+    const inventory = createSegmentInventory(database)
+    assert.deepEqual(seen(inventory), {})
+    await inventory.refresh()
+    assert.deepEqual(seen(inventory), { koalas: [other.id], wiki: [one.id] })
+    assert.deepEqual(
+      [inventory.isUsed(one.id), inventory.isUsed(two.id), inventory.isUsed('x')],
+      [true, false, false],
+    )
+    assert.deepEqual(inventory.get(one.id), one)
+    assert.equal(inventory.get(two.id), undefined)
+  })
+
+  it('follow every change', async () => {
+    const inventory = createSegmentInventory(database)
+    await inventory.refresh()
+    await copy(one, other)
+    await inventory.refresh()
+    assert.deepEqual(seen(inventory), { koalas: [other.id], wiki: [one.id] })
+    await markUnused(database, [one.id], 0)
+    await copy(two)
+    await inventory.refresh()
+    assert.deepEqual(seen(inventory), { koalas: [other.id], wiki: [two.id] })
+    await markUsed(database, [one.id], 0)
+    await markUnused(database, [other.id], 0)
+    await inventory.refresh()
+    assert.deepEqual(seen(inventory), { wiki: [one.id, two.id] })
+    await eraseUnused(database, [other.id])
+    await database.query(sql`DELETE FROM segments WHERE id = ${one.id}`)
+    await inventory.refresh()
+    assert.deepEqual(seen(inventory), { wiki: [two.id] })
+  })
+
+  it('are known to be hidden by newer ones, and not when those are gone', async () => {
+    const newer = segment('wiki', 1, 'v2')
+    await copy(one, two, newer)
+    const inventory = createSegmentInventory(database)
+    await inventory.refresh()
+    assert.deepEqual(seen(inventory), { wiki: [`(${one.id})`, newer.id, two.id].sort() })
+    await markUnused(database, [newer.id], 0)
+    await inventory.refresh()
+    assert.deepEqual(seen(inventory), { wiki: [one.id, two.id] })
+  })
+
+  it('that did not change are not analysed again', async () => {
+    await copy(one, other)
+    const inventory = createSegmentInventory(database)
+    await inventory.refresh()
+    const [first, second] = inventory.datasources()
+    await copy(two)
+    await inventory.refresh()
+    const after = inventory.datasources()
+    assert.ok(after.includes(first?.dataSource === 'koalas' ? first : (second as never)))
+    assert.ok(!after.includes(first?.dataSource === 'wiki' ? first : (second as never)))
+  })
+
+  it('are read once for all who ask at the same time', async () => {
+    await copy(one)
+    const inventory = createSegmentInventory(database)
+    const readings = [inventory.refresh(), inventory.refresh(), inventory.refresh()]
+    assert.equal(new Set(readings).size, 1)
+    await Promise.all(readings)
+    assert.deepEqual(seen(inventory), { wiki: [one.id] })
+  })
+
+  it('are read from the beginning after a reset, whatever reading was under way', async () => {
+    await copy(one, two)
+    const inventory = createSegmentInventory(database)
+    await inventory.refresh()
+    await database.query(sql`DELETE FROM segments WHERE id = ${two.id}`)
+    await database.query(sql`DELETE FROM segment_removals`)
+    const before = inventory.refresh()
+    inventory.reset()
+    assert.deepEqual(seen(inventory), {})
+    await before
+    await inventory.refresh()
+    assert.deepEqual(seen(inventory), { wiki: [one.id] })
+  })
+
+  it('stay as they are while the store is away, and are read again after that', async (context) => {
+    const port = stores.settings('coordinator').get('svc.metadata.storage.connector.port')
+    const gate = await startTcpGate(context, port)
+    const gated = createDatabase(
+      stores.settings('coordinator', { 'svc.metadata.storage.connector.port': String(gate.port) }),
+      { connections: 1, applicationName: 'gated' },
+    )
+    context.after(() => gated.close())
+    await copy(one)
+    const inventory = createSegmentInventory(gated)
+    await inventory.refresh()
+    await gate.cut()
+    await copy(two)
+    await assert.rejects(inventory.refresh(), { code: 'unavailable' })
+    assert.deepEqual(seen(inventory), { wiki: [one.id] })
+    await gate.mend()
+    await inventory.refresh()
+    assert.deepEqual(seen(inventory), { wiki: [one.id, two.id] })
+  })
+
+  it('may be a hundred thousand, read in seconds', async () => {
+    await database.query(sql`
+      INSERT INTO segments (id, datasource, start_ms, end_ms, version, partition_num, partitions, size_bytes,
+        total_rows, used, created_at, used_changed_at, payload)
+      SELECT 's' || n, 'd' || n % 100, n, n + 1, 'v1', 0, 1, 1, 1, true, now(), now(), '{}'
+      FROM generate_series(1, 100000) n`)
+    const inventory = createSegmentInventory(database)
+    const startedAt = performance.now()
+    await inventory.refresh()
+    const counted = inventory.datasources().reduce((sum, { segments }) => sum + segments.length, 0)
+    assert.equal(counted, 100_000)
+    assert.ok(performance.now() - startedAt < 10_000)
+  })
+})

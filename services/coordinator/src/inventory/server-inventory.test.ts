@@ -1,0 +1,391 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { ReportLog, reportSchema, ServedSegments, type ServerReport } from '@svc/shared/data-server'
+import { fc } from '@svc/shared/testing'
+import { type PendingRequest, ServerInventory } from './index.ts'
+
+const silenceMs = 10_000
+const timeoutMs = 60_000
+
+/** A data server as its process would report it. */
+class Reporter {
+  readonly name: string
+  served = new ServedSegments()
+  log = new ReportLog(this.served)
+  term = 0
+
+  constructor(name: string) {
+    this.name = name
+  }
+
+  /** Another life: what is on disk is served again, what was noted is not. */
+  restart(): void {
+    const ids = this.served.ids()
+    this.served = new ServedSegments()
+    for (const id of ids) this.served.add(id)
+    this.log = new ReportLog(this.served)
+    this.term = 0
+  }
+
+  report(given: Partial<ServerReport> = {}): ServerReport {
+    const report = {
+      name: this.name,
+      process: this.name,
+      type: 'historical' as const,
+      tier: 'hot',
+      priority: 0,
+      maxSizeBytes: 100,
+      usedSizeBytes: this.served.ids().length,
+      underWay: 0,
+      term: this.term,
+      ...this.log.next(),
+      ...given,
+    }
+    // What arrives is what JSON makes of it.
+    return reportSchema.parse(JSON.parse(JSON.stringify({ servers: [report] }))).servers[0] ?? assert.fail()
+  }
+
+  /** A report on its way to the leader and back; either way it may get lost. */
+  send(
+    inventory: ServerInventory,
+    term: number,
+    nowMs: number,
+    lost: 'report' | 'answer' | 'nothing' = 'nothing',
+  ): void {
+    const report = this.report()
+    if (lost === 'report') return
+    const answer = inventory.take([report], term, nowMs)
+    if (lost === 'answer') return
+    this.term = Math.max(this.term, answer.term)
+    if (answer.resync.includes(this.name)) this.log.refused()
+    else this.log.taken(report)
+  }
+
+  /** Reports until the leader has all. */
+  sync(inventory: ServerInventory, term: number, nowMs = 0): void {
+    for (let times = 0; times < 3; times++) this.send(inventory, term, nowMs)
+  }
+}
+
+const asked = (action: 'load' | 'drop', sentAtMs = 0, sizeBytes = 5): PendingRequest => ({
+  action,
+  sizeBytes,
+  sentAtMs,
+})
+
+function setUp(...ids: string[]) {
+  const failures: string[] = []
+  const inventory = new ServerInventory(silenceMs, (server, { id, message }) =>
+    failures.push(`${server} ${id} ${message}`),
+  )
+  const server = new Reporter('a')
+  for (const id of ids) server.served.add(id)
+  server.sync(inventory, 1)
+  const state = () => inventory.get('a') ?? assert.fail('the server is not known')
+  const planned = (nowMs = 0) => inventory.loadingServers(nowMs)[0] ?? assert.fail()
+  return { inventory, server, failures, state, planned }
+}
+
+describe('a report', () => {
+  it('of the whole list makes a server known', () => {
+    const { state } = setUp('s', 't')
+    const { name, process, type, tier, maxSizeBytes, usedSizeBytes } = state()
+    assert.deepEqual(
+      [name, process, type, tier, maxSizeBytes, usedSizeBytes],
+      ['a', 'a', 'historical', 'hot', 100, 2],
+    )
+    assert.deepEqual([...state().served], ['s', 't'])
+  })
+
+  it('of changes is taken if it follows what is known', () => {
+    const { inventory, server, state } = setUp('s')
+    server.served.add('t')
+    server.served.remove('s')
+    server.send(inventory, 1, 0)
+    assert.deepEqual([...state().served], ['t'])
+  })
+
+  const refused: readonly [name: string, change: (report: ServerReport) => Partial<ServerReport>][] = [
+    ['of changes that do not follow', ({ from }) => ({ from: from + 1 })],
+    ['of changes that were taken before', () => ({ from: 0 })],
+    ['of changes of another life', () => ({ session: 'other' })],
+    ['of a server that is not known', () => ({ name: 'b' })],
+    ['of a server that does not know this leader', () => ({ term: 0 })],
+    ['of a server that knows a later leader', () => ({ term: 2 })],
+  ]
+  for (const [name, change] of refused) {
+    it(`${name} is answered with the wish for the whole list, and changes nothing`, () => {
+      const { inventory, server, state } = setUp('s')
+      server.served.add('t')
+      const report = server.report()
+      const changed = { ...report, ...change(report) }
+      assert.deepEqual(inventory.take([changed], 1, 5), { term: 1, resync: [changed.name] })
+      assert.deepEqual([...state().served], ['s'])
+      assert.equal(state().lastReportAtMs, 0)
+    })
+  }
+
+  it('may speak for several servers, of which some must begin anew', () => {
+    const inventory = new ServerInventory(silenceMs, () => undefined)
+    const [known, unknown] = [new Reporter('known'), new Reporter('unknown')]
+    known.sync(inventory, 1)
+    unknown.sync(new ServerInventory(silenceMs, () => undefined), 1)
+    assert.deepEqual(inventory.take([known.report(), unknown.report()], 1, 0).resync, ['unknown'])
+  })
+
+  it('tells the latest of what a server is', () => {
+    const { inventory, server, state } = setUp()
+    inventory.take([server.report({ tier: 'cold', priority: 9, maxSizeBytes: 7, usedSizeBytes: 3 })], 1, 50)
+    const { tier, priority, maxSizeBytes, usedSizeBytes, lastReportAtMs } = state()
+    assert.deepEqual([tier, priority, maxSizeBytes, usedSizeBytes, lastReportAtMs], ['cold', 9, 7, 3, 50])
+  })
+})
+
+describe('requests', () => {
+  it('are pending until the server serves, or serves no more, what they are about', () => {
+    const { inventory, server, state, planned } = setUp('old')
+    inventory.note(
+      'a',
+      new Map([
+        ['new', asked('load', 0, 7)],
+        ['old', asked('drop')],
+      ]),
+    )
+    server.send(inventory, 1, 0)
+    assert.deepEqual([...planned().loading], ['new'])
+    assert.deepEqual([...planned().dropping], ['old'])
+    assert.equal(planned().loadingSizeBytes, 7)
+    server.served.add('new')
+    server.send(inventory, 1, 0)
+    assert.deepEqual([...state().pending.keys()], ['old'])
+    server.served.remove('old')
+    server.send(inventory, 1, 0)
+    assert.equal(state().pending.size, 0)
+  })
+
+  it('of another life of the server are void', () => {
+    const { inventory, server, state } = setUp('s')
+    inventory.note('a', new Map([['t', asked('load')]]))
+    server.restart()
+    server.sync(inventory, 1)
+    assert.equal(state().pending.size, 0)
+    assert.deepEqual([...state().served], ['s'])
+  })
+
+  it('that could not be sent, or concern a server that is gone, are forgotten', () => {
+    const { inventory, state } = setUp()
+    inventory.note(
+      'a',
+      new Map([
+        ['s', asked('load')],
+        ['t', asked('load')],
+      ]),
+    )
+    inventory.forget('a', ['s', 'unknown'])
+    inventory.forget('gone', ['s'])
+    inventory.note('gone', new Map([['s', asked('load')]]))
+    assert.deepEqual([...state().pending.keys()], ['t'])
+    assert.equal(inventory.get('gone'), undefined)
+  })
+
+  it('that are never answered are forgotten after their time', () => {
+    const { inventory, server, state } = setUp()
+    inventory.note(
+      'a',
+      new Map([
+        ['early', asked('load', 0)],
+        ['late', asked('load', 1000)],
+      ]),
+    )
+    server.send(inventory, 1, timeoutMs)
+    assert.deepEqual(inventory.expire(timeoutMs, timeoutMs), [])
+    assert.equal(state().pending.size, 2)
+    inventory.expire(timeoutMs + 1, timeoutMs)
+    assert.deepEqual([...state().pending.keys()], ['late'])
+  })
+
+  it('that were lost with the queues are forgotten when the server has nothing under way', () => {
+    const { inventory, server, state } = setUp()
+    inventory.note('a', new Map([['lost', asked('load', performance.now())]]))
+    assert.equal(inventory.forgetAsked(), 1)
+    inventory.take([server.report({ underWay: 1 })], 1, 0)
+    assert.deepEqual([...state().pending.keys()], ['lost'], 'it may have been taken before the loss')
+    inventory.note('a', new Map([['asked since', asked('load', performance.now() + 1000)]]))
+    server.send(inventory, 1, 0)
+    assert.deepEqual([...state().pending.keys()], ['asked since'])
+    assert.equal(inventory.forgetAsked(), 1)
+  })
+})
+
+describe('a failure', () => {
+  const failing = (id: string, action: 'load' | 'drop' = 'load') => ({ id, action, message: 'no' })
+
+  it('ends its request, is told once, and keeps the server from being asked for a while', () => {
+    const { inventory, server, failures, state, planned } = setUp()
+    inventory.note('a', new Map([['s', asked('load')]]))
+    server.log.noteFailure(failing('s'))
+    server.send(inventory, 1, 1000, 'answer')
+    server.sync(inventory, 1, 1000)
+    assert.deepEqual(failures, ['a s no'])
+    assert.equal(state().pending.size, 0)
+    assert.deepEqual([...planned(1000).dropping], ['s'])
+    assert.deepEqual([...planned(5999).dropping], ['s'])
+    assert.deepEqual([...planned(6000).dropping], [])
+  })
+
+  it('that comes again keeps it away for twice as long, up to five minutes', () => {
+    const { inventory, server, planned } = setUp()
+    let nowMs = 0
+    const waits: number[] = []
+    for (let times = 0; times < 9; times++) {
+      inventory.note('a', new Map([['s', asked('load', nowMs)]]))
+      server.log.noteFailure(failing('s'))
+      server.send(inventory, 1, nowMs)
+      const from = nowMs
+      while (planned(nowMs).dropping.has('s')) nowMs += 5000
+      waits.push((nowMs - from) / 1000)
+    }
+    assert.deepEqual(waits, [5, 10, 20, 40, 80, 160, 300, 300, 300])
+  })
+
+  it('is over when the segment is served after all, or after a long time', () => {
+    const { inventory, server, planned } = setUp()
+    const fail = (nowMs: number) => {
+      inventory.note('a', new Map([['s', asked('load', nowMs)]]))
+      server.log.noteFailure(failing('s'))
+      server.send(inventory, 1, nowMs)
+    }
+    const waitAfter = (nowMs: number) => {
+      for (let waitMs = 0; ; waitMs += 5000) if (!planned(nowMs + waitMs).dropping.has('s')) return waitMs
+    }
+    fail(0)
+    inventory.note('a', new Map([['s', asked('load', 6000)]]))
+    server.served.add('s')
+    server.send(inventory, 1, 6000)
+    server.served.remove('s')
+    server.send(inventory, 1, 6000)
+    fail(7000)
+    assert.equal(waitAfter(7000), 5000)
+    server.send(inventory, 1, 400_000)
+    inventory.expire(400_000, timeoutMs)
+    fail(400_001)
+    assert.equal(waitAfter(400_001), 5000)
+  })
+
+  it('of something that was not asked is nobody’s business', () => {
+    const { inventory, server, failures } = setUp()
+    inventory.note('a', new Map([['s', asked('drop')]]))
+    server.log.noteFailure(failing('s', 'load'))
+    server.log.noteFailure(failing('t'))
+    server.send(inventory, 1, 0)
+    assert.deepEqual(failures, [])
+  })
+})
+
+describe('a silent server', () => {
+  it('is forgotten after its time, and known again by its whole list', () => {
+    const { inventory, server } = setUp('s')
+    assert.deepEqual(inventory.expire(silenceMs, timeoutMs), [])
+    assert.deepEqual(inventory.expire(silenceMs + 1, timeoutMs), ['a'])
+    assert.deepEqual(inventory.servers(), [])
+    server.send(inventory, 1, silenceMs + 2)
+    assert.deepEqual(inventory.servers(), [], 'changes are not enough')
+    server.sync(inventory, 1, silenceMs + 2)
+    assert.deepEqual([...(inventory.get('a')?.served ?? [])], ['s'])
+  })
+})
+
+describe('servers as planning sees them', () => {
+  it('are those that report, those that are to be emptied marked', () => {
+    const inventory = new ServerInventory(silenceMs, () => undefined)
+    for (const name of ['a', 'b']) new Reporter(name).sync(inventory, 1)
+    assert.deepEqual(
+      inventory
+        .loadingServers(0, new Set(['b', 'gone']))
+        .map(({ name, decommissioning }) => [name, decommissioning]),
+      [
+        ['a', false],
+        ['b', true],
+      ],
+    )
+  })
+})
+
+describe('whatever gets lost', () => {
+  const ids = ['s', 't', 'u', 'v']
+  const step = fc.record({
+    kind: fc.constantFrom(
+      'load',
+      'drop',
+      'ask',
+      'fail',
+      'report',
+      'report',
+      'report',
+      'restart',
+      'leader',
+      'silence',
+      'flush',
+    ),
+    server: fc.nat(2),
+    id: fc.constantFrom(...ids),
+    lost: fc.constantFrom('nothing', 'nothing', 'report', 'answer'),
+  } as const)
+
+  it('the leader ends up knowing exactly what is served, and waits for nothing that will not come', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
+        let told = 0
+        const inventory = new ServerInventory(silenceMs, () => {
+          told += 1
+        })
+        const servers = ['a', 'b', 'c'].map((name) => new Reporter(name))
+        let term = 1
+        let nowMs = 0
+        let failed = 0
+        for (const { kind, server: index, id, lost } of steps) {
+          const server = servers[index] as Reporter
+          nowMs += 100
+          if (kind === 'load') server.served.add(id)
+          else if (kind === 'drop') server.served.remove(id)
+          else if (kind === 'ask')
+            inventory.note(
+              server.name,
+              new Map([[id, asked(server.served.has(id) ? 'drop' : 'load', nowMs)]]),
+            )
+          else if (kind === 'fail') {
+            failed += 1
+            server.log.noteFailure({ id, action: 'load', message: '' })
+          } else if (kind === 'report') server.send(inventory, term, nowMs, lost)
+          else if (kind === 'restart') server.restart()
+          else if (kind === 'leader') {
+            term += 1
+            inventory.reset()
+          } else if (kind === 'silence') {
+            nowMs += silenceMs
+            inventory.expire(nowMs, timeoutMs)
+          } else inventory.forgetAsked()
+          // Nothing is ever believed of a life that is over, under a leader that is none.
+          for (const { name, session, sequence } of inventory.servers()) {
+            const now = servers.find((one) => one.name === name) as Reporter
+            if (session === now.served.session) assert.ok(sequence <= now.served.sequence)
+          }
+        }
+        for (const server of servers) server.sync(inventory, term, nowMs)
+        for (const server of servers) {
+          const known = inventory.get(server.name)
+          assert.deepEqual(new Set(known?.served), new Set(server.served.ids()))
+          assert.equal(known?.session, server.served.session)
+          for (const [id, { action }] of known?.pending ?? [])
+            assert.equal(server.served.has(id), action === 'drop', 'only what is not done is pending')
+        }
+        nowMs += timeoutMs + 1
+        for (const server of servers) server.send(inventory, term, nowMs)
+        inventory.expire(nowMs, timeoutMs)
+        for (const { pending } of inventory.servers()) assert.equal(pending.size, 0)
+        assert.ok(told <= failed)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})

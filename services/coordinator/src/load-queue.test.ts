@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict'
+import { after, beforeEach, describe, it, type TestContext } from 'node:test'
+import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
+import { ReportLog, ServedSegments } from '@svc/shared/data-server'
+import { copySegments, sql } from '@svc/shared/postgres'
+import {
+  createRequestSender,
+  openProducerConnection,
+  type RequestBatch,
+  receiveRequests,
+} from '@svc/shared/redis'
+import { createTestStores, startTcpGate, waitUntil } from '@svc/shared/testing'
+import { ServerInventory } from './inventory/index.ts'
+import { queueRequests } from './load-queue.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+beforeEach(() => database.query(sql`DELETE FROM segments`))
+
+function segment(number: number): Segment {
+  const key = {
+    dataSource: 'wiki',
+    interval: { start: number, end: number + 1 },
+    version: 'v1',
+    partitionNum: 0,
+  }
+  return { ...key, id: segmentId(key), partitions: 1, sizeBytes: 10 + number, totalRows: 1 }
+}
+const store = (count: number) => {
+  const segments = Array.from({ length: count }, (_, number) => segment(number))
+  return database
+    .transaction((transaction) =>
+      copySegments(
+        transaction,
+        segments.map((one) => ({
+          segment: one,
+          payload: payloadOf(one, {
+            loadSpec: { type: 'local', path: 'x', checksum: 'y' },
+            dimensions: '',
+            metrics: '',
+          }),
+        })),
+        undefined,
+        0,
+      ),
+    )
+    .then(() => segments)
+}
+
+/** Servers that have reported, each with a session of its own. */
+function inventoryOf(...names: string[]): ServerInventory {
+  const inventory = new ServerInventory(60_000, () => undefined)
+  for (const name of names) {
+    const log = new ReportLog(new ServedSegments())
+    inventory.take(
+      [
+        {
+          ...log.next(),
+          name,
+          process: `process of ${name}`,
+          type: 'historical',
+          tier: 'hot',
+          priority: 0,
+          maxSizeBytes: 1e9,
+          usedSizeBytes: 0,
+          underWay: 0,
+          term: 3,
+        },
+      ],
+      3,
+      0,
+    )
+  }
+  return inventory
+}
+
+async function openSender(scope: TestContext) {
+  const gate = await startTcpGate(scope, stores.settings('coordinator').get('svc.queue.redis.port'))
+  const settings = stores.settings('coordinator', { 'svc.queue.redis.port': String(gate.port) })
+  const redis = openProducerConnection(settings)
+  scope.after(() => redis.disconnect())
+  await waitUntil('the queue', () => redis.status === 'ready')
+  return { gate, sender: createRequestSender(redis, settings.get('svc.queue.prefix')) }
+}
+
+/** The batches that have come for a server. */
+function receive(scope: TestContext, name: string): RequestBatch[] {
+  const batches: RequestBatch[] = []
+  const receiver = receiveRequests(stores.settings('historical'), `process of ${name}`, 1, async (batch) => {
+    batches.push(batch)
+  })
+  scope.after(receiver.close)
+  return batches
+}
+const loadOf = (server: string, one: Segment) => ({ server, segmentId: one.id, sizeBytes: one.sizeBytes })
+
+describe('the loads and drops of a plan', () => {
+  it('are queued for their servers with payload, term and session, and noted', async (scope) => {
+    const [one, two] = (await store(2)) as [Segment, Segment]
+    const { sender } = await openSender(scope)
+    const servers = inventoryOf('a1', 'b1')
+    const plan = {
+      loads: [loadOf('a1', one), loadOf('b1', one)],
+      drops: [{ server: 'a1', segmentId: two.id }],
+    }
+    const queued = await queueRequests(plan, 3, database, servers, sender)
+    assert.deepEqual(queued, { loads: 2, drops: 1 })
+    const batches = receive(scope, 'a1')
+    await waitUntil('the batch', () => batches.length === 1)
+    const [batch] = batches
+    assert.deepEqual([batch?.term, batch?.session, batch?.server], [3, servers.get('a1')?.session, 'a1'])
+    const [drop, load] = batch?.requests ?? []
+    assert.deepEqual(drop, { action: 'drop', id: two.id })
+    assert.ok(load?.action === 'load')
+    assert.equal(load.payload.identifier, one.id)
+    assert.deepEqual(load.payload.loadSpec, { type: 'local', path: 'x', checksum: 'y' })
+    const pending = servers.get('a1')?.pending
+    assert.deepEqual(
+      [...(pending ?? [])].map(([id, { action, sizeBytes }]) => [id, action, sizeBytes]),
+      [
+        [two.id, 'drop', 0],
+        [one.id, 'load', 10],
+      ],
+    )
+  })
+
+  it('are queued some in a batch', async (scope) => {
+    const segments = await store(70)
+    const { sender } = await openSender(scope)
+    const servers = inventoryOf('a2')
+    const plan = { loads: segments.map((one) => loadOf('a2', one)), drops: [] }
+    assert.deepEqual(await queueRequests(plan, 3, database, servers, sender), { loads: 70, drops: 0 })
+    const batches = receive(scope, 'a2')
+    await waitUntil('the batches', () => batches.length === 3)
+    assert.deepEqual(
+      batches.map(({ requests }) => requests.length),
+      [32, 32, 6],
+    )
+    const ids = batches.flatMap(({ requests }) =>
+      requests.map((one) => (one.action === 'load' ? one.payload.identifier : '')),
+    )
+    assert.deepEqual(
+      ids,
+      segments.map(({ id }) => id),
+    )
+    assert.equal(servers.get('a2')?.pending.size, 70)
+  })
+
+  it('are left out for servers that are gone and segments that were erased', async (scope) => {
+    const [one] = (await store(1)) as [Segment]
+    const { sender } = await openSender(scope)
+    const servers = inventoryOf('a3')
+    const plan = {
+      loads: [loadOf('gone', one), loadOf('a3', segment(99)), loadOf('a3', one)],
+      drops: [{ server: 'gone', segmentId: one.id }],
+    }
+    assert.deepEqual(await queueRequests(plan, 3, database, servers, sender), { loads: 1, drops: 0 })
+    assert.deepEqual([...(servers.get('a3')?.pending.keys() ?? [])], [one.id])
+  })
+
+  it('are none where there is nothing to do', async (scope) => {
+    const { sender, gate } = await openSender(scope)
+    await gate.cut()
+    assert.deepEqual(await queueRequests({ loads: [], drops: [] }, 3, database, inventoryOf('a4'), sender), {
+      loads: 0,
+      drops: 0,
+    })
+  })
+
+  it('that cannot be queued while Redis is away are forgotten, and that is told at once', async (scope) => {
+    const segments = await store(40)
+    const { sender, gate } = await openSender(scope)
+    const servers = inventoryOf('a5', 'b5')
+    await queueRequests(
+      { loads: [loadOf('a5', segments[0] as Segment)], drops: [] },
+      3,
+      database,
+      servers,
+      sender,
+    )
+    await gate.cut()
+    const plan = {
+      loads: ['a5', 'b5'].flatMap((server) => segments.slice(1).map((one) => loadOf(server, one))),
+      drops: [{ server: 'b5', segmentId: 'x' }],
+    }
+    const startedAt = performance.now()
+    await assert.rejects(queueRequests(plan, 3, database, servers, sender), { code: 'unavailable' })
+    assert.ok(performance.now() - startedAt < 3000)
+    assert.deepEqual(
+      [...(servers.get('a5')?.pending.keys() ?? [])],
+      [segments[0]?.id],
+      'what was queued before stays',
+    )
+    assert.equal(servers.get('b5')?.pending.size, 0)
+    await gate.mend()
+    const queued = await waitUntil('it works again', () =>
+      queueRequests(plan, 3, database, servers, sender).catch(() => undefined),
+    )
+    assert.deepEqual(queued, { loads: 78, drops: 1 })
+  })
+})

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import type { Permission } from '@svc/domain/access'
+import { claimTask, finishAttempt, saveTask, sql } from '@svc/shared/postgres'
+import { basicHeader, hashPassword } from '@svc/shared/security'
+import {
+  createTestContext,
+  createTestStores,
+  type HttpCall,
+  httpRequest,
+  temporaryFolder,
+  waitUntil,
+} from '@svc/shared/testing'
+import { createTaskRunner, taskLogFile } from '../tasks/index.ts'
+import { indexTask, rowsOf, workFoldersIn, workProperties } from '../tasks/test-worker.ts'
+import { taskRoutes } from './tasks.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+const folders = workFoldersIn(temporaryFolder({ after }))
+const context = await createTestContext({ after }, stores, 'overlord', {
+  ...workProperties(folders),
+  'svc.worker.capacity': '0',
+  'svc.request.maxTaskSize': '100k',
+  'svc.auth.authenticatorChain': '["A"]',
+  'svc.auth.authenticator.A.type': 'basic',
+  'svc.auth.authenticator.A.authorizerName': 'Z',
+  'svc.auth.authorizers': '["Z"]',
+  'svc.auth.authorizer.Z.type': 'basic',
+  'svc.escalator.type': 'basic',
+  'svc.escalator.internalClientPassword': 'x',
+})
+const permission = (name: string, action: 'READ' | 'WRITE'): Permission => ({
+  resource: { type: 'DATASOURCE', name },
+  action,
+})
+
+let woken = 0
+before(async () => {
+  const access = { allowedRoots: [], allowedHosts: [] }
+  const runner = createTaskRunner(context, access)
+  await context.serve({ routes: taskRoutes(context, runner, access, () => woken++) })
+  const credentials = await hashPassword('pw')
+  const roles = {
+    all: [permission('.*', 'READ'), permission('.*', 'WRITE')],
+    reader: [permission('wiki', 'READ')],
+    writer: [permission('wiki', 'WRITE')],
+    none: [],
+  }
+  const names = Object.keys(roles)
+  context.replaceDirectory({
+    version: 1,
+    authenticators: { A: Object.fromEntries(names.map((name) => [name, credentials])) },
+    authorizers: {
+      Z: { users: Object.fromEntries(names.map((name) => [name, [name]])), roles, groupMappings: {} },
+    },
+  })
+})
+beforeEach(async () => {
+  await database.query(sql`DELETE FROM tasks`)
+  for (const dataSource of ['wiki', 'koalas']) await save(`of ${dataSource}`, dataSource)
+})
+
+const save = (id: string, dataSource: string) =>
+  saveTask(database, {
+    id,
+    groupId: id,
+    type: 'index_parallel',
+    dataSource,
+    priority: 50,
+    payload: { of: dataSource },
+    submittedBy: 'ann',
+  })
+const ask = (path: string, user = 'all', more: Omit<HttpCall, 'path'> = {}) =>
+  httpRequest(context.port, {
+    path: `/svc/indexer/v1${path}`,
+    headers: { Authorization: basicHeader(user, 'pw') },
+    ...more,
+  })
+const idsOf = (answer: { json: unknown }) => (answer.json as { id: string }[]).map(({ id }) => id)
+const shutdown = (id: string, user: string) =>
+  ask(`/task/${encodeURIComponent(id)}/shutdown`, user, { method: 'POST' })
+
+describe('lists of tasks', () => {
+  it('show what the caller may read', async () => {
+    assert.deepEqual(idsOf(await ask('/tasks')), ['of koalas', 'of wiki'])
+    assert.deepEqual(idsOf(await ask('/tasks', 'reader')), ['of wiki'])
+    for (const user of ['writer', 'none']) assert.deepEqual(idsOf(await ask('/tasks', user)), [])
+    assert.equal((await ask('/tasks?datasource=koalas', 'reader')).status, 403)
+    assert.deepEqual(idsOf(await ask('/tasks?datasource=wiki', 'reader')), ['of wiki'])
+  })
+
+  it('show tasks by where they are in their life', async () => {
+    await save('running', 'wiki')
+    await save('over', 'wiki')
+    await claimTask(database, 'running', { name: 'w', host: 'h', port: 1, tlsPort: null }, 60_000)
+    const attempt = await claimTask(
+      database,
+      'over',
+      { name: 'w', host: 'h', port: 1, tlsPort: null },
+      60_000,
+    )
+    await finishAttempt(database, 'over', attempt ?? 0, { state: 'FAILED', errorMessage: 'it broke' })
+    const rows: readonly [path: string, ids: string[]][] = [
+      ['/tasks', ['over', 'running', 'of koalas', 'of wiki']],
+      ['/tasks?max=2', ['over', 'running']],
+      ['/tasks?state=pending', ['of koalas', 'of wiki']],
+      ['/tasks?state=running', ['running']],
+      ['/tasks?state=waiting', []],
+      ['/tasks?state=complete', ['over']],
+      ['/tasks?type=kill', []],
+      ['/tasks?state=pending&datasource=wiki', ['of wiki']],
+      ['/runningTasks', ['running']],
+      ['/pendingTasks', ['of koalas', 'of wiki']],
+      ['/waitingTasks', []],
+      ['/completeTasks', ['over']],
+    ]
+    for (const [path, ids] of rows) assert.deepEqual(idsOf(await ask(path)), ids, path)
+    const [over] = (await ask('/completeTasks')).json as Record<string, unknown>[]
+    assert.deepEqual(
+      [over?.statusCode, over?.errorMsg, over?.location],
+      ['FAILED', 'it broke', { host: 'h', port: 1, tlsPort: -1 }],
+    )
+    for (const query of ['max=0', 'max=x', 'state=sleeping', 'max=1&max=2'])
+      assert.equal((await ask(`/tasks?${query}`)).status, 400, query)
+  })
+})
+
+describe('a task', () => {
+  it('is there for those who may read it; for others it does not exist', async () => {
+    for (const path of ['/task/of%20wiki', '/task/of%20wiki/status']) {
+      for (const user of ['all', 'reader']) assert.equal((await ask(path, user)).status, 200)
+      for (const user of ['writer', 'none']) {
+        const [hidden, unknown] = [await ask(path, user), await ask(path.replace('of', 'no'), user)]
+        assert.deepEqual([hidden.status, unknown.status], [404, 404])
+        assert.equal(hidden.text.replaceAll('of wiki', 'no wiki'), unknown.text)
+      }
+    }
+    assert.deepEqual((await ask('/task/of%20wiki')).json, { task: 'of wiki', payload: { of: 'wiki' } })
+  })
+
+  it('is ended by those who may write its datasource', async () => {
+    assert.equal((await shutdown('of wiki', 'reader')).status, 403)
+    assert.equal((await shutdown('of wiki', 'none')).status, 404)
+    assert.equal((await shutdown('of koalas', 'writer')).status, 404)
+    assert.equal((await shutdown('of wiki', 'writer')).status, 200)
+    const { json } = await ask('/task/of%20wiki/status')
+    assert.equal((json as { status: { errorMsg: string } }).status.errorMsg, 'Ended by [writer]')
+  })
+
+  it('is taken from those who may write its datasource, once under its id, and queued at once', async () => {
+    const submit = (body: unknown, user = 'writer') => ask('/task', user, { method: 'POST', body })
+    const body = { ...indexTask('wiki', rowsOf(1)), id: 'mine' }
+    assert.equal((await submit(body, 'reader')).status, 403)
+    const before = woken
+    assert.deepEqual((await submit(body)).json, { task: 'mine' })
+    assert.equal(woken, before + 1)
+    const again = await submit(body)
+    assert.equal(again.status, 409)
+    assert.equal((again.json as { errorMessage: string }).errorMessage, 'Task [mine] exists already')
+    assert.equal((await submit(indexTask('koalas', rowsOf(1)))).status, 403)
+    const bad: readonly unknown[] = [
+      '{',
+      'null',
+      '[]',
+      {},
+      { type: 'unknown' },
+      { ...body, id: 'x'.repeat(256) },
+      { ...body, id: 7 },
+      { ...body, id: 'a', context: { priority: 'high' } },
+      { ...body, id: 'a', context: { priority: 1e9 } },
+      { ...body, id: 'a\u0000b' },
+      indexTask('wiki', { type: 'local', baseDir: '/etc', filter: '*' }),
+      indexTask('wiki', { type: 'http', uris: ['http://127.0.0.1:1/'] }),
+    ]
+    for (const one of bad) {
+      const sent = await ask('/task', 'all', {
+        method: 'POST',
+        body: one,
+        headers: { Authorization: basicHeader('all', 'pw'), 'Content-Type': 'application/json' },
+      })
+      assert.equal(sent.status, 400, `${JSON.stringify(one)}: ${sent.text}`)
+    }
+    assert.equal((await submit({ ...body, id: 'large', more: 'x'.repeat(200_000) })).status, 413)
+    assert.equal(woken, before + 1)
+  })
+})
+
+describe('the log of a task', () => {
+  it('may be left in the middle, which is no error of the server', async () => {
+    mkdirSync(folders.logs, { recursive: true })
+    writeFileSync(taskLogFile(folders.logs, 'of wiki'), 'x'.repeat(50_000_000))
+    const socket = connect(context.port, '127.0.0.1')
+    const authorization = basicHeader('all', 'pw')
+    socket.write(
+      `GET /svc/indexer/v1/task/of%20wiki/log HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`,
+    )
+    await new Promise((resolve) => socket.once('data', resolve))
+    socket.destroy()
+    await waitUntil(
+      'the server knows',
+      () => context.logger.having('A caller left before its answer was whole').length > 0,
+    )
+    assert.equal((await ask('/task/of%20wiki/log')).text.length, 50_000_000)
+    assert.deepEqual(
+      context.logger.lines.filter(({ level }) => level === 'error'),
+      [],
+    )
+  })
+
+  it('is for those who may read the task', async () => {
+    writeFileSync(taskLogFile(folders.logs, 'of wiki'), 'a line\n')
+    assert.equal((await ask('/task/of%20wiki/log', 'reader')).text, 'a line\n')
+    assert.equal((await ask('/task/of%20wiki/log', 'none')).status, 404)
+    const none = await ask('/task/of%20koalas/log')
+    assert.equal((none.json as { errorMessage: string }).errorMessage, 'Task [of koalas] has no log here yet')
+  })
+})

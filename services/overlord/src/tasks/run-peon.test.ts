@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { after, describe, it } from 'node:test'
+import { temporaryFolder } from '@svc/shared/testing'
+import type { PeonOrder } from './peon-protocol.ts'
+import { runPeon } from './run-peon.ts'
+import { filesIn, indexTask, rowsOf } from './test-worker.ts'
+
+const folder = temporaryFolder({ after })
+const storage = path.join(folder, 'storage')
+const logFile = path.join(folder, 'logs/a.log')
+const order = (given: Partial<PeonOrder> = {}): PeonOrder => ({
+  taskId: 'a',
+  attempt: 1,
+  payload: indexTask('koalas', rowsOf(1)),
+  access: { allowedRoots: [], allowedHosts: [] },
+  workDirectory: path.join(folder, 'work'),
+  storageDirectory: storage,
+  pathPrefix: 'a-1',
+  memoryLimitBytes: 256 * 2 ** 20,
+  ...given,
+})
+const run = (
+  given: Partial<PeonOrder> = {},
+  signal = new AbortController().signal,
+  onProgress = (_: unknown) => {},
+) => runPeon(order(given), logFile, onProgress, signal)
+
+describe('the process of a task', () => {
+  it('writes the segments, tells how far it is, and logs', async () => {
+    const phases = new Set<string>()
+    const end = await run({}, undefined, (progress) => phases.add((progress as { phase: string }).phase))
+    assert.ok(end.kind === 'done')
+    assert.deepEqual(
+      end.segments.map(({ path: file, totalRows, dimensions }) => [file, totalRows, dimensions]),
+      filesIn(storage).map((file) => [file, 1, ['n']]),
+    )
+    assert.ok(phases.has('writing'))
+    assert.match(readFileSync(logFile, 'utf8'), /^\{"timestamp":.*"message":"Task started"/)
+  })
+
+  it('knows nothing of the environment of its server', async (context) => {
+    process.env.SVC_TEST_SECRET = 'hunter2'
+    context.after(() => {
+      delete process.env.SVC_TEST_SECRET
+    })
+    const end = await run({ payload: indexTask('koalas', { type: 'inline', data: '{"t":"x"}' }) })
+    assert.equal(end.kind, 'failed')
+    assert.doesNotMatch(readFileSync(logFile, 'utf8'), /hunter2/)
+  })
+
+  it('tells what is wrong with the task, and no more than an id of what is wrong with it', async () => {
+    const bad = await run({ payload: { type: 'nothing' } })
+    assert.deepEqual(
+      [bad.kind, bad.kind === 'failed' && /^type has the value/.test(bad.message)],
+      ['failed', true],
+    )
+    const bug = await run({ memoryLimitBytes: Number.NaN })
+    assert.equal(bug.kind, 'failed')
+  })
+
+  for (const already of [true, false]) {
+    it(`that is ended ${already ? 'before it began' : 'while it starts'} has died, and nothing is thrown`, async () => {
+      const controller = new AbortController()
+      if (already) controller.abort()
+      const running = run({}, controller.signal)
+      if (!already) setImmediate(() => controller.abort())
+      assert.deepEqual(await running, { kind: 'died', how: 'SIGKILL' })
+    })
+  }
+
+  it('that is ended many times over leaves this process alive', async () => {
+    const ends = await Promise.all(Array.from({ length: 5 }, () => run({}, AbortSignal.abort())))
+    assert.ok(ends.every(({ kind }) => kind === 'died'))
+  })
+})

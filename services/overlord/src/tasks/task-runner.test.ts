@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { after, beforeEach, describe, it } from 'node:test'
+import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
+import { copySegments, loadSegmentRecords, loadTask, markUnused, sql } from '@svc/shared/postgres'
+import { createTestStores, temporaryFolder, waitUntil } from '@svc/shared/testing'
+import {
+  ended,
+  filesIn,
+  indexTask,
+  rowsOf,
+  rowsText,
+  startHeldInput,
+  startWorker,
+  workFoldersIn,
+} from './test-worker.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+const folders = workFoldersIn(temporaryFolder({ after }))
+beforeEach(async () => {
+  await database.query(sql`DELETE FROM tasks`)
+  await database.query(sql`DELETE FROM segments`)
+  await stores.emptyQueues()
+})
+
+const segmentsOf = (dataSource: string) => loadSegmentRecords(database, { dataSource })
+/** The processes that this one has started. */
+const children = (): number[] =>
+  readdirSync('/proc/self/task').flatMap((thread) =>
+    readFileSync(`/proc/self/task/${thread}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number),
+  )
+
+function daySegment(dataSource: string, day: number): Segment {
+  const start = Date.UTC(2026, 0, day)
+  const key = {
+    dataSource,
+    interval: { start, end: start + 86_400_000 },
+    version: '2026-01-01',
+    partitionNum: 0,
+  }
+  return { ...key, id: segmentId(key), partitions: 0, sizeBytes: 1, totalRows: 1 }
+}
+const store = (segment: Segment, file: string) =>
+  database.transaction((transaction) =>
+    copySegments(
+      transaction,
+      [
+        {
+          segment,
+          payload: payloadOf(segment, {
+            loadSpec: { type: 'local', path: file, checksum: 'sha256:0' },
+            dimensions: '',
+            metrics: '',
+          }),
+        },
+      ],
+      undefined,
+      0,
+    ),
+  )
+
+describe('a task', () => {
+  it('ends with its segments published, its files stored, its log kept and its folder gone', async (scope) => {
+    const worker = await startWorker(scope, stores, folders)
+    const id = await worker.submit(indexTask('koalas', rowsOf(1, 2, 2)))
+    assert.match(id, /^index_parallel_koalas_[a-p]{8}_\d{4}-/)
+    const task = await ended(stores, id)
+    assert.deepEqual(
+      [task?.state, task?.attempt, task?.errorMessage, task?.submittedBy],
+      ['SUCCESS', 1, null, 'allowAll'],
+    )
+    assert.equal(task?.worker, worker.context.node().name)
+    const segments = await segmentsOf('koalas')
+    assert.deepEqual(
+      segments.map(({ payload, used }) => [payload.interval.slice(0, 10), payload.totalRows, used]),
+      [
+        ['2026-01-01', 1, true],
+        ['2026-01-02', 2, true],
+      ],
+    )
+    for (const { payload } of segments) {
+      assert.ok(payload.loadSpec.path.startsWith('koalas/'))
+      assert.ok(existsSync(path.join(folders.storage, payload.loadSpec.path)))
+      assert.equal(payload.dimensions, 'n')
+    }
+    await waitUntil('the slot is free', () => worker.runner.running().length === 0)
+    assert.deepEqual(readdirSync(folders.work), [])
+    assert.ok((worker.runner.lastCompletedAt() ?? 0) > 0)
+    const { json } = await worker.request(`/task/${id}/status`)
+    const { status } = json as { status: Record<string, unknown> }
+    assert.deepEqual(
+      [status.statusCode, status.status, status.runnerStatusCode, status.dataSource],
+      ['SUCCESS', 'SUCCESS', 'NONE', 'koalas'],
+    )
+
+    // The log of the task, whole and in parts.
+    const log = readFileSync(path.join(folders.logs, `${readdirSync(folders.logs)[0]}`), 'utf8')
+    assert.match(log, /Task started.*\n.*Task has written its segments/)
+    const parts: readonly [query: string, expected: string][] = [
+      ['', log],
+      ['?offset=0', log],
+      ['?offset=10', log.slice(10)],
+      ['?offset=-10', log.slice(-10)],
+      ['?offset=1000000', ''],
+      ['?offset=-1000000', log],
+    ]
+    for (const [query, expected] of parts) {
+      const answer = await worker.request(`/task/${id}/log${query}`)
+      assert.deepEqual([answer.status, answer.text], [200, expected], query)
+      assert.equal(answer.headers['content-type'], 'text/plain; charset=utf-8')
+    }
+    const head = await worker.request(`/task/${id}/log`, 'HEAD')
+    assert.deepEqual([head.status, head.headers['content-length'], head.text], [200, String(log.length), ''])
+    for (const query of ['?offset=x', '?offset=1.5'])
+      assert.equal((await worker.request(`/task/${id}/log${query}`)).status, 400)
+    assert.equal((await worker.request('/task/unknown/log')).status, 404)
+  })
+
+  it('that cannot be done fails with the reason, and leaves nothing', async (scope) => {
+    const worker = await startWorker(scope, stores, folders)
+    const before = filesIn(folders.storage)
+    const id = await worker.submit(indexTask('broken', { type: 'inline', data: '{"t":"never","n":1}' }, {}))
+    const task = await ended(stores, id)
+    assert.equal(task?.state, 'FAILED')
+    assert.match(task.errorMessage ?? '', /never/)
+    assert.deepEqual(await segmentsOf('broken'), [])
+    assert.deepEqual(filesIn(folders.storage), before)
+    assert.match((await worker.request(`/task/${id}/log`)).text, /Task failed/)
+  })
+
+  it('that cannot be published fails with the reason, and its files are removed', async (scope) => {
+    const worker = await startWorker(scope, stores, folders)
+    const before = filesIn(folders.storage)
+    await store(
+      { ...daySegment('other', 1), interval: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 0, 3) } },
+      'x',
+    )
+    const id = await worker.submit(indexTask('other', rowsOf(1), { appendToExisting: true }))
+    const task = await ended(stores, id)
+    assert.equal(task?.state, 'FAILED')
+    assert.match(task.errorMessage ?? '', /cannot be appended to datasource \[other\].*has another interval/)
+    assert.equal((await segmentsOf('other')).length, 1)
+    await waitUntil('the files are gone', () => filesIn(folders.storage).length === before.length)
+  })
+
+  it('whose process is killed fails and says so', async (scope) => {
+    const input = await startHeldInput(scope)
+    const worker = await startWorker(scope, stores, folders, { allowedHosts: [input.host] })
+    const before = new Set(children())
+    const id = await worker.submit(indexTask('killed', input.source))
+    await waitUntil('it is at work', () => input.asked() === 1, Boolean, 20_000)
+    const [peon] = children().filter((pid) => !before.has(pid))
+    process.kill(peon ?? assert.fail('no process'), 'SIGKILL')
+    const task = await ended(stores, id)
+    assert.deepEqual([task?.state, task?.errorMessage], ['FAILED', 'The process of the task died (SIGKILL)'])
+    assert.deepEqual(await segmentsOf('killed'), [])
+  })
+
+  it('that killed its workers five times is not run again', async (scope) => {
+    const worker = await startWorker(scope, stores, folders)
+    await database.query(sql`
+      INSERT INTO tasks (id, group_id, type, datasource, priority, payload, created_at, submitted_by, state, attempt,
+        claimed_until)
+      VALUES ('deadly', 'deadly', 'index_parallel', 'd', 0, '{}', now(), '', 'RUNNING', 5, '-infinity')`)
+    const task = await ended(stores, 'deadly')
+    assert.deepEqual([task?.state, task?.errorMessage], ['FAILED', 'The worker died in each of [5] attempts'])
+    assert.deepEqual(worker.runner.running(), [])
+  })
+})
+
+describe('a shutdown', () => {
+  it('ends a task that is at work, for good, and nothing of it is published', async (scope) => {
+    const input = await startHeldInput(scope)
+    const worker = await startWorker(scope, stores, folders, { allowedHosts: [input.host] })
+    const before = new Set(children())
+    const id = await worker.submit(indexTask('stopped', input.source))
+    await waitUntil('it is at work', () => input.asked() === 1, Boolean, 20_000)
+    assert.deepEqual(worker.runner.running(), [id])
+    const answer = await worker.request(`/task/${id}/shutdown`, 'POST')
+    assert.deepEqual([answer.status, answer.json], [200, { task: id }])
+    const task = await loadTask(database, id)
+    assert.deepEqual([task?.state, task?.errorMessage], ['FAILED', 'Ended by [allowAll]'])
+    await waitUntil('its process is gone', () => children().every((pid) => before.has(pid)))
+    await waitUntil('its slot is free', () => worker.runner.running().length === 0)
+    input.release(rowsText(1))
+    assert.equal((await worker.request(`/task/${id}/shutdown`, 'POST')).status, 200)
+    assert.equal((await loadTask(database, id))?.errorMessage, 'Ended by [allowAll]')
+    assert.deepEqual(await segmentsOf('stopped'), [])
+    assert.equal((await worker.request('/task/unknown/shutdown', 'POST')).status, 404)
+  })
+
+  it('of a task that waits keeps it from running', async (scope) => {
+    const worker = await startWorker(scope, stores, folders, { capacity: 0 })
+    const id = await worker.submit(indexTask('waiting', rowsOf(1)))
+    await worker.request(`/task/${id}/shutdown`, 'POST')
+    const other = await startWorker(scope, stores, folders)
+    await other.submit({ ...indexTask('after', rowsOf(1)), id: 'after' })
+    await ended(stores, 'after')
+    assert.equal((await loadTask(database, id))?.attempt, 0)
+  })
+})
+
+describe('a kill task', () => {
+  it('erases unused segments with their files, and no used ones', async (scope) => {
+    const worker = await startWorker(scope, stores, folders)
+    const index = await worker.submit(indexTask('erased', rowsOf(1, 2)))
+    await ended(stores, index)
+    const [first, second] = await segmentsOf('erased')
+    await markUnused(database, [first?.payload.identifier ?? ''], 0)
+    const body = { type: 'kill', dataSource: 'erased', interval: '2026-01-01/2026-02-01' }
+    const task = await ended(stores, await worker.submit(body))
+    assert.equal(task?.state, 'SUCCESS')
+    assert.deepEqual(
+      (await segmentsOf('erased')).map(({ payload }) => payload.identifier),
+      [second?.payload.identifier],
+    )
+    assert.equal(existsSync(path.join(folders.storage, first?.payload.loadSpec.path ?? '')), false)
+    assert.equal(existsSync(path.join(folders.storage, second?.payload.loadSpec.path ?? '')), true)
+  })
+})

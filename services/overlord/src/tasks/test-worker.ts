@@ -1,0 +1,150 @@
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import { loadTask, type StoredTask } from '@svc/shared/postgres'
+import { createTaskSender, openProducerConnection } from '@svc/shared/redis'
+import {
+  createTestContext,
+  type HttpAnswer,
+  httpRequest,
+  type Scope,
+  type TestContext,
+  type TestStores,
+  waitUntil,
+} from '@svc/shared/testing'
+import { taskRoutes } from '../api/tasks.ts'
+import { createTaskRunner, startTaskQueueing, type TaskRunner } from './index.ts'
+
+/** A worker in this process, with real stores and a real port. */
+export interface TestWorker {
+  readonly context: TestContext
+  readonly runner: TaskRunner
+  /** Submits a task and answers its id. */
+  submit(body: object): Promise<string>
+  request(path: string, method?: string): Promise<HttpAnswer>
+  stop(): Promise<void>
+}
+
+/** Where a file's workers keep what they write. */
+export interface WorkFolders {
+  readonly storage: string
+  readonly logs: string
+  readonly work: string
+}
+
+/** The folders below one folder. */
+export const workFoldersIn = (folder: string): WorkFolders => ({
+  storage: path.join(folder, 'deep-storage'),
+  logs: path.join(folder, 'logs'),
+  work: path.join(folder, 'work'),
+})
+
+export const workProperties = ({ storage, logs, work }: WorkFolders): Record<string, string> => ({
+  'svc.storage.storageDirectory': storage,
+  'svc.indexer.logs.directory': logs,
+  'svc.indexer.task.baseTaskDir': work,
+  'svc.indexer.task.memoryLimit': '256MiB',
+})
+
+/** Starts a worker that also leads: it puts waiting tasks into the queue. */
+export async function startWorker(
+  scope: Scope,
+  stores: TestStores,
+  folders: WorkFolders,
+  { capacity = 1, allowedHosts = [] as readonly string[] } = {},
+): Promise<TestWorker> {
+  const properties = { ...workProperties(folders), 'svc.worker.capacity': String(capacity) }
+  const context = await createTestContext(scope, stores, 'overlord', properties)
+  const access = { allowedRoots: [], allowedHosts }
+  const runner = createTaskRunner(context, access)
+  const redis = openProducerConnection(context.settings)
+  const sender = createTaskSender(redis, context.settings.get('svc.queue.prefix'))
+  const queueing = startTaskQueueing(context, sender)
+  await context.serve({ routes: taskRoutes(context, runner, access, queueing.wake) })
+  await runner.start()
+  const stop = async (): Promise<void> => {
+    context.beginToStop()
+    await queueing.stop()
+    await runner.stop()
+    await waitUntil('the processes of its tasks have ended', () => runner.running().length === 0)
+    redis.disconnect()
+  }
+  scope.after(stop)
+  const request = (rest: string, method = 'GET', body?: object) =>
+    httpRequest(context.port, { path: `/svc/indexer/v1${rest}`, method, body })
+  return {
+    context,
+    runner,
+    request,
+    submit: async (body) => {
+      const answer = await request('/task', 'POST', body)
+      if (answer.status !== 200) throw new Error(answer.text)
+      return (answer.json as { task: string }).task
+    },
+    stop,
+  }
+}
+
+/** The body of a task that reads rows of `t` and `n`. */
+export function indexTask(dataSource: string, inputSource: object, more: object = {}): object {
+  return {
+    type: 'index_parallel',
+    spec: {
+      dataSchema: {
+        dataSource,
+        timestampSpec: { column: 't' },
+        dimensionsSpec: { dimensions: [{ type: 'long', name: 'n' }] },
+        granularitySpec: { segmentGranularity: 'DAY', rollup: false },
+      },
+      ioConfig: { type: 'index_parallel', inputSource, inputFormat: { type: 'json' }, ...more },
+    },
+  }
+}
+
+/** Rows of some days of January 2026 as an input. */
+export const rowsOf = (...days: readonly number[]) => ({ type: 'inline', data: rowsText(...days) })
+
+export const rowsText = (...days: readonly number[]): string =>
+  days.map((day, n) => `{"t":"2026-01-${String(day).padStart(2, '0')}T12:00:00Z","n":${n}}`).join('\n')
+
+/** A server of input that answers when the test says so: until then a task that reads it is at work. */
+export async function startHeldInput(scope: Scope) {
+  const waiting: ServerResponse[] = []
+  let asked = 0
+  const server = createServer((_request, response) => {
+    asked += 1
+    waiting.push(response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  scope.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  return {
+    host,
+    source: { type: 'http', uris: [`http://${host}/rows.json`] },
+    asked: () => asked,
+    release: (text: string) => {
+      for (const response of waiting.splice(0)) response.end(text)
+    },
+  }
+}
+
+/** Waits until a task is over. */
+export const ended = (stores: TestStores, id: string, timeoutMs = 30_000): Promise<StoredTask | undefined> =>
+  waitUntil(
+    `task ${id} is over`,
+    () => loadTask(stores.database, id),
+    (task) => task?.state === 'SUCCESS' || task?.state === 'FAILED',
+    timeoutMs,
+  )
+
+/** All files below a folder, relative to it. */
+export function filesIn(folder: string): string[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => statSync(path.join(folder, name)).isFile())
+    .sort()
+}

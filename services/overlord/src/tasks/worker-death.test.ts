@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { after, describe, it, type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { loadSegmentRecords, loadTask } from '@svc/shared/postgres'
+import { createTestStores, freePort, httpRequest, temporaryFolder, waitUntil } from '@svc/shared/testing'
+import {
+  ended,
+  indexTask,
+  rowsText,
+  startHeldInput,
+  startWorker,
+  workFoldersIn,
+  workProperties,
+} from './test-worker.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+const folder = temporaryFolder({ after })
+const folders = workFoldersIn(folder)
+const mainFile = fileURLToPath(new URL('../main.ts', import.meta.url))
+
+/** An overlord as a process of its own, which can be killed. */
+async function startProcess(scope: TestContext, allowedHost: string) {
+  const port = await freePort()
+  const runtime = path.join(folder, `${port}.properties`)
+  const settings = stores.settings('overlord')
+  const properties = {
+    ...workProperties(folders),
+    'svc.plaintextPort': String(port),
+    'svc.worker.capacity': '1',
+    'svc.ingestion.http.allowedHosts': JSON.stringify([allowedHost]),
+    'svc.metadata.storage.connector.database': settings.get('svc.metadata.storage.connector.database'),
+    'svc.queue.prefix': settings.get('svc.queue.prefix'),
+  }
+  writeFileSync(
+    runtime,
+    Object.entries(properties)
+      .map((pair) => pair.join('='))
+      .join('\n'),
+  )
+  const args = [mainFile, '--common', process.env.SVC_TEST_STORES ?? '', '--runtime', runtime]
+  const child: ChildProcess = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+  scope.after(() => child.kill('SIGKILL'))
+  await waitUntil(
+    'the process is ready',
+    () =>
+      httpRequest(port, { path: '/status/health' }).then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    Boolean,
+    20_000,
+  )
+  return { child, port }
+}
+
+describe('a worker that is killed', () => {
+  it('loses its task to another one, which runs it again and publishes it once', async (scope) => {
+    const input = await startHeldInput(scope)
+    const { child } = await startProcess(scope, input.host)
+    const survivor = await startWorker(scope, stores, folders, { capacity: 0, allowedHosts: [input.host] })
+    const id = await survivor.submit(indexTask('survives', input.source))
+    await waitUntil('it is at work', () => input.asked() === 1, Boolean, 20_000)
+    assert.equal((await loadTask(database, id))?.state, 'RUNNING')
+    child.kill('SIGKILL')
+    const other = await startWorker(scope, stores, folders, { allowedHosts: [input.host] })
+    await waitUntil('the other is at work', () => input.asked() === 2, Boolean, 30_000)
+    input.release(rowsText(1, 2))
+    const task = await ended(stores, id)
+    assert.deepEqual([task?.state, task?.attempt, task?.worker], ['SUCCESS', 2, other.context.node().name])
+    assert.equal((await loadSegmentRecords(database, { dataSource: 'survives' })).length, 2)
+  })
+})
