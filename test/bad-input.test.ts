@@ -675,6 +675,8 @@ describe('what is no HTTP', () => {
         assert.equal(answers, bytes.startsWith('CONNECT ') ? 0 : 1, `${instance}: ${answer.text}`)
         if (answer.status === undefined) continue
         assert.ok([400, 431].includes(answer.status), `${instance}: ${answer.text}`)
+        // Node.js answers this one itself, before the application sees it.
+        if (name === 'no host') continue
         const body = JSON.parse(answer.text.slice(answer.text.indexOf('\r\n\r\n')))
         assert.equal(body.error, 'svcException')
         assert.equal(body.category, answer.status === 400 ? 'INVALID_INPUT' : 'CAPACITY_EXCEEDED')

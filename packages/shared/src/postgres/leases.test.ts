@@ -8,7 +8,7 @@ const { database } = stores
 
 const candidate = (holder: string, node = holder) => ({
   role: 'coordinator',
-  holder,
+  holder: `machine ${holder}`,
   node,
   baseUrl: `http://${node}`,
 })

@@ -101,13 +101,10 @@ async function loadStatus(
     context.clock.now(),
   )
   if (query.full) {
-    const tiers = new Map<string, Record<string, number>>()
-    for (const server of servers.servers()) if (server.type === 'historical') tiers.set(server.tier, {})
-    for (const status of statuses) {
-      for (const [tier, byDatasource] of tiers)
-        byDatasource[status.dataSource] = status.missingCopies.get(tier) ?? 0
-    }
-    return Object.fromEntries(tiers)
+    const historicals = servers.servers().filter(({ type }) => type === 'historical')
+    const missingIn = (tier: string) =>
+      Object.fromEntries(statuses.map((status) => [status.dataSource, status.missingCopies.get(tier) ?? 0]))
+    return Object.fromEntries(historicals.map(({ tier }) => [tier, missingIn(tier)]))
   }
   return Object.fromEntries(
     statuses.map((status) => {

@@ -40,12 +40,13 @@ export async function runPeon(
         if (message.kind === 'progress') onProgress(message.progress)
         else end = message
       })
-      child.once('error', reject)
+      child.on('error', reject)
       child.once('exit', (code, killedBy) => {
         signal.removeEventListener('abort', kill)
         resolve(end ?? { kind: 'died', how: killedBy ?? `exit status ${code}` })
       })
-      child.send(order)
+      // A process that is gone already tells so by its exit.
+      child.send(order, () => undefined)
     })
   } finally {
     await log.close()
