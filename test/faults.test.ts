@@ -1,5 +1,6 @@
 // Proves that nothing is lost when processes die: a historical, the leading coordinator and Redis are killed at ten
-// random points each while rules move every segment, and each time the end state is exactly what the rules ask for.
+// random points each while rules move every segment, and each time the end state is exactly what the rules ask for;
+// a task whose overlord or queue is killed is done once all the same.
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -7,7 +8,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { loadLeases } from '@svc/shared/postgres'
 import { openProducerConnection, type QueueConnection } from '@svc/shared/redis'
-import { flights, flightsTask, runTask } from './support/flights.ts'
+import { flights, flightsTask, runTask, submitTask, untilTaskSucceeds } from './support/flights.ts'
 import type { HttpClient } from './support/http-client.ts'
 import { seededRandom } from './support/random.ts'
 import {
@@ -279,12 +280,13 @@ async function untilLed(cluster: TestCluster, former?: string): Promise<{ leader
     (leaders) => leaders.length === 1 && leaders[0] !== former,
     { timeoutMs: 15_000 },
   )
+  const tookMs = performance.now() - began
   await waitUntil(
     'the router reaches the leader',
     () => cluster.router.send({ path: '/svc/coordinator/v1/loadstatus' }),
     ({ status }) => status === 200,
   )
-  return { leader: leader!, tookMs: performance.now() - began }
+  return { leader: leader!, tookMs }
 }
 
 const takeoverMs = 10_000
@@ -393,5 +395,29 @@ test('SIGKILL of Redis during loading', async (context) => {
         redis.disconnect()
       }
     })
+  })
+})
+
+test('SIGKILL of what a task needs: it is done once, in the end', async (context) => {
+  await withScene(context, {}, async (scene) => {
+    const { cluster } = scene
+    for (const [index, instance] of ['overlord', 'redis', 'overlord', 'redis'].entries()) {
+      await context.test(`${instance}, the ${index < 2 ? 'first' : 'second'} time`, async (roundContext) => {
+        const target = `flights-${index}`
+        const id = await submitTask(cluster.router, flightsTask({ dataSource: target }))
+        const afterMs = random.next() * 1500
+        await delay(afterMs)
+        await killAndRestart(scene, instance, 500)
+        await untilTaskSucceeds(cluster.router, id)
+        const stored = await storedSegments(cluster.store, target)
+        assert.equal(stored.length, flights.days)
+        assert.ok(stored.every(({ used }) => used))
+        assert.equal(
+          stored.reduce((rows, { totalRows }) => rows + totalRows, 0),
+          flights.rows,
+        )
+        roundContext.diagnostic(`after ${Math.round(afterMs)} ms`)
+      })
+    }
   })
 })

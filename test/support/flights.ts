@@ -38,9 +38,14 @@ interface TaskStatusAnswer {
   readonly status: { readonly statusCode: string; readonly errorMsg: string | null }
 }
 
-/** Submits a task, waits until it is over, and returns its id. Throws when it does not succeed. */
-export async function runTask(router: HttpClient, task: object): Promise<string> {
+/** Submits a task and returns its id. */
+export async function submitTask(router: HttpClient, task: object): Promise<string> {
   const { task: id } = (await router.post('/svc/indexer/v1/task', task)).json as { task: string }
+  return id
+}
+
+/** Waits until a task is over. Throws when it did not succeed. */
+export async function untilTaskSucceeds(router: HttpClient, id: string): Promise<void> {
   const { status } = await waitUntil(
     `task ${id} is over`,
     () => router.get<TaskStatusAnswer>(`/svc/indexer/v1/task/${encodeURIComponent(id)}/status`),
@@ -48,5 +53,11 @@ export async function runTask(router: HttpClient, task: object): Promise<string>
     { timeoutMs: TASK_PATIENCE_MS },
   )
   if (status.statusCode !== 'SUCCESS') throw new Error(`Task ${id}: ${JSON.stringify(status)}`)
+}
+
+/** Submits a task, waits until it has succeeded, and returns its id. */
+export async function runTask(router: HttpClient, task: object): Promise<string> {
+  const id = await submitTask(router, task)
+  await untilTaskSucceeds(router, id)
   return id
 }

@@ -47,7 +47,7 @@ export type CoordinatorConfig = z.infer<typeof storedSchema>
 export type CoordinatorConfigChange = Partial<CoordinatorConfig>
 
 /** The recorded system's defaults, in the order in which it shows them. */
-export const defaultCoordinatorConfig: CoordinatorConfig = {
+const defaultCoordinatorConfig: CoordinatorConfig = {
   millisToWaitBeforeDeleting: 900_000,
   maxSegmentsToMove: 100,
   replicantLifetime: 15,

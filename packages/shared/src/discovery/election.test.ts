@@ -27,7 +27,12 @@ async function candidate(
   const start = (): Election =>
     startElection(
       own,
-      { role: 'coordinator', holder: `machine ${name}`, node: options.node ?? name, baseUrl: `http://${name}` },
+      {
+        role: 'coordinator',
+        holder: `machine ${name}`,
+        node: options.node ?? name,
+        baseUrl: `http://${name}`,
+      },
       options.leaseMs ?? leaseMs,
       { onGain: (term) => changes.push(`gain ${term}`), onLoss: () => changes.push('loss') },
       logger,

@@ -102,9 +102,10 @@ async function loadStatus(
   )
   if (query.full) {
     const historicals = servers.servers().filter(({ type }) => type === 'historical')
+    const tiers = new Set(historicals.map(({ tier }) => tier))
     const missingIn = (tier: string) =>
       Object.fromEntries(statuses.map((status) => [status.dataSource, status.missingCopies.get(tier) ?? 0]))
-    return Object.fromEntries(historicals.map(({ tier }) => [tier, missingIn(tier)]))
+    return Object.fromEntries([...tiers].map((tier) => [tier, missingIn(tier)]))
   }
   return Object.fromEntries(
     statuses.map((status) => {

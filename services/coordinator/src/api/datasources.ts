@@ -198,12 +198,12 @@ async function showIntervals(
 
 /** Sizes and counts of what is served of one datasource; a copy counts once in `size`, each time in `replicatedSize`. */
 function describe(served: readonly ServedSegment[]) {
-  const tiers: Record<string, { size: number; replicatedSize: number; segmentCount: number }> = {}
+  const tiers = new Map<string, { size: number; replicatedSize: number; segmentCount: number }>()
   let replicatedSize = 0
   for (const { segment, tiers: copies } of served) {
     for (const [tier, count] of copies) {
-      const entry = tiers[tier] ?? { size: 0, replicatedSize: 0, segmentCount: 0 }
-      tiers[tier] = entry
+      const entry = tiers.get(tier) ?? { size: 0, replicatedSize: 0, segmentCount: 0 }
+      tiers.set(tier, entry)
       entry.size += segment.sizeBytes
       entry.replicatedSize += segment.sizeBytes * count
       entry.segmentCount += 1
@@ -215,7 +215,7 @@ function describe(served: readonly ServedSegment[]) {
   const minTime = served.reduce((least, { segment }) => Math.min(least, segment.interval.start), Infinity)
   const maxTime = served.reduce((most, { segment }) => Math.max(most, segment.interval.end), -Infinity)
   return {
-    tiers,
+    tiers: Object.fromEntries(tiers),
     segments: {
       maxTime: formatInstant(maxTime),
       size,

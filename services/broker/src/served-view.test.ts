@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { after, beforeEach, describe, it, type TestContext } from 'node:test'
+import { type DataServer, ServedSegments, servedSegmentsRoute } from '@svc/shared/data-server'
+import { removeNode, sql } from '@svc/shared/postgres'
+import { createTestContext, createTestStores, waitUntil } from '@svc/shared/testing'
+import { createServedView } from './served-view.ts'
+
+const stores = await createTestStores({ after })
+beforeEach(() => stores.database.query(sql`DELETE FROM nodes`))
+
+/** A historical that serves what the test says. */
+async function startHistorical(scope: TestContext, ...ids: string[]) {
+  const context = await createTestContext(scope, stores, 'historical', {
+    'svc.discovery.heartbeatPeriod': 'PT0.1S',
+  })
+  const life = { served: new ServedSegments() }
+  for (const id of ids) life.served.add(id)
+  const server = {
+    get served() {
+      return life.served
+    },
+  } as DataServer
+  const serve = () =>
+    context.serve({
+      routes: [
+        {
+          ...servedSegmentsRoute(server, context.stopping),
+          handle: (input) => servedSegmentsRoute(server, context.stopping).handle(input),
+        },
+      ],
+    })
+  await serve()
+  return {
+    context,
+    name: context.node().name,
+    served: () => life.served,
+    restart: (...others: string[]) => {
+      life.served = new ServedSegments()
+      for (const id of others) life.served.add(id)
+    },
+    leave: async () => {
+      await context.discovery.stop()
+      await removeNode(stores.database, context.node())
+    },
+  }
+}
+
+async function startView(scope: TestContext) {
+  const context = await createTestContext(scope, stores, 'broker', {
+    'svc.discovery.heartbeatPeriod': 'PT0.1S',
+    'svc.discovery.timeout': 'PT1S',
+  })
+  const view = createServedView(context)
+  view.start()
+  scope.after(() => {
+    context.beginToStop()
+    return view.stop()
+  })
+  await waitUntil('the view is initialized', view.isInitialized)
+  const serving = (id: string) =>
+    view
+      .serversOf(id)
+      .map(({ name }) => name)
+      .sort()
+      .join()
+  return { context, view, serving }
+}
+
+describe('the view of what is served', () => {
+  it('is complete at once where there is no historical', async (scope) => {
+    const { view } = await startView(scope)
+    assert.equal(view.segmentCount(), 0)
+  })
+
+  it('knows what every historical serves, and which serve the same', async (scope) => {
+    const a = await startHistorical(scope, 's', 't')
+    const b = await startHistorical(scope, 't', 'u')
+    const { view, serving } = await startView(scope)
+    await waitUntil('both are known', () => view.segmentCount() === 3)
+    assert.equal(serving('s'), a.name)
+    assert.equal(serving('t'), [a.name, b.name].sort().join())
+    assert.equal(serving('nothing'), '')
+  })
+
+  it('follows loads and drops within a moment', async (scope) => {
+    const a = await startHistorical(scope, 's')
+    const { view, serving } = await startView(scope)
+    await waitUntil('it is known', () => view.segmentCount() === 1)
+    for (let round = 0; round < 20; round++) {
+      a.served().add(`t${round}`)
+      if (round > 0) a.served().remove(`t${round - 1}`)
+      await waitUntil(
+        'the change',
+        () => serving(`t${round}`) === a.name && view.segmentCount() === 2,
+        Boolean,
+        1000,
+      )
+    }
+  })
+
+  it('begins anew with a historical that was restarted', async (scope) => {
+    const a = await startHistorical(scope, 's', 't')
+    const { view, serving } = await startView(scope)
+    await waitUntil('it is known', () => view.segmentCount() === 2)
+    a.served().add('wakes the follower')
+    a.restart('u')
+    await waitUntil('the new life', () => serving('u') === a.name)
+    a.served().add('v')
+    await waitUntil('its changes', () => serving('v') === a.name && view.segmentCount() === 2)
+    assert.equal(serving('s'), '')
+  })
+
+  it('is not complete while a new historical has not told what it serves, and then is', async (scope) => {
+    const { view, serving } = await startView(scope)
+    const a = await startHistorical(scope, 's')
+    await waitUntil('the newcomer', () => serving('s') === a.name)
+    assert.equal(view.isInitialized(), true)
+  })
+
+  it('forgets what a historical served that has left', async (scope) => {
+    const a = await startHistorical(scope, 's')
+    const b = await startHistorical(scope, 's')
+    const { view, serving } = await startView(scope)
+    await waitUntil('both are known', () => serving('s').split(',').length === 2)
+    await a.leave()
+    await waitUntil('one has left', () => serving('s') === b.name)
+    await b.leave()
+    await waitUntil('the other too', () => view.segmentCount() === 0)
+  })
+
+  it('tells of a historical that does not answer, and goes on with the others', async (scope) => {
+    const a = await startHistorical(scope, 's')
+    const { context, serving, view } = await startView(scope)
+    await waitUntil('it is known', () => serving('s') === a.name)
+    const silent = await createTestContext(scope, stores, 'historical')
+    await silent.discovery.announce(silent.node())
+    const told = `Historical [${silent.node().name}] cannot be followed`
+    await waitUntil('the trouble', () => context.logger.having(told).length === 1)
+    assert.equal(view.isInitialized(), false)
+    a.served().add('t')
+    await waitUntil('the other is followed', () => serving('t') === a.name)
+    assert.equal(context.logger.having(told).length, 1)
+  })
+})

@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
+import { ReportLog, reportPath, ServedSegments } from '@svc/shared/data-server'
+import { acquireLease, copySegments, ensureDefaultRules, saveRules, sql } from '@svc/shared/postgres'
+import { directoryPath } from '@svc/shared/service'
+import {
+  createTestContext,
+  createTestStores,
+  type HttpCall,
+  httpRequest,
+  waitUntil,
+} from '@svc/shared/testing'
+import { createDutyGroup } from '../duties/index.ts'
+import { followRules } from '../followed-rules.ts'
+import { createSegmentInventory, ServerInventory } from '../inventory/index.ts'
+import { clusterRoutes } from './cluster.ts'
+import { internalRoutes } from './internal.ts'
+import { firstDefaultRules } from './rules.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+const context = await createTestContext({ after }, stores, 'coordinator')
+const rules = followRules(database)
+const servers = new ServerInventory(60_000, () => undefined)
+const segments = createSegmentInventory(database)
+let term: number | undefined = 1
+const leadership = { term: () => term }
+const dutyGroup = createDutyGroup('SomeDuties', 60_000, [], context.logger)
+
+before(async () => {
+  await rules.start()
+  const view = { context, leadership, segments, servers, rules, dutyGroups: [dutyGroup] }
+  await context.serve({ routes: [...clusterRoutes(view), ...internalRoutes(context, leadership, servers)] })
+})
+beforeEach(async () => {
+  for (const table of [sql`segments`, sql`rules`, sql`leader_leases`])
+    await database.query(sql`DELETE FROM ${table}`)
+  await ensureDefaultRules(database, firstDefaultRules)
+  rules.invalidate()
+  servers.reset()
+  term = 1
+})
+
+const ask = (path: string, more: Omit<HttpCall, 'path'> = {}) => httpRequest(context.port, { path, ...more })
+const loadStatus = async (query = '') => (await ask(`/svc/coordinator/v1/loadstatus${query}`)).json
+
+function segment(dataSource: string, number: number): Segment {
+  const key = { dataSource, interval: { start: number, end: number + 1 }, version: 'v1', partitionNum: 0 }
+  return { ...key, id: segmentId(key), partitions: 1, sizeBytes: 10, totalRows: 1 }
+}
+const store = (...list: Segment[]) =>
+  database.transaction((transaction) =>
+    copySegments(
+      transaction,
+      list.map((one) => ({
+        segment: one,
+        payload: payloadOf(one, {
+          loadSpec: { type: 'local', path: 'x', checksum: 'y' },
+          dimensions: '',
+          metrics: '',
+        }),
+      })),
+      undefined,
+      0,
+    ),
+  )
+const audit = { author: '', comment: '', identity: '', ip: '' }
+const setRules = async (dataSource: string, tieredReplicants: object) => {
+  await saveRules(database, dataSource, JSON.stringify([{ type: 'loadForever', tieredReplicants }]), audit, 0)
+  rules.invalidate()
+}
+
+function reportOf(name: string, tier: string, served: readonly Segment[] = [], given: object = {}) {
+  const log = new ReportLog(new ServedSegments())
+  return {
+    ...log.next(),
+    name,
+    process: name,
+    type: 'historical',
+    tier,
+    priority: 0,
+    maxSizeBytes: 100,
+    usedSizeBytes: 0,
+    underWay: 0,
+    term: 1,
+    segments: served.map(({ id }) => id),
+    ...given,
+  }
+}
+const report = (...reports: object[]) => ask(reportPath, { method: 'POST', body: { servers: reports } })
+
+describe('the load status', () => {
+  it('is told in percent, in segments and in copies', async () => {
+    const list = [1, 2, 3, 4].map((number) => segment('wiki', number))
+    await store(...list, segment('koalas', 1))
+    await setRules('wiki', { hot: 2 })
+    await setRules('koalas', { cold: 1 })
+    await report(
+      reportOf('h1', 'hot', list.slice(0, 3)),
+      reportOf('h2', 'hot', list.slice(0, 1)),
+      reportOf('c', 'cold'),
+    )
+    assert.deepEqual(await loadStatus(), { koalas: 0, wiki: 75 })
+    assert.deepEqual(await loadStatus('?simple'), { koalas: 1, wiki: 1 })
+    assert.deepEqual(await loadStatus('?full'), { hot: { koalas: 0, wiki: 4 }, cold: { koalas: 1, wiki: 0 } })
+    assert.deepEqual((await ask('/svc/coordinator/v1/datasources/wiki/loadstatus')).json, { wiki: 75 })
+    assert.equal((await ask('/svc/coordinator/v1/datasources/unknown/loadstatus')).status, 204)
+  })
+
+  it('is 100 for what is wanted nowhere, and empty where there is nothing', async () => {
+    assert.deepEqual(await loadStatus(), {})
+    await store(segment('wiki', 1))
+    await setRules('wiki', {})
+    assert.deepEqual(await loadStatus(), { wiki: 100 })
+  })
+
+  it('has every datasource and tier, whatever their names', async () => {
+    const names = ['__proto__', 'constructor']
+    await store(...names.map((name) => segment(name, 1)))
+    await report(...names.map((name) => reportOf(name, name)))
+    for (const query of ['', '?simple', '?full'])
+      assert.deepEqual(Object.keys((await loadStatus(query)) as object).sort(), names, query)
+    const full = (await ask('/svc/coordinator/v1/loadstatus?full')).text
+    assert.equal(full.match(/"__proto__":0/g)?.length, 2)
+  })
+})
+
+describe('a report', () => {
+  it('is taken by the leader only', async () => {
+    term = undefined
+    const refused = await report(reportOf('a', 'hot'))
+    assert.equal(refused.status, 503)
+    assert.equal(servers.get('a'), undefined)
+    term = 1
+    assert.deepEqual((await report(reportOf('a', 'hot'))).json, { term: 1, resync: [] })
+    assert.deepEqual((await report(reportOf('b', 'hot', [], { segments: null }))).json, {
+      term: 1,
+      resync: ['b'],
+    })
+  })
+
+  const bad: readonly object[] = [
+    {},
+    { servers: [{}] },
+    { servers: 'a' },
+    { servers: [reportOf('a', 'hot', [], { maxSizeBytes: -1 })] },
+    { servers: [reportOf('a', 'hot', [], { segments: [7] })] },
+    { servers: [reportOf('a', 'hot', [], { more: 1 })] },
+    { servers: [reportOf('a', 'hot', [], { type: 'router' })] },
+  ]
+  for (const body of bad) {
+    it(`is refused if it is ${JSON.stringify(body).slice(0, 60)}`, async () => {
+      assert.equal((await ask(reportPath, { method: 'POST', body })).status, 400)
+      assert.deepEqual(servers.servers(), [])
+    })
+  }
+})
+
+describe('the directory for the other servers', () => {
+  const directory = (version: number) => ({ version, authenticators: {}, authorizers: {} })
+
+  it('is told at once to who has another version, and else when it changes', async () => {
+    context.replaceDirectory(directory(5))
+    assert.deepEqual((await ask(`${directoryPath}?version=4`)).json, { directory: directory(5) })
+    assert.deepEqual((await ask(directoryPath)).json, { directory: directory(5) })
+    let isAnswered = false
+    const held = ask(`${directoryPath}?version=5`).finally(() => {
+      isAnswered = true
+    })
+    await ask(directoryPath)
+    assert.equal(isAnswered, false)
+    context.replaceDirectory(directory(6))
+    assert.deepEqual((await held).json, { directory: directory(6) })
+    assert.equal((await ask(`${directoryPath}?version=x`)).status, 400)
+  })
+})
+
+describe('what only the leader knows', () => {
+  const paths = ['/loadstatus', '/datasources/wiki/loadstatus']
+  it('is asked of the leader by others, with the path as it came', async () => {
+    term = undefined
+    await acquireLease(
+      database,
+      { role: 'coordinator', holder: 'x', node: 'x', baseUrl: 'http://192.0.2.1:8081' },
+      60_000,
+    )
+    await context.discovery.refresh()
+    for (const path of paths) {
+      const answer = await ask(`/svc/coordinator/v1${path}?full&x=%2F`)
+      assert.equal(answer.status, 307)
+      assert.equal(answer.headers.location, `http://192.0.2.1:8081/svc/coordinator/v1${path}?full&x=%2F`)
+    }
+    assert.equal((await ask('/svc/coordinator/v1/leader')).text, 'http://192.0.2.1:8081')
+  })
+
+  it('is not to be had while nobody leads', async () => {
+    term = undefined
+    await waitUntil('the picture is new', async () => {
+      await context.discovery.refresh()
+      return !context.discovery.hasLeader('coordinator')
+    })
+    assert.equal((await ask('/svc/coordinator/v1/loadstatus')).status, 503)
+    assert.equal((await ask('/svc/coordinator/v1/leader')).status, 503)
+  })
+})
+
+describe('leadership and duties', () => {
+  it('are told', async () => {
+    const leading = await ask('/svc/coordinator/v1/isLeader')
+    assert.deepEqual([leading.status, leading.json], [200, { leader: true }])
+    term = undefined
+    const following = await ask('/svc/coordinator/v1/isLeader')
+    assert.deepEqual([following.status, following.json], [404, { leader: false }])
+    const { dutyGroups } = (await ask('/svc/coordinator/v1/duties')).json as {
+      dutyGroups: { name: string }[]
+    }
+    assert.deepEqual(
+      dutyGroups.map(({ name }) => name),
+      ['SomeDuties'],
+    )
+    const cluster = (await ask('/svc/coordinator/v1/cluster')).json as Record<string, object[]>
+    assert.deepEqual(cluster.coordinator, [
+      { host: '127.0.0.1', service: 'svc/coordinator', plaintextPort: context.port },
+    ])
+    assert.deepEqual(cluster.historical, [])
+  })
+})

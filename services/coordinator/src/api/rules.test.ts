@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { ensureDefaultRules, sql } from '@svc/shared/postgres'
+import { createTestContext, createTestStores, type HttpCall, httpRequest } from '@svc/shared/testing'
+import { followRules } from '../followed-rules.ts'
+import { firstDefaultRules, rulesRoutes } from './rules.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+const context = await createTestContext({ after }, stores, 'coordinator')
+const rules = followRules(database)
+let now = Date.UTC(2026, 5, 15)
+
+before(async () => {
+  await rules.start()
+  await context.serve({ routes: rulesRoutes(database, rules, { now: () => now }) })
+})
+beforeEach(async () => {
+  await database.query(sql`DELETE FROM rules`)
+  await database.query(sql`DELETE FROM audit`)
+  await ensureDefaultRules(database, firstDefaultRules)
+  rules.invalidate()
+})
+
+const path = '/svc/coordinator/v1/rules'
+const ask = (rest = '', more: Omit<HttpCall, 'path'> = {}) =>
+  httpRequest(context.port, { path: `${path}${rest}`, ...more })
+const post = (name: string, body: unknown, headers: Record<string, string> = {}) =>
+  ask(`/${name}`, { method: 'POST', body, headers: { 'Content-Type': 'application/json', ...headers } })
+const dropAll = [{ type: 'dropForever' }]
+const [defaultRule] = JSON.parse(firstDefaultRules)
+
+describe('rules', () => {
+  it('are shown as they were stored, in all three ways', async () => {
+    assert.deepEqual((await ask()).json, { _default: [defaultRule] })
+    const stored = await post('wiki', [{ type: 'loadByPeriod', period: 'P1M', tieredReplicants: { hot: 1 } }])
+    assert.deepEqual([stored.status, stored.text], [200, ''])
+    const own = {
+      period: 'P1M',
+      includeFuture: true,
+      tieredReplicants: { hot: 1 },
+      useDefaultTierForNull: true,
+      type: 'loadByPeriod',
+    }
+    assert.deepEqual((await ask('/wiki')).json, [own])
+    assert.deepEqual((await ask('/wiki?full')).json, [own, defaultRule])
+    assert.deepEqual((await ask('/wiki?full=false')).json, [own, defaultRule])
+    assert.deepEqual((await ask('/_default?full')).json, [defaultRule])
+    assert.deepEqual((await ask('/unknown')).json, [])
+    assert.deepEqual(Object.keys((await ask()).json as object), ['_default', 'wiki'])
+  })
+
+  it('replace each other, and an empty list leaves those of the cluster', async () => {
+    await post('wiki', dropAll)
+    await post('wiki', [])
+    assert.deepEqual((await ask('/wiki?full')).json, [defaultRule])
+    assert.deepEqual(((await ask()).json as Record<string, unknown>).wiki, [])
+  })
+
+  for (const name of ['a b', 'ü🐨', 'a/b', '__proto__', 'constructor', "'; --", '%', '..', 'x'.repeat(255)]) {
+    it(`may be those of [${name.slice(0, 20)}]`, async () => {
+      assert.equal((await post(encodeURIComponent(name), dropAll)).status, 200)
+      assert.deepEqual((await ask(`/${encodeURIComponent(name)}`)).json, dropAll)
+      assert.ok(Object.hasOwn((await ask()).json as object, name))
+      const history = (await ask(`/${encodeURIComponent(name)}/history`)).json as { key: string }[]
+      assert.deepEqual(
+        history.map(({ key }) => key),
+        [name],
+      )
+    })
+  }
+
+  const refused: readonly [
+    name: string,
+    dataSource: string,
+    body: unknown,
+    status: number,
+    message: RegExp,
+  ][] = [
+    ['no list', 'wiki', {}, 400, /list/],
+    ['null', 'wiki', 'null', 400, /list/],
+    ['no body', 'wiki', '', 400, /no body/],
+    ['malformed', 'wiki', '[', 400, /not valid JSON/],
+    ['an unknown type', 'wiki', [{ type: 'loadSometimes' }], 400, /loadSometimes/],
+    [
+      'a bad period in the second',
+      'wiki',
+      [...dropAll, { type: 'dropByPeriod', period: 'a month' }],
+      400,
+      /\[1\].*a month/,
+    ],
+    ['an empty list for the cluster', '_default', [], 400, /\[_default\] cannot be empty/],
+    ['a blank name', '%20', dropAll, 400, /1 to 255 characters/],
+    ['a long name', 'x'.repeat(256), dropAll, 400, /has \[256\] characters/],
+    ['a name with a NUL', 'a%00b', dropAll, 400, /U\+0000/],
+    ['more than a megabyte', 'wiki', JSON.stringify(dropAll) + ' '.repeat(1024 * 1024), 413, /1048576/],
+  ]
+  for (const [name, dataSource, body, status, message] of refused) {
+    it(`that are ${name} are refused, and nothing changes`, async () => {
+      const before = (await ask()).json
+      const answer = await post(dataSource, body)
+      assert.equal(answer.status, status, answer.text)
+      assert.match((answer.json as { errorMessage: string }).errorMessage, message)
+      assert.deepEqual((await ask()).json, before)
+      assert.deepEqual((await ask('/history')).json, [])
+    })
+  }
+
+  it('just below a megabyte are taken', async () => {
+    const text = JSON.stringify(dropAll)
+    assert.equal((await post('wiki', text + ' '.repeat(1024 * 1024 - text.length))).status, 200)
+  })
+})
+
+describe('the history', () => {
+  it('tells who changed what, when and why', async () => {
+    await post('wiki', dropAll, { 'X-Svc-Author': 'ann', 'X-Svc-Comment': 'too old' })
+    assert.deepEqual((await ask('/wiki/history')).json, [
+      {
+        key: 'wiki',
+        type: 'rules',
+        auditInfo: { author: 'ann', identity: 'allowAll', comment: 'too old', ip: '127.0.0.1' },
+        request: null,
+        payload: JSON.stringify(dropAll),
+        auditTime: '2026-06-15T00:00:00.000Z',
+      },
+    ])
+  })
+
+  it('is of a week, an interval or a number of changes', async () => {
+    const today = now
+    const hour = 3_600_000
+    for (const [hours, name] of [
+      [200, 'long ago'],
+      [100, 'days ago'],
+      [1, 'an hour ago'],
+    ] as const) {
+      now = today - hours * hour
+      await post(encodeURIComponent(name), dropAll)
+    }
+    now = today
+    const keys = async (query: string) => ((await ask(query)).json as { key: string }[]).map(({ key }) => key)
+    assert.deepEqual(await keys('/history'), ['days ago', 'an hour ago'])
+    assert.deepEqual(await keys('/history?count=2'), ['an hour ago', 'days ago'])
+    assert.deepEqual(await keys('/history?count=9'), ['an hour ago', 'days ago', 'long ago'])
+    assert.deepEqual(await keys('/history?interval=2026-01-01/2026-06-12'), ['long ago', 'days ago'])
+    assert.deepEqual(await keys('/history?interval=2026-01-01/P1Y&count=1'), ['an hour ago'])
+    assert.deepEqual(await keys('/long%20ago/history'), [])
+    assert.deepEqual(await keys('/long%20ago/history?count=1'), ['long ago'])
+    assert.deepEqual(await keys('/a%2Fb/history?count=1'), [])
+    for (const query of [
+      'count=0',
+      'count=-1',
+      'count=x',
+      'count=',
+      'interval=yesterday',
+      'interval=',
+      'count=1&count=2',
+    ])
+      assert.equal((await ask(`/history?${query}`)).status, 400, query)
+    assert.equal((await ask('/a%00b/history')).status, 400)
+  })
+})
+
+describe('many writers at once', () => {
+  it('leave one of their lists, and each its entry', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, index) =>
+        post('busy', [{ type: 'loadForever', tieredReplicants: { hot: index } }], {
+          'X-Svc-Comment': String(index),
+        }),
+      ),
+    )
+    assert.ok(answers.every(({ status }) => status === 200))
+    const [rule] = (await ask('/busy')).json as { tieredReplicants: { hot: number } }[]
+    const history = (await ask('/busy/history?count=100')).json as { payload: string }[]
+    assert.equal(history.length, 12)
+    assert.equal(JSON.parse(history[0]?.payload ?? '')[0].tieredReplicants.hot, rule?.tieredReplicants.hot)
+  })
+})
