@@ -1,7 +1,7 @@
 // Proves that a service with a faulty configuration ends at once with one plain message that names every problem with
 // its source, property, value and what is allowed, that the environment wins over files, and that passwords show up nowhere.
 import assert from 'node:assert/strict'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
@@ -12,10 +12,11 @@ import {
   type ServiceEnd,
   type ServiceStart,
 } from './support/service-process.ts'
-import { newTestFolder, startTestCluster } from './support/test-cluster.ts'
+import { startTestCluster } from './support/test-cluster.ts'
+import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
 
 const folder = newTestFolder()
-after(() => rmSync(folder, { recursive: true }))
+after(() => removeTestFolder(folder))
 const files = configurationFiles(folder)
 const secret = 'very-secret-value'
 

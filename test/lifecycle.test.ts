@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { connect as connectWithTls } from 'node:tls'
@@ -15,7 +15,8 @@ import { basicAuthorization, createHttpClient } from './support/http-client.ts'
 import { logEntries } from './support/log-entries.ts'
 import { processesNaming } from './support/processes-of-home.ts'
 import { runSvc, svcCommand } from './support/svc-command.ts'
-import { newTestFolder, startTestCluster, type TestCluster } from './support/test-cluster.ts'
+import { startTestCluster, type TestCluster } from './support/test-cluster.ts'
+import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
 import { waitUntil } from './support/wait-until.ts'
 
 const stopMs = 10_000
@@ -160,7 +161,7 @@ describe('./svc', () => {
   const [foreground, first, second, third] = homes as [string, string, string, string]
   after(async () => {
     for (const home of homes) if (existsSync(home)) await runSvc('down', '--home', home)
-    rmSync(folder, { recursive: true, force: true })
+    removeTestFolder(folder)
   })
 
   /** Starts ./svc up as a terminal does, in a group of its own, and collects what it prints. */

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import {
   type Cluster,
@@ -14,6 +13,7 @@ import { Failure } from '@svc/domain/failure'
 import { loadSettings, type Settings } from '@svc/shared/config'
 import { createDatabase, type Database } from '@svc/shared/postgres'
 import { createHttpClient, type HttpClient } from './http-client.ts'
+import { newTestFolder, removeTestFolder } from './test-folder.ts'
 
 /** A cluster of a test in a home of its own, with ways to ask it. */
 export interface TestCluster extends Cluster {
@@ -36,14 +36,6 @@ export interface TestCluster extends Cluster {
 /** What may differ between the clusters of tests. */
 export type TestClusterOptions = Omit<StartOptions, 'home' | 'portOffset'>
 
-// A test that is told to end takes its clusters along: their processes end with this one.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1))
-
-/** A new empty folder; whoever makes it removes it. */
-export function newTestFolder(): string {
-  return mkdtempSync(path.join(tmpdir(), 'svc-e2e-'))
-}
-
 /** Starts a cluster at free ports. Throws, and leaves nothing behind, when a service is not ready in time. */
 export async function startTestCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
   const folder = newTestFolder()
@@ -56,7 +48,7 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
     return describeCluster(cluster, folder)
   } catch (error) {
     await cluster?.stop()
-    rmSync(folder, { recursive: true, force: true })
+    removeTestFolder(folder)
     throw error
   }
 }
@@ -98,7 +90,7 @@ function describeCluster(cluster: Cluster, folder: string): TestCluster {
       await Promise.all([...clients.values()].map((client) => client.close()))
       await store.close().catch(() => undefined)
       await cluster.stop()
-      rmSync(folder, { recursive: true, force: true })
+      removeTestFolder(folder)
     },
   }
 }

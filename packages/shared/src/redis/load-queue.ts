@@ -61,7 +61,13 @@ export function receiveRequests(
   handle: (batch: RequestBatch) => Promise<void>,
 ): RequestReceiver {
   const connection = openConsumerConnection(settings)
-  const worker = new Worker<RequestBatch>(queueName(process), async (job) => handle(job.data), {
+  const underWay = new Set<Promise<void>>()
+  const work = async ({ data }: { readonly data: RequestBatch }): Promise<void> => {
+    const handled = handle(data)
+    underWay.add(handled)
+    await handled.finally(() => underWay.delete(handled))
+  }
+  const worker = new Worker<RequestBatch>(queueName(process), work, {
     connection,
     prefix: settings.get('svc.queue.prefix'),
     concurrency,
@@ -72,10 +78,10 @@ export function receiveRequests(
   worker.on('error', () => undefined)
   return {
     close: async () => {
-      // Without Redis there is nobody to take leave of, and waiting for it could take for ever.
-      const lost = new Promise((resolve) => connection.once('close', resolve))
-      if (connection.status === 'ready') await Promise.race([worker.close(), lost])
-      else await worker.close(true)
+      // Not by the worker's own way of waiting, which has no end without Redis. What is not ticked off by then comes
+      // again, and is void for another life of this server.
+      await Promise.allSettled(underWay)
+      await worker.close(true)
       connection.disconnect()
     },
   }
