@@ -270,6 +270,7 @@ describe('a data server', () => {
     state.term = 6
     const before = reports.length
     await waitUntil('the new leader has answered', () => reports.length > before + 1)
+    await waitUntil('it says that it knows', () => reports.at(-1)?.term === 6)
     await ask(sender, context, server, [load(one)], { term: 5 })
     await ask(sender, context, server, [load(three)], { term: 7 })
     await waitUntil('what counts', () => server.served.has(three.identifier))

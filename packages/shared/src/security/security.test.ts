@@ -123,7 +123,9 @@ describe('a chain', () => {
     assert.equal(await outcome('nobody', 'x'), 'open')
     assert.equal(await outcome('right', 'x'), 'refused')
     const anybody = await security.authenticate(undefined, origin)
-    assert.equal(anybody.kind === 'known' && anybody.caller.identity, 'open')
+    assert.ok(anybody.kind === 'known')
+    assert.equal(anybody.caller.identity, 'open')
+    assert.equal(security.isInternal(anybody.caller), false)
   })
 
   it('does not know who calls while there is no directory: nobody is refused for that', async () => {
@@ -209,6 +211,18 @@ describe('the work of a login', () => {
       assert.deepEqual(new Set(outcomes), new Set(['A']))
     })
     assert.equal(hashes, 1)
+  })
+
+  it('is done for so many at a time; a flood of guesses is turned away, and then all is well again', async () => {
+    const { outcome } = setUp({ authenticators: users })
+    const guesses = await Promise.allSettled(
+      Array.from({ length: 200 }, (_, guess) => outcome('known', `guess ${guess}`)),
+    )
+    const turnedAway = guesses.filter((one) => one.status === 'rejected')
+    assert.ok(turnedAway.length > 0 && turnedAway.length < 200)
+    for (const { reason } of turnedAway) assert.equal(reason.code, 'unavailable')
+    for (const one of guesses) if (one.status === 'fulfilled') assert.equal(one.value, 'refused')
+    assert.equal(await outcome('known', 'p'), 'A')
   })
 
   it('is remembered for the thousand latest logins only', async () => {
