@@ -7,10 +7,14 @@ import {
   periodMs,
   port,
   sizeBytes,
+  sizeBytesFrom,
   text,
   textList,
   wholeNumber,
 } from './property-types.ts'
+
+/** The least memory in which a task reads and sorts any number of rows. */
+export const leastTaskMemoryBytes = 256 * 2 ** 20
 
 /** The server roles of a cluster. */
 export const roles = ['router', 'coordinator', 'overlord', 'historical', 'broker'] as const
@@ -182,7 +186,11 @@ export const properties = {
   'svc.worker.capacity': property(wholeNumber(0, 10_000), 'tasks that this server runs at a time', '2'),
   'svc.indexer.logs.directory': property(text, 'folder of task logs', 'var/svc/indexing-logs'),
   'svc.indexer.task.baseTaskDir': property(text, 'folder of the working files of tasks', 'var/svc/task'),
-  'svc.indexer.task.memoryLimit': property(sizeBytes, 'memory that one task may use for its data', '1g'),
+  'svc.indexer.task.memoryLimit': property(
+    sizeBytesFrom(leastTaskMemoryBytes),
+    'memory that one task may use for its data',
+    '1g',
+  ),
   'svc.ingestion.local.allowedRoots': property(
     textList,
     'folders that ingestion may read local files from',

@@ -60,6 +60,16 @@ export const sizeBytes = propertyType(
   (value) => parseSizeBytes(value) ?? refuse(),
 )
 
+/** A size in bytes that is not smaller than `leastBytes`, a whole number of MiB. */
+export const sizeBytesFrom = (leastBytes: number) =>
+  propertyType(
+    `a size in bytes such as 1000000000, 300g or 5GiB, at least ${leastBytes / 2 ** 20}MiB`,
+    (value) => {
+      const bytes = parseSizeBytes(value) ?? refuse()
+      return bytes >= leastBytes ? bytes : refuse()
+    },
+  )
+
 /** The bytes that a text such as `10GiB` stands for, or undefined where it stands for none. */
 export function parseSizeBytes(value: string): number | undefined {
   const match = /^(\d+)\s*([a-z]*)$/i.exec(value.trim())

@@ -42,6 +42,9 @@ const mostColumns = 10_000
 
 const pathsOf = (files: readonly InputFile[]): string => literalList(files.map((file) => file.path))
 
+// Three of them are held at a time, whatever the memory of the task is; each must hold the longest line, of 2 MB.
+const readBufferBytes = 4 * 2 ** 20
+
 function columnsOf(
   names: readonly string[],
   column: (index: number, name: string) => SourceColumn | undefined,
@@ -114,7 +117,8 @@ async function openSeparated(
         : `store_rejects = true, rejects_limit = ${brokenLines.reject}`
     return `read_csv(${pathsOf(some)}, auto_detect = false, columns = {${columns}}, delim = ${literal(format.delimiter)},
       quote = ${literal(quote)}, escape = ${literal(quote)}, header = ${format.columns === undefined},
-      skip = ${format.skipHeaderRows}, hive_partitioning = false, ${errors})`
+      skip = ${format.skipHeaderRows}, hive_partitioning = false, buffer_size = ${readBufferBytes},
+      ${errors})`
   }
 
   return {

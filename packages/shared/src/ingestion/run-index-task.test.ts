@@ -6,6 +6,7 @@ import { describe, it } from 'node:test'
 import { unavailable } from '@svc/domain/failure'
 import { formatInterval } from '@svc/domain/time'
 import fc from 'fast-check'
+import { leastTaskMemoryBytes } from '../config/index.ts'
 import { createLocalDeepStorage } from '../deep-storage/index.ts'
 import type { IndexProgress, IndexResult } from './run-index-task.ts'
 import { inlineRows, inlineText, openBench, type TaskParts } from './test-task.ts'
@@ -739,13 +740,15 @@ describe('a task that fails', () => {
 
 describe('more rows than memory', () => {
   it('are sorted on disk', async () => {
-    const rows = 1_200_000
+    const rows = 1_000_000
+    // Together they are larger than the least memory that a task may be given.
+    const filler = 'filler '.repeat(50)
     const spill = join(bench.workFolder, 'spill')
     let wasOnDisk = false
     const lines = ['t,a,b']
     for (let row = 0; row < rows; row++) {
       const mixed = (row * 7919) % rows
-      lines.push(`${Date.UTC(2026, 0, 1) + (mixed % 40) * 86_400_000 + mixed},${mixed},text number ${mixed}`)
+      lines.push(`${Date.UTC(2026, 0, 1) + (mixed % 40) * 86_400_000 + mixed},${mixed},${filler}${mixed}`)
     }
     writeFileSync(join(bench.inputFolder, 'many.csv'), lines.join('\n'))
     const result = await bench.run(
@@ -754,7 +757,8 @@ describe('more rows than memory', () => {
         inputFormat: { type: 'csv', findColumnsFromHeader: true },
       },
       {
-        memoryLimitBytes: 100 * 1024 * 1024,
+        memoryLimitBytes: leastTaskMemoryBytes,
+        threads: 1,
         onProgress: () => {
           wasOnDisk ||= existsSync(spill) && readdirSync(spill).length > 0
         },

@@ -25,6 +25,7 @@ export interface RunParts {
   readonly deepStorage?: DeepStorage
   readonly workDirectory?: string
   readonly memoryLimitBytes?: number
+  readonly threads?: number
   readonly signal?: AbortSignal
   readonly allowedHosts?: readonly string[]
   readonly onProgress?: (progress: IndexProgress) => void
