@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
-import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
+import { type Segment, segmentId } from '@svc/domain/segment'
 import { ReportLog, ServedSegments } from '@svc/shared/data-server'
-import { copySegments, sql } from '@svc/shared/postgres'
+import { sql } from '@svc/shared/postgres'
 import {
   createRequestSender,
   openProducerConnection,
   type RequestBatch,
   receiveRequests,
 } from '@svc/shared/redis'
-import { createTestStores, startTcpGate, waitUntil } from '@svc/shared/testing'
+import { createTestStores, startTcpGate, storeSegments, waitUntil } from '@svc/shared/testing'
 import { ServerInventory } from './inventory/index.ts'
 import { queueRequests } from './load-queue.ts'
 
@@ -26,25 +26,10 @@ function segment(number: number): Segment {
   }
   return { ...key, id: segmentId(key), partitions: 1, sizeBytes: 10 + number, totalRows: 1 }
 }
-const store = (count: number) => {
+const store = async (count: number) => {
   const segments = Array.from({ length: count }, (_, number) => segment(number))
-  return database
-    .transaction((transaction) =>
-      copySegments(
-        transaction,
-        segments.map((one) => ({
-          segment: one,
-          payload: payloadOf(one, {
-            loadSpec: { type: 'local', path: 'x', checksum: 'y' },
-            dimensions: '',
-            metrics: '',
-          }),
-        })),
-        undefined,
-        0,
-      ),
-    )
-    .then(() => segments)
+  await storeSegments(database, segments)
+  return segments
 }
 
 /** Servers that have reported, each with a session of its own. */
@@ -113,7 +98,7 @@ describe('the loads and drops of a plan', () => {
     assert.deepEqual(drop, { action: 'drop', id: two.id })
     assert.ok(load?.action === 'load')
     assert.equal(load.payload.identifier, one.id)
-    assert.deepEqual(load.payload.loadSpec, { type: 'local', path: 'x', checksum: 'y' })
+    assert.deepEqual(load.payload.loadSpec, { type: 'local', path: 'x', checksum: 'sha256:00' })
     const pending = servers.get('a1')?.pending
     assert.deepEqual(
       [...(pending ?? [])].map(([id, { action, sizeBytes }]) => [id, action, sizeBytes]),

@@ -234,7 +234,7 @@ describe('deep storage', () => {
       assert.deepEqual(readdirSync(here), ['in-0'])
     })
 
-    it('with storage that may not be read', async (test) => {
+    it('with storage that may not be read', async () => {
       const { storage, push, root, here, folder } = bench()
       const loadSpec = await push('x/0.parquet', bytes)
       chmodSync(folder, 0o755)
@@ -247,7 +247,7 @@ describe('deep storage', () => {
         }),
       )
       chmodSync(root, 0o755)
-      if (!done) test.skip('this system knows no users')
+      assert.ok(done, 'this system knows no users')
       await storage.fetch(loadSpec, 3000, join(here, 'out'))
     })
 

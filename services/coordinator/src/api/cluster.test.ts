@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
+import { type Segment, segmentId } from '@svc/domain/segment'
 import { ReportLog, reportPath, ServedSegments } from '@svc/shared/data-server'
-import { acquireLease, copySegments, ensureDefaultRules, saveRules, sql } from '@svc/shared/postgres'
+import { acquireLease, ensureDefaultRules, saveRules, sql } from '@svc/shared/postgres'
 import { directoryPath } from '@svc/shared/service'
 import {
   createTestContext,
   createTestStores,
   type HttpCall,
   httpRequest,
+  storeSegments,
   waitUntil,
 } from '@svc/shared/testing'
 import { createDutyGroup } from '../duties/index.ts'
@@ -49,22 +50,7 @@ function segment(dataSource: string, number: number): Segment {
   const key = { dataSource, interval: { start: number, end: number + 1 }, version: 'v1', partitionNum: 0 }
   return { ...key, id: segmentId(key), partitions: 1, sizeBytes: 10, totalRows: 1 }
 }
-const store = (...list: Segment[]) =>
-  database.transaction((transaction) =>
-    copySegments(
-      transaction,
-      list.map((one) => ({
-        segment: one,
-        payload: payloadOf(one, {
-          loadSpec: { type: 'local', path: 'x', checksum: 'y' },
-          dimensions: '',
-          metrics: '',
-        }),
-      })),
-      undefined,
-      0,
-    ),
-  )
+const store = (...list: Segment[]) => storeSegments(database, list)
 const audit = { author: '', comment: '', identity: '', ip: '' }
 const setRules = async (dataSource: string, tieredReplicants: object) => {
   await saveRules(database, dataSource, JSON.stringify([{ type: 'loadForever', tieredReplicants }]), audit, 0)

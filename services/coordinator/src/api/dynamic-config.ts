@@ -1,8 +1,7 @@
-import { formatInstant } from '@svc/domain/time'
 import { config, jsonBody, type Route, route } from '@svc/shared/http'
 import { loadAudit, loadConfig, saveConfig } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import { intervalParameter, positiveCount } from '@svc/shared/wire'
+import { historyEntry, intervalParameter, positiveCount } from '@svc/shared/wire'
 import { z } from 'zod'
 import {
   type CoordinatorConfigChange,
@@ -44,14 +43,7 @@ export function dynamicConfigRoutes({ database, clock }: ServiceContext): Route[
       query: z.object({ interval: intervalParameter.optional(), count: positiveCount.optional() }),
       handle: async ({ query }) => {
         const entries = await loadAudit(database, { type: coordinatorConfigName, ...query })
-        return entries.map(({ key, type, author, identity, comment, ip, payload, createdAt }) => ({
-          key,
-          type,
-          auditInfo: { author, identity, comment, ip },
-          request: null,
-          payload,
-          auditTime: formatInstant(createdAt),
-        }))
+        return entries.map(historyEntry)
       },
     }),
   ]

@@ -1,6 +1,5 @@
 import { invalidInput } from '@svc/domain/failure'
 import { defaultRule, formatRule, parseRules, type Rule } from '@svc/domain/rules'
-import { formatInstant } from '@svc/domain/time'
 import {
   type AuditInfo,
   configLimitBytes,
@@ -10,15 +9,9 @@ import {
   route,
   state,
 } from '@svc/shared/http'
-import {
-  type Database,
-  defaultRulesName,
-  loadAudit,
-  type StoredAuditEntry,
-  saveRules,
-} from '@svc/shared/postgres'
+import { type Database, defaultRulesName, loadAudit, saveRules } from '@svc/shared/postgres'
 import type { Clock } from '@svc/shared/runtime'
-import { intervalParameter, positiveCount, presence } from '@svc/shared/wire'
+import { historyEntry, intervalParameter, positiveCount, presence } from '@svc/shared/wire'
 import { z } from 'zod'
 import type { FollowedRules } from '../followed-rules.ts'
 
@@ -119,14 +112,3 @@ export function rulesRoutes(database: Database, rules: FollowedRules, clock: Clo
 
 /** The rule list that a new cluster begins with, as it is stored. */
 export const firstDefaultRules = JSON.stringify([formatRule(defaultRule)])
-
-function historyEntry({ key, type, author, identity, comment, ip, payload, createdAt }: StoredAuditEntry) {
-  return {
-    key,
-    type,
-    auditInfo: { author, identity, comment, ip },
-    request: null,
-    payload,
-    auditTime: formatInstant(createdAt),
-  }
-}

@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
-import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
+import { type Segment, segmentId } from '@svc/domain/segment'
 import { ReportLog, ServedSegments } from '@svc/shared/data-server'
-import { acquireLease, copySegments, createDatabase, saveConfig, saveRules, sql } from '@svc/shared/postgres'
+import { acquireLease, createDatabase, saveConfig, saveRules, sql } from '@svc/shared/postgres'
 import {
   createRequestSender,
   openProducerConnection,
   type RequestBatch,
   receiveRequests,
 } from '@svc/shared/redis'
-import { createTestStores, recordingLogger, startTcpGate, waitUntil } from '@svc/shared/testing'
+import {
+  createTestStores,
+  recordingLogger,
+  startTcpGate,
+  storeSegments,
+  waitUntil,
+} from '@svc/shared/testing'
 import { coordinatorConfigName } from '../coordinator-config.ts'
 import { followRules } from '../followed-rules.ts'
 import { createSegmentInventory, ServerInventory } from '../inventory/index.ts'
@@ -35,22 +41,7 @@ function segment(daysAgo: number): Segment {
   const key = { dataSource: 'wiki', interval, version: 'v1', partitionNum: 0 }
   return { ...key, id: segmentId(key), partitions: 1, sizeBytes: 10, totalRows: 1 }
 }
-const store = (...segments: Segment[]) =>
-  database.transaction((transaction) =>
-    copySegments(
-      transaction,
-      segments.map((one) => ({
-        segment: one,
-        payload: payloadOf(one, {
-          loadSpec: { type: 'local', path: 'x', checksum: 'y' },
-          dimensions: '',
-          metrics: '',
-        }),
-      })),
-      undefined,
-      0,
-    ),
-  )
+const store = (...segments: Segment[]) => storeSegments(database, segments)
 const used = async () =>
   (await database.query<{ id: string }>(sql`SELECT id FROM segments WHERE used ORDER BY id`)).map(
     ({ id }) => id,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
-import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
-import { copySegments, createDatabase, eraseUnused, markUnused, markUsed, sql } from '@svc/shared/postgres'
-import { createTestStores, startTcpGate } from '@svc/shared/testing'
+import { type Segment, segmentId } from '@svc/domain/segment'
+import { createDatabase, eraseUnused, markUnused, markUsed, sql } from '@svc/shared/postgres'
+import { createTestStores, startTcpGate, storeSegments } from '@svc/shared/testing'
 import { createSegmentInventory, type SegmentInventory } from './index.ts'
 
 const stores = await createTestStores({ after })
@@ -19,22 +19,7 @@ function segment(dataSource: string, number: number, version = 'v1', partitionNu
   }
   return { ...key, id: segmentId(key), partitions: 1, sizeBytes: 10, totalRows: 1 }
 }
-const copy = (...segments: Segment[]) =>
-  database.transaction((transaction) =>
-    copySegments(
-      transaction,
-      segments.map((one) => ({
-        segment: one,
-        payload: payloadOf(one, {
-          loadSpec: { type: 'local', path: 'x', checksum: 'y' },
-          dimensions: '',
-          metrics: '',
-        }),
-      })),
-      undefined,
-      0,
-    ),
-  )
+const copy = (...segments: Segment[]) => storeSegments(database, segments)
 const seen = (inventory: SegmentInventory) =>
   Object.fromEntries(
     inventory

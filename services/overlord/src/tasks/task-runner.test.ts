@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, beforeEach, describe, it } from 'node:test'
-import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
-import { copySegments, loadSegmentRecords, loadTask, markUnused, sql } from '@svc/shared/postgres'
-import { createTestStores, temporaryFolder, waitUntil } from '@svc/shared/testing'
+import { type Segment, segmentId } from '@svc/domain/segment'
+import { loadSegmentRecords, loadTask, markUnused, sql } from '@svc/shared/postgres'
+import { createTestStores, storeSegments, temporaryFolder, waitUntil } from '@svc/shared/testing'
 import {
   ended,
   filesIn,
@@ -42,24 +42,7 @@ function daySegment(dataSource: string, day: number): Segment {
   }
   return { ...key, id: segmentId(key), partitions: 0, sizeBytes: 1, totalRows: 1 }
 }
-const store = (segment: Segment, file: string) =>
-  database.transaction((transaction) =>
-    copySegments(
-      transaction,
-      [
-        {
-          segment,
-          payload: payloadOf(segment, {
-            loadSpec: { type: 'local', path: file, checksum: 'sha256:0' },
-            dimensions: '',
-            metrics: '',
-          }),
-        },
-      ],
-      undefined,
-      0,
-    ),
-  )
+const store = (segment: Segment, file: string) => storeSegments(database, [segment], file)
 
 describe('a task', () => {
   it('ends with its segments published, its files stored, its log kept and its folder gone', async (scope) => {
