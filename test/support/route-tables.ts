@@ -1,8 +1,5 @@
-import { execFile } from 'node:child_process'
-import path from 'node:path'
-import { promisify } from 'node:util'
-import { repositoryRoot } from '@svc/cli/home'
-import { type Role, roles } from '@svc/shared/config'
+import { loadEndpoints } from '@svc/cli/development'
+import type { Role } from '@svc/shared/config'
 import type { Access, Method } from '@svc/shared/http'
 
 /** One endpoint of a server, as the server itself tells it. */
@@ -15,14 +12,8 @@ export interface Endpoint {
 
 /** The endpoints of all servers, each as often as there are roles that have it. */
 export async function loadRouteTables(): Promise<Endpoint[]> {
-  const tables: Endpoint[] = []
-  for (const role of roles) {
-    const main = path.join(repositoryRoot, 'services', role, 'src/main.ts')
-    const { stdout } = await promisify(execFile)(process.execPath, [main, '--routes'])
-    const table = JSON.parse(stdout) as Omit<Endpoint, 'role'>[]
-    tables.push(...table.map((endpoint) => ({ role, ...endpoint })))
-  }
-  return tables
+  const servers = await loadEndpoints()
+  return servers.flatMap(({ role, endpoints }) => endpoints.map((endpoint) => ({ role, ...endpoint })))
 }
 
 /** The path with something in place of its parameters that exists nowhere. */

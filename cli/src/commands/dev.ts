@@ -26,10 +26,10 @@ export function addDev(program: Command): void {
     })
   dev
     .command('docs')
-    .description('write the pages of docs/ that are made from the source')
+    .description('write the documents that are made from the source')
     .action(async () => {
       const { writeDocuments } = await import('../development/index.ts')
-      for (const file of writeDocuments()) process.stdout.write(`Wrote ${file}\n`)
+      for (const file of await writeDocuments()) process.stdout.write(`Wrote ${file}\n`)
     })
   const bench = dev.command('bench').description('measure; docs/benchmarks.md has the figures')
   bench

@@ -1,5 +1,6 @@
 /** What those who work on the source need: the checks, the tests, the benchmarks, the generated pages. */
 export * from './bench-start.ts'
+export * from './load-endpoints.ts'
 export * from './run-checks.ts'
 export * from './run-tests.ts'
 export * from './write-documents.ts'

@@ -1,10 +1,22 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { propertiesDocument } from '@svc/shared/config'
+import { openApiDocument } from '@svc/shared/openapi'
+import { interfaceVersion } from '@svc/shared/runtime'
 import { repositoryRoot } from '../home/index.ts'
+import { loadEndpoints } from './load-endpoints.ts'
 
-/** Writes the pages of docs/ that are made from the source; returns their names. */
-export function writeDocuments(): readonly string[] {
-  writeFileSync(path.join(repositoryRoot, 'docs', 'properties.md'), propertiesDocument())
-  return ['docs/properties.md']
+/** Writes the documents that are made from the source; returns their names. */
+export async function writeDocuments(): Promise<readonly string[]> {
+  const documents: Readonly<Record<string, string>> = {
+    'docs/properties.md': propertiesDocument(),
+    'services/router/openapi.json': await openApiText(),
+  }
+  for (const [name, text] of Object.entries(documents)) writeFileSync(path.join(repositoryRoot, name), text)
+  return Object.keys(documents)
+}
+
+/** The OpenAPI document of the whole interface, as the router serves it. */
+export async function openApiText(): Promise<string> {
+  return `${JSON.stringify(openApiDocument(await loadEndpoints(), interfaceVersion), null, 1)}\n`
 }

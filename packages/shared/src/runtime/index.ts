@@ -1,5 +1,6 @@
 /** What a process needs to run: log, clock, repeated work, readiness. */
 export { type Clock, systemClock } from './clock.ts'
+export { interfaceVersion } from './interface-version.ts'
 export { createLogger, createTroubleLog, type Logger } from './logger.ts'
 export { growingDelay, type Loop, startLoop } from './loop.ts'
 export { createReadiness, type Readiness } from './readiness.ts'

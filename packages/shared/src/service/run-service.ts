@@ -4,7 +4,7 @@ import type { Request, Response } from 'express'
 import { createServiceClient, type ServiceClient } from '../client/index.ts'
 import { ConfigurationError, loadSettings, type Role, type Settings } from '../config/index.ts'
 import { type Discovery, startDiscovery } from '../discovery/index.ts'
-import { createApplication, type Listeners, listen, type Route } from '../http/index.ts'
+import { createApplication, describeEndpoint, type Listeners, listen, type Route } from '../http/index.ts'
 import {
   type AnnouncedNode,
   createDatabase,
@@ -129,9 +129,7 @@ export async function runService(
   const part = build(context)
   const routes = [...statusRoutes(context), ...part.routes]
   if (listRoutes) {
-    process.stdout.write(
-      `${JSON.stringify(routes.map(({ method, path, access, summary }) => ({ method, path, access, summary })))}\n`,
-    )
+    process.stdout.write(`${JSON.stringify(routes.map(describeEndpoint))}\n`)
     process.exit(0)
   }
   const security = createSecurity(

@@ -1,9 +1,7 @@
 import { unavailable } from '@svc/domain/failure'
 import { config, open, type Route, route, securityConfig, state } from '../http/index.ts'
+import { interfaceVersion } from '../runtime/index.ts'
 import type { ServiceContext } from './run-service.ts'
-
-/** The version that /status tells: that of the interface which this product speaks. */
-const version = '37.0.0'
 
 /** The endpoints that every server has. */
 export function statusRoutes(context: ServiceContext): Route[] {
@@ -35,7 +33,7 @@ export function statusRoutes(context: ServiceContext): Route[] {
       handle: () => {
         const memory = process.memoryUsage()
         return {
-          version,
+          version: interfaceVersion,
           modules: [],
           memory: {
             maxMemory: process.constrainedMemory() || process.availableMemory(),

@@ -1,0 +1,3 @@
+/** The interface as a document: OpenAPI made from the endpoints of all servers, and a page to read it. */
+export { interfacePage } from './interface-page.ts'
+export { type OpenApiDocument, openApiDocument, type ServerEndpoints } from './openapi-document.ts'

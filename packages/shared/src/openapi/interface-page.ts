@@ -1,0 +1,61 @@
+import type { OpenApiDocument, OpenApiOperation } from './openapi-document.ts'
+
+const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+const escaped = (text: string): string => text.replace(/[&<>"]/g, (character) => escapes[character] as string)
+
+const style = `
+:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif }
+body { max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
+h2 { margin-top: 2.5rem; border-bottom: 1px solid }
+details { border-bottom: 1px solid color-mix(in srgb, currentColor 20%, transparent); padding: .35rem 0 }
+summary { cursor: pointer; display: grid; grid-template-columns: 4.5rem minmax(0, 3fr) minmax(0, 2fr); gap: .6rem }
+summary code { overflow-wrap: anywhere }
+table { border-collapse: collapse; margin: .5rem 0 } td, th { text-align: left; padding: .1rem 1rem .1rem 0 }
+.method { font-weight: 600 }
+@media (max-width: 40rem) { summary { grid-template-columns: 1fr } }
+`
+
+/** The document as a page of HTML that needs no script and nothing from elsewhere. */
+export function interfacePage(document: OpenApiDocument): string {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  )
+  const sections = document.tags.map(({ name, description }) => {
+    const rows = operations
+      .filter(({ operation }) => operation.tags.includes(name))
+      .map(({ path, method, operation }) => operationHtml(path, method, operation))
+    return `<h2 id="${escaped(name)}">${escaped(name)}</h2>\n<p>${escaped(description)}.</p>\n${rows.join('\n')}`
+  })
+  const contents = document.tags.map(({ name }) => `<a href="#${escaped(name)}">${escaped(name)}</a>`)
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escaped(document.info.title)} ${escaped(document.info.version)}: the interface</title><style>${style}</style></head>
+<body>
+<h1>${escaped(document.info.title)}: the interface</h1>
+<p>${escaped(document.info.description)} <a href="/openapi.json">OpenAPI document</a></p>
+<p>${contents.join(' · ')}</p>
+${sections.join('\n')}
+</body>
+</html>
+`
+}
+
+function operationHtml(path: string, method: string, operation: OpenApiOperation): string {
+  const parameters = operation.parameters as readonly { name: string; in: string; required: boolean }[]
+  const rows = parameters.map(
+    (parameter) =>
+      `<tr><td><code>${escaped(parameter.name)}</code></td><td>${parameter.in}</td><td>${parameter.required ? 'required' : 'optional'}</td></tr>`,
+  )
+  const table =
+    rows.length > 0 ? `<table><tr><th>parameter</th><th>in</th><th></th></tr>${rows.join('')}</table>` : ''
+  const body = operation.requestBody as { description: string; required: boolean } | undefined
+  const told = body
+    ? `<p>JSON body, ${body.required ? 'required' : 'optional'}. ${escaped(body.description)}.</p>`
+    : ''
+  return `<details><summary><span class="method">${method.toUpperCase()}</span><code>${escaped(path)}</code><span>${escaped(operation.summary)}</span></summary>
+<p>${escaped(operation.description)}</p>${table}${told}
+<p>Errors: ${Object.keys(operation.responses)
+    .filter((status) => status !== '200')
+    .join(', ')}</p></details>`
+}

@@ -1,0 +1,177 @@
+import type { Role } from '../config/index.ts'
+import { type Access, type EndpointDescription, statusOf } from '../http/index.ts'
+
+/** The endpoints of a server of one role. */
+export interface ServerEndpoints {
+  readonly role: Role
+  readonly endpoints: readonly EndpointDescription[]
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+/** One operation of the document. */
+export interface OpenApiOperation {
+  readonly tags: readonly string[]
+  readonly summary: string
+  readonly description: string
+  readonly operationId: string
+  readonly parameters: readonly Json[]
+  readonly requestBody?: Json
+  readonly responses: Readonly<Record<string, Json>>
+  readonly security: readonly Json[]
+}
+
+/** An OpenAPI 3.1 document. */
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0'
+  readonly info: { readonly title: string; readonly version: string; readonly description: string }
+  readonly servers: readonly Json[]
+  readonly tags: readonly { readonly name: string; readonly description: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>
+  readonly components: Json
+}
+
+const roleDescriptions: Partial<Record<Role, string>> = {
+  router: 'Answered by the router itself',
+  coordinator: 'Handed on to the leading coordinator: rules, servers, datasources, users and roles',
+  overlord: 'Handed on to the leading overlord: tasks, supervisors and compaction',
+  broker: 'Handed on to a broker: queries and what is served',
+}
+
+/** The path by which a caller of the router reaches an endpoint; undefined where the router offers no way. */
+function pathAtRouter(role: Role, path: string): string | undefined {
+  if (/^\/svc-internal\//.test(path)) return undefined
+  if (role === 'router') return path
+  if (role === 'coordinator' && /^\/svc\/(coordinator|simulation)\//.test(path)) return path
+  if (role === 'overlord' && path.startsWith('/svc/indexer/')) return path
+  if (role === 'broker') return /^\/svc\/(broker|v2)(\/|$)/.test(path) ? path : undefined
+  return role === 'coordinator' || role === 'overlord' ? `/proxy/${role}${path}` : undefined
+}
+
+/** The whole interface as it is seen at the router, in the order of its paths. */
+export function openApiDocument(servers: readonly ServerEndpoints[], version: string): OpenApiDocument {
+  const paths = new Map<string, Map<string, OpenApiOperation>>()
+  for (const { role, endpoints } of servers) {
+    for (const endpoint of endpoints) {
+      const path = pathAtRouter(role, endpoint.path)
+      if (path === undefined) continue
+      const template = path.replace(/:(\w+)/g, '{$1}')
+      const methods = paths.get(template) ?? new Map<string, OpenApiOperation>()
+      methods.set(endpoint.method.toLowerCase(), operationOf(role, template, endpoint))
+      paths.set(template, methods)
+    }
+  }
+  const sorted = [...paths].sort(([left], [right]) => (left < right ? -1 : 1))
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'svc',
+      version,
+      description: 'The management interface of a cluster, as its router offers it.',
+    },
+    servers: [{ url: '/', description: 'The router that serves this document' }],
+    tags: Object.entries(roleDescriptions).map(([name, description]) => ({ name, description })),
+    paths: Object.fromEntries(sorted.map(([path, methods]) => [path, Object.fromEntries(methods)])),
+    components: {
+      securitySchemes: { basic: { type: 'http', scheme: 'basic' } },
+      schemas: { Error: errorSchema },
+      responses: {
+        Error: {
+          description: 'What failed and why',
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+        },
+      },
+    },
+  }
+}
+
+const errorSchema = {
+  type: 'object',
+  required: ['error', 'errorCode', 'persona', 'category', 'errorMessage', 'context'],
+  properties: {
+    error: { type: 'string', const: 'svcException' },
+    errorCode: { type: 'string', enum: Object.keys(statusOf) },
+    persona: { type: 'string', enum: ['USER', 'ADMIN', 'OPERATOR', 'DEVELOPER'] },
+    category: { type: 'string' },
+    errorMessage: { type: 'string' },
+    context: { type: 'object' },
+  },
+}
+
+function operationOf(role: Role, template: string, endpoint: EndpointDescription): OpenApiOperation {
+  const { method, access, summary, query, body } = endpoint
+  const pathParameters = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }))
+  const isOpen = access.kind === 'open'
+  return {
+    tags: [role],
+    summary,
+    description: describeAccess(access),
+    operationId: `${method.toLowerCase()}${template.replace(/[^A-Za-z0-9]+(\w)?/g, (_, next = '') => next.toUpperCase())}`,
+    parameters: [...pathParameters, ...queryParameters(query)],
+    ...(body
+      ? {
+          requestBody: {
+            required: !body.optional,
+            description: `At most ${body.limitBytes} bytes`,
+            content: { 'application/json': { schema: {} } },
+          },
+        }
+      : {}),
+    responses: {
+      200: {
+        description: 'Done; JSON where there is something to tell',
+        content: { 'application/json': {} },
+      },
+      ...Object.fromEntries(
+        statusesOf(endpoint).map((status) => [status, { $ref: '#/components/responses/Error' }]),
+      ),
+    },
+    security: isOpen ? [{}] : [{ basic: [] }],
+  }
+}
+
+function queryParameters(query: EndpointDescription['query']): Json[] {
+  const properties = (query?.properties ?? {}) as Record<string, Json>
+  const required = (query?.required ?? []) as readonly string[]
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    // A parameter that counts by being there is given without a value.
+    allowEmptyValue: Object.keys(schema).length === 0,
+    schema,
+  }))
+}
+
+function statusesOf({ access, body }: EndpointDescription): number[] {
+  return [
+    statusOf.invalidInput,
+    ...(access.kind === 'open' ? [] : [statusOf.unauthorized]),
+    ...(access.kind === 'open' || access.kind === 'authenticated' ? [] : [statusOf.forbidden]),
+    statusOf.notFound,
+    ...(body ? [statusOf.tooLarge, statusOf.unsupportedMediaType] : []),
+    statusOf.unavailable,
+  ]
+}
+
+function describeAccess(access: Access): string {
+  switch (access.kind) {
+    case 'open':
+      return 'Needs no login.'
+    case 'authenticated':
+      return 'Needs a login; lists hold what the caller may read.'
+    case 'internal':
+      return 'For the servers of the cluster.'
+    case 'stated':
+      return `Needs ${access.action} on ${access.type} of ${access.about}.`
+    default:
+      return 'name' in access
+        ? `Needs ${access.action} on ${access.type} [${access.name}].`
+        : `Needs ${access.action} on ${access.type} {${access.parameter}}.`
+  }
+}

@@ -1,0 +1,50 @@
+// Proves that the OpenAPI document is the one that the routes make, that it is valid, and that the router serves it and
+// a page which shows every endpoint.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { after, test } from 'node:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { openApiText } from '@svc/cli/development'
+import { repositoryRoot } from '@svc/cli/home'
+import type { OpenApiDocument } from '@svc/shared/openapi'
+import { startTestCluster } from './support/test-cluster.ts'
+
+const stored = readFileSync(path.join(repositoryRoot, 'services/router/openapi.json'), 'utf8')
+const document = JSON.parse(stored) as OpenApiDocument
+
+test('the stored document is what the routes make (./svc dev docs writes it)', async () => {
+  assert.equal(stored, await openApiText())
+})
+
+test('the document is valid OpenAPI', async () => {
+  const { valid, errors } = await new Validator().validate(JSON.parse(stored) as Record<string, unknown>)
+  assert.ok(valid, JSON.stringify(errors))
+})
+
+test('no two operations have one name', () => {
+  const names = Object.values(document.paths).flatMap((methods) =>
+    Object.values(methods).map(({ operationId }) => operationId),
+  )
+  assert.deepEqual(
+    names.filter((name, index) => names.indexOf(name) !== index),
+    [],
+  )
+})
+
+test('the router serves the document and the page, to who has logged in', async () => {
+  const cluster = await startTestCluster({ profile: 'secure', historicals: '_default_tier=1' })
+  after(() => cluster.end())
+  assert.deepEqual(await cluster.router.get('/openapi.json'), document)
+  const answer = await cluster.router.send({ method: 'GET', path: '/interface' })
+  assert.equal(answer.status, 200)
+  assert.match(answer.headers['content-type'] as string, /^text\/html/)
+  for (const template of Object.keys(document.paths))
+    assert.ok(answer.text.includes(`<code>${template}</code>`))
+  const refused = await cluster.router.send({
+    method: 'GET',
+    path: '/interface',
+    credentials: 'admin:wrong',
+  })
+  assert.equal(refused.status, 401)
+})
