@@ -1,2 +1,4 @@
-/** How a value from outside is refused: always with the field, the value and what is allowed. */
+/** How a value from outside is read, or refused: always with the field, the value and what is allowed. */
+export * from './readers.ts'
 export * from './refuse.ts'
+export * from './size-bytes.ts'

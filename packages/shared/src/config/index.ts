@@ -1,5 +1,5 @@
 /** The configuration of a server: properties as data, read from files and environment, all problems at once. */
 export { leastTaskMemoryBytes, properties, type Role, roles } from './properties.ts'
 export { propertiesDocument } from './properties-document.ts'
-export { type CacheLocation, parseSizeBytes } from './property-types.ts'
+export type { CacheLocation } from './property-types.ts'
 export { ConfigurationError, loadSettings, type Settings } from './settings.ts'

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { parseSizeBytes } from '@svc/domain/validation'
 
 /** How the text of a property becomes a value: `read` throws a plain `Error` that says what is wrong. */
 export interface PropertyType<Value> {
@@ -40,20 +41,6 @@ export const oneOf = <const Word extends string>(...words: Word[]) =>
     return word ?? refuse()
   })
 
-const byteUnits: Readonly<Record<string, number>> = {
-  '': 1,
-  k: 1e3,
-  m: 1e6,
-  g: 1e9,
-  t: 1e12,
-  p: 1e15,
-  kib: 2 ** 10,
-  mib: 2 ** 20,
-  gib: 2 ** 30,
-  tib: 2 ** 40,
-  pib: 2 ** 50,
-}
-
 /** A size in bytes: a whole number, or one with a unit such as `300g` (decimal) or `5GiB` (binary). */
 export const sizeBytes = propertyType(
   'a size in bytes such as 1000000000, 300g or 5GiB',
@@ -69,14 +56,6 @@ export const sizeBytesFrom = (leastBytes: number) =>
       return bytes >= leastBytes ? bytes : refuse()
     },
   )
-
-/** The bytes that a text such as `10GiB` stands for, or undefined where it stands for none. */
-export function parseSizeBytes(value: string): number | undefined {
-  const match = /^(\d+)\s*([a-z]*)$/i.exec(value.trim())
-  const unit = match ? byteUnits[(match[2] as string).toLowerCase().replace(/^([kmgtp])b$/, '$1')] : undefined
-  const bytes = match && unit ? Number(match[1]) * unit : Number.NaN
-  return Number.isSafeInteger(bytes) ? bytes : undefined
-}
 
 /** An ISO 8601 time span without years and months, in milliseconds. */
 export const periodMs = propertyType(

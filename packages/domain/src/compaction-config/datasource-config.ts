@@ -1,0 +1,195 @@
+import { invalidInput } from '../failure/index.ts'
+import { formatPeriod, type Period, parsePeriod } from '../time/index.ts'
+import {
+  isJsonObject,
+  type JsonObject,
+  optional,
+  type Reader,
+  readAnyObject,
+  readFields,
+  readName,
+  readOneOf,
+  readText,
+  readWhole,
+  refuse,
+  withoutNulls,
+} from '../validation/index.ts'
+import { type ClusterCompactionConfig, type CompactionEngine, readEngine } from './cluster-config.ts'
+import { type GranularitySpec, readGranularitySpec } from './granularity-spec.ts'
+import { type DimensionSchema, type MetricSchema, readDimensionsSpec, readMetricsSpec } from './schema.ts'
+import {
+  type IoConfig,
+  readIoConfig,
+  readProjections,
+  readTransformSpec,
+  readTuningConfig,
+  type TransformSpec,
+  type TuningConfig,
+} from './specs.ts'
+
+/** How the segments of one datasource shall be compacted; what is null is not asked for. */
+export interface CompactionConfig {
+  readonly dataSource: string
+  readonly taskPriority: number
+  /** An interval whose segments have more bytes is skipped. */
+  readonly inputSegmentSizeBytes: number
+  readonly maxRowsPerSegment: number | null
+  /** So much before the end of the latest data is left alone. */
+  readonly skipOffsetFromLatest: Period
+  readonly tuningConfig: TuningConfig | null
+  readonly granularitySpec: GranularitySpec | null
+  readonly dimensionsSpec: { readonly dimensions: readonly DimensionSchema[] | null } | null
+  readonly metricsSpec: readonly MetricSchema[] | null
+  readonly transformSpec: TransformSpec | null
+  readonly projections: readonly JsonObject[] | null
+  readonly ioConfig: IoConfig | null
+  /** Null: the engine of the cluster configuration. */
+  readonly engine: CompactionEngine | null
+  readonly taskContext: JsonObject | null
+}
+
+const mostInt = 2_147_483_647
+const defaultPriority = 25
+const defaultInputSizeBytes = 100_000_000_000_000
+const oneDay: Period = parsePeriod('P1D')
+const mostPriority = 999_999
+
+const readDataSource: Reader<string> = (json, field) => {
+  const name = readName()(json, field)
+  if (name.includes('/') || name !== name.trim()) {
+    throw refuse(field, json, 'a name without / and without blanks around it')
+  }
+  return name
+}
+
+const readContext: Reader<JsonObject> = (json, field) => {
+  const context = readAnyObject(json, field)
+  if (Object.hasOwn(context, 'priority')) {
+    optional(readWhole(-mostPriority, mostPriority))(context.priority, `${field}.priority`)
+  }
+  return context
+}
+
+const readConfig = readFields({
+  // The recorded system's own name for a configuration that says everything itself.
+  type: optional(readOneOf(['inline'])),
+  dataSource: readDataSource,
+  taskPriority: optional(readWhole(-mostPriority, mostPriority), defaultPriority),
+  inputSegmentSizeBytes: optional(readWhole(0, Number.MAX_SAFE_INTEGER), defaultInputSizeBytes),
+  maxRowsPerSegment: optional(readWhole(1, mostInt)),
+  skipOffsetFromLatest: optional((json, field) => parsePeriod(readText(json, field), field), oneDay),
+  tuningConfig: optional(readTuningConfig),
+  granularitySpec: optional(readGranularitySpec),
+  dimensionsSpec: optional(readDimensionsSpec),
+  metricsSpec: optional(readMetricsSpec),
+  transformSpec: optional(readTransformSpec),
+  projections: optional(readProjections),
+  ioConfig: optional(readIoConfig),
+  engine: optional(readEngine),
+  taskContext: optional(readContext),
+})
+
+/**
+ * The configuration of a JSON object, defaults filled in. The first thing that is wrong is an invalidInput failure that
+ * names the field, the value and what is allowed. Whether an engine can do it all is another question: assertRunnableBy.
+ */
+export function parseCompactionConfig(json: unknown, field = ''): CompactionConfig {
+  const { type: _, ...config } = readConfig(json, field)
+  const grown = config.granularitySpec
+  if (grown?.segmentGranularity === 'ALL' && grown.queryGranularity === 'ALL') {
+    throw refuse(
+      'granularitySpec.queryGranularity',
+      'ALL',
+      'another granularity than that of the segments where that is ALL',
+    )
+  }
+  const dimensions = new Set(config.dimensionsSpec?.dimensions?.map(({ name }) => name.toLowerCase()))
+  const both = config.metricsSpec?.find(({ name }) => dimensions.has(name.toLowerCase()))
+  if (both) {
+    throw invalidInput(
+      `metricsSpec has the column [${both.name}], which dimensionsSpec has too; allowed is one of them`,
+      {
+        field: 'metricsSpec',
+      },
+    )
+  }
+  return config
+}
+
+/** The configuration as JSON in the recorded order of fields; parseCompactionConfig reads it back. */
+export function formatCompactionConfig(config: CompactionConfig): Record<string, unknown> {
+  const { skipOffsetFromLatest, granularitySpec, projections, ...more } = config
+  const { dataSource, taskPriority, inputSegmentSizeBytes, maxRowsPerSegment, tuningConfig, ...rest } = more
+  const { dimensionsSpec, metricsSpec, transformSpec, ioConfig, engine, taskContext } = rest
+  return {
+    dataSource,
+    taskPriority,
+    inputSegmentSizeBytes,
+    maxRowsPerSegment,
+    skipOffsetFromLatest: formatPeriod(skipOffsetFromLatest),
+    tuningConfig,
+    granularitySpec: granularitySpec && withoutNulls(granularitySpec),
+    dimensionsSpec,
+    metricsSpec,
+    transformSpec,
+    ...(projections === null ? {} : { projections }),
+    ioConfig,
+    engine,
+    taskContext,
+  }
+}
+
+/**
+ * Refuses what the engine of a configuration cannot do: msq only where supervisors run compaction, and there neither
+ * hashed partitions nor maxTotalRows, rollup and metrics only together, and of a metric only what can be aggregated again.
+ */
+export function assertRunnableBy(
+  config: CompactionConfig,
+  cluster: Pick<ClusterCompactionConfig, 'engine' | 'useSupervisors'>,
+): void {
+  if ((config.engine ?? cluster.engine) !== 'msq') return
+  if (!cluster.useSupervisors) {
+    throw invalidInput(
+      'engine has the value [msq]; allowed is native where supervisors do not run compaction',
+      {
+        field: 'engine',
+      },
+    )
+  }
+  const fail = (field: string, problem: string): never => {
+    throw invalidInput(`${field} ${problem}, which the engine msq cannot do`, { field })
+  }
+  const { tuningConfig, granularitySpec, dimensionsSpec, metricsSpec, taskContext } = config
+  const partitions = tuningConfig?.partitionsSpec
+  const partitionsField = 'tuningConfig.partitionsSpec'
+  if (tuningConfig && !partitions) fail(partitionsField, 'is missing; allowed is one of dynamic, range')
+  if (partitions?.type === 'hashed') {
+    fail(`${partitionsField}.type`, 'has the value [hashed]; allowed is one of dynamic, range')
+  }
+  if (partitions?.type === 'dynamic' && partitions.maxTotalRows !== null) {
+    fail(`${partitionsField}.maxTotalRows`, `has the value [${partitions.maxTotalRows}]; allowed is null`)
+  }
+  if (partitions?.type === 'range' && dimensionsSpec?.dimensions) {
+    const types = new Map(dimensionsSpec.dimensions.map(({ name, type }) => [name, type]))
+    const other = partitions.partitionDimensions.find((name) => types.get(name) !== 'string')
+    if (other !== undefined) {
+      fail(
+        `${partitionsField}.partitionDimensions`,
+        `names [${other}]; allowed are dimensions of type string`,
+      )
+    }
+  }
+  const hasMetrics = metricsSpec !== null && metricsSpec.length > 0
+  if (granularitySpec && hasMetrics !== (granularitySpec.rollup === true)) {
+    fail(
+      'granularitySpec.rollup',
+      `has the value [${granularitySpec.rollup}]; allowed is true exactly where metricsSpec has metrics`,
+    )
+  }
+  const lossy = metricsSpec?.find(({ name, fieldName }) => name !== fieldName)
+  if (lossy) fail('metricsSpec', `has the metric [${lossy.name}] of another column or a count`)
+  const maxNumTasks = isJsonObject(taskContext) ? (taskContext.maxNumTasks ?? 2) : 2
+  if (Number(maxNumTasks) < 2) {
+    fail('taskContext.maxNumTasks', `has the value [${maxNumTasks}]; allowed is a whole number from 2`)
+  }
+}

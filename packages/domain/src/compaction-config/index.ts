@@ -1,0 +1,48 @@
+/** What is configured for compaction: of one datasource, of the cluster; read from JSON and written back. */
+export {
+  type ClusterCompactionConfig,
+  type CompactionEngine,
+  type CompactionPolicy,
+  clusterConfigOf,
+  compactionEngines,
+  defaultClusterConfig,
+  type FixedIntervalOrder,
+  formatClusterConfig,
+  type MostFragmentedFirst,
+  type NewestSegmentFirst,
+  parseClusterConfig,
+} from './cluster-config.ts'
+export {
+  assertRunnableBy,
+  type CompactionConfig,
+  formatCompactionConfig,
+  parseCompactionConfig,
+} from './datasource-config.ts'
+export type { RowFilter } from './filter.ts'
+export { type GranularitySpec, readGranularity } from './granularity-spec.ts'
+export type {
+  DynamicPartitionsSpec,
+  HashedPartitionsSpec,
+  PartitionsSpec,
+  RangePartitionsSpec,
+} from './partitions-spec.ts'
+export {
+  type DimensionSchema,
+  type DimensionType,
+  dimensionTypes,
+  type MetricSchema,
+  type MetricType,
+  metricTypes,
+} from './schema.ts'
+export {
+  type IoConfig,
+  readDimensionsSpec,
+  readGranularitySpec,
+  readIoConfig,
+  readMetricsSpec,
+  readProjections,
+  readTransformSpec,
+  readTuningConfig,
+  type TransformSpec,
+  type TuningConfig,
+} from './specs.ts'

@@ -1,0 +1,124 @@
+import { invalidInput } from '../failure/index.ts'
+import {
+  optional,
+  type Reader,
+  readByType,
+  readFields,
+  readFlag,
+  readList,
+  readName,
+  readOneOf,
+  readText,
+  refuse,
+} from '../validation/index.ts'
+
+/** The types that a dimension may be given. */
+export const dimensionTypes = ['string', 'long', 'float', 'double'] as const
+/** The type of a dimension. */
+export type DimensionType = (typeof dimensionTypes)[number]
+
+/** A column that rows are told apart by. */
+export interface DimensionSchema {
+  readonly type: DimensionType
+  readonly name: string
+  readonly multiValueHandling: 'SORTED_ARRAY' | 'SORTED_SET' | 'ARRAY'
+  readonly createBitmapIndex: boolean
+}
+
+/** The ways in which a metric can be aggregated. */
+export const metricTypes = [
+  'count',
+  'longSum',
+  'doubleSum',
+  'floatSum',
+  'longMin',
+  'longMax',
+  'doubleMin',
+  'doubleMax',
+  'floatMin',
+  'floatMax',
+] as const
+/** The way in which a metric is aggregated. */
+export type MetricType = (typeof metricTypes)[number]
+
+/** A column that is aggregated. A count has no fieldName. */
+export interface MetricSchema {
+  readonly type: MetricType
+  readonly name: string
+  readonly fieldName?: string
+}
+
+const columnName: Reader<string> = (json, field) => {
+  const name = readName()(json, field)
+  if (name.toLowerCase() === '__time')
+    throw refuse(field, json, 'another name: __time is the time of the row')
+  return name
+}
+
+const multiValueHandlings = ['SORTED_ARRAY', 'SORTED_SET', 'ARRAY'] as const
+const dimensionOf = (type: DimensionType): Reader<DimensionSchema> =>
+  readFields({
+    type: optional(readOneOf([type]), type),
+    name: columnName,
+    multiValueHandling: optional<DimensionSchema['multiValueHandling'], 'SORTED_ARRAY'>(
+      (json, field) =>
+        readOneOf(multiValueHandlings)(typeof json === 'string' ? json.toUpperCase() : json, field),
+      'SORTED_ARRAY',
+    ),
+    // Only texts have an index of their values in the recorded system.
+    createBitmapIndex: optional(readFlag, type === 'string'),
+  })
+const typedDimension = readByType(Object.fromEntries(dimensionTypes.map((type) => [type, dimensionOf(type)])))
+const readDimension: Reader<DimensionSchema> = (json, field) => {
+  const given = typeof json === 'string' ? { name: json } : json
+  const untyped = typeof given === 'object' && given !== null && (given as { type?: unknown }).type == null
+  return untyped ? dimensionOf('string')(given, field) : typedDimension(given, field)
+}
+
+function assertDistinct(columns: readonly { readonly name: string }[], field: string): void {
+  const taken = new Set<string>()
+  for (const { name } of columns) {
+    // Names that differ only in the case of letters are one column to what reads and writes them.
+    if (taken.has(name.toLowerCase())) {
+      throw invalidInput(`${field} names the column [${name}] twice; allowed is each column once`, { field })
+    }
+    taken.add(name.toLowerCase())
+  }
+}
+
+const dimensionsFields = readFields({ dimensions: optional(readList(readDimension)) })
+
+/** A dimensionsSpec; without dimensions the columns stay as they are found. */
+export const readDimensionsSpec: Reader<{ readonly dimensions: readonly DimensionSchema[] | null }> = (
+  json,
+  field,
+) => {
+  const spec = dimensionsFields(json, field)
+  assertDistinct(spec.dimensions ?? [], `${field}.dimensions`)
+  return spec
+}
+
+const metricOf = (type: MetricType): Reader<MetricSchema> =>
+  type === 'count'
+    ? readFields({ type: readOneOf([type]), name: columnName })
+    : (json, field) => {
+        const { expression, ...metric } = readFields({
+          type: readOneOf([type]),
+          name: columnName,
+          fieldName: columnName,
+          expression: optional(readText),
+        })(json, field)
+        if (expression !== null)
+          throw refuse(`${field}.expression`, expression, 'null: fieldName names the column')
+        return metric
+      }
+const readMetric = readByType<MetricSchema>(
+  Object.fromEntries(metricTypes.map((type) => [type, metricOf(type)])),
+)
+
+/** A metricsSpec. */
+export const readMetricsSpec: Reader<readonly MetricSchema[]> = (json, field) => {
+  const metrics = readList(readMetric)(json, field)
+  assertDistinct(metrics, field)
+  return metrics
+}

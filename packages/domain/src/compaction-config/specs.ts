@@ -1,0 +1,203 @@
+import { readPeriod } from '../time/index.ts'
+import {
+  type JsonObject,
+  optional,
+  type Reader,
+  readAnyObject,
+  readByType,
+  readFields,
+  readFlag,
+  readList,
+  readName,
+  readOneOf,
+  readSizeBytes,
+  readText,
+  readWhole,
+  refuse,
+  withoutNulls,
+} from '../validation/index.ts'
+import { type RowFilter, readFilter } from './filter.ts'
+import { type PartitionsSpec, readPartitionsSpec } from './partitions-spec.ts'
+
+export { readGranularitySpec } from './granularity-spec.ts'
+export { readDimensionsSpec, readMetricsSpec } from './schema.ts'
+
+/**
+ * How segments are built. What tunes the recorded system's own way of building them is checked and kept, and has no
+ * effect here but for partitionsSpec, maxTotalRows and maxNumConcurrentSubTasks.
+ */
+export interface TuningConfig {
+  readonly maxRowsInMemory: number | null
+  readonly appendableIndexSpec: JsonObject | null
+  readonly maxBytesInMemory: number | null
+  readonly maxTotalRows: number | null
+  readonly splitHintSpec: JsonObject | null
+  readonly partitionsSpec: PartitionsSpec | null
+  readonly indexSpec: JsonObject | null
+  readonly indexSpecForIntermediatePersists: JsonObject | null
+  readonly maxPendingPersists: number | null
+  readonly pushTimeout: number | null
+  readonly segmentWriteOutMediumFactory: JsonObject | null
+  readonly maxNumConcurrentSubTasks: number | null
+  readonly maxRetry: number | null
+  readonly taskStatusCheckPeriodMs: number | null
+  readonly chatHandlerTimeout: string | null
+  readonly chatHandlerNumRetries: number | null
+  readonly maxNumSegmentsToMerge: number | null
+  readonly totalNumMergeTasks: number | null
+  readonly maxColumnsToMerge: number | null
+  readonly type: 'index_parallel'
+  /** Follows from partitionsSpec: rows that roll up lie in one segment unless partitions are dynamic. */
+  readonly forceGuaranteedRollup: boolean
+}
+
+/** Which rows are kept. */
+export interface TransformSpec {
+  readonly filter: RowFilter | null
+}
+
+/** What becomes of data that the rewritten rows do not cover. */
+export interface IoConfig {
+  readonly dropExisting: boolean | null
+}
+
+const mostInt = 2_147_483_647
+const mostLong = Number.MAX_SAFE_INTEGER
+const count = (least: number) => optional(readWhole(least, mostInt))
+// Leaves out what is not given, so that it is written as it was.
+const kept =
+  (read: Reader<object>): Reader<JsonObject> =>
+  (json, field) =>
+    withoutNulls(read(json, field)) as JsonObject
+const typeOf = <const Type extends string>(name: Type) => readOneOf([name])
+
+const compression = optional(readOneOf(['lz4', 'lzf', 'zstd', 'uncompressed', 'none']))
+const frontCodedBuckets: Reader<number> = (json, field) => {
+  const size = readWhole(1, 128)(json, field)
+  if (Number.isInteger(Math.log2(size))) return size
+  throw refuse(field, json, 'a power of two from 1 to 128')
+}
+const readDictionary = readByType<JsonObject>({
+  utf8: kept(readFields({ type: typeOf('utf8') })),
+  frontCoded: kept(
+    readFields({
+      type: typeOf('frontCoded'),
+      bucketSize: optional(frontCodedBuckets),
+      formatVersion: optional(readWhole(0, 1)),
+    }),
+  ),
+})
+const readBitmap = readByType<JsonObject>({
+  roaring: kept(readFields({ type: typeOf('roaring'), compressRunOnSerialization: optional(readFlag) })),
+  concise: kept(readFields({ type: typeOf('concise') })),
+})
+const readIndexSpec = kept(
+  readFields({
+    bitmap: optional(readBitmap),
+    dimensionCompression: compression,
+    stringDictionaryEncoding: optional(readDictionary),
+    metricCompression: compression,
+    longEncoding: optional(readOneOf(['longs', 'auto'])),
+    metadataCompression: compression,
+    complexMetricCompression: compression,
+    jsonCompression: compression,
+    autoColumnFormatSpec: optional(readAnyObject),
+  }),
+)
+
+const readSplitHint = readByType<JsonObject>({
+  maxSize: kept(
+    readFields({
+      type: typeOf('maxSize'),
+      maxSplitSize: optional(readSizeBytes),
+      maxNumFiles: count(1),
+    }),
+  ),
+  segments: kept(
+    readFields({
+      type: typeOf('segments'),
+      maxInputSegmentBytesPerTask: optional(readSizeBytes),
+      maxNumSegments: count(1),
+    }),
+  ),
+})
+const readAppendableIndex = readByType<JsonObject>({
+  onheap: kept(
+    readFields({
+      type: typeOf('onheap'),
+      preserveExistingMetrics: optional(readFlag),
+      useMaxMemoryEstimates: optional(readFlag),
+    }),
+  ),
+})
+const readWriteOutMedium = readByType<JsonObject>(
+  Object.fromEntries(
+    ['tmpFile', 'offHeapMemory', 'onHeapMemory'].map((name) => [
+      name,
+      kept(readFields({ type: typeOf(name) })),
+    ]),
+  ),
+)
+const readPeriodText: Reader<string> = (json, field) => {
+  const text = readText(json, field)
+  if (readPeriod(text) === undefined) throw refuse(field, json, 'an ISO 8601 period such as [PT10S]')
+  return text
+}
+
+const tuningFields = readFields({
+  maxRowsInMemory: count(-1),
+  appendableIndexSpec: optional(readAppendableIndex),
+  maxBytesInMemory: optional(readWhole(-1, mostLong)),
+  maxTotalRows: optional(readWhole(1, 2 ** 63)),
+  splitHintSpec: optional(readSplitHint),
+  partitionsSpec: optional(readPartitionsSpec),
+  indexSpec: optional(readIndexSpec),
+  indexSpecForIntermediatePersists: optional(readIndexSpec),
+  maxPendingPersists: count(0),
+  pushTimeout: optional(readWhole(0, mostLong)),
+  segmentWriteOutMediumFactory: optional(readWriteOutMedium),
+  maxNumConcurrentSubTasks: count(1),
+  maxRetry: count(0),
+  taskStatusCheckPeriodMs: optional(readWhole(0, mostLong)),
+  chatHandlerTimeout: optional(readPeriodText),
+  chatHandlerNumRetries: count(0),
+  maxNumSegmentsToMerge: count(2),
+  totalNumMergeTasks: count(1),
+  maxColumnsToMerge: count(-1),
+  type: optional(typeOf('index_parallel'), 'index_parallel' as const),
+  forceGuaranteedRollup: optional(readFlag),
+})
+
+/** A tuningConfig; what is not given is null. */
+export const readTuningConfig: Reader<TuningConfig> = (json, field) => {
+  const tuning = tuningFields(json, field)
+  const { partitionsSpec } = tuning
+  return { ...tuning, forceGuaranteedRollup: partitionsSpec !== null && partitionsSpec.type !== 'dynamic' }
+}
+
+/** A transformSpec. */
+export const readTransformSpec: Reader<TransformSpec> = readFields({ filter: optional(readFilter) })
+
+/** An ioConfig. */
+export const readIoConfig: Reader<IoConfig> = readFields({ dropExisting: optional(readFlag) })
+
+/**
+ * Projections, checked for their outline and kept: they are compared as part of what segments are compacted to, but the
+ * files of segments hold none.
+ */
+export const readProjections: Reader<readonly JsonObject[]> = readList(
+  kept(
+    readFields({
+      type: optional(typeOf('aggregate')),
+      name: readName(),
+      filter: optional(readFilter),
+      virtualColumns: optional(readList(readAnyObject)),
+      groupingColumns: optional(
+        readList((json, field) => (typeof json === 'string' ? json : readAnyObject(json, field))),
+      ),
+      aggregators: optional(readList(readAnyObject)),
+      ordering: optional(readList(readAnyObject)),
+    }),
+  ),
+  { most: 1000 },
+)
