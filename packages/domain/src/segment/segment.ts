@@ -46,6 +46,10 @@ export interface SegmentPayload {
   readonly size: number
   readonly totalRows: number
   readonly identifier: string
+  /** What it was compacted to; left out where the state is kept apart, and of segments that were not compacted. */
+  readonly lastCompactionState?: unknown
+  /** The fingerprint of that state. */
+  readonly indexingStateFingerprint?: string
 }
 
 // The version of the segment format that the recorded system reports.

@@ -44,7 +44,7 @@ export async function loadAudit(queries: Queries, query: AuditQuery): Promise<St
   const byTime =
     interval === undefined
       ? sql``
-      : sql`AND created_at >= to_timestamp(${seconds(interval.start)}) AND created_at < to_timestamp(${seconds(interval.end)})`
+      : sql`AND created_at >= to_timestamp(${storableSeconds(interval.start)}) AND created_at < to_timestamp(${storableSeconds(interval.end)})`
   const order =
     count === undefined ? sql`ORDER BY id LIMIT ${mostEntries}` : sql`ORDER BY id DESC LIMIT ${count}`
   return await queries.query<StoredAuditEntry>(sql`
@@ -53,6 +53,6 @@ export async function loadAudit(queries: Queries, query: AuditQuery): Promise<St
 }
 
 /** Epoch seconds within what the store can hold. */
-function seconds(instantMs: number): number {
+export function storableSeconds(instantMs: number): number {
   return Math.min(Math.max(instantMs / 1000, -200_000_000_000), 9_000_000_000_000)
 }

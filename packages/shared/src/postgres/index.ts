@@ -1,5 +1,12 @@
 /** The metadata store: everything that must not be lost, one file a concept. */
-export * from './audit.ts'
+export {
+  type AuditEntry,
+  type AuditQuery,
+  loadAudit,
+  type StoredAuditEntry,
+  saveAudit,
+} from './audit.ts'
+export * from './compaction.ts'
 export { createDatabase, type Database, type Queries, sql, type Transaction } from './database.ts'
 export * from './dynamic-configs.ts'
 export * from './leases.ts'

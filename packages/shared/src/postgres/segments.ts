@@ -9,6 +9,8 @@ import { type Database, type Queries, sql, storeFailure, type Transaction } from
 /** A row of the segment table without its payload. */
 export interface StoredSegment extends Segment {
   readonly used: boolean
+  /** The number of the state that it was compacted to, see loadCompactionStates; null if it was not compacted. */
+  readonly compactionState: number | null
 }
 
 /** What changed since a reader's last look, and where its next look starts. */
@@ -32,6 +34,7 @@ interface SegmentRow {
   readonly sizeBytes: number
   readonly totalRows: number
   readonly used: boolean
+  readonly compactionState: number | null
 }
 
 // The ends of eternity as the store has them: the least and greatest bigint.
@@ -45,7 +48,8 @@ const readTime = (text: string): number =>
   text === eternityStart ? -Infinity : text === eternityEnd ? Infinity : Number(text)
 
 const segmentColumns = sql`id, datasource AS "dataSource", start_ms::text AS "startMs", end_ms::text AS "endMs", version,
-  partition_num AS "partitionNum", partitions, size_bytes AS "sizeBytes", total_rows AS "totalRows", used`
+  partition_num AS "partitionNum", partitions, size_bytes AS "sizeBytes", total_rows AS "totalRows", used,
+  compaction_state AS "compactionState"`
 
 function readSegment({ startMs, endMs, ...row }: SegmentRow): StoredSegment {
   return { ...row, interval: { start: readTime(startMs), end: readTime(endMs) } }
@@ -144,17 +148,21 @@ const escapeCopyText = (text: string): string =>
 /** Inserts used segments by COPY; `now` is the cluster's time. A segment that exists already is an error. */
 export async function copySegments(
   transaction: Transaction,
-  segments: Iterable<{ readonly segment: Segment; readonly payload: SegmentPayload }>,
+  segments: Iterable<{
+    readonly segment: Segment
+    readonly payload: SegmentPayload
+    readonly compactionState?: number
+  }>,
   taskId: string | undefined,
   now: number,
 ): Promise<void> {
   const time = new Date(now).toISOString()
   const target = transaction.client.query(
     copyFrom(`COPY segments (id, datasource, start_ms, end_ms, version, partition_num, partitions, size_bytes,
-      total_rows, used, created_at, used_changed_at, task_id, payload) FROM STDIN`),
+      total_rows, used, created_at, used_changed_at, task_id, payload, compaction_state) FROM STDIN`),
   )
   function* lines() {
-    for (const { segment, payload } of segments) {
+    for (const { segment, payload, compactionState } of segments) {
       const { id, dataSource, interval, version, partitionNum, partitions, sizeBytes, totalRows } = segment
       const fields = [
         escapeCopyText(id),
@@ -171,6 +179,7 @@ export async function copySegments(
         time,
         taskId === undefined ? '\\N' : escapeCopyText(taskId),
         escapeCopyText(JSON.stringify(payload)),
+        compactionState ?? '\\N',
       ]
       yield `${fields.join('\t')}\n`
     }

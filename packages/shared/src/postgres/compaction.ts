@@ -1,0 +1,354 @@
+import {
+  assertRunnableBy,
+  type ClusterCompactionConfig,
+  type CompactionConfig,
+  clusterConfigOf,
+  formatClusterConfig,
+  formatCompactionConfig,
+  parseCompactionConfig,
+} from '@svc/domain/compaction-config'
+import { notFound } from '@svc/domain/failure'
+import type { Interval } from '@svc/domain/time'
+import { type AuditEntry, saveAudit, storableSeconds } from './audit.ts'
+import { type Database, type Queries, sql, type Transaction } from './database.ts'
+
+type Author = Omit<AuditEntry, 'type' | 'key' | 'payload'>
+
+/** The name of the cluster configuration of compaction among the dynamic ones. */
+const clusterConfigName = 'compaction.cluster'
+
+// Changes are made one after the other, each from what the one before it has stored.
+const changeLock = 2
+
+async function change<Result>(
+  database: Database,
+  run: (transaction: Transaction, cluster: ClusterCompactionConfig) => Promise<Result>,
+): Promise<Result> {
+  return await database.transaction(async (transaction) => {
+    await transaction.query(
+      sql`SELECT pg_advisory_xact_lock(hashtextextended(${clusterConfigName}, ${changeLock}))`,
+    )
+    return await run(transaction, await loadClusterCompactionConfig(transaction))
+  })
+}
+
+/** The cluster configuration, its defaults where none was stored. */
+export async function loadClusterCompactionConfig(queries: Queries): Promise<ClusterCompactionConfig> {
+  const [row] = await queries.query<{ value: string }>(
+    sql`SELECT value FROM dynamic_configs WHERE name = ${clusterConfigName}`,
+  )
+  return clusterConfigOf(row?.value)
+}
+
+/** Changes the cluster configuration; the histories of all datasources tell of it where it became another one. */
+export async function changeClusterCompactionConfig(
+  database: Database,
+  next: (present: ClusterCompactionConfig) => ClusterCompactionConfig,
+  author: Author,
+  now: number,
+): Promise<void> {
+  await change(database, async (transaction, present) => {
+    const value = JSON.stringify(formatClusterConfig(next(present)))
+    await transaction.query(sql`
+      INSERT INTO dynamic_configs AS config (name, value) VALUES (${clusterConfigName}, ${value})
+      ON CONFLICT (name) DO UPDATE SET value = excluded.value, revision = config.revision + 1`)
+    await saveAudit(
+      transaction,
+      { ...author, type: clusterConfigName, key: clusterConfigName, payload: value },
+      now,
+    )
+    if (value === JSON.stringify(formatClusterConfig(present))) return
+    await transaction.query(sql`
+      INSERT INTO compaction_history
+        (datasource, of_supervisor, global_config, config, author, comment, identity, ip, created_at)
+      SELECT datasource, of_supervisor, ${value}, config, ${author.author}, ${author.comment}, ${author.identity},
+        ${author.ip}, to_timestamp(${now / 1000})
+      FROM (
+        SELECT datasource, false AS of_supervisor, config FROM compaction_configs
+        UNION ALL
+        SELECT datasource, true, (spec::json -> 'spec')::text FROM (${presentSupervisors}) present
+      ) configs`)
+  })
+}
+
+async function saveHistory(
+  transaction: Transaction,
+  entry: {
+    dataSource: string
+    ofSupervisor: boolean
+    global: ClusterCompactionConfig
+    config: string | null
+  },
+  { author, comment, identity, ip }: Author,
+  now: number,
+): Promise<void> {
+  const { dataSource, ofSupervisor, global, config } = entry
+  await transaction.query(sql`
+    INSERT INTO compaction_history
+      (datasource, of_supervisor, global_config, config, author, comment, identity, ip, created_at)
+    VALUES (${dataSource}, ${ofSupervisor}, ${JSON.stringify(formatClusterConfig(global))}, ${config}, ${author},
+      ${comment}, ${identity}, ${ip}, to_timestamp(${now / 1000}))`)
+}
+
+/** The configurations that the coordinator's duty follows, in the order of their datasources. */
+export async function loadCompactionConfigs(queries: Queries): Promise<CompactionConfig[]> {
+  const rows = await queries.query<{ config: string }>(
+    sql`SELECT config FROM compaction_configs ORDER BY datasource`,
+  )
+  return rows.map(({ config }) => parseCompactionConfig(JSON.parse(config)))
+}
+
+/** One of them, or undefined. */
+export async function loadCompactionConfig(
+  queries: Queries,
+  dataSource: string,
+): Promise<CompactionConfig | undefined> {
+  const [row] = await queries.query<{ config: string }>(
+    sql`SELECT config FROM compaction_configs WHERE datasource = ${dataSource}`,
+  )
+  return row && parseCompactionConfig(JSON.parse(row.config))
+}
+
+const configAudit = 'compaction.config'
+
+/** Stores the configuration of a datasource for the coordinator's duty, if an engine can run it there. */
+export async function saveCompactionConfig(
+  database: Database,
+  config: CompactionConfig,
+  author: Author,
+  now: number,
+): Promise<void> {
+  await change(database, async (transaction, global) => {
+    // Duties know one engine, whatever supervisors may use.
+    assertRunnableBy(config, { engine: 'native', useSupervisors: false })
+    const { dataSource } = config
+    const text = JSON.stringify(formatCompactionConfig(config))
+    const [before] = await transaction.query<{ config: string }>(
+      sql`SELECT config FROM compaction_configs WHERE datasource = ${dataSource}`,
+    )
+    await transaction.query(sql`
+      INSERT INTO compaction_configs (datasource, config) VALUES (${dataSource}, ${text})
+      ON CONFLICT (datasource) DO UPDATE SET config = excluded.config`)
+    await saveAudit(transaction, { ...author, type: configAudit, key: dataSource, payload: text }, now)
+    if (before?.config === text) return
+    await saveHistory(transaction, { dataSource, ofSupervisor: false, global, config: text }, author, now)
+  })
+}
+
+/** Removes the configuration of a datasource; false if it had none. */
+export async function deleteCompactionConfig(
+  database: Database,
+  dataSource: string,
+  author: Author,
+  now: number,
+): Promise<boolean> {
+  return await change(database, async (transaction, global) => {
+    const removed = await transaction.query(
+      sql`DELETE FROM compaction_configs WHERE datasource = ${dataSource} RETURNING datasource`,
+    )
+    if (removed.length === 0) return false
+    await saveAudit(transaction, { ...author, type: configAudit, key: dataSource, payload: 'null' }, now)
+    await saveHistory(transaction, { dataSource, ofSupervisor: false, global, config: null }, author, now)
+    return true
+  })
+}
+
+/** What held after one change; times in epoch milliseconds. */
+export interface CompactionHistoryEntry extends Author {
+  readonly globalConfig: unknown
+  readonly compactionConfig: unknown
+  readonly createdAt: number
+}
+
+/** The history of a datasource: its newest `count` entries, newest first, or all of them, oldest first. */
+export async function loadCompactionHistory(
+  queries: Queries,
+  query: {
+    readonly dataSource: string
+    readonly ofSupervisor: boolean
+    readonly count?: number | undefined
+    readonly interval?: Interval | undefined
+  },
+): Promise<CompactionHistoryEntry[]> {
+  const { dataSource, ofSupervisor, count, interval } = query
+  const byTime =
+    interval === undefined
+      ? sql``
+      : sql`AND created_at >= to_timestamp(${storableSeconds(interval.start)})
+            AND created_at < to_timestamp(${storableSeconds(interval.end)})`
+  const order = count === undefined ? sql`ORDER BY id` : sql`ORDER BY id DESC LIMIT ${count}`
+  return await queries.query<CompactionHistoryEntry>(sql`
+    SELECT global_config::json AS "globalConfig", config::json AS "compactionConfig", author, comment, identity, ip,
+      created_at AS "createdAt"
+    FROM compaction_history WHERE datasource = ${dataSource} AND of_supervisor = ${ofSupervisor} ${byTime} ${order}`)
+}
+
+/** A compaction supervisor in its newest version. */
+export interface CompactionSupervisor {
+  /** `autocompact__` and the datasource. */
+  readonly id: string
+  readonly dataSource: string
+  readonly config: CompactionConfig
+  readonly suspended: boolean
+}
+
+/** One version of a supervisor, as JSON; `createdAt` in epoch milliseconds. */
+export interface SupervisorVersion {
+  readonly id: string
+  readonly dataSource: string
+  readonly spec: unknown
+  readonly createdAt: number
+}
+
+/** The id of the compaction supervisor of a datasource. */
+export const compactionSupervisorId = (dataSource: string): string => `autocompact__${dataSource}`
+
+/** A supervisor as JSON. */
+export const formatSupervisor = ({
+  config,
+  suspended,
+}: Pick<CompactionSupervisor, 'config' | 'suspended'>) => ({
+  type: 'autocompact',
+  spec: formatCompactionConfig(config),
+  suspended,
+})
+
+// What a terminated supervisor leaves, as the recorded system writes it.
+const tombstone = (dataSource: string) => ({
+  type: 'noop',
+  id: null,
+  dataSources: [dataSource],
+  suspended: false,
+  source: 'noop',
+})
+
+const presentSupervisors = sql`
+  SELECT id, datasource, spec FROM (
+    SELECT DISTINCT ON (id) id, datasource, spec FROM supervisors ORDER BY id, version DESC
+  ) newest WHERE spec::json ->> 'type' <> 'noop'`
+
+/** All supervisors that are not terminated, in the order of their ids. */
+export async function loadCompactionSupervisors(queries: Queries): Promise<CompactionSupervisor[]> {
+  const rows = await queries.query<{ id: string; spec: string }>(
+    sql`SELECT id, spec FROM (${presentSupervisors}) present ORDER BY id`,
+  )
+  return rows.map(({ id, spec }) => readSupervisor(id, spec))
+}
+
+/** One of them, or undefined. */
+export async function loadCompactionSupervisor(
+  queries: Queries,
+  id: string,
+): Promise<CompactionSupervisor | undefined> {
+  const [row] = await queries.query<{ spec: string }>(
+    sql`SELECT spec FROM supervisors WHERE id = ${id} ORDER BY version DESC LIMIT 1`,
+  )
+  if (row === undefined || (JSON.parse(row.spec) as { type: string }).type === 'noop') return undefined
+  return readSupervisor(id, row.spec)
+}
+
+function readSupervisor(id: string, text: string): CompactionSupervisor {
+  const { spec, suspended } = JSON.parse(text) as { spec: unknown; suspended: boolean }
+  const config = parseCompactionConfig(spec)
+  return { id, dataSource: config.dataSource, config, suspended }
+}
+
+/** Every version of one supervisor, or of all, newest first. */
+export async function loadSupervisorVersions(queries: Queries, id?: string): Promise<SupervisorVersion[]> {
+  return await queries.query<SupervisorVersion>(sql`
+    SELECT id, datasource AS "dataSource", spec::json AS spec, created_at AS "createdAt"
+    FROM supervisors WHERE ${id ?? null}::text IS NULL OR id = ${id ?? null} ORDER BY version DESC`)
+}
+
+async function addVersion(
+  transaction: Transaction,
+  dataSource: string,
+  spec: unknown,
+  author: Author,
+  now: number,
+): Promise<void> {
+  const id = compactionSupervisorId(dataSource)
+  const payload = JSON.stringify(spec)
+  await transaction.query(sql`
+    INSERT INTO supervisors (id, datasource, spec, created_at)
+    VALUES (${id}, ${dataSource}, ${payload}, to_timestamp(${now / 1000}))`)
+  await saveAudit(transaction, { ...author, type: 'supervisor', key: id, payload }, now)
+}
+
+/** Stores a supervisor, a new one or a new version, if the engine can run its configuration. */
+export async function saveCompactionSupervisor(
+  database: Database,
+  { config, suspended }: { readonly config: CompactionConfig; readonly suspended: boolean },
+  author: Author,
+  now: number,
+): Promise<void> {
+  await change(database, async (transaction, global) => {
+    assertRunnableBy(config, { engine: global.engine, useSupervisors: true })
+    const { dataSource } = config
+    const before = await loadCompactionSupervisor(transaction, compactionSupervisorId(dataSource))
+    await addVersion(transaction, dataSource, formatSupervisor({ config, suspended }), author, now)
+    const text = JSON.stringify(formatCompactionConfig(config))
+    if (before && JSON.stringify(formatCompactionConfig(before.config)) === text) return
+    await saveHistory(transaction, { dataSource, ofSupervisor: true, global, config: text }, author, now)
+  })
+}
+
+/** Suspends or resumes a supervisor; one that is unknown is a notFound failure. */
+export async function suspendCompactionSupervisor(
+  database: Database,
+  id: string,
+  suspended: boolean,
+  author: Author,
+  now: number,
+): Promise<CompactionSupervisor> {
+  return await change(database, async (transaction) => {
+    const present = await loadCompactionSupervisor(transaction, id)
+    if (present === undefined) throw notFound(`Supervisor [${id}] does not exist`)
+    const next = { ...present, suspended }
+    if (present.suspended !== suspended) {
+      await addVersion(transaction, present.dataSource, formatSupervisor(next), author, now)
+    }
+    return next
+  })
+}
+
+/** Terminates the supervisor of a datasource; false if there is none. */
+export async function terminateCompactionSupervisor(
+  database: Database,
+  dataSource: string,
+  author: Author,
+  now: number,
+): Promise<boolean> {
+  return await change(database, async (transaction, global) => {
+    const present = await loadCompactionSupervisor(transaction, compactionSupervisorId(dataSource))
+    if (present === undefined) return false
+    await addVersion(transaction, dataSource, tombstone(dataSource), author, now)
+    await saveHistory(transaction, { dataSource, ofSupervisor: true, global, config: null }, author, now)
+    return true
+  })
+}
+
+/** The full states that segments were compacted to, by the number by which segments name them. */
+export async function loadCompactionStates(
+  queries: Queries,
+  ids?: readonly number[],
+): Promise<ReadonlyMap<number, unknown>> {
+  const rows = await queries.query<{ id: number; state: unknown }>(
+    ids === undefined
+      ? sql`SELECT id, state FROM compaction_states`
+      : sql`SELECT id, state FROM compaction_states WHERE id = ANY(${ids})`,
+  )
+  return new Map(rows.map(({ id, state }) => [id, state]))
+}
+
+/** Stores a state under its fingerprint, once; its number. */
+export async function saveCompactionState(
+  transaction: Transaction,
+  { fingerprint, dataSource, state }: { fingerprint: string; dataSource: string; state: unknown },
+): Promise<number> {
+  const [row] = await transaction.query<{ id: number }>(sql`
+    INSERT INTO compaction_states (fingerprint, datasource, state)
+    VALUES (${fingerprint}, ${dataSource}, ${JSON.stringify(state)})
+    ON CONFLICT (fingerprint) DO UPDATE SET fingerprint = excluded.fingerprint RETURNING id`)
+  return (row as { id: number }).id
+}

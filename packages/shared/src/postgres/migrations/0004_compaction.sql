@@ -1,0 +1,55 @@
+-- Up Migration
+
+-- What segments were compacted to: full states, each once. A segment names its own by the number.
+CREATE TABLE compaction_states (
+  id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  fingerprint text COLLATE "C" NOT NULL UNIQUE,
+  datasource text COLLATE "C" NOT NULL,
+  state json NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now()
+);
+ALTER TABLE segments ADD COLUMN compaction_state integer;
+
+-- Configurations that the duty of the coordinator follows, as the text that is shown.
+CREATE TABLE compaction_configs (
+  datasource text COLLATE "C" PRIMARY KEY,
+  config text NOT NULL
+);
+
+-- Every version of every supervisor; the newest one counts, and one of type noop ends it.
+CREATE TABLE supervisors (
+  version bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  id text COLLATE "C" NOT NULL,
+  datasource text COLLATE "C" NOT NULL,
+  spec text NOT NULL,
+  created_at timestamptz NOT NULL
+);
+CREATE INDEX supervisors_by_id ON supervisors (id, version);
+
+-- What held for the compaction of a datasource after each change, of its own configuration or the cluster's.
+CREATE TABLE compaction_history (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  datasource text COLLATE "C" NOT NULL,
+  of_supervisor boolean NOT NULL,
+  global_config text NOT NULL,
+  -- Null where the configuration was removed.
+  config text,
+  author text NOT NULL,
+  comment text NOT NULL,
+  identity text NOT NULL,
+  ip text NOT NULL,
+  created_at timestamptz NOT NULL
+);
+CREATE INDEX compaction_history_by_datasource ON compaction_history (datasource, of_supervisor, id);
+
+-- Intervals that running tasks have for themselves.
+CREATE TABLE task_locks (
+  task_id text COLLATE "C" PRIMARY KEY REFERENCES tasks ON DELETE CASCADE,
+  datasource text COLLATE "C" NOT NULL,
+  start_ms bigint NOT NULL,
+  end_ms bigint NOT NULL,
+  priority integer NOT NULL
+);
+CREATE INDEX task_locks_by_datasource ON task_locks (datasource, start_ms);
+-- Whether a pending task was kept from running by a lock or a limit when it was last looked at.
+ALTER TABLE tasks ADD COLUMN waiting boolean NOT NULL DEFAULT false;
