@@ -2,9 +2,10 @@
 // its source, property, value and what is allowed, that the environment wins over files, and that passwords show up nowhere.
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { readSecret, secretNames } from '@svc/cli/home'
 import {
   configurationFiles,
@@ -109,6 +110,11 @@ const contradictions: { name: string; lines: string[]; names: string[] }[] = [
     name: 'TLS without a certificate',
     lines: ['svc.enableTlsPort=true'],
     names: ['svc.enableTlsPort', 'svc.server.https.keyStorePath'],
+  },
+  {
+    name: 'client certificates of nobody',
+    lines: ['svc.enableTlsPort=true', 'svc.server.https.requireClientCertificate=true'],
+    names: ['svc.server.https.requireClientCertificate', 'svc.server.https.trustStorePath'],
   },
   {
     name: 'an authenticator without a type',
@@ -291,6 +297,52 @@ describe('a faulty configuration', () => {
     try {
       const message = await refusedStart({ role: 'broker', runtime: [`svc.plaintextPort=${port}`] })
       assertNames(message, ['svc.plaintextPort', `[${port}]`, 'EADDRINUSE'])
+    } finally {
+      other.close()
+    }
+  })
+
+  test('stores and ports are told together with everything else', async () => {
+    const other = createServer()
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    const { port } = other.address() as AddressInfo
+    const at = (name: string) => path.join(folder, name)
+    writeFileSync(at('no-certificate.pem'), 'this is no certificate\n')
+    const stores = fileURLToPath(new URL('./fixtures/stores/', import.meta.url))
+    try {
+      const message = await refusedStart({
+        role: 'historical',
+        common: [
+          'svc.log.level=loud',
+          `svc.plaintextPort=${port}`,
+          'svc.enableTlsPort=true',
+          `svc.server.https.keyStorePath=${stores}expired.jks`,
+          'svc.server.https.keyStorePassword=changeit',
+          `svc.server.https.crlPath=${at('no-list.pem')}`,
+          `svc.client.https.keyStorePath=${stores}rsa.jks`,
+          `svc.client.https.keyStorePassword=${secret}`,
+          `svc.client.https.trustStorePath=${at('no-trust.jks')}`,
+          `svc.client.https.crlPath=${at('no-certificate.pem')}`,
+          `svc.metadata.storage.connector.tls.caPath=${at('no-authority.pem')}`,
+          `svc.queue.redis.tls.caPath=${at('no-certificate.pem')}`,
+        ],
+      })
+      const expected: [property: string, ...texts: string[]][] = [
+        ['svc.log.level', 'loud'],
+        ['svc.plaintextPort', String(port), 'EADDRINUSE'],
+        ['svc.server.https.keyStorePath', 'expired.jks', 'expired on [Jan'],
+        ['svc.server.https.crlPath', at('no-list.pem'), 'ENOENT'],
+        ['svc.client.https.keyStorePath', 'rsa.jks', 'is its password right'],
+        ['svc.client.https.trustStorePath', at('no-trust.jks'), 'ENOENT'],
+        ['svc.client.https.crlPath', at('no-certificate.pem'), 'is no list'],
+        ['svc.metadata.storage.connector.tls.caPath', at('no-authority.pem'), 'ENOENT'],
+        ['svc.queue.redis.tls.caPath', at('no-certificate.pem'), 'holds no certificate'],
+      ]
+      assert.match(message, new RegExp(`${expected.length} problem`), message)
+      for (const [property, ...texts] of expected) {
+        const line = message.split('\n').find((text) => text.includes(`[${property}]`))
+        assertNames(line ?? message, texts)
+      }
     } finally {
       other.close()
     }

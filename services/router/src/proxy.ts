@@ -38,13 +38,19 @@ const replacedHeaders = new Set(['x-svc-from', 'x-request-id'])
 const headersTimeoutMs = 60_000
 
 export function createProxy(context: ServiceContext): Proxy {
-  const { settings, discovery, logger, trusted } = context
-  const minVersion = settings.get('svc.client.https.protocol') === 'TLSv1.3' ? 'TLSv1.3' : 'TLSv1.2'
-  const agent = new Agent({
-    connections: 128,
-    headersTimeout: headersTimeoutMs,
-    bodyTimeout: 0,
-    connect: { minVersion, timeout: 5000, ...(trusted ? { ca: [...trusted] } : {}) },
+  const { discovery, logger, stores } = context
+  const createAgent = () =>
+    new Agent({
+      connections: 128,
+      headersTimeout: headersTimeoutMs,
+      bodyTimeout: 0,
+      connect: { ...stores.current().client, timeout: 5000 },
+    })
+  let agent = createAgent()
+  stores.onChange(() => {
+    // Requests under way are finished by the one before.
+    agent.close().catch(() => undefined)
+    agent = createAgent()
   })
   let nextBroker = 0
 

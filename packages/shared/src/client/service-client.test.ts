@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -9,14 +8,13 @@ import { notFound } from '@svc/domain/failure'
 import { errorBody } from '../http/index.ts'
 import { acquireLease, sql } from '../postgres/index.ts'
 import { createTestContext, createTestStores, freePort, testSettings, waitUntil } from '../testing/index.ts'
-import { loadServerIdentity } from '../tls/index.ts'
+import { type FollowedStores, fixedStores, loadTlsStores } from '../tls/index.ts'
 import { createServiceClient } from './index.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores
 beforeEach(() => database.query(sql`DELETE FROM leader_leases`))
 const fixtures = fileURLToPath(new URL('../../../../test/fixtures/stores/', import.meta.url))
-const authority = readFileSync(`${fixtures}authority.pem`, 'utf8')
 
 async function startServer(scope: TestContext, handler: RequestListener): Promise<number> {
   const server = createServer(handler)
@@ -154,14 +152,23 @@ describe('a call', () => {
 })
 
 describe('a call over TLS', () => {
+  async function storesOf(properties: Record<string, string>): Promise<FollowedStores> {
+    const loaded = await loadTlsStores(testSettings('broker', properties), Date.now())
+    if (loaded.kind === 'faulty') throw new Error(loaded.problems.join('\n'))
+    return fixedStores(loaded.stores)
+  }
+  const trust = {
+    'svc.client.https.trustStoreType': 'pem',
+    'svc.client.https.trustStorePath': `${fixtures}authority.pem`,
+  }
+
   async function startTls(scope: TestContext, store: string): Promise<string> {
-    const identity = await loadServerIdentity(
-      testSettings('broker', {
-        'svc.enableTlsPort': 'true',
-        'svc.server.https.keyStorePath': `${fixtures}${store}`,
-        'svc.server.https.keyStorePassword': 'changeit',
-      }),
-    )
+    const { current } = await storesOf({
+      'svc.enableTlsPort': 'true',
+      'svc.server.https.keyStorePath': `${fixtures}${store}`,
+      'svc.server.https.keyStorePassword': 'changeit',
+    })
+    const identity = current().server?.identity
     const server = createTlsServer({ ...identity, maxVersion: 'TLSv1.2' }, (_request, response) =>
       response.end('"safe"'),
     )
@@ -176,18 +183,18 @@ describe('a call over TLS', () => {
   it('goes to servers that the trust store knows, and to no others', async (scope) => {
     const { discovery, settings } = await createTestContext(scope, stores, 'broker')
     const url = await startTls(scope, 'ec.jks')
-    const trusting = createServiceClient(settings, () => 'me', discovery, [authority])
-    const others = createServiceClient(settings, () => 'me', discovery, undefined)
+    const trusting = createServiceClient(settings, () => 'me', discovery, await storesOf(trust))
+    const others = createServiceClient(settings, () => 'me', discovery, await storesOf({}))
     scope.after(() => [trusting, others].map((client) => client.close()))
     assert.equal(await trusting.call(url, get), 'safe')
     await assert.rejects(others.call(url, get), { code: 'unavailable', message: /certificate/ })
   })
 
   it('is of the version that was asked for', async (scope) => {
-    const { discovery } = await createTestContext(scope, stores, 'broker')
+    const { discovery, settings } = await createTestContext(scope, stores, 'broker')
     const url = await startTls(scope, 'rsa.jks')
-    const strict = stores.settings('broker', { 'svc.client.https.protocol': 'TLSv1.3' })
-    const client = createServiceClient(strict, () => 'me', discovery, [authority])
+    const strict = await storesOf({ ...trust, 'svc.client.https.protocol': 'TLSv1.3' })
+    const client = createServiceClient(settings, () => 'me', discovery, strict)
     scope.after(() => client.close())
     await assert.rejects(client.call(url, get), { code: 'unavailable', message: /version/ })
   })

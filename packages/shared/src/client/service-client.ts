@@ -5,6 +5,7 @@ import type { Settings } from '../config/index.ts'
 import type { Discovery, LeadingRole } from '../discovery/index.ts'
 import { failureOf } from '../http/index.ts'
 import { escalatorHeader } from '../security/index.ts'
+import type { ClientTls, FollowedStores } from '../tls/index.ts'
 
 /** A call of another server. */
 export interface ServiceCall {
@@ -30,20 +31,18 @@ const longestAnswerBytes = 256 * 1024 * 1024
 
 /**
  * A client that names this server (`from`) in every call, so that others can say who had trouble with them, and
- * that trusts the certificates given, or the system's where there are none.
+ * that trusts the certificates of its stores, or the system's where there are none.
  */
 export function createServiceClient(
   settings: Settings,
   from: () => string,
   discovery: Discovery,
-  trusted: readonly string[] | undefined,
+  stores: FollowedStores,
 ): ServiceClient {
-  const minVersion = settings.get('svc.client.https.protocol') === 'TLSv1.3' ? 'TLSv1.3' : 'TLSv1.2'
-  const tlsAgent = new TlsAgent({
-    keepAlive: true,
-    maxSockets: 64,
-    minVersion,
-    ...(trusted ? { ca: [...trusted] } : {}),
+  let tlsAgent = createTlsAgent(stores.current().client)
+  stores.onChange(() => {
+    retire(tlsAgent)
+    tlsAgent = createTlsAgent(stores.current().client)
   })
   const plainAgent = new PlainAgent({ keepAlive: true, maxSockets: 64 })
   const authorization = escalatorHeader(settings)
@@ -119,6 +118,14 @@ export function createServiceClient(
       plainAgent.destroy()
     },
   }
+}
+
+const createTlsAgent = (tls: ClientTls): TlsAgent => new TlsAgent({ ...tls, keepAlive: true, maxSockets: 64 })
+
+/** Calls under way are finished; no connection is used once more. */
+function retire(agent: TlsAgent): void {
+  agent.maxFreeSockets = 0
+  for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy()
 }
 
 function parseAnswer(text: string): unknown {

@@ -87,9 +87,29 @@ export const properties = {
   'svc.metadata.storage.connector.database': property(text, 'database of the metadata store', 'svc'),
   'svc.metadata.storage.connector.user': property(text, 'user of the metadata store', 'svc'),
   'svc.metadata.storage.connector.password': property(password, 'password of the metadata store', ''),
+  'svc.metadata.storage.connector.tls.mode': property(
+    oneOf('disable', 'require', 'verify-ca', 'verify-full'),
+    'TLS to the metadata store: none; encrypted only; with a certificate of tls.caPath; also for its host name',
+    'disable',
+  ),
+  'svc.metadata.storage.connector.tls.caPath': property(
+    text,
+    'PEM file of authorities that the metadata store may have its certificate from; without it those of the system',
+  ),
   'svc.queue.redis.host': property(text, 'host of the Redis that holds the queues', '127.0.0.1'),
   'svc.queue.redis.port': property(port, 'port of that Redis', '6379'),
   'svc.queue.redis.password': property(password, 'password of that Redis', ''),
+  'svc.queue.redis.user': property(text, 'user of that Redis; without it the one named default'),
+  'svc.queue.redis.tls.enabled': property(flag, 'reach that Redis over TLS', 'false'),
+  'svc.queue.redis.tls.caPath': property(
+    text,
+    'PEM file of authorities that Redis may have its certificate from; without it those of the system',
+  ),
+  'svc.queue.redis.tls.validateHostnames': property(
+    flag,
+    'the certificate of Redis must be for svc.queue.redis.host',
+    'true',
+  ),
   'svc.queue.prefix': property(text, 'prefix of every key in Redis, so that clusters can share one', 'svc'),
   'svc.discovery.heartbeatPeriod': property(periodMs, 'how often a server tells that it is alive', 'PT1S'),
   'svc.discovery.timeout': property(periodMs, 'silence after which a server is taken for dead', 'PT5S'),
@@ -98,15 +118,74 @@ export const properties = {
   'svc.server.https.keyStoreType': property(storeTypes, 'kind of the key store', 'jks'),
   'svc.server.https.keyStorePath': property(text, 'key store with private key and certificate chain'),
   'svc.server.https.keyStorePassword': property(password, 'password of the key store'),
-  'svc.server.https.certAlias': property(text, 'alias of the certificate in the key store'),
+  'svc.server.https.keyManagerPassword': property(
+    password,
+    'password of the private key, where it is not that of the key store',
+  ),
+  'svc.server.https.certAlias': property(
+    text,
+    'alias of the certificate in the key store; without it the first',
+  ),
+  'svc.server.https.requireClientCertificate': property(
+    flag,
+    'refuse clients that show no certificate of svc.server.https.trustStorePath',
+    'false',
+  ),
+  'svc.server.https.requestClientCertificate': property(
+    flag,
+    'ask clients for a certificate; those without one are served, those with a bad one are not',
+    'false',
+  ),
+  'svc.server.https.validateHostnames': property(
+    flag,
+    'the certificate of a client must be for the host that it comes from',
+    'true',
+  ),
+  'svc.server.https.trustStoreType': property(storeTypes, 'kind of the trust store for clients', 'jks'),
+  'svc.server.https.trustStorePath': property(text, 'certificates that clients must have theirs from'),
+  'svc.server.https.trustStorePassword': property(password, 'password of the trust store for clients'),
+  'svc.server.https.crlPath': property(
+    text,
+    'revoked certificates of clients: a list (PEM or DER) for each authority of the chain',
+  ),
+  'svc.server.https.reloadSslContext': property(
+    flag,
+    'stores and lists are read again when their files change, those of svc.client.https too',
+    'true',
+  ),
+  'svc.server.https.reloadSslContextSeconds': property(
+    wholeNumber(1, 86_400),
+    'how often their files are looked at',
+    '1',
+  ),
   'svc.client.https.protocol': property(
     oneOf('TLSv1.2', 'TLSv1.3', 'TLS'),
     'least version of TLS that a client accepts; TLS stands for 1.2',
     'TLSv1.2',
   ),
+  'svc.client.https.validateHostnames': property(
+    flag,
+    'the certificate of a server must be for the host by which it was called',
+    'true',
+  ),
   'svc.client.https.trustStoreType': property(storeTypes, 'kind of the trust store', 'jks'),
   'svc.client.https.trustStorePath': property(text, 'certificates that this server trusts as a client'),
   'svc.client.https.trustStorePassword': property(password, 'password of the trust store'),
+  'svc.client.https.keyStoreType': property(storeTypes, 'kind of the key store for calls', 'jks'),
+  'svc.client.https.keyStorePath': property(
+    text,
+    'key store with the certificate that this server shows where it is a client and is asked for one',
+  ),
+  'svc.client.https.keyStorePassword': property(password, 'password of that key store'),
+  'svc.client.https.keyManagerPassword': property(
+    password,
+    'password of its private key, where it is another one',
+  ),
+  'svc.client.https.certAlias': property(text, 'alias of the certificate in that key store'),
+  'svc.client.https.crlPath': property(
+    text,
+    'revoked certificates of servers: a list (PEM or DER) for each authority of the chain',
+  ),
 
   'svc.extensions.loadList': property(
     textList,

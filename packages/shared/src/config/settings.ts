@@ -32,14 +32,23 @@ interface RawProperty {
 /** All that is wrong with a configuration, each with source, property, value and what is allowed. */
 export class ConfigurationError extends Error {
   readonly problems: readonly string[]
+  /** What could be read all the same, so that whoever reports can look for more. */
+  readonly readable: ReadableSettings | undefined
 
-  constructor(problems: readonly string[]) {
+  constructor(problems: readonly string[], readable?: ReadableSettings) {
     super(
       `The configuration has ${problems.length} problem(s):\n${problems.map((line) => `  ${line}`).join('\n')}`,
     )
     this.name = 'ConfigurationError'
     this.problems = problems
+    this.readable = readable
   }
+}
+
+/** Settings of which some properties have no value that could be used; these have their defaults. */
+export interface ReadableSettings {
+  readonly settings: Settings
+  readonly faulty: ReadonlySet<string>
 }
 
 /**
@@ -56,6 +65,7 @@ export function loadSettings(role: Role, files: readonly string[], environment: 
     raw.set(variable.replaceAll('_', '.'), { text, source: `environment variable ${variable}` })
   }
   const values = new Map<string, unknown>()
+  const faulty = new Set<string>()
   for (const [name, { text, source }] of raw) {
     if (!name.startsWith('svc.')) continue
     const definition = definitionOf(name)
@@ -71,6 +81,7 @@ export function loadSettings(role: Role, files: readonly string[], environment: 
     } catch (error) {
       const shown = definition.secret ? '' : ` has the value [${text}], which`
       const why = (error as Error).message
+      faulty.add(name)
       problems.push(
         why === 'not allowed'
           ? `${source}: [${name}]${shown} is not allowed; allowed is ${definition.type.allowed}`
@@ -80,7 +91,7 @@ export function loadSettings(role: Role, files: readonly string[], environment: 
   }
   const settings = createSettings(role, raw, values, environment)
   problems.push(...contradictions(settings, raw))
-  if (problems.length > 0) throw new ConfigurationError(problems)
+  if (problems.length > 0) throw new ConfigurationError(problems, { settings, faulty })
   return settings
 }
 
@@ -198,6 +209,13 @@ function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty
   if (tls && settings.get('svc.server.https.keyStorePath') === undefined) {
     problems.push(
       `${at('svc.enableTlsPort')}: [svc.enableTlsPort] is true, but [svc.server.https.keyStorePath] is not set; it names the key store with the certificate of this server`,
+    )
+  }
+  for (const name of ['requireClientCertificate', 'requestClientCertificate'] as const) {
+    const property = `svc.server.https.${name}` as const
+    if (!tls || !settings.get(property) || settings.get('svc.server.https.trustStorePath')) continue
+    problems.push(
+      `${at(property)}: [${property}] is true, but [svc.server.https.trustStorePath] is not set; it names the certificates that clients must have theirs from`,
     )
   }
   const authorizers = settings.get('svc.auth.authorizers')

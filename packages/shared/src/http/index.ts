@@ -1,6 +1,7 @@
 /** HTTP as every server speaks it: routes as data, one application, one error shape, the listening ports. */
 export { createApplication } from './application.ts'
+export { subjectOf } from './client-certificates.ts'
 export { describeEndpoint, type EndpointDescription } from './describe-endpoint.ts'
 export { errorBody, failureOf, statusOf } from './error-body.ts'
 export * from './route.ts'
-export { type Listeners, listen } from './serve.ts'
+export { findPortProblems, type Listeners, listen } from './serve.ts'

@@ -6,8 +6,10 @@ import { connect, createServer } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { connect as tlsConnect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
+import type { Settings } from '../config/index.ts'
 import { freePort, testSettings, waitUntil } from '../testing/index.ts'
-import { type Listeners, listen } from './index.ts'
+import { fixedStores, loadTlsStores } from '../tls/index.ts'
+import { type Listeners, listen as listenWith } from './index.ts'
 
 const stores = fileURLToPath(new URL('../../../../test/fixtures/stores/', import.meta.url))
 const authority = readFileSync(`${stores}authority.pem`)
@@ -18,6 +20,13 @@ const withTls = (store: string): Record<string, string> => ({
   'svc.server.https.keyStorePassword': 'changeit',
 })
 const hello: RequestListener = (_request, response) => response.end('hello')
+
+/** Opens the ports with the stores of the settings as they are now. */
+async function listen(settings: Settings, handler: RequestListener): Promise<Listeners> {
+  const loaded = await loadTlsStores(settings, Date.now())
+  if (loaded.kind === 'faulty') throw new Error(loaded.problems.join('\n'))
+  return await listenWith(settings, handler, fixedStores(loaded.stores))
+}
 
 async function open(
   context: TestContext,
@@ -125,7 +134,7 @@ describe('the ports', () => {
       'svc.plaintextPort': String(port),
     })
     await assert.rejects(listen(settings, hello), {
-      message: `[svc.plaintextPort] is [${port}], which cannot be opened on [127.0.0.1] (EADDRINUSE)`,
+      problems: [`[svc.plaintextPort] is [${port}], which cannot be opened on [127.0.0.1] (EADDRINUSE)`],
     })
     await assert.rejects(ask(tlsPort, { ca: authority }), { code: 'ECONNREFUSED' })
   })

@@ -1,10 +1,12 @@
+import { constants } from 'node:crypto'
 import { createServer, type RequestListener, type Server } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Failure, invalidInput } from '@svc/domain/failure'
-import type { Settings } from '../config/index.ts'
-import { loadServerIdentity } from '../tls/index.ts'
+import { ConfigurationError, type Settings } from '../config/index.ts'
+import type { FollowedStores } from '../tls/index.ts'
+import { clientCertificateRules, refuseBadClients } from './client-certificates.ts'
 import { errorBody } from './error-body.ts'
 
 /** The listening sockets of a server. */
@@ -15,52 +17,147 @@ export interface Listeners {
   close(graceMs: number): Promise<void>
 }
 
-/** Opens the ports that the configuration asks for. Throws a plain error that names the port that is taken. */
-export async function listen(settings: Settings, handler: RequestListener): Promise<Listeners> {
-  const host = settings.get('svc.bindOnHost') ? settings.get('svc.host') : undefined
+/** What `listen` tells of. */
+export interface ListenOptions {
+  /** A client was refused for its certificate. */
+  readonly onRefusedClient?: (address: string, reason: string) => void
+}
+
+/**
+ * Opens the ports that the configuration asks for; changed stores count from the next connection on. Throws one
+ * ConfigurationError that names every port that cannot be opened.
+ */
+export async function listen(
+  settings: Settings,
+  handler: RequestListener,
+  stores: FollowedStores,
+  { onRefusedClient = () => undefined }: ListenOptions = {},
+): Promise<Listeners> {
   const servers: Server[] = []
-  const start = async (server: Server, port: number, property: string): Promise<number> => {
+  const problems: string[] = []
+  const start = async (server: Server, wanted: WantedPort): Promise<number> => {
     servers.push(server)
     server.on('clientError', answerBrokenRequest)
     server.keepAliveTimeout = 65_000
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', (error: NodeJS.ErrnoException) =>
-        reject(
-          new Error(`[${property}] is [${port}], which cannot be opened on [${host ?? '*'}] (${error.code})`),
-        ),
-      )
-      server.listen({ port, host }, resolve)
-    })
-    return (server.address() as AddressInfo).port
+    const problem = await openPort(server, settings, wanted)
+    if (problem !== undefined) problems.push(problem)
+    return problem === undefined ? (server.address() as AddressInfo).port : wanted.port
   }
-  let plaintextPort: number | undefined
-  let tlsPort: number | undefined
-  try {
-    if (settings.get('svc.enableTlsPort')) {
-      const server = createTlsServer(
-        { ...(await loadServerIdentity(settings)), minVersion: 'TLSv1.2' },
-        handler,
-      )
-      tlsPort = await start(server as unknown as Server, settings.get('svc.tlsPort'), 'svc.tlsPort')
-    }
-    if (settings.get('svc.enablePlaintextPort')) {
-      plaintextPort = await start(
-        createServer(handler),
-        settings.get('svc.plaintextPort'),
-        'svc.plaintextPort',
-      )
-    }
-  } catch (error) {
+  const opened: Record<WantedPort['property'], number | undefined> = {
+    'svc.plaintextPort': undefined,
+    'svc.tlsPort': undefined,
+  }
+  for (const wanted of wantedPorts(settings)) {
+    const server =
+      wanted.property === 'svc.tlsPort'
+        ? tlsServer(settings, handler, stores, onRefusedClient)
+        : createServer(handler)
+    opened[wanted.property] = await start(server, wanted)
+  }
+  if (problems.length > 0) {
     for (const server of servers) server.close()
-    throw error
+    throw new ConfigurationError(problems)
   }
   return {
-    plaintextPort,
-    tlsPort,
+    plaintextPort: opened['svc.plaintextPort'],
+    tlsPort: opened['svc.tlsPort'],
     close: async (graceMs) => {
       await Promise.all(servers.map((server) => closeServer(server, graceMs)))
     },
   }
+}
+
+interface WantedPort {
+  readonly property: 'svc.plaintextPort' | 'svc.tlsPort'
+  readonly port: number
+}
+
+function wantedPorts(settings: Settings): WantedPort[] {
+  const wanted = (property: WantedPort['property']) => ({ property, port: settings.get(property) })
+  return [
+    ...(settings.get('svc.enableTlsPort') ? [wanted('svc.tlsPort')] : []),
+    ...(settings.get('svc.enablePlaintextPort') ? [wanted('svc.plaintextPort')] : []),
+  ]
+}
+
+/**
+ * What would keep the ports from being opened, one sentence each: for a configuration that is refused anyway, so that
+ * all is told at once. Properties in `faulty` have no value to try.
+ */
+export async function findPortProblems(settings: Settings, faulty: ReadonlySet<string>): Promise<string[]> {
+  const problems: string[] = []
+  for (const wanted of wantedPorts(settings)) {
+    if (faulty.has(wanted.property) || faulty.has('svc.host')) continue
+    const server = createServer()
+    const problem = await openPort(server, settings, wanted)
+    if (problem === undefined) await new Promise((resolve) => server.close(resolve))
+    else problems.push(problem)
+  }
+  return problems
+}
+
+async function openPort(
+  server: Server,
+  settings: Settings,
+  { port, property }: WantedPort,
+): Promise<string | undefined> {
+  const host = settings.get('svc.bindOnHost') ? settings.get('svc.host') : undefined
+  return await new Promise((resolve) => {
+    const refused = (error: NodeJS.ErrnoException) =>
+      resolve(`[${property}] is [${port}], which cannot be opened on [${host ?? '*'}] (${error.code})`)
+    server.once('error', refused)
+    server.listen({ port, host }, () => {
+      server.off('error', refused)
+      resolve(undefined)
+    })
+  })
+}
+
+function tlsServer(
+  settings: Settings,
+  handler: RequestListener,
+  stores: FollowedStores,
+  onRefusedClient: (address: string, reason: string) => void,
+): Server {
+  const rules = clientCertificateRules(settings)
+  const { server: tls } = stores.current()
+  const server = createTlsServer(
+    {
+      ...tls?.context,
+      // A client that asks for it again and again would keep a processor busy.
+      secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+      requestCert: rules.requested,
+      // Refused with a reason for the log, below.
+      rejectUnauthorized: false,
+    },
+    handler,
+  )
+  stores.onChange(() => {
+    const { server: changed } = stores.current()
+    if (changed)
+      server.setSecureContext({ ...changed.context, secureOptions: constants.SSL_OP_NO_RENEGOTIATION })
+  })
+  if (rules.requested) {
+    refuseBadClients(server, rules, onRefusedClient)
+    endWithOldStores(server, stores)
+  }
+  return server as unknown as Server
+}
+
+/** Clients that were let in under stores of before are let in anew, once their request has been answered. */
+function endWithOldStores(server: TlsServer, stores: FollowedStores): void {
+  const connected = new Set<Duplex>()
+  const outdated = new WeakSet<Duplex>()
+  server.on('secureConnection', (socket) => {
+    connected.add(socket)
+    socket.once('close', () => connected.delete(socket))
+  })
+  stores.onChange(() => {
+    for (const socket of connected) outdated.add(socket)
+  })
+  server.prependListener('request', ({ socket }, response) => {
+    if (outdated.has(socket)) response.shouldKeepAlive = false
+  })
 }
 
 const brokenRequests: Readonly<Record<string, { readonly status: string; readonly failure: Failure }>> = {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { type ConnectionOptions, checkServerIdentity } from 'node:tls'
 import { describeError, Failure, invalidInput, unavailable } from '@svc/domain/failure'
 import pg from 'pg'
 import sql, { type Sql } from 'sql-template-tag'
@@ -42,6 +44,7 @@ export function createDatabase(
     user: settings.get('svc.metadata.storage.connector.user'),
     password: settings.get('svc.metadata.storage.connector.password'),
     application_name: options.applicationName,
+    ssl: storeTls(settings),
   }
   const pool = new pg.Pool({
     ...connection,
@@ -91,6 +94,22 @@ export function createDatabase(
       await Promise.all([...listeners].map((listener) => listener.close()))
       await pool.end()
     },
+  }
+}
+
+/** How TLS to the metadata store is spoken; false without it. */
+function storeTls(settings: Settings): false | ConnectionOptions {
+  const mode = settings.get('svc.metadata.storage.connector.tls.mode')
+  const caPath = settings.get('svc.metadata.storage.connector.tls.caPath')
+  const host = settings.get('svc.metadata.storage.connector.host')
+  if (mode === 'disable') return false
+  return {
+    minVersion: 'TLSv1.2',
+    rejectUnauthorized: mode !== 'require',
+    ...(caPath === undefined ? {} : { ca: readFileSync(caPath) }),
+    // The driver does not say to TLS which host it called, where that is an address.
+    checkServerIdentity: (_name, certificate) =>
+      mode === 'verify-full' ? checkServerIdentity(host, certificate) : undefined,
   }
 }
 

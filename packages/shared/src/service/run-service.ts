@@ -4,7 +4,14 @@ import type { Request, Response } from 'express'
 import { createServiceClient, type ServiceClient } from '../client/index.ts'
 import { ConfigurationError, loadSettings, type Role, type Settings } from '../config/index.ts'
 import { type Discovery, startDiscovery } from '../discovery/index.ts'
-import { createApplication, describeEndpoint, type Listeners, listen, type Route } from '../http/index.ts'
+import {
+  createApplication,
+  describeEndpoint,
+  findPortProblems,
+  type Listeners,
+  listen,
+  type Route,
+} from '../http/index.ts'
 import {
   type AnnouncedNode,
   createDatabase,
@@ -22,7 +29,7 @@ import {
   systemClock,
 } from '../runtime/index.ts'
 import { type Caller, createSecurity, type Security } from '../security/index.ts'
-import { loadTrustedCertificates } from '../tls/index.ts'
+import { type FollowedStores, followStores, loadTlsStores, type TlsStores } from '../tls/index.ts'
 import {
   type FollowedDirectory,
   followCoordinatorDirectory,
@@ -41,8 +48,8 @@ export interface ServiceContext {
   readonly coordination: Database
   readonly discovery: Discovery
   readonly client: ServiceClient
-  /** The certificates that this server trusts as a client, as PEM; undefined where no trust store is configured. */
-  readonly trusted: readonly string[] | undefined
+  /** Key stores and trust stores, as they are now. */
+  readonly stores: FollowedStores
   readonly readiness: Readiness
   /** This server as it announces itself; known from the moment its ports are open. */
   node(): AnnouncedNode
@@ -82,13 +89,13 @@ export async function runService(
   options: ServiceOptions,
   build: (context: ServiceContext) => ServicePart,
 ): Promise<void> {
-  const { settings, listRoutes } = readArguments(role)
-  const trusted = await readTrusted(settings)
+  const { settings, listRoutes, tlsStores } = await readConfiguration(role)
   const stopping = new AbortController()
   let announcedNode: AnnouncedNode | undefined
   let directory: FollowedDirectory | undefined
   const logger = createLogger(settings, `${settings.get('svc.host')}:${portOf(settings)}`)
   const readiness = createReadiness()
+  const stores = followStores(settings, tlsStores, logger, (text) => readiness.setTrouble('stores', text))
   const database = createDatabase(settings, {
     connections: options.connections,
     applicationName: settings.get('svc.service'),
@@ -107,7 +114,7 @@ export async function runService(
     settings,
     () => `${role} ${announcedNode?.name ?? ''}`,
     discovery,
-    trusted,
+    stores,
   )
   const context: ServiceContext = {
     settings,
@@ -117,7 +124,7 @@ export async function runService(
     coordination,
     discovery,
     client,
-    trusted,
+    stores,
     readiness,
     node,
     directory: () => {
@@ -137,7 +144,7 @@ export async function runService(
     { current: () => directory?.current() ?? { missing: 'The server is starting' } },
     refusedLoginLog(logger),
   )
-  const listeners = await openPorts(settings, { routes, fallback: part.fallback }, security, logger)
+  const listeners = await openPorts(settings, { routes, fallback: part.fallback }, security, stores, logger)
   announcedNode = describeNode(settings, listeners, part.details ?? {})
 
   let isStopping = false
@@ -158,6 +165,7 @@ export async function runService(
       .catch((error) => logger.error('Part of the server did not stop well', { error: describeError(error) }))
     await closed
     await directory?.stop()
+    await stores.stop()
     client.close()
     await Promise.all([database.close(), coordination.close()]).catch(() => undefined)
     logger.info('Stopped')
@@ -189,9 +197,38 @@ export async function runService(
 }
 
 interface Arguments {
-  readonly settings: Settings
+  readonly files: readonly string[]
   /** Print the endpoints and end. */
   readonly listRoutes: boolean
+}
+
+interface Configuration {
+  readonly settings: Settings
+  readonly listRoutes: boolean
+  readonly tlsStores: TlsStores
+}
+
+/** Reads properties and stores; what is wrong with any of them, and with the ports, is told at once. */
+async function readConfiguration(role: Role): Promise<Configuration> {
+  const { files, listRoutes } = readArguments(role)
+  const { settings, problems, faulty } = readProperties(role, files)
+  const loaded = await loadTlsStores(settings, Date.now(), faulty)
+  if (problems.length === 0 && loaded.kind === 'loaded')
+    return { settings, listRoutes, tlsStores: loaded.stores }
+  const ofStores = loaded.kind === 'faulty' ? loaded.problems : []
+  const ofPorts = await findPortProblems(settings, faulty)
+  return endPlainly(new ConfigurationError([...problems, ...ofStores, ...ofPorts]).message)
+}
+
+function readProperties(role: Role, files: readonly string[]) {
+  try {
+    const settings = loadSettings(role, files, process.env)
+    return { settings, problems: [], faulty: new Set<string>() }
+  } catch (error) {
+    if (error instanceof ConfigurationError && error.readable)
+      return { ...error.readable, problems: error.problems }
+    return endPlainly(describeError(error))
+  }
 }
 
 function readArguments(role: Role): Arguments {
@@ -209,9 +246,9 @@ function readArguments(role: Role): Arguments {
       process.exit(0)
     }
     const files = [values.common, values.runtime].filter((file) => file !== undefined)
-    return { settings: loadSettings(role, files, process.env), listRoutes: values.routes }
+    return { files, listRoutes: values.routes }
   } catch (error) {
-    return endPlainly(error instanceof ConfigurationError ? error.message : describeError(error))
+    return endPlainly(describeError(error))
   }
 }
 
@@ -227,24 +264,16 @@ function endPlainly(message: string): never {
   process.exit(1)
 }
 
-/** The certificates that this server trusts as a client; a store that cannot be used ends the process. */
-async function readTrusted(settings: Settings): Promise<readonly string[] | undefined> {
-  try {
-    return await loadTrustedCertificates(settings)
-  } catch (error) {
-    return endPlainly(describeError(error))
-  }
-}
-
 async function openPorts(
   settings: Settings,
   { routes, fallback }: Pick<ServicePart, 'routes' | 'fallback'>,
   security: Security,
+  stores: FollowedStores,
   log: Logger,
 ): Promise<Listeners> {
   const application = createApplication({ routes, security, log, ...(fallback ? { fallback } : {}) })
   try {
-    return await listen(settings, application)
+    return await listen(settings, application, stores, { onRefusedClient: refusedClientLog(log) })
   } catch (error) {
     return endPlainly(describeError(error))
   }
@@ -313,6 +342,17 @@ async function followDirectory({
   if (!needsLogin) return openDirectory()
   if (settings.role === 'coordinator') return await followStoredDirectory(database, logger)
   return followCoordinatorDirectory(client, settings, readiness, logger)
+}
+
+/** Tells clients that were refused for their certificates, the same again only at growing distances. */
+function refusedClientLog(logger: Logger) {
+  const troubles = new Map<string, ReturnType<typeof createTroubleLog>>()
+  return (address: string, reason: string): void => {
+    if (troubles.size > 1000) troubles.clear()
+    const trouble = troubles.get(address) ?? createTroubleLog(logger)
+    troubles.set(address, trouble)
+    trouble.tell(`A client at [${address}] was refused: ${reason}`)
+  }
 }
 
 /** Tells refused logins, those of servers of the cluster by name; the same one again only at growing distances. */

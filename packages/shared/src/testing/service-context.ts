@@ -8,6 +8,7 @@ import type { Database } from '../postgres/index.ts'
 import { createReadiness, systemClock } from '../runtime/index.ts'
 import { createSecurity, type SecurityDirectory } from '../security/index.ts'
 import type { ServiceContext, ServicePart } from '../service/index.ts'
+import { fixedStores } from '../tls/index.ts'
 import { type RecordingLogger, recordingLogger } from './recording-logger.ts'
 import type { TestStores } from './stores.ts'
 import type { Scope } from './temporary.ts'
@@ -51,7 +52,8 @@ export async function createTestContext(
     tlsPort: null,
     details: {},
   }
-  const client = createServiceClient(settings, () => `${role} ${node.name}`, discovery, undefined)
+  const tlsStores = fixedStores({ server: undefined, client: {} })
+  const client = createServiceClient(settings, () => `${role} ${node.name}`, discovery, tlsStores)
   const directory = changingDirectory()
   const security = createSecurity(settings, directory, () => undefined)
   scope.after(async () => {
@@ -69,7 +71,7 @@ export async function createTestContext(
     coordination: database,
     discovery,
     client,
-    trusted: undefined,
+    stores: tlsStores,
     readiness: createReadiness(),
     node: () => node,
     directory: () => directory,

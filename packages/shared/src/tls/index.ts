@@ -1,2 +1,5 @@
-/** Key stores and trust stores: the certificate a server shows, and the ones a client trusts. */
-export { loadServerIdentity, loadTrustedCertificates, type ServerIdentity } from './key-store.ts'
+/** Key stores, trust stores and lists of revoked certificates, as servers and clients use them. */
+export * from './follow-stores.ts'
+export * from './key-store.ts'
+export * from './revocation-lists.ts'
+export * from './tls-stores.ts'

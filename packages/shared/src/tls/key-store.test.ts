@@ -5,7 +5,7 @@ import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { temporaryFolder, testSettings } from '../testing/index.ts'
-import { loadServerIdentity, loadTrustedCertificates, type ServerIdentity } from './index.ts'
+import { type KeyPair, loadTlsStores, type TlsStores } from './index.ts'
 
 const stores = fileURLToPath(new URL('../../../../test/fixtures/stores/', import.meta.url))
 const folder = temporaryFolder({ after })
@@ -13,26 +13,33 @@ const store = (name: string): string => path.join(name.endsWith('.made') ? folde
 
 const password = 'changeit'
 
-const identityOf = (file: string, more: Record<string, string> = {}) =>
-  loadServerIdentity(
-    testSettings('router', {
-      'svc.enableTlsPort': 'true',
-      'svc.server.https.keyStorePath': store(file),
-      'svc.server.https.keyStorePassword': password,
-      ...more,
-    }),
-  )
-const trustedBy = (file: string, more: Record<string, string> = {}) =>
-  loadTrustedCertificates(
-    testSettings('router', {
-      'svc.client.https.trustStorePath': store(file),
-      'svc.client.https.trustStorePassword': password,
-      ...more,
-    }),
-  )
+async function storesOf(properties: Record<string, string>): Promise<TlsStores> {
+  const loaded = await loadTlsStores(testSettings('router', properties), Date.now())
+  if (loaded.kind === 'loaded') return loaded.stores
+  throw new Error(loaded.problems.join('\n'))
+}
+
+async function identityOf(file: string, more: Record<string, string> = {}): Promise<KeyPair> {
+  const { server } = await storesOf({
+    'svc.enableTlsPort': 'true',
+    'svc.server.https.keyStorePath': store(file),
+    'svc.server.https.keyStorePassword': password,
+    ...more,
+  })
+  return server?.identity ?? assert.fail()
+}
+
+async function trustedBy(file: string, more: Record<string, string> = {}): Promise<readonly string[]> {
+  const { client } = await storesOf({
+    'svc.client.https.trustStorePath': store(file),
+    'svc.client.https.trustStorePassword': password,
+    ...more,
+  })
+  return client.ca as string[]
+}
 const pem = { 'svc.server.https.keyStoreType': 'pem' }
 
-function subjectsOf(identity: ServerIdentity): string[] {
+function subjectsOf(identity: KeyPair): string[] {
   const certificates = identity.cert.match(/-----BEGIN[^-]+-----[^-]+-----END CERTIFICATE-----/g) ?? []
   return certificates.map((certificate) => new X509Certificate(certificate).subject)
 }
@@ -172,7 +179,7 @@ describe('a key store', () => {
 
 describe('a trust store', () => {
   it('is none where none is named: the certificates of the system count', async () => {
-    assert.equal(await loadTrustedCertificates(testSettings('router')), undefined)
+    assert.equal((await storesOf({})).client.ca, undefined)
   })
 
   const good: readonly [file: string, type: string][] = [
@@ -184,7 +191,7 @@ describe('a trust store', () => {
   for (const [file, type] of good) {
     it(`${file} as ${type} gives its certificates`, async () => {
       const trusted = await trustedBy(file, { 'svc.client.https.trustStoreType': type })
-      assert.equal(trusted?.length, 1)
+      assert.equal(trusted.length, 1)
       const expected = new X509Certificate(readFileSync(store('authority.pem')))
       assert.equal(new X509Certificate(trusted[0] ?? '').fingerprint256, expected.fingerprint256)
     })

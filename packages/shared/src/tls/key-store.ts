@@ -1,63 +1,78 @@
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Settings } from '../config/index.ts'
+import { readStoreEntries, type StoreEntries } from './store-entries.ts'
 
-/** The private key and certificate chain that a server shows, as PEM. */
-export interface ServerIdentity {
+/** The private key and certificate chain that one side of a connection shows, as PEM. */
+export interface KeyPair {
   readonly key: string
   readonly cert: string
 }
 
-interface StoreEntry {
-  readonly cert?: string
-  readonly key?: string
-  readonly ca?: string
+/** Where certificates or keys are kept, and the property that says so. */
+export interface StoreSource {
+  readonly path: string
+  readonly type: 'jks' | 'pkcs12' | 'pem'
+  readonly password: string
+  /** The property that names the path, for messages, such as `svc.server.https.keyStorePath`. */
+  readonly property: string
+}
+
+/** A key store: one of its keys is used, the one that `alias` names or the first. */
+export interface KeyStoreSource extends StoreSource {
+  readonly alias: string | undefined
+  /** The password of the key, where it is not that of the store. */
+  readonly keyPassword: string | undefined
 }
 
 const certificatePattern = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
-/** The key store of a server. Throws a plain error that names the file and the property that is wrong. */
-export async function loadServerIdentity(settings: Settings): Promise<ServerIdentity> {
-  const path = settings.get('svc.server.https.keyStorePath') as string
-  const password = settings.get('svc.server.https.keyStorePassword') ?? ''
-  const type = settings.get('svc.server.https.keyStoreType')
-  const alias = settings.get('svc.server.https.certAlias')
-  const problem = (text: string) =>
-    new Error(`The key store [${path}] of [svc.server.https.keyStorePath] ${text}`)
-  const bytes = readStore(path, problem)
-  const identity =
-    type === 'pem'
-      ? readPemIdentity(bytes, password, problem)
-      : await readJksIdentity(bytes, password, alias, problem)
-  const [leaf] = identity.cert.match(certificatePattern) ?? []
+type Problem = (text: string) => Error
+
+/** The key and chain of a key store. Throws a plain error that names the file and the property that is wrong. */
+export async function readKeyStore(source: KeyStoreSource, now: number): Promise<KeyPair> {
+  const problem: Problem = (text) =>
+    new Error(`The key store [${source.path}] of [${source.property}] ${text}`)
+  const bytes = readStore(source.path, problem)
+  const pair =
+    source.type === 'pem' ? readPemPair(bytes, source, problem) : await readStoredPair(bytes, source, problem)
+  const leaf = leafOf(pair)
   if (!leaf) throw problem('holds no certificate')
-  const certificate = new X509Certificate(leaf)
-  if (new Date(certificate.validTo).getTime() < Date.now())
-    throw problem(`holds a certificate that expired on [${certificate.validTo}]`)
-  if (!certificate.publicKey.equals(createPublicKey(createPrivateKey(identity.key))))
+  const dateProblem = validityProblem(leaf, now)
+  if (dateProblem) throw problem(dateProblem)
+  if (!leaf.publicKey.equals(createPublicKey(createPrivateKey(pair.key))))
     throw problem('holds a private key that is not the one of its certificate')
-  return identity
+  return pair
 }
 
-/** The certificates that a client trusts, as PEM; undefined where no trust store is configured. */
-export async function loadTrustedCertificates(settings: Settings): Promise<readonly string[] | undefined> {
-  const path = settings.get('svc.client.https.trustStorePath')
-  if (path === undefined) return undefined
-  const password = settings.get('svc.client.https.trustStorePassword') ?? ''
-  const problem = (text: string) =>
-    new Error(`The trust store [${path}] of [svc.client.https.trustStorePath] ${text}`)
-  const bytes = readStore(path, problem)
+/** The certificates of a trust store, as PEM. Throws a plain error that names the file and the property. */
+export async function readTrustStore(source: StoreSource): Promise<readonly string[]> {
+  const problem: Problem = (text) =>
+    new Error(`The trust store [${source.path}] of [${source.property}] ${text}`)
+  const bytes = readStore(source.path, problem)
   const certificates =
-    settings.get('svc.client.https.trustStoreType') === 'pem'
+    source.type === 'pem'
       ? (bytes.toString('latin1').match(certificatePattern) ?? [])
-      : Object.values(await readEntries(bytes, password, problem)).flatMap(
+      : Object.values(await openStore(bytes, source.password, source.password, problem)).flatMap(
           ({ ca, cert }) => (ca ?? cert ?? '').match(certificatePattern) ?? [],
         )
   if (certificates.length === 0) throw problem('holds no certificate')
   return certificates
 }
 
-type Problem = (text: string) => Error
+/** The certificate that a key pair shows first; undefined where there is none. */
+export function leafOf({ cert }: KeyPair): X509Certificate | undefined {
+  const [leaf] = cert.match(certificatePattern) ?? []
+  return leaf === undefined ? undefined : new X509Certificate(leaf)
+}
+
+/** Why a certificate does not hold at a time (epoch milliseconds); undefined where it does. */
+export function validityProblem(certificate: X509Certificate, now: number): string | undefined {
+  if (certificate.validToDate.getTime() < now)
+    return `holds a certificate that expired on [${certificate.validTo}]`
+  if (certificate.validFromDate.getTime() > now)
+    return `holds a certificate that is not valid before [${certificate.validFrom}]`
+  return undefined
+}
 
 function readStore(path: string, problem: Problem): Buffer {
   try {
@@ -67,28 +82,32 @@ function readStore(path: string, problem: Problem): Buffer {
   }
 }
 
-function readPemIdentity(bytes: Buffer, password: string, problem: Problem): ServerIdentity {
+function readPemPair(
+  bytes: Buffer,
+  { password, keyPassword, property }: KeyStoreSource,
+  problem: Problem,
+): KeyPair {
   const text = bytes.toString('latin1')
   const encrypted = /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]+-----END [A-Z ]*PRIVATE KEY-----/.exec(text)
   if (!encrypted) throw problem('holds no private key')
   try {
-    const key = createPrivateKey({ key: encrypted[0], passphrase: password })
+    const key = createPrivateKey({ key: encrypted[0], passphrase: keyPassword ?? password })
     return {
       key: key.export({ type: 'pkcs8', format: 'pem' }) as string,
       cert: (text.match(certificatePattern) ?? []).join('\n'),
     }
   } catch {
-    throw problem('holds a private key that cannot be opened; is [svc.server.https.keyStorePassword] right?')
+    const name = property.replace(/Path$/, 'Password')
+    throw problem(`holds a private key that cannot be opened; is [${name}] right?`)
   }
 }
 
-async function readJksIdentity(
+async function readStoredPair(
   bytes: Buffer,
-  password: string,
-  alias: string | undefined,
+  { password, keyPassword, alias, property }: KeyStoreSource,
   problem: Problem,
-): Promise<ServerIdentity> {
-  const entries = await readEntries(bytes, password, problem)
+): Promise<KeyPair> {
+  const entries = await openStore(bytes, password, keyPassword ?? password, problem)
   const names = Object.keys(entries).filter((name) => entries[name]?.key !== undefined)
   const name =
     alias === undefined
@@ -96,17 +115,18 @@ async function readJksIdentity(
       : names.find((candidate) => candidate.toLowerCase() === alias.toLowerCase())
   const entry = name === undefined ? undefined : entries[name]
   if (!entry?.key || !entry.cert) {
+    const aliasProperty = property.replace(/keyStorePath$/, 'certAlias')
     throw problem(
       alias === undefined
         ? 'holds no private key'
-        : `has no key under [${alias}] of [svc.server.https.certAlias]; it has [${names.join(', ')}]`,
+        : `has no key under [${alias}] of [${aliasProperty}]; it has [${names.join(', ')}]`,
     )
   }
   return { key: entry.key, cert: withIssuers(entry.cert, Object.values(entries)) }
 }
 
 /** The whole chain of a certificate: a PKCS12 store keeps those of its issuers as entries of their own. */
-function withIssuers(cert: string, entries: readonly StoreEntry[]): string {
+function withIssuers(cert: string, entries: readonly StoreEntries[string][]): string {
   const read = (text: string) =>
     (text.match(certificatePattern) ?? []).map((certificate) => new X509Certificate(certificate))
   const chain = read(cert)
@@ -123,16 +143,14 @@ function withIssuers(cert: string, entries: readonly StoreEntry[]): string {
   }
 }
 
-/** JKS and PKCS12 are told apart by their content: a `.jks` file may hold either, as with Java. */
-async function readEntries(
+async function openStore(
   bytes: Buffer,
   password: string,
+  keyPassword: string,
   problem: Problem,
-): Promise<Record<string, StoreEntry>> {
+): Promise<StoreEntries> {
   try {
-    // Loaded when first needed: the stores of a development cluster are PEM.
-    const { toPem } = await import('jks-js')
-    return toPem(bytes, password)
+    return await readStoreEntries(bytes, password, keyPassword)
   } catch {
     throw problem('cannot be opened; is its password right, and is it a JKS or PKCS12 store?')
   }

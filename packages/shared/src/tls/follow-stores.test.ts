@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { recordingLogger, temporaryFolder, testSettings, waitUntil } from '../testing/index.ts'
+import { followStores, leafOf, loadTlsStores } from './index.ts'
+
+const fixtures = fileURLToPath(new URL('../../../../test/fixtures/stores/', import.meta.url))
+
+/** A server's stores in a folder of the test, followed. */
+async function follow(scope: TestContext, first: string) {
+  const file = path.join(temporaryFolder(scope), 'store.jks')
+  copyFileSync(`${fixtures}${first}`, file)
+  const settings = testSettings('router', {
+    'svc.enableTlsPort': 'true',
+    'svc.server.https.keyStorePath': file,
+    'svc.server.https.keyStorePassword': 'changeit',
+    'svc.client.https.trustStoreType': 'pem',
+    'svc.client.https.trustStorePath': `${fixtures}authority.pem`,
+  })
+  const loaded = await loadTlsStores(settings, Date.now())
+  assert.equal(loaded.kind, 'loaded')
+  const logger = recordingLogger()
+  const troubles: (string | undefined)[] = []
+  let changes = 0
+  const stores = followStores(settings, loaded.stores, logger, (text) => troubles.push(text))
+  scope.after(() => stores.stop())
+  stores.onChange(() => {
+    changes += 1
+  })
+  const subject = () => {
+    const { server } = stores.current()
+    return server && leafOf(server.identity)?.publicKey.asymmetricKeyType
+  }
+  return { file, stores, logger, troubles, subject, changes: () => changes }
+}
+
+describe('a store whose file changes', () => {
+  it('is read again', async (scope) => {
+    const followed = await follow(scope, 'rsa.jks')
+    assert.equal(followed.subject(), 'rsa')
+    copyFileSync(`${fixtures}ec.jks`, followed.file)
+    await waitUntil('the new one is used', () => followed.subject() === 'ec')
+    assert.equal(followed.changes(), 1)
+    assert.equal(followed.troubles.at(-1), undefined)
+  })
+
+  it('that cannot be used stays as it was, and is told once, until it is mended', async (scope) => {
+    const followed = await follow(scope, 'rsa.jks')
+    writeFileSync(followed.file, 'half a fi')
+    const told = await waitUntil('the trouble is told', () => followed.troubles.at(-1))
+    assert.ok(
+      told?.startsWith(`The key store [${followed.file}] of [svc.server.https.keyStorePath] cannot be`),
+    )
+    const count = followed.troubles.length
+    await waitUntil('it is looked at again', () => followed.troubles.length > count)
+    assert.equal(followed.troubles.at(-1), told)
+    assert.equal(followed.logger.having(told).length, 1)
+    assert.equal(followed.subject(), 'rsa')
+    copyFileSync(`${fixtures}ec.jks`, followed.file)
+    await waitUntil('the mended one is used', () => followed.subject() === 'ec')
+    await waitUntil('the trouble is over', () => followed.troubles.at(-1) === undefined)
+  })
+})

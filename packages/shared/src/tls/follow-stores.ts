@@ -1,0 +1,81 @@
+import { statSync } from 'node:fs'
+import type { Settings } from '../config/index.ts'
+import { createTroubleLog, type Logger, startLoop } from '../runtime/index.ts'
+import { leafOf, validityProblem } from './key-store.ts'
+import { loadTlsStores, storeFiles, type TlsStores } from './tls-stores.ts'
+
+/** The stores of a server, read again whenever a file of theirs has changed. */
+export interface FollowedStores {
+  current(): TlsStores
+  /** Calls back after each change. */
+  onChange(callback: () => void): void
+  stop(): Promise<void>
+}
+
+/** Stores that stay as they are, for those who have none on disk. */
+export function fixedStores(stores: TlsStores): FollowedStores {
+  return { current: () => stores, onChange: () => undefined, stop: async () => undefined }
+}
+
+/**
+ * Follows the files of the stores. Where they cannot be used, the ones read before stay in use and `onTrouble` is told
+ * why, as when the certificate in use runs out; undefined when all is well again.
+ */
+export function followStores(
+  settings: Settings,
+  first: TlsStores,
+  logger: Logger,
+  onTrouble: (text: string | undefined) => void,
+): FollowedStores {
+  if (!settings.get('svc.server.https.reloadSslContext')) return fixedStores(first)
+  const trouble = createTroubleLog(logger)
+  const files = storeFiles(settings)
+  const callbacks = new Set<() => void>()
+  let stores = first
+  let seen = stateOf(files)
+  let faults: readonly string[] = []
+  const look = async (): Promise<void> => {
+    const now = Date.now()
+    const state = stateOf(files)
+    if (state !== seen) {
+      seen = state
+      const loaded = await loadTlsStores(settings, now)
+      if (loaded.kind === 'faulty') faults = loaded.problems
+      else {
+        faults = []
+        stores = loaded.stores
+        logger.info('Key stores and trust stores have changed and are used from now on')
+        for (const callback of callbacks) callback()
+      }
+    }
+    const text = [...faults, ...expiryProblems(settings, stores, now)].join('; ')
+    onTrouble(text === '' ? undefined : text)
+    if (text !== '') trouble.tell(text)
+    else trouble.over('Key stores and trust stores can be used again')
+  }
+  const loop = startLoop(settings.get('svc.server.https.reloadSslContextSeconds') * 1000, look, (error) =>
+    trouble.tell('Key stores and trust stores cannot be looked at', { error: String(error) }),
+  )
+  return {
+    current: () => stores,
+    onChange: (callback) => void callbacks.add(callback),
+    stop: loop.stop,
+  }
+}
+
+function expiryProblems(settings: Settings, { server }: TlsStores, now: number): string[] {
+  const leaf = server && leafOf(server.identity)
+  const problem = leaf && validityProblem(leaf, now)
+  const path = settings.get('svc.server.https.keyStorePath')
+  return problem ? [`The key store [${path}] of [svc.server.https.keyStorePath] ${problem}`] : []
+}
+
+/** What changes whenever a file is written or replaced. */
+function stateOf(files: readonly string[]): string {
+  return files
+    .map((file) => {
+      const stats = statSync(file, { throwIfNoEntry: false })
+      return stats ? `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}` : 'missing'
+    })
+    .join()
+}

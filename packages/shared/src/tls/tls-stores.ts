@@ -1,0 +1,178 @@
+import type { ConnectionOptions, SecureContextOptions } from 'node:tls'
+import type { Settings } from '../config/index.ts'
+import {
+  type KeyPair,
+  type KeyStoreSource,
+  readKeyStore,
+  readTrustStore,
+  type StoreSource,
+} from './key-store.ts'
+import { readRevocationLists } from './revocation-lists.ts'
+
+/** What a server shows and accepts on its TLS port. */
+export interface ServerTls {
+  /** Key, chain, trusted authorities of clients, revoked certificates, versions and suites. */
+  readonly context: SecureContextOptions
+  readonly identity: KeyPair
+}
+
+/** What a server uses where it is the client: everything that a TLS connection takes but the address. */
+export type ClientTls = Pick<
+  ConnectionOptions,
+  'ca' | 'crl' | 'key' | 'cert' | 'minVersion' | 'checkServerIdentity'
+>
+
+/** All stores of a server, read and checked. */
+export interface TlsStores {
+  /** Undefined where there is no TLS port. */
+  readonly server: ServerTls | undefined
+  readonly client: ClientTls
+}
+
+/** The stores, or everything that is wrong with them: one sentence each, with file and property. */
+export type LoadedStores =
+  | { readonly kind: 'loaded'; readonly stores: TlsStores }
+  | { readonly kind: 'faulty'; readonly problems: readonly string[] }
+
+/**
+ * The suites that are recommended now: forward secrecy and authenticated encryption only (Mozilla's intermediate
+ * recommendation without finite-field Diffie-Hellman).
+ */
+const suites = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':')
+
+// Read by the drivers themselves when they connect; looked at here so that what is wrong is told at start.
+const storeAuthorities = ['svc.metadata.storage.connector.tls.caPath', 'svc.queue.redis.tls.caPath'] as const
+
+/** The files that the stores are read from, with the property of each. */
+export function storeFiles(settings: Settings): readonly string[] {
+  const paths = [settings.get('svc.client.https.trustStorePath'), settings.get('svc.client.https.crlPath')]
+  paths.push(settings.get('svc.client.https.keyStorePath'))
+  if (settings.get('svc.enableTlsPort')) {
+    paths.push(settings.get('svc.server.https.keyStorePath'), settings.get('svc.server.https.crlPath'))
+    paths.push(settings.get('svc.server.https.trustStorePath'))
+  }
+  return paths.filter((path) => path !== undefined)
+}
+
+/**
+ * Reads all stores of a server at the time `now` (epoch milliseconds). Stores of which a property is in `faulty` are
+ * left out: what is wrong with them has been told.
+ */
+export async function loadTlsStores(
+  settings: Settings,
+  now: number,
+  faulty: ReadonlySet<string> = new Set(),
+): Promise<LoadedStores> {
+  const problems: string[] = []
+  const attempt = async <Result>(
+    properties: readonly string[],
+    read: () => Result | Promise<Result>,
+  ): Promise<Result | undefined> => {
+    if (properties.some((name) => faulty.has(name))) return undefined
+    try {
+      return await read()
+    } catch (error) {
+      problems.push((error as Error).message)
+      return undefined
+    }
+  }
+  const side = async (name: 'server' | 'client') => {
+    const keyStore = keyStoreOf(settings, name)
+    const trustStore = trustStoreOf(settings, name)
+    const crlPath = settings.get(`svc.${name}.https.crlPath`)
+    const propertiesOf = (kind: string, ...more: string[]) =>
+      ['Path', 'Type', 'Password']
+        .map((end) => `svc.${name}.https.${kind}${end}`)
+        .concat(more.map((property) => `svc.${name}.https.${property}`))
+    const pair =
+      keyStore &&
+      (await attempt(propertiesOf('keyStore', 'certAlias', 'keyManagerPassword'), () =>
+        readKeyStore(keyStore, now),
+      ))
+    const trusted =
+      trustStore && (await attempt(propertiesOf('trustStore'), () => readTrustStore(trustStore)))
+    const revoked =
+      crlPath === undefined
+        ? undefined
+        : await attempt([`svc.${name}.https.crlPath`], () =>
+            readRevocationLists(crlPath, `svc.${name}.https.crlPath`),
+          )
+    return { pair, trusted, revoked }
+  }
+  const server = settings.get('svc.enableTlsPort') ? await side('server') : undefined
+  const client = await side('client')
+  for (const property of storeAuthorities) {
+    const path = settings.get(property)
+    if (path !== undefined)
+      await attempt([property], () => readTrustStore({ path, type: 'pem', password: '', property }))
+  }
+  if (problems.length > 0) return { kind: 'faulty', problems }
+  return {
+    kind: 'loaded',
+    stores: {
+      server: server?.pair && {
+        identity: server.pair,
+        context: {
+          ...server.pair,
+          ...authoritiesOf(server),
+          minVersion: 'TLSv1.2',
+          maxVersion: 'TLSv1.3',
+          ciphers: suites,
+          honorCipherOrder: true,
+        },
+      },
+      client: {
+        ...client.pair,
+        ...authoritiesOf(client),
+        minVersion: settings.get('svc.client.https.protocol') === 'TLSv1.3' ? 'TLSv1.3' : 'TLSv1.2',
+        ...(settings.get('svc.client.https.validateHostnames')
+          ? {}
+          : { checkServerIdentity: () => undefined }),
+      },
+    },
+  }
+}
+
+function authoritiesOf(side: {
+  readonly trusted: readonly string[] | undefined
+  readonly revoked: readonly string[] | undefined
+}): Pick<SecureContextOptions, 'ca' | 'crl'> {
+  return {
+    ...(side.trusted ? { ca: [...side.trusted] } : {}),
+    ...(side.revoked ? { crl: [...side.revoked] } : {}),
+  }
+}
+
+function keyStoreOf(settings: Settings, name: 'server' | 'client'): KeyStoreSource | undefined {
+  const path = settings.get(`svc.${name}.https.keyStorePath`)
+  if (path === undefined) return undefined
+  return {
+    path,
+    type: settings.get(`svc.${name}.https.keyStoreType`),
+    password: settings.get(`svc.${name}.https.keyStorePassword`) ?? '',
+    keyPassword: settings.get(`svc.${name}.https.keyManagerPassword`),
+    alias: settings.get(`svc.${name}.https.certAlias`),
+    property: `svc.${name}.https.keyStorePath`,
+  }
+}
+
+function trustStoreOf(settings: Settings, name: 'server' | 'client'): StoreSource | undefined {
+  const path = settings.get(`svc.${name}.https.trustStorePath`)
+  if (path === undefined) return undefined
+  return {
+    path,
+    type: settings.get(`svc.${name}.https.trustStoreType`),
+    password: settings.get(`svc.${name}.https.trustStorePassword`) ?? '',
+    property: `svc.${name}.https.trustStorePath`,
+  }
+}
