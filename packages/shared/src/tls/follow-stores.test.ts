@@ -56,7 +56,7 @@ describe('a store whose file changes', () => {
     const count = followed.troubles.length
     await waitUntil('it is looked at again', () => followed.troubles.length > count)
     assert.equal(followed.troubles.at(-1), told)
-    assert.equal(followed.logger.having(told).length, 1)
+    assert.equal(followed.logger.having(told ?? assert.fail()).length, 1)
     assert.equal(followed.subject(), 'rsa')
     copyFileSync(`${fixtures}ec.jks`, followed.file)
     await waitUntil('the mended one is used', () => followed.subject() === 'ec')
