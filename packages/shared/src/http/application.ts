@@ -166,7 +166,12 @@ async function authenticate(request: Request, response: Response, security: Secu
     server: headerText(request, 'x-svc-from'),
   })
   if (result.kind === 'unavailable') throw new Failure('unavailable', result.message)
-  if (result.kind === 'refused') throw unauthorized('The credentials are missing or do not hold')
+  if (result.kind === 'refused') {
+    // As recorded: HEAD is not offered to strangers, who would not see the body that says why they are refused.
+    if (request.method === 'HEAD')
+      throw methodNotAllowed('Method [HEAD] is offered to those who are logged in')
+    throw unauthorized('The credentials are missing or do not hold')
+  }
   response.locals.identity = result.caller.identity
   return result.caller
 }

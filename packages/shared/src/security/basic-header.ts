@@ -1,10 +1,13 @@
 /** Longest user name or password that is looked at. */
 const longestTokenLength = 4096
 
-/** The user name and password of an Authorization header (RFC 7617, UTF-8), or undefined if it holds none. */
+/**
+ * The user name and password of an Authorization header (RFC 7617, UTF-8), or undefined if it holds none. The scheme
+ * is taken as the recorded system takes it: exactly `Basic` and one blank.
+ */
 export function readBasicHeader(header: string | undefined): { user: string; password: string } | undefined {
   const match =
-    header !== undefined && header.length <= longestTokenLength && /^basic +([\w+/=-]+) *$/i.exec(header)
+    header !== undefined && header.length <= longestTokenLength && /^Basic ([\w+/=-]+) *$/.exec(header)
   if (!match) return undefined
   const text = Buffer.from(match[1] as string, 'base64').toString('utf8')
   const colon = text.indexOf(':')
