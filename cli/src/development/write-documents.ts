@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { propertiesDocument } from '@svc/shared/config'
+import { metricsDocument } from '@svc/shared/metrics'
 import { openApiDocument } from '@svc/shared/openapi'
 import { interfaceVersion } from '@svc/shared/runtime'
 import { repositoryRoot } from '../home/index.ts'
@@ -9,6 +10,7 @@ import { loadEndpoints } from './load-endpoints.ts'
 /** Writes the documents that are made from the source; returns their names. */
 export async function writeDocuments(): Promise<readonly string[]> {
   const documents: Readonly<Record<string, string>> = {
+    'docs/metrics.md': metricsDocument(),
     'docs/properties.md': propertiesDocument(),
     'services/router/openapi.json': await openApiText(),
   }

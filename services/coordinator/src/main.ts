@@ -21,6 +21,7 @@ import { followRules } from './followed-rules.ts'
 import { createSegmentInventory, ServerInventory } from './inventory/index.ts'
 import { createLeadership } from './leadership.ts'
 import { untilServersReported } from './servers-reported.ts'
+import { watchCoordinator } from './watch-coordinator.ts'
 
 const metadataPeriodMs = 600_000
 
@@ -59,6 +60,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     createDutyGroup('MetadataManagementDuties', metadataPeriodMs, [cleanMetadata(database)], logger),
   ]
   const view: ClusterView = { context, leadership, segments, servers, rules, dutyGroups }
+  watchCoordinator(context.metrics, { leadership, dutyGroups })
   let election: Election | undefined
   return {
     routes: [

@@ -8,6 +8,7 @@ import { runService, type ServiceContext, type ServicePart } from '@svc/shared/s
 import { clusterRoutes } from './api/cluster.ts'
 import { taskRoutes } from './api/tasks.ts'
 import { createTaskRunner, startTaskQueueing } from './tasks/index.ts'
+import { watchOverlord } from './watch-overlord.ts'
 
 function buildOverlord(context: ServiceContext): ServicePart {
   const { settings, logger } = context
@@ -20,6 +21,7 @@ function buildOverlord(context: ServiceContext): ServicePart {
   const sender = createTaskSender(redis, settings.get('svc.queue.prefix'))
   let election: Election | undefined
   let queueing: Loop | undefined
+  watchOverlord(context.metrics, { database: context.database, runner, term: () => election?.term() })
   return {
     details: { workerCapacity: runner.capacity },
     routes: [

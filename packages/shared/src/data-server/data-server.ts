@@ -26,6 +26,7 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
   const served = new ServedSegments()
   const log = new ReportLog(served)
   const trouble = createTroubleLog(logger)
+  context.metrics.observe('svc_served_segments', () => [{ value: served.size }])
   const locations = settings.get('svc.segmentCache.locations')
   const maxSizeBytes =
     locations.length === 0

@@ -31,6 +31,11 @@ export class ServedSegments {
     return this.dropped + this.changes.length
   }
 
+  /** How many segments are served. */
+  get size(): number {
+    return this.served.size
+  }
+
   ids(): readonly string[] {
     return [...this.served]
   }

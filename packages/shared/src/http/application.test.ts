@@ -15,6 +15,7 @@ import {
   unsupportedMediaType,
 } from '@svc/domain/failure'
 import { z } from 'zod'
+import { createMetrics } from '../metrics/index.ts'
 import { basicHeader, createSecurity, hashPassword } from '../security/index.ts'
 import { httpRequest, recordingLogger, testSettings, waitUntil } from '../testing/index.ts'
 import {
@@ -48,6 +49,7 @@ const everything = ['STATE', 'CONFIG', 'DATASOURCE'].flatMap((type) =>
     action,
   })),
 )
+const metrics = createMetrics('coordinator')
 const log = recordingLogger()
 
 const failures = {
@@ -212,7 +214,7 @@ before(async () => {
     },
     () => undefined,
   )
-  server = createServer(createApplication({ routes, security, log }))
+  server = createServer(createApplication({ routes, security, log, metrics }))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   port = (server.address() as AddressInfo).port
 })
@@ -702,14 +704,14 @@ describe('an application', () => {
 
   it('cannot have two routes for one method of a path', () => {
     const twice = [answering('GET', '/a/:b'), answering('POST', '/a/:b'), answering('GET', '/a/:b')]
-    assert.throws(() => createApplication({ routes: twice, security, log }), {
+    assert.throws(() => createApplication({ routes: twice, security, log, metrics }), {
       message: 'Two routes answer GET /a/:b',
     })
   })
 
   it('cannot have one path under two names of its parameter', () => {
     const twice = [answering('GET', '/a/:b'), answering('POST', '/a/:c')]
-    assert.throws(() => createApplication({ routes: twice, security, log }), /\/a\/:b.*\/a\/:c/)
+    assert.throws(() => createApplication({ routes: twice, security, log, metrics }), /\/a\/:b.*\/a\/:c/)
   })
 
   it('hands what no route answers to its fallback, after the login', async (context) => {
@@ -718,6 +720,7 @@ describe('an application', () => {
       routes: [answering('GET', '/own')],
       security: createSecurity(testSettings('router'), { current: () => ({ missing: '' }) }, () => undefined),
       log,
+      metrics,
       fallback: async (
         request: { url: string },
         response: { end(text: string): void },
@@ -742,7 +745,7 @@ describe('an application', () => {
       { current: () => ({ missing: 'The users are not here yet' }) },
       () => undefined,
     )
-    const other = createServer(createApplication({ routes: [], security: starting, log }))
+    const other = createServer(createApplication({ routes: [], security: starting, log, metrics }))
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     context.after(() => other.close())
     const answer = await httpRequest((other.address() as AddressInfo).port, {

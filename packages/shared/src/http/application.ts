@@ -17,6 +17,7 @@ import express, {
   type Response,
 } from 'express'
 import type { z } from 'zod'
+import type { Metrics } from '../metrics/index.ts'
 import type { Caller, Security } from '../security/index.ts'
 import { parseJson } from '../wire/index.ts'
 import { errorBody, statusOf } from './error-body.ts'
@@ -34,6 +35,7 @@ export interface ApplicationOptions {
   readonly routes: readonly Route[]
   readonly security: Security
   readonly log: RequestLog
+  readonly metrics: Pick<Metrics, 'count'>
   /** Answers what no route does: the router's proxy. It is called with an authenticated caller. */
   readonly fallback?: (request: Request, response: Response, caller: Caller) => Promise<void>
 }
@@ -42,7 +44,7 @@ export interface ApplicationOptions {
  * The Express application of a server. The order of checks is the recorded one: login (401), path (404), method
  * (405), content type (415), permission (403), and only then the body and the query (400, 413).
  */
-export function createApplication({ routes, security, log, fallback }: ApplicationOptions): Express {
+export function createApplication({ routes, security, log, metrics, fallback }: ApplicationOptions): Express {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -53,7 +55,7 @@ export function createApplication({ routes, security, log, fallback }: Applicati
     response.setHeader('X-Request-Id', response.locals.requestId)
     response.setHeader('X-Content-Type-Options', 'nosniff')
     response.setHeader('Cache-Control', 'no-store')
-    logWhenOver(request, response, log)
+    logWhenOver(request, response, log, metrics)
     next()
   })
   for (const [path, methods] of byPath(routes)) app.all(path, dispatch(methods, security))
@@ -68,12 +70,32 @@ export function createApplication({ routes, security, log, fallback }: Applicati
   return app
 }
 
+/** How the login of an answered request ended, seen from its answer. */
+function loginOutcome({ statusCode, locals }: Response): 'accepted' | 'refused' | 'unavailable' {
+  if (statusCode === statusOf.unauthorized) return 'refused'
+  return locals.identity === undefined ? 'unavailable' : 'accepted'
+}
+
+const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'])
+
 /** Requests that may change something are logged as such; the many others, and those of the servers, for debugging. */
-function logWhenOver(request: Request, response: Response, log: RequestLog): void {
+function logWhenOver(
+  request: Request,
+  response: Response,
+  log: RequestLog,
+  metrics: Pick<Metrics, 'count'>,
+): void {
   const startedAt = performance.now()
   // Taken now: at the end the connection may be gone.
   const address = addressOf(request)
   response.once('finish', () => {
+    const durationMs = performance.now() - startedAt
+    const method = knownMethods.has(request.method) ? request.method : 'other'
+    metrics.count('svc_http_requests_total', { method, status: String(response.statusCode) })
+    metrics.count('svc_http_request_seconds_total', { method }, durationMs / 1000)
+    if (request.headers.authorization !== undefined) {
+      metrics.count('svc_logins_total', { outcome: loginOutcome(response) })
+    }
     const quiet =
       request.method === 'GET' || request.method === 'HEAD' || request.path.startsWith('/svc-internal/')
     log[quiet ? 'debug' : 'info']('Request answered', {
@@ -83,7 +105,7 @@ function logWhenOver(request: Request, response: Response, log: RequestLog): voi
       method: request.method,
       path: request.path,
       status: response.statusCode,
-      durationMs: Math.round(performance.now() - startedAt),
+      durationMs: Math.round(durationMs),
     })
   })
 }

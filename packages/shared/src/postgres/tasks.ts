@@ -83,6 +83,15 @@ export async function loadTasks(queries: Queries, query: TaskQuery): Promise<Sto
     ORDER BY created_at DESC, id LIMIT ${limit}`)
 }
 
+/** How many unfinished tasks there are of each type in each state. */
+export async function countTasks(
+  queries: Queries,
+): Promise<{ readonly type: string; readonly state: TaskState; readonly count: number }[]> {
+  return await queries.query(sql`
+    SELECT type, state, count(*)::int AS count FROM tasks WHERE state IN ('PENDING', 'RUNNING')
+    GROUP BY type, state`)
+}
+
 /** Tasks that no worker works on: never claimed, or claimed by one that stopped telling. */
 export async function loadUnclaimedTasks(queries: Queries, limit: number): Promise<StoredTask[]> {
   return await queries.query<StoredTask>(sql`

@@ -12,6 +12,7 @@ import {
   listen,
   type Route,
 } from '../http/index.ts'
+import { createMetrics, type Metrics } from '../metrics/index.ts'
 import {
   type AnnouncedNode,
   createDatabase,
@@ -51,6 +52,7 @@ export interface ServiceContext {
   /** Key stores and trust stores, as they are now. */
   readonly stores: FollowedStores
   readonly readiness: Readiness
+  readonly metrics: Metrics
   /** This server as it announces itself; known from the moment its ports are open. */
   node(): AnnouncedNode
   /** The followed users and roles; known when `start` is called. */
@@ -126,6 +128,7 @@ export async function runService(
     client,
     stores,
     readiness,
+    metrics: createMetrics(role),
     node,
     directory: () => {
       if (!directory) throw new Error('Users and roles are not followed yet')
@@ -133,6 +136,9 @@ export async function runService(
     },
     stopping: stopping.signal,
   }
+  context.metrics.observe('svc_ready', () => [
+    { value: readiness.isReady() && readiness.troubles() === '' ? 1 : 0 },
+  ])
   const part = build(context)
   const routes = [...statusRoutes(context), ...part.routes]
   if (listRoutes) {
@@ -144,7 +150,7 @@ export async function runService(
     { current: () => directory?.current() ?? { missing: 'The server is starting' } },
     refusedLoginLog(logger),
   )
-  const listeners = await openPorts(settings, { routes, fallback: part.fallback }, security, stores, logger)
+  const listeners = await openPorts(context, { routes, fallback: part.fallback }, security, stores)
   announcedNode = describeNode(settings, listeners, part.details ?? {})
 
   let isStopping = false
@@ -265,13 +271,12 @@ function endPlainly(message: string): never {
 }
 
 async function openPorts(
-  settings: Settings,
+  { settings, logger: log, metrics }: ServiceContext,
   { routes, fallback }: Pick<ServicePart, 'routes' | 'fallback'>,
   security: Security,
   stores: FollowedStores,
-  log: Logger,
 ): Promise<Listeners> {
-  const application = createApplication({ routes, security, log, ...(fallback ? { fallback } : {}) })
+  const application = createApplication({ routes, security, log, metrics, ...(fallback ? { fallback } : {}) })
   try {
     return await listen(settings, application, stores, { onRefusedClient: refusedClientLog(log) })
   } catch (error) {

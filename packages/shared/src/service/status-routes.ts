@@ -1,5 +1,5 @@
 import { unavailable } from '@svc/domain/failure'
-import { config, open, type Route, route, securityConfig, state } from '../http/index.ts'
+import { config, open, Reply, type Route, route, securityConfig, state } from '../http/index.ts'
 import { interfaceVersion } from '../runtime/index.ts'
 import type { ServiceContext } from './run-service.ts'
 
@@ -43,6 +43,16 @@ export function statusRoutes(context: ServiceContext): Route[] {
             directMemory: memory.external,
           },
         }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/metrics',
+      access: state('READ'),
+      summary: 'The metrics of this server, for Prometheus',
+      handle: async () => {
+        const { text, contentType } = await context.metrics.text()
+        return new Reply(200, text, { 'Content-Type': contentType })
       },
     }),
     route({

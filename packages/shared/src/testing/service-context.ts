@@ -4,6 +4,7 @@ import { createServiceClient } from '../client/index.ts'
 import type { Role } from '../config/index.ts'
 import { type Discovery, startDiscovery } from '../discovery/index.ts'
 import { createApplication } from '../http/index.ts'
+import { createMetrics } from '../metrics/index.ts'
 import type { Database } from '../postgres/index.ts'
 import { createReadiness, systemClock } from '../runtime/index.ts'
 import { createSecurity, type SecurityDirectory } from '../security/index.ts'
@@ -55,6 +56,7 @@ export async function createTestContext(
   const tlsStores = fixedStores({ server: undefined, client: {} })
   const client = createServiceClient(settings, () => `${role} ${node.name}`, discovery, tlsStores)
   const directory = changingDirectory()
+  const metrics = createMetrics(role)
   const security = createSecurity(settings, directory, () => undefined)
   scope.after(async () => {
     stopping.abort()
@@ -73,12 +75,19 @@ export async function createTestContext(
     client,
     stores: tlsStores,
     readiness: createReadiness(),
+    metrics,
     node: () => node,
     directory: () => directory,
     stopping: stopping.signal,
     port,
     serve: async ({ routes, fallback }) => {
-      handler = createApplication({ routes, security, log: logger, ...(fallback ? { fallback } : {}) })
+      handler = createApplication({
+        routes,
+        security,
+        log: logger,
+        metrics,
+        ...(fallback ? { fallback } : {}),
+      })
       await discovery.announce(node)
       await discovery.refresh()
     },

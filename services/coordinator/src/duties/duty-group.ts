@@ -20,11 +20,21 @@ export interface DutyGroupStatus {
   readonly failures: Readonly<Record<string, number>>
 }
 
+/** How the runs of one duty went since this server started; times in milliseconds. */
+export interface DutyTimes {
+  readonly duty: string
+  readonly runs: number
+  readonly failures: number
+  readonly totalMs: number
+  readonly lastMs: number
+}
+
 /** Duties that run one after the other, at a period of their own, while this server leads. */
 export interface DutyGroup {
   start(term: number): void
   stop(): Promise<void>
   status(): DutyGroupStatus
+  times(): readonly DutyTimes[]
 }
 
 /** A group of duties. One that fails is logged and counted; those after it run all the same. */
@@ -35,6 +45,13 @@ export function createDutyGroup(
   logger: Logger,
 ): DutyGroup {
   const failures: Record<string, number> = {}
+  const times: DutyTimes[] = duties.map(({ name }) => ({
+    duty: name,
+    runs: 0,
+    failures: 0,
+    totalMs: 0,
+    lastMs: 0,
+  }))
   let loop: Loop | undefined
   let stopped = Promise.resolve()
   let currentTerm: number | undefined
@@ -47,8 +64,9 @@ export function createDutyGroup(
   const runAll = async (term: number): Promise<number> => {
     const startedAt = performance.now()
     lastRunStart = new Date()
-    for (const duty of duties) {
+    for (const [index, duty] of duties.entries()) {
       if (currentTerm !== term) break
+      const dutyStartedAt = performance.now()
       try {
         const did = await duty.run(term)
         if (did) logger.info('Duty done', { duty: duty.name, ...did })
@@ -59,6 +77,15 @@ export function createDutyGroup(
           error: describeError(error),
           failures: failures[duty.name],
         })
+      }
+      const lastMs = performance.now() - dutyStartedAt
+      const { runs: before, totalMs: beforeMs } = times[index] as DutyTimes
+      times[index] = {
+        duty: duty.name,
+        runs: before + 1,
+        failures: failures[duty.name] ?? 0,
+        totalMs: beforeMs + lastMs,
+        lastMs,
       }
     }
     lastRunMs = performance.now() - startedAt
@@ -84,6 +111,7 @@ export function createDutyGroup(
       loop = undefined
       await stopped
     },
+    times: () => times,
     status: () => ({
       name,
       period: `PT${periodMs / 1000}S`,

@@ -1,0 +1,3 @@
+/** What can be watched of a server: metrics as data, their values, and the text that Prometheus reads. */
+export { createMetrics, type Labels, type Metrics, type MetricValue } from './metrics.ts'
+export { metricsDocument } from './metrics-document.ts'
