@@ -1,0 +1,253 @@
+import {
+  type CompactionConfig,
+  type PartitionsSpec,
+  readDimensionsSpec,
+  readGranularity,
+  readMetricsSpec,
+  readProjections,
+  readTransformSpec,
+  readTuningConfig,
+  type TuningConfig,
+} from '../compaction-config/index.ts'
+import { bucketOf, type Granularity, type Interval } from '../time/index.ts'
+import { type JsonObject, readAnyObject, showValue } from '../validation/index.ts'
+
+/** What the segments of an interval were compacted to, as the store and the recorded system write it. */
+export interface CompactionState {
+  readonly partitionsSpec?: unknown
+  readonly dimensionsSpec?: unknown
+  readonly metricsSpec?: unknown
+  readonly transformSpec?: unknown
+  readonly indexSpec?: unknown
+  readonly granularitySpec?: unknown
+  readonly projections?: unknown
+}
+
+/** A compaction state of a JSON object; what its fields hold is only looked at where it is compared. */
+export function parseCompactionState(json: unknown, field = 'lastCompactionState'): CompactionState {
+  return readAnyObject(json, field)
+}
+
+/** How a state stands to a configuration. */
+export interface StateVerdict {
+  /** The first field that differs, in words; undefined if none does. */
+  readonly mismatch: string | undefined
+  /** Where that field stands in the order of checks. */
+  readonly rank: number
+  /** The state does not say which granularity its segments have: they must lie in it as they are. */
+  readonly mustAlign: boolean
+}
+
+// Total rows without a limit, as the recorded system writes it: the greatest 64-bit number, which JSON rounds up.
+const noLimit = 2 ** 63
+// A target leaves room for half as many rows again.
+const mostRowsPerTarget = 1.5
+
+const defaultIndexSpec: JsonObject = {
+  bitmap: { type: 'roaring' },
+  dimensionCompression: 'lz4',
+  stringDictionaryEncoding: { type: 'utf8' },
+  metricCompression: 'lz4',
+  longEncoding: 'longs',
+  metadataCompression: 'none',
+}
+
+/** The partitions that a configuration asks for, or undefined if any will do. */
+export function requiredPartitions(config: CompactionConfig): JsonObject | undefined {
+  const { tuningConfig, maxRowsPerSegment } = config
+  if (tuningConfig?.partitionsSpec) return effectivePartitions(tuningConfig.partitionsSpec)
+  const maxTotalRows = tuningConfig?.maxTotalRows ?? null
+  if (maxRowsPerSegment === null && maxTotalRows === null) return undefined
+  const { partitionsSpec } = readTuningConfig({ partitionsSpec: { type: 'dynamic', maxRowsPerSegment } }, '')
+  return { ...partitionsSpec, maxTotalRows: maxTotalRows ?? noLimit }
+}
+
+/** Partitions in the one way in which each is compared. */
+function effectivePartitions(spec: PartitionsSpec): JsonObject {
+  if (spec.type === 'dynamic') return { ...spec, maxTotalRows: spec.maxTotalRows ?? noLimit }
+  if (spec.type === 'hashed') return { ...spec }
+  const { targetRowsPerSegment, maxRowsPerSegment, ...rest } = spec
+  const fromTarget = Math.floor((targetRowsPerSegment ?? 0) * mostRowsPerTarget)
+  return { ...rest, maxRowsPerSegment: maxRowsPerSegment ?? fromTarget }
+}
+
+const effectiveIndexSpec = (spec: JsonObject): JsonObject => ({ ...defaultIndexSpec, ...spec })
+
+interface Check {
+  readonly field: string
+  /** What is asked for; null: the field is not compared. */
+  readonly required: unknown
+  /** What the state has, in the same form; undefined if it has nothing that could be equal. */
+  readonly found: (state: CompactionState) => unknown
+}
+
+const objectField = (owner: unknown, name: string): unknown =>
+  typeof owner === 'object' && owner !== null ? (owner as Record<string, unknown>)[name] : undefined
+
+/** What `read` makes of a value of a state; undefined if the value is none of what it knows. */
+function tolerant<Value>(value: unknown, read: (json: unknown) => Value): Value | undefined {
+  if (value === undefined || value === null) return undefined
+  try {
+    return read(value)
+  } catch {
+    return undefined
+  }
+}
+
+const tuningOf = (json: object): TuningConfig => readTuningConfig(json, '')
+const partitionsOf = (state: CompactionState): PartitionsSpec | undefined =>
+  tolerant(state.partitionsSpec, (partitionsSpec) => tuningOf({ partitionsSpec }).partitionsSpec) ?? undefined
+const granularityOf = (state: CompactionState, name: string): Granularity | undefined =>
+  tolerant(objectField(state.granularitySpec, name), (json) => readGranularity(json, name))
+
+/** Dimensions that rows are cut by come first in segments, whatever their place in the configuration was. */
+function otherDimensions(
+  dimensions: readonly { readonly name: string }[],
+  partitions: PartitionsSpec | null | undefined,
+): readonly unknown[] {
+  if (partitions?.type !== 'range') return dimensions
+  return dimensions.filter(({ name }) => !partitions.partitionDimensions.includes(name))
+}
+
+function checksOf(config: CompactionConfig): Check[] {
+  const { tuningConfig, granularitySpec, dimensionsSpec, metricsSpec, transformSpec, projections } = config
+  const dimensions = dimensionsSpec?.dimensions ?? []
+  return [
+    {
+      field: 'partitionsSpec',
+      required: requiredPartitions(config) ?? null,
+      found: (state) => {
+        const spec = partitionsOf(state)
+        return spec && effectivePartitions(spec)
+      },
+    },
+    {
+      field: 'indexSpec',
+      required: effectiveIndexSpec(tuningConfig?.indexSpec ?? {}),
+      found: (state) =>
+        tolerant(state.indexSpec, (indexSpec) => effectiveIndexSpec(tuningOf({ indexSpec }).indexSpec ?? {})),
+    },
+    {
+      field: 'segmentGranularity',
+      required: granularitySpec?.segmentGranularity ?? null,
+      found: (state) => granularityOf(state, 'segmentGranularity'),
+    },
+    {
+      field: 'queryGranularity',
+      required: granularitySpec?.queryGranularity ?? null,
+      found: (state) => granularityOf(state, 'queryGranularity'),
+    },
+    {
+      field: 'rollup',
+      required: granularitySpec?.rollup ?? null,
+      found: (state) => objectField(state.granularitySpec, 'rollup'),
+    },
+    {
+      field: 'dimensionsSpec',
+      required: dimensions.length === 0 ? null : otherDimensions(dimensions, tuningConfig?.partitionsSpec),
+      found: (state) =>
+        tolerant(objectField(state.dimensionsSpec, 'dimensions'), (json) =>
+          otherDimensions(readDimensionsSpec({ dimensions: json }, '').dimensions ?? [], partitionsOf(state)),
+        ),
+    },
+    {
+      field: 'metricsSpec',
+      required: metricsSpec === null || metricsSpec.length === 0 ? null : metricsSpec,
+      found: (state) => tolerant(state.metricsSpec, (json) => readMetricsSpec(json, '')),
+    },
+    {
+      field: 'transformSpec',
+      required: transformSpec?.filter ?? null,
+      found: (state) =>
+        tolerant(
+          objectField(state.transformSpec, 'filter'),
+          (filter) => readTransformSpec({ filter }, '').filter,
+        ),
+    },
+    {
+      field: 'projections',
+      required: projections,
+      found: (state) => tolerant(state.projections, (json) => readProjections(json, '')),
+    },
+  ]
+}
+
+/** The value as text in which the order of keys, and fields that are null, make no difference. */
+export function canonicalText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  const fields = Object.entries(value)
+    .filter(([, field]) => field !== null && field !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonicalText(field)}`).join(',')}}`
+}
+
+/** Tells of every state how it stands to the configuration; equal states share one verdict. */
+export function compareWith(config: CompactionConfig): (state: CompactionState) => StateVerdict {
+  const checks = checksOf(config)
+    .map((check, rank) => ({ ...check, rank, requiredText: canonicalText(check.required) }))
+    .filter(({ required }) => required !== null)
+  const byObject = new Map<CompactionState, StateVerdict>()
+  const byText = new Map<string, StateVerdict>()
+  const judge = (state: CompactionState): StateVerdict => {
+    let mustAlign = false
+    for (const { field, rank, required, requiredText, found } of checks) {
+      const value = found(state)
+      if (field === 'segmentGranularity' && value === undefined && isUnsaid(state)) mustAlign = true
+      else if (value === undefined || canonicalText(value) !== requiredText) {
+        const present = value === undefined ? 'nothing known' : showValue(value)
+        return {
+          mismatch: `${field} is [${present}]; configured is [${showValue(required)}]`,
+          rank,
+          mustAlign,
+        }
+      }
+    }
+    return { mismatch: undefined, rank: checks.length, mustAlign }
+  }
+  return (state) => {
+    const known = byObject.get(state)
+    if (known !== undefined) return known
+    const text = canonicalText(state)
+    const verdict = byText.get(text) ?? judge(state)
+    byText.set(text, verdict)
+    byObject.set(state, verdict)
+    return verdict
+  }
+}
+
+const isUnsaid = (state: CompactionState): boolean =>
+  (objectField(state.granularitySpec, 'segmentGranularity') ?? null) === null
+
+/** Whether the interval is exactly one bucket. */
+export function isAligned(interval: Interval, granularity: Granularity): boolean {
+  if (!Number.isFinite(interval.start)) return granularity === 'ALL' && interval.end === Infinity
+  const bucket = bucketOf(granularity, interval.start)
+  return bucket.start === interval.start && bucket.end === interval.end
+}
+
+/**
+ * The state of segments that were compacted as configured: compared with the same configuration it has no mismatch.
+ * What the configuration leaves open is as `present` says: the dimensions and metrics that the segments then have.
+ */
+export function stateAfter(
+  config: CompactionConfig,
+  present: Pick<CompactionState, 'dimensionsSpec' | 'metricsSpec'> = {},
+): Required<CompactionState> {
+  const { tuningConfig, granularitySpec, dimensionsSpec, metricsSpec, transformSpec, projections } = config
+  const dynamic = { type: 'dynamic', maxRowsPerSegment: 5_000_000, maxTotalRows: noLimit }
+  return {
+    partitionsSpec: requiredPartitions(config) ?? dynamic,
+    dimensionsSpec: dimensionsSpec?.dimensions?.length ? dimensionsSpec : (present.dimensionsSpec ?? null),
+    metricsSpec: metricsSpec?.length ? metricsSpec : (present.metricsSpec ?? null),
+    transformSpec: transformSpec?.filter ? transformSpec : null,
+    indexSpec: effectiveIndexSpec(tuningConfig?.indexSpec ?? {}),
+    granularitySpec: granularitySpec && {
+      type: 'uniform',
+      segmentGranularity: granularitySpec.segmentGranularity,
+      queryGranularity: granularitySpec.queryGranularity,
+      rollup: granularitySpec.rollup,
+    },
+    projections,
+  }
+}

@@ -1,0 +1,343 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { parseClusterConfig, parseCompactionConfig } from '../compaction-config/index.ts'
+import { bucketOf, ETERNITY, formatInterval, type Granularity, parseInterval } from '../time/index.ts'
+import { analyzeTimeline } from '../timeline/index.ts'
+import {
+  addFigures,
+  type CompactionPlan,
+  type CompactionSegment,
+  figuresOf,
+  fragmentationIndex,
+  type LockedInterval,
+  noFigures,
+  placeInList,
+  planCompaction,
+  stateAfter,
+} from './index.ts'
+import { testSegment } from './test-segments.ts'
+
+const plan = (
+  segments: readonly CompactionSegment[],
+  configs: readonly object[],
+  { cluster = {}, locks = [] as readonly LockedInterval[], workerCapacity = 10 } = {},
+): CompactionPlan =>
+  planCompaction({
+    cluster: parseClusterConfig(cluster),
+    configs: configs.map((config) => parseCompactionConfig({ dataSource: 'wiki', ...config })),
+    segmentsOf: (dataSource) => segments.filter((segment) => segment.dataSource === dataSource),
+    locks,
+    workerCapacity,
+  })
+
+const shown = ({ candidates, skipped }: CompactionPlan): string[] =>
+  [
+    ...candidates.map(({ interval, reason }) => `take ${formatInterval(interval)}: ${reason}`),
+    ...skipped.map(({ interval, code, reason }) => `${code} ${formatInterval(interval)}: ${reason}`),
+  ].map((text) => text.replaceAll('T00:00:00.000Z', ''))
+const none = { skipOffsetFromLatest: 'PT0S' }
+
+describe('what is left alone has a code and a reason', () => {
+  const first = testSegment('2026-01-01/P1D')
+  const second = testSegment('2026-01-02/P1D')
+  const cases: readonly {
+    name: string
+    segments: readonly CompactionSegment[]
+    config: object
+    locks?: readonly LockedInterval[]
+    expected: readonly string[]
+  }[] = [
+    { name: 'nothing without data', segments: [], config: {}, expected: [] },
+    {
+      name: 'the latest day, by default',
+      segments: [first, second],
+      config: {},
+      expected: [
+        'take 2026-01-01/2026-01-02: not compacted yet',
+        'SKIP_OFFSET_FROM_LATEST 2026-01-02/2026-01-03: it reaches into the latest [P1D], from [2026-01-02/2026-01-03]',
+      ],
+    },
+    {
+      name: 'the latest month as a whole where segments become months',
+      segments: [testSegment('2025-12-31/P1D'), first],
+      config: { granularitySpec: { segmentGranularity: 'MONTH' } },
+      expected: [
+        'take 2025-12-31/2026-01-01: not compacted yet',
+        'SKIP_OFFSET_FROM_LATEST 2026-01-01/2026-01-02: it reaches into the latest [P1D], from [2026-01-01/2026-02-01]',
+      ],
+    },
+    {
+      name: 'more bytes than a task may read; as many as that are allowed',
+      segments: [first, testSegment('2026-01-02/P1D', { sizeBytes: 101 })],
+      config: { ...none, inputSegmentSizeBytes: 100 },
+      expected: [
+        'take 2026-01-01/2026-01-02: not compacted yet',
+        'INPUT_TOO_LARGE 2026-01-02/2026-01-03: its segments have [101] bytes, more than inputSegmentSizeBytes [100]',
+      ],
+    },
+    {
+      name: 'what a running task has locked, be it only an empty part of the bucket',
+      segments: [first, testSegment('2026-02-01/P1D')],
+      config: { ...none, granularitySpec: { segmentGranularity: 'MONTH' } },
+      locks: [
+        { dataSource: 'wiki', interval: parseInterval('2026-01-20/P1D'), taskId: 'index' },
+        { dataSource: 'other', interval: ETERNITY, taskId: 'elsewhere' },
+      ],
+      expected: [
+        'take 2026-02-01/2026-02-02: not compacted yet',
+        'INTERVAL_LOCKED 2026-01-01/2026-01-02: task [index] holds the lock of [2026-01-20/2026-01-21]',
+      ],
+    },
+    {
+      name: 'eternity, where it would have to be cut into buckets',
+      segments: [testSegment(ETERNITY), testSegment('2026-01-01/P1D', { version: '2' })],
+      config: { ...none, granularitySpec: { segmentGranularity: 'DAY' } },
+      expected: [
+        'PARTIAL_ETERNITY -146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z: the datasource has segments that reach to an end of eternity, which has no buckets',
+        'PARTIAL_ETERNITY 2026-01-01/2026-01-02: the datasource has segments that reach to an end of eternity, which has no buckets',
+      ],
+    },
+    {
+      name: 'no bytes at all',
+      segments: [testSegment('2026-01-01/P1D', { sizeBytes: 0 })],
+      config: none,
+      expected: ['NO_DATA_IN_SEGMENTS 2026-01-01/2026-01-02: its segments hold no bytes'],
+    },
+    {
+      name: 'a bucket that a segment of the latest data reaches into',
+      segments: [testSegment('2026-01-01/P2D'), testSegment('2026-01-01T00:00/PT1H', { version: '2' })],
+      config: { skipOffsetFromLatest: 'P1D', granularitySpec: { segmentGranularity: 'DAY' } },
+      expected: [
+        'SKIP_OFFSET_FROM_LATEST 2026-01-01/2026-01-03: it reaches into the latest [P1D], from [2026-01-02/2026-01-03]',
+        'BUCKET_NOT_WHOLE 2026-01-01/2026-01-01T01:00:00.000Z: it shares a bucket of segmentGranularity with a segment that reaches into the latest data',
+      ],
+    },
+    {
+      name: 'neither incomplete nor hidden segments count at all',
+      segments: [
+        first,
+        testSegment('2026-01-01/P1D', { version: '2' }),
+        testSegment('2026-01-02/P1D', { partitions: 2 }),
+      ],
+      config: none,
+      expected: ['take 2026-01-01/2026-01-02: not compacted yet'],
+    },
+  ]
+  for (const { name, segments, config, locks = [], expected } of cases) {
+    it(name, () => assert.deepEqual(shown(plan(segments, [config], { locks })), expected))
+  }
+
+  it('eternity is compacted where it need not be cut', () => {
+    for (const granularitySpec of [null, { segmentGranularity: 'ALL' }]) {
+      const { candidates } = plan([testSegment(ETERNITY)], [{ ...none, granularitySpec }])
+      assert.deepEqual(
+        candidates.map(({ compactionInterval }) => compactionInterval),
+        [ETERNITY],
+      )
+    }
+  })
+
+  it('a datasource with a configuration and no data has sums of zeros', () => {
+    assert.deepEqual(plan([], [{}]).progress.get('wiki'), {
+      compacted: noFigures,
+      skipped: noFigures,
+      awaiting: noFigures,
+      ineligible: noFigures,
+      leftOut: noFigures,
+    })
+  })
+
+  it('a year under a granularity of seconds is one entry', () => {
+    const start = performance.now()
+    const { candidates } = plan(
+      [testSegment('2026-01-01/P1Y')],
+      [{ ...none, granularitySpec: { segmentGranularity: 'SECOND' } }],
+    )
+    assert.equal(candidates.length, 1)
+    assert.ok(performance.now() - start < 1000)
+  })
+})
+
+describe('properties', () => {
+  const dayMs = 86_400_000
+  const granularity = fc.constantFrom(undefined, 'HOUR', 'DAY', 'WEEK', 'MONTH')
+  const policy = fc.constantFrom<object>(
+    { type: 'newestSegmentFirst' },
+    { type: 'newestSegmentFirst', priorityDatasource: 'b' },
+    {
+      type: 'mostFragmentedFirst',
+      minUncompactedCount: 2,
+      minUncompactedBytes: 120,
+      maxAverageUncompactedBytesPerSegment: 90,
+    },
+    {
+      type: 'mostFragmentedFirst',
+      minUncompactedCount: 1,
+      minUncompactedBytes: 1,
+      maxAverageUncompactedBytesPerSegment: 3,
+      priorityDatasource: 'a',
+    },
+    {
+      type: 'fixedIntervalOrder',
+      eligibleCandidates: [
+        { datasource: 'b', interval: '1970-01-05/P10D' },
+        { datasource: 'a', interval: '1970-01-01/P1M' },
+      ],
+    },
+  )
+  const config = fc
+    .record({
+      segmentGranularity: granularity,
+      skipOffsetFromLatest: fc.constantFrom('PT0S', 'PT30H', 'P5D'),
+      inputSegmentSizeBytes: fc.constantFrom(150, 100_000),
+    })
+    .map(({ segmentGranularity, ...more }) => ({ ...more, granularitySpec: { segmentGranularity } }))
+  const segmentsOf = (lengthMs: fc.Arbitrary<number>, unitMs: number) =>
+    fc
+      .array(
+        fc.record({
+          dataSource: fc.constantFrom('a', 'b'),
+          start: fc.nat(Math.floor((50 * dayMs) / unitMs)),
+          lengthMs,
+          version: fc.constantFrom('1', '2', '3'),
+          count: fc.integer({ min: 1, max: 3 }),
+          sizeBytes: fc.integer({ min: 1, max: 100 }),
+        }),
+        { maxLength: 15 },
+      )
+      .map((groups) => {
+        const unique = new Map(
+          groups.map((group) => [
+            `${group.dataSource} ${group.start} ${group.lengthMs} ${group.version}`,
+            group,
+          ]),
+        )
+        return [...unique.values()].flatMap(({ start, lengthMs: length, count, ...more }) =>
+          Array.from({ length: count }, (_, partitionNum) =>
+            testSegment(
+              { start: start * unitMs, end: start * unitMs + length },
+              { ...more, partitionNum, partitions: count },
+            ),
+          ),
+        )
+      })
+  const anySegments = segmentsOf(fc.constantFrom(3_600_000, dayMs, 40 * 3_600_000, 33 * dayMs), 3_600_000)
+  const daySegments = segmentsOf(fc.constant(dayMs), dayMs)
+  const bothConfigs = fc.tuple(config, config).map(([a, b]) => [
+    { ...a, dataSource: 'a' },
+    { ...b, dataSource: 'b' },
+  ])
+
+  /** The segments that are left once a task has rewritten the interval of a candidate as configured. */
+  function compact(
+    segments: readonly CompactionSegment[],
+    candidate: CompactionPlan['candidates'][number],
+    configJson: object,
+    version: string,
+  ): CompactionSegment[] {
+    const parsed = parseCompactionConfig(configJson)
+    const { compactionInterval, dataSource } = candidate
+    const cut = parsed.granularitySpec?.segmentGranularity as Granularity | null
+    const written: CompactionSegment[] = []
+    for (let { start } = compactionInterval; start < compactionInterval.end; ) {
+      const interval = cut === null ? compactionInterval : bucketOf(cut, start)
+      written.push(testSegment(interval, { dataSource, version, lastCompactionState: stateAfter(parsed) }))
+      start = interval.end
+    }
+    const all = [...segments.filter((segment) => segment.dataSource === dataSource), ...written]
+    const { overshadowed } = analyzeTimeline(all)
+    return [
+      ...segments.filter((segment) => segment.dataSource !== dataSource),
+      ...all.filter((_, index) => !overshadowed[index]),
+    ]
+  }
+
+  it('what was compacted need not be compacted again', () => {
+    fc.assert(
+      fc.property(anySegments, bothConfigs, policy, (given, configs, compactionPolicy) => {
+        let segments: readonly CompactionSegment[] = given
+        const seen = (): CompactionPlan => plan(segments, configs, { cluster: { compactionPolicy } })
+        let next = seen().candidates.find(({ eligible }) => eligible)
+        for (let round = 10; next !== undefined; round++) {
+          assert.ok(round < 200, 'it comes to an end')
+          const of = configs.find(({ dataSource }) => dataSource === next?.dataSource) as object
+          const { interval, dataSource } = next
+          segments = compact(segments, next, of, String(round).padStart(4, '4'))
+          const after = seen()
+          const again = after.candidates.find(
+            (one) =>
+              one.dataSource === dataSource && formatInterval(one.interval) === formatInterval(interval),
+          )
+          assert.equal(again, undefined)
+          next = after.candidates.find(({ eligible }) => eligible)
+        }
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  it('all that is visible is compacted, skipped, awaiting, ineligible or left out, once', () => {
+    const coarse = config.filter(({ granularitySpec }) => granularitySpec.segmentGranularity !== 'HOUR')
+    fc.assert(
+      fc.property(daySegments, coarse, policy, (segments, given, compactionPolicy) => {
+        const own = segments.filter(({ dataSource }) => dataSource === 'a')
+        const { visible } = analyzeTimeline(own)
+        const expected = visible
+          .map((piece) => figuresOf(piece.segments.map((index) => own[index]!)))
+          .reduce((sum, more) => addFigures(sum, more), noFigures)
+        const { progress } = plan(segments, [{ ...given, dataSource: 'a' }], {
+          cluster: { compactionPolicy },
+        })
+        const sums = Object.values(progress.get('a') ?? {})
+        assert.deepEqual(
+          sums.reduce((sum, more) => addFigures(sum, more), noFigures),
+          expected,
+        )
+      }),
+    )
+  })
+
+  it('candidates are in the order of their policy, whatever order the segments come in', () => {
+    fc.assert(
+      fc.property(
+        anySegments,
+        bothConfigs,
+        policy,
+        fc.infiniteStream(fc.nat()),
+        (given, configs, json, dice) => {
+          const cluster = { compactionPolicy: json }
+          const { compactionPolicy: by } = parseClusterConfig(cluster)
+          const { candidates } = plan(given, configs, { cluster })
+          for (const [index, later] of candidates.entries()) {
+            for (const earlier of candidates.slice(0, index)) {
+              if (by.type === 'fixedIntervalOrder') {
+                const [a, b] = [earlier, later].map(
+                  (one) => placeInList(by.eligibleCandidates, one) ?? Number.POSITIVE_INFINITY,
+                ) as [number, number]
+                assert.ok(a <= b)
+                continue
+              }
+              if (later.dataSource === by.priorityDatasource)
+                assert.equal(earlier.dataSource, later.dataSource)
+              else if (earlier.dataSource === by.priorityDatasource) continue
+              if (by.type === 'newestSegmentFirst') assert.ok(earlier.interval.start >= later.interval.start)
+              else {
+                const [a, b] = [earlier, later].map((one) => fragmentationIndex(by, one.uncompacted))
+                assert.ok((b as number) - (a as number) < 1)
+              }
+            }
+          }
+          const keys = given.map((segment) => ({ segment, key: dice.next().value as number }))
+          const shuffled = keys.sort((a, b) => a.key - b.key).map(({ segment }) => segment)
+          const ids = ({ candidates: some }: CompactionPlan) =>
+            some.map(({ dataSource, interval }) => `${dataSource} ${formatInterval(interval)}`)
+          assert.deepEqual(
+            ids(plan(shuffled, configs.toReversed(), { cluster })),
+            ids({ ...plan(given, configs, { cluster }) }),
+          )
+        },
+      ),
+    )
+  })
+})

@@ -1,0 +1,381 @@
+import type { ClusterCompactionConfig, CompactionConfig } from '../compaction-config/index.ts'
+import {
+  bucketOf,
+  formatInterval,
+  formatPeriod,
+  type Interval,
+  overlaps,
+  subtractPeriod,
+} from '../time/index.ts'
+import { analyzeTimeline } from '../timeline/index.ts'
+import { bucketRuns, widen } from './buckets.ts'
+import {
+  addFigures,
+  type CompactionFigures,
+  type CompactionSegment,
+  figuresOf,
+  noFigures,
+} from './compaction-segment.ts'
+import { compareWith, isAligned, type StateVerdict } from './compaction-state.ts'
+import { orderCandidates } from './order.ts'
+import { type CompactionMode, type Content, eligibilityOf, type IneligibleCode } from './policy.ts'
+import { compactionSlots, grantSlots, type SlotDemand, slotDemand } from './slots.ts'
+
+/** An interval in which a running task keeps others from writing. */
+export interface LockedInterval {
+  readonly dataSource: string
+  readonly interval: Interval
+  readonly taskId: string
+}
+
+/** Everything that deciding needs. */
+export interface CompactionSnapshot {
+  readonly cluster: ClusterCompactionConfig
+  readonly configs: Iterable<CompactionConfig>
+  /** The used segments of a datasource. */
+  segmentsOf(dataSource: string): readonly CompactionSegment[]
+  readonly locks: readonly LockedInterval[]
+  /** Task slots of all workers. */
+  readonly workerCapacity: number
+}
+
+/** An interval that needs compaction. */
+export interface CompactionCandidate {
+  readonly dataSource: string
+  /** The umbrella of the segments' intervals. */
+  readonly interval: Interval
+  /** The umbrella widened to whole buckets of the configured granularity: what the task locks and replaces. */
+  readonly compactionInterval: Interval
+  readonly segments: readonly CompactionSegment[]
+  readonly uncompactedSegments: readonly CompactionSegment[]
+  readonly figures: CompactionFigures
+  readonly uncompacted: Content
+  readonly compacted: Content
+  readonly eligible: boolean
+  /** Null where the policy lets it wait. */
+  readonly mode: CompactionMode | null
+  readonly code: IneligibleCode | null
+  readonly reason: string
+  readonly demand: SlotDemand
+  /** The task slots that its job takes once it is its turn. */
+  readonly slots: number
+}
+
+/** Why an interval is not compacted though a configuration applies to it. */
+export type SkipCode =
+  | 'SKIP_OFFSET_FROM_LATEST'
+  | 'INPUT_TOO_LARGE'
+  | 'INTERVAL_LOCKED'
+  | 'PARTIAL_ETERNITY'
+  | 'BUCKET_NOT_WHOLE'
+  | 'NO_DATA_IN_SEGMENTS'
+
+/** An interval that is left alone. */
+export interface SkippedInterval {
+  readonly dataSource: string
+  readonly interval: Interval
+  readonly code: SkipCode
+  readonly reason: string
+  readonly figures: CompactionFigures
+  /** The recorded system leaves some intervals out without counting them as skipped. */
+  readonly isCounted: boolean
+}
+
+/** How far a datasource has come. */
+export interface CompactionProgress {
+  readonly compacted: CompactionFigures
+  readonly skipped: CompactionFigures
+  /** What needs compaction and is eligible under the policy. */
+  readonly awaiting: CompactionFigures
+  /** What needs compaction and is not eligible. */
+  readonly ineligible: CompactionFigures
+  /** What is neither: the skipped intervals that are not counted. */
+  readonly leftOut: CompactionFigures
+}
+
+/** What is to be compacted, in the order in which it is taken. */
+export interface CompactionPlan {
+  readonly candidates: readonly CompactionCandidate[]
+  readonly skipped: readonly SkippedInterval[]
+  readonly progress: ReadonlyMap<string, CompactionProgress>
+  /** The task slots that compaction may take at a time. */
+  readonly slots: number
+}
+
+type Progress = { -readonly [Name in keyof CompactionProgress]: CompactionProgress[Name] }
+
+/**
+ * Decides for every datasource that has a configuration which intervals need compaction and which are left alone, as
+ * the recorded system does; the order between equals is the same on every run. Takes O(n log n) of the segments.
+ */
+export function planCompaction(snapshot: CompactionSnapshot): CompactionPlan {
+  const { cluster } = snapshot
+  const found: Finding[] = []
+  const skipped: SkippedInterval[] = []
+  const progress = new Map<string, Progress>()
+  const configs = [...snapshot.configs].sort((a, b) => (a.dataSource < b.dataSource ? -1 : 1))
+  const demands = new Map(configs.map((config) => [config.dataSource, slotDemand(cluster, config)]))
+  const leastOfJobs = Math.max(1, ...[...demands.values()].map(({ floor }) => floor))
+  const slots = compactionSlots(cluster, snapshot.workerCapacity, leastOfJobs)
+  for (const config of configs) {
+    const { dataSource } = config
+    const search = new Search(
+      config,
+      snapshot.segmentsOf(dataSource),
+      snapshot.locks.filter((lock) => lock.dataSource === dataSource),
+    )
+    search.run()
+    progress.set(dataSource, search.progress)
+    for (const finding of search.found) found.push(finding)
+    for (const entry of search.skipped) skipped.push(entry)
+  }
+  const candidates = orderCandidates(cluster.compactionPolicy, found).map((finding): CompactionCandidate => {
+    const { dataSource, figures } = finding
+    const { eligible, mode, ...why } = eligibilityOf(cluster.compactionPolicy, finding)
+    const sums = progress.get(dataSource) as Progress
+    if (eligible) sums.awaiting = addFigures(sums.awaiting, figures)
+    else sums.ineligible = addFigures(sums.ineligible, figures)
+    const demand = demands.get(dataSource) as SlotDemand
+    const [grant] = grantSlots([{ job: finding, demand }], slots, 0)
+    return {
+      ...finding,
+      eligible,
+      mode,
+      code: 'code' in why ? why.code : null,
+      reason: eligible && why.reason ? `${finding.reason}; ${why.reason}` : (why.reason ?? finding.reason),
+      demand,
+      slots: grant?.slots ?? demand.least,
+    }
+  })
+  return { candidates, skipped, progress, slots }
+}
+
+/** A candidate of which the policy was not asked yet. */
+type Finding = Omit<CompactionCandidate, 'eligible' | 'mode' | 'code' | 'demand' | 'slots'>
+
+/** The search through one datasource. */
+class Search {
+  readonly found: Finding[] = []
+  readonly skipped: SkippedInterval[] = []
+  readonly progress: Progress = {
+    compacted: noFigures,
+    skipped: noFigures,
+    awaiting: noFigures,
+    ineligible: noFigures,
+    leftOut: noFigures,
+  }
+  private readonly config: CompactionConfig
+  private readonly segments: readonly CompactionSegment[]
+  private readonly locks: readonly LockedInterval[]
+  private readonly verdictOf: ReturnType<typeof compareWith>
+  /** Umbrellas of what was found: one that several buckets share is taken once. */
+  private readonly umbrellas = new Set<string>()
+
+  constructor(
+    config: CompactionConfig,
+    segments: readonly CompactionSegment[],
+    locks: readonly LockedInterval[],
+  ) {
+    this.config = config
+    this.segments = segments
+    this.locks = locks
+    this.verdictOf = compareWith(config)
+  }
+
+  run(): void {
+    const granularity = this.config.granularitySpec?.segmentGranularity ?? null
+    const { visible } = analyzeTimeline(this.segments)
+    const last = visible.at(-1)
+    if (last === undefined) return
+    const shown = this.shownSegments(visible)
+    if (granularity !== null && granularity !== 'ALL' && this.skipEternity(shown)) return
+    const end =
+      granularity === null
+        ? last.interval.end
+        : shown.reduce((most, { interval }) => Math.max(most, widen(interval, granularity).end), -Infinity)
+    let skipStart = subtractPeriod(end, this.config.skipOffsetFromLatest)
+    if (granularity !== null && Number.isFinite(skipStart)) skipStart = bucketOf(granularity, skipStart).start
+    this.skipLatest(shown, { start: skipStart, end })
+    const isWhole = (segments: readonly CompactionSegment[]): boolean =>
+      skipStart >= end || segments.every(({ interval }) => interval.end <= skipStart)
+    if (granularity === null) {
+      for (const piece of visible.toReversed()) {
+        const segments = piece.segments.map((index) => this.segments[index]!)
+        if (isWhole(segments)) this.judge(segments, 1)
+      }
+      return
+    }
+    for (const { segments, buckets } of bucketRuns(shown, granularity)) {
+      if (isWhole(segments)) this.judge(segments, buckets)
+      else this.leaveOutRest(segments, skipStart)
+    }
+  }
+
+  /** The segments of all visible pieces, each once, sorted by the start of their pieces. */
+  private shownSegments(visible: ReturnType<typeof analyzeTimeline>['visible']): CompactionSegment[] {
+    const seen = new Uint8Array(this.segments.length)
+    const shown: CompactionSegment[] = []
+    for (const { segments } of visible) {
+      for (const index of segments) {
+        if (seen[index] === 1) continue
+        seen[index] = 1
+        shown.push(this.segments[index]!)
+      }
+    }
+    return shown
+  }
+
+  private skip(
+    code: SkipCode,
+    reason: string,
+    interval: Interval,
+    figures: CompactionFigures,
+    isCounted = true,
+  ): void {
+    this.skipped.push({ dataSource: this.config.dataSource, interval, code, reason, figures, isCounted })
+    const name = isCounted ? 'skipped' : 'leftOut'
+    this.progress[name] = addFigures(this.progress[name], figures)
+  }
+
+  /** Eternity cannot be cut into buckets: a datasource that reaches to an end of it is skipped whole. */
+  private skipEternity(shown: readonly CompactionSegment[]): boolean {
+    const endsInTime = ({ interval }: CompactionSegment): boolean =>
+      Number.isFinite(interval.start) && Number.isFinite(interval.end)
+    if (shown.every(endsInTime)) return false
+    for (const [interval, segments] of byInterval(shown)) {
+      const reason = 'the datasource has segments that reach to an end of eternity, which has no buckets'
+      this.skip('PARTIAL_ETERNITY', reason, interval, figuresOf(segments))
+    }
+    return true
+  }
+
+  private skipLatest(shown: readonly CompactionSegment[], window: Interval): void {
+    if (window.start >= window.end) return
+    const offset = formatPeriod(this.config.skipOffsetFromLatest)
+    const latest = shown.filter(({ interval }) => overlaps(interval, window))
+    for (const [interval, segments] of byInterval(latest)) {
+      const reason = `it reaches into the latest [${offset}], from [${formatInterval(window)}]`
+      this.skip('SKIP_OFFSET_FROM_LATEST', reason, interval, figuresOf(segments))
+    }
+  }
+
+  /** What shares a bucket with a segment of the latest data, and does not itself reach into that. */
+  private leaveOutRest(segments: readonly CompactionSegment[], skipStart: number): void {
+    const rest = segments.filter(({ interval }) => interval.end <= skipStart)
+    if (rest.length === 0) return
+    const reason = 'it shares a bucket of segmentGranularity with a segment that reaches into the latest data'
+    this.skip('BUCKET_NOT_WHOLE', reason, umbrellaOf(rest), figuresOf(rest), false)
+  }
+
+  /** Decides about the segments of one bucket, or of `times` buckets that share them. */
+  private judge(segments: readonly CompactionSegment[], times: number): void {
+    const { config } = this
+    const granularity = config.granularitySpec?.segmentGranularity ?? null
+    const figures = figuresOf(segments)
+    const interval = umbrellaOf(segments)
+    const all = times === 1 ? figures : addFigures(noFigures, figures, times)
+    if (figures.bytes === 0) {
+      this.skip('NO_DATA_IN_SEGMENTS', 'its segments hold no bytes', interval, all, false)
+      return
+    }
+    const limit = config.inputSegmentSizeBytes
+    if (figures.bytes > limit) {
+      const reason = `its segments have [${figures.bytes}] bytes, more than inputSegmentSizeBytes [${limit}]`
+      this.skip('INPUT_TOO_LARGE', reason, interval, all)
+      return
+    }
+    const { uncompacted, compacted, reason } = this.uncompactedOf(segments)
+    if (uncompacted.length === 0) {
+      this.progress.compacted = addFigures(this.progress.compacted, all)
+      return
+    }
+    const umbrella = `${interval.start}/${interval.end}`
+    if (this.umbrellas.has(umbrella)) return
+    this.umbrellas.add(umbrella)
+    const compactionInterval = granularity === null ? interval : widen(interval, granularity)
+    const lock = this.locks.find((one) => overlaps(one.interval, compactionInterval))
+    if (lock !== undefined) {
+      const why = `task [${lock.taskId}] holds the lock of [${formatInterval(lock.interval)}]`
+      this.skip('INTERVAL_LOCKED', why, interval, figures)
+      return
+    }
+    this.found.push({
+      dataSource: config.dataSource,
+      interval,
+      compactionInterval,
+      segments,
+      uncompactedSegments: uncompacted,
+      figures,
+      uncompacted: contentOf(uncompacted),
+      compacted: contentOf(compacted),
+      reason,
+    })
+  }
+
+  /** The segments whose state is not as configured, the others, and the first check that fails. */
+  private uncompactedOf(segments: readonly CompactionSegment[]): {
+    uncompacted: readonly CompactionSegment[]
+    compacted: readonly CompactionSegment[]
+    reason: string
+  } {
+    const granularity = this.config.granularitySpec?.segmentGranularity ?? null
+    // States that name no granularity are judged together: one unaligned segment speaks for all with its state.
+    const unaligned = new Set<StateVerdict>()
+    if (granularity !== null) {
+      for (const { lastCompactionState, interval } of segments) {
+        const verdict = lastCompactionState && this.verdictOf(lastCompactionState)
+        if (verdict?.mustAlign && !isAligned(interval, granularity)) unaligned.add(verdict)
+      }
+    }
+    let first: StateVerdict | undefined
+    const uncompacted: CompactionSegment[] = []
+    const compacted: CompactionSegment[] = []
+    for (const segment of segments) {
+      const verdict = segment.lastCompactionState && this.verdictOf(segment.lastCompactionState)
+      if (verdict !== undefined && verdict.mismatch === undefined && !unaligned.has(verdict)) {
+        compacted.push(segment)
+        continue
+      }
+      uncompacted.push(segment)
+      const candidate = verdict ?? neverCompacted
+      if (first === undefined || candidate.rank < first.rank) first = candidate
+    }
+    const reason = first?.mismatch ?? `segmentGranularity: segments do not lie in buckets of [${granularity}]`
+    return { uncompacted, compacted, reason }
+  }
+}
+
+const neverCompacted: StateVerdict = { mismatch: 'not compacted yet', rank: -1, mustAlign: false }
+
+function umbrellaOf(segments: readonly CompactionSegment[]): Interval {
+  let start = Number.POSITIVE_INFINITY
+  let end = Number.NEGATIVE_INFINITY
+  for (const { interval } of segments) {
+    if (interval.start < start) start = interval.start
+    if (interval.end > end) end = interval.end
+  }
+  return { start, end }
+}
+
+function contentOf(segments: readonly CompactionSegment[]): Content {
+  let bytes = 0
+  let rows: number | undefined = 0
+  for (const { sizeBytes, totalRows } of segments) {
+    bytes += sizeBytes
+    rows = rows === undefined || totalRows === undefined ? undefined : rows + totalRows
+  }
+  return { count: segments.length, bytes, rows }
+}
+
+/** The segments by their interval, in the order of the first of each. */
+function byInterval(segments: readonly CompactionSegment[]): Iterable<[Interval, CompactionSegment[]]> {
+  const groups = new Map<string, [Interval, CompactionSegment[]]>()
+  for (const segment of segments) {
+    const { interval } = segment
+    const key = `${interval.start}/${interval.end}`
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [interval, [segment]])
+    else group[1].push(segment)
+  }
+  return groups.values()
+}

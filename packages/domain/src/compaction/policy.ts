@@ -1,0 +1,126 @@
+import type { CompactionPolicy, MostFragmentedFirst } from '../compaction-config/index.ts'
+import { contains, formatInterval, type Interval } from '../time/index.ts'
+
+/** Which segments of an interval a task rewrites. */
+export type CompactionMode = 'ALL_SEGMENTS' | 'UNCOMPACTED_SEGMENTS_ONLY'
+
+/** Sums that policies look at. Rows are undefined if a segment does not tell its own. */
+export interface Content {
+  readonly count: number
+  readonly bytes: number
+  readonly rows: number | undefined
+}
+
+/** What a policy decides from. */
+export interface PolicySubject {
+  readonly dataSource: string
+  /** The umbrella of the segments' intervals. */
+  readonly interval: Interval
+  readonly uncompacted: Content
+  readonly compacted: Content
+}
+
+/** Whether a policy lets an interval be compacted, and how. */
+export type Eligibility =
+  | { readonly eligible: true; readonly mode: CompactionMode; readonly reason: string | undefined }
+  | {
+      readonly eligible: false
+      readonly mode: null
+      readonly code: IneligibleCode
+      readonly reason: string
+    }
+
+/** Why a policy does not let an interval be compacted. */
+export type IneligibleCode =
+  | 'TOO_FEW_UNCOMPACTED_SEGMENTS'
+  | 'TOO_FEW_UNCOMPACTED_BYTES'
+  | 'UNCOMPACTED_SEGMENTS_TOO_LARGE'
+  | 'NOT_LISTED'
+
+const allSegments: Eligibility = { eligible: true, mode: 'ALL_SEGMENTS', reason: undefined }
+const refused = (code: IneligibleCode, reason: string): Eligibility => ({
+  eligible: false,
+  mode: null,
+  code,
+  reason,
+})
+
+/** What the policy says of an interval that needs compaction. */
+export function eligibilityOf(policy: CompactionPolicy, subject: PolicySubject): Eligibility {
+  if (policy.type === 'newestSegmentFirst') return allSegments
+  if (policy.type === 'mostFragmentedFirst') return byFragmentation(policy, subject)
+  if (placeInList(policy.eligibleCandidates, subject) !== undefined) return allSegments
+  const { dataSource, interval } = subject
+  return refused(
+    'NOT_LISTED',
+    `eligibleCandidates names no interval of [${dataSource}] that contains [${formatInterval(interval)}]`,
+  )
+}
+
+function byFragmentation(
+  policy: MostFragmentedFirst,
+  { uncompacted, compacted }: PolicySubject,
+): Eligibility {
+  const { minUncompactedCount, minUncompactedBytes, maxAverageUncompactedBytesPerSegment } = policy
+  if (uncompacted.count < minUncompactedCount) {
+    return refused(
+      'TOO_FEW_UNCOMPACTED_SEGMENTS',
+      `uncompacted segments are [${uncompacted.count}], fewer than minUncompactedCount [${minUncompactedCount}]`,
+    )
+  }
+  if (uncompacted.bytes < minUncompactedBytes) {
+    return refused(
+      'TOO_FEW_UNCOMPACTED_BYTES',
+      `uncompacted bytes are [${uncompacted.bytes}], fewer than minUncompactedBytes [${minUncompactedBytes}]`,
+    )
+  }
+  const average = averageBytes(uncompacted)
+  if (average > maxAverageUncompactedBytesPerSegment) {
+    return refused(
+      'UNCOMPACTED_SEGMENTS_TOO_LARGE',
+      `uncompacted segments have [${average}] bytes on average, more than maxAverageUncompactedBytesPerSegment [${maxAverageUncompactedBytesPerSegment}]`,
+    )
+  }
+  const bytesPercent = percentOf(uncompacted.bytes, compacted.bytes)
+  const leastBytesPercent = policy.minUncompactedBytesPercentForFullCompaction
+  if (bytesPercent < leastBytesPercent) return onlyUncompacted('bytes', bytesPercent, leastBytesPercent)
+  if (uncompacted.rows === undefined || compacted.rows === undefined) return allSegments
+  const rowsPercent = percentOf(uncompacted.rows, compacted.rows)
+  const leastRowsPercent = policy.minUncompactedRowsPercentForFullCompaction
+  return rowsPercent < leastRowsPercent ? onlyUncompacted('rows', rowsPercent, leastRowsPercent) : allSegments
+}
+
+const percentOf = (part: number, rest: number): number =>
+  part + rest === 0 ? 100 : (part / (part + rest)) * 100
+
+const onlyUncompacted = (of: 'bytes' | 'rows', percent: number, least: number): Eligibility => ({
+  eligible: true,
+  mode: 'UNCOMPACTED_SEGMENTS_ONLY',
+  reason: `uncompacted ${of} are [${percent.toFixed(1)}] percent of all, below [${least}]`,
+})
+
+/** Whole bytes of a segment on average. */
+const averageBytes = ({ count, bytes }: Content): number => (count === 0 ? 0 : Math.floor(bytes / count))
+
+/** The first entry of a list that contains the interval; undefined if none does. */
+export function placeInList(
+  list: readonly { readonly datasource: string; readonly interval: Interval }[],
+  { dataSource, interval }: Pick<PolicySubject, 'dataSource' | 'interval'>,
+): number | undefined {
+  const place = list.findIndex(
+    (entry) => entry.datasource === dataSource && contains(entry.interval, interval),
+  )
+  return place < 0 ? undefined : place
+}
+
+/**
+ * How fragmented an interval is: more with every uncompacted segment, and with segments that are small against the
+ * largest average allowed. 0 if nothing is uncompacted. Product and quotient have 32 bits, as in the recorded system.
+ */
+export function fragmentationIndex(policy: MostFragmentedFirst, uncompacted: Content): number {
+  if (uncompacted.count === 0) return 0
+  const weight = Math.fround(
+    Math.fround(policy.minUncompactedCount) * Math.fround(policy.maxAverageUncompactedBytesPerSegment),
+  )
+  return uncompacted.count + Math.fround(weight / Math.fround(Math.max(1, averageBytes(uncompacted))))
+}

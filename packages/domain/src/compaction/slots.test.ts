@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { parseClusterConfig, parseCompactionConfig } from '../compaction-config/index.ts'
+import { compactionSlots, grantSlots, slotDemand } from './index.ts'
+
+describe('the slots of one job', () => {
+  const range = { type: 'range', targetRowsPerSegment: 1000, partitionDimensions: ['a'] }
+  for (const { name, config, expected } of [
+    { name: 'one', config: {}, expected: [1, 1, 1] },
+    {
+      name: 'one without subtasks',
+      config: { tuningConfig: { maxNumConcurrentSubTasks: 1 } },
+      expected: [1, 1, 1],
+    },
+    {
+      name: 'subtasks and the job itself',
+      config: { tuningConfig: { maxNumConcurrentSubTasks: 4 } },
+      expected: [5, 5, 1],
+    },
+    {
+      name: 'range partitions with one subtask',
+      config: { tuningConfig: { maxNumConcurrentSubTasks: 1, partitionsSpec: range } },
+      expected: [2, 2, 1],
+    },
+    { name: 'msq: what there is, from 2 to 5', config: { engine: 'msq' }, expected: [2, 5, 2] },
+    {
+      name: 'msq: as it says',
+      config: { engine: 'msq', taskContext: { maxNumTasks: 3 } },
+      expected: [3, 3, 2],
+    },
+  ]) {
+    it(name, () => {
+      const { least, most, floor } = slotDemand(
+        { engine: 'native' },
+        parseCompactionConfig({ dataSource: 'wiki', ...config }),
+      )
+      assert.deepEqual([least, most, floor], expected)
+    })
+  }
+})
+
+describe('the slots of compaction', () => {
+  for (const [ratio, max, workers, leastOfJobs, expected] of [
+    [0.1, 100, 40, 1, 4],
+    [0.1, 3, 40, 1, 3],
+    [0.1, 100, 4, 1, 1],
+    [0.1, 100, 4, 2, 2],
+    [0.1, 1, 4, 2, 1],
+    [0, 100, 40, 1, 0],
+    [1, 100, 0, 1, 0],
+  ] as const) {
+    it(`are ${expected} with a ratio of ${ratio}, at most ${max}, and ${workers} workers`, () => {
+      const cluster = parseClusterConfig({ compactionTaskSlotRatio: ratio, maxCompactionTaskSlots: max })
+      assert.equal(compactionSlots(cluster, workers, leastOfJobs), expected)
+    })
+  }
+})
+
+describe('slots are granted', () => {
+  const one = { least: 1, most: 1, floor: 1 }
+  const five = { least: 5, most: 5, floor: 1 }
+  const elastic = { least: 2, most: 5, floor: 2 }
+  const grant = (demands: readonly (typeof one)[], capacity: number, taken: number) =>
+    grantSlots(
+      demands.map((demand, job) => ({ job, demand })),
+      capacity,
+      taken,
+    ).map(({ job, slots }) => [job, slots])
+  for (const { name, demands, capacity, taken, expected } of [
+    {
+      name: 'in order, until there are none',
+      demands: [one, one, one],
+      capacity: 3,
+      taken: 1,
+      expected: [
+        [0, 1],
+        [1, 1],
+      ],
+    },
+    {
+      name: 'to nobody past one that waits for more',
+      demands: [five, one],
+      capacity: 6,
+      taken: 2,
+      expected: [],
+    },
+    {
+      name: 'all there are to a job that wants more than there will be',
+      demands: [five, one],
+      capacity: 3,
+      taken: 0,
+      expected: [[0, 3]],
+    },
+    {
+      name: 'past a job that cannot run with so few',
+      demands: [elastic, one],
+      capacity: 1,
+      taken: 0,
+      expected: [[1, 1]],
+    },
+    {
+      name: 'as many as there are to a job that takes what it gets',
+      demands: [one, elastic],
+      capacity: 4,
+      taken: 0,
+      expected: [
+        [0, 1],
+        [1, 3],
+      ],
+    },
+    { name: 'to nobody while all are taken', demands: [one], capacity: 2, taken: 3, expected: [] },
+  ]) {
+    it(name, () => assert.deepEqual(grant(demands, capacity, taken), expected))
+  }
+
+  it('never beyond the capacity, and every job gets its turn as others end', () => {
+    const demand = fc
+      .record({ least: fc.integer({ min: 1, max: 9 }), more: fc.nat(3), floor: fc.constantFrom(1, 2) })
+      .map(({ least, more, floor }) => ({
+        least: Math.max(least, floor),
+        most: Math.max(least, floor) + more,
+        floor,
+      }))
+    fc.assert(
+      fc.property(
+        fc.array(demand, { maxLength: 12 }),
+        fc.integer({ min: 2, max: 8 }),
+        (demands, capacity) => {
+          let waiting = demands.map((one, job) => ({ job, demand: one }))
+          const running: number[] = []
+          for (let round = 0; waiting.length > 0; round++) {
+            assert.ok(round <= 2 * demands.length, 'nobody waits forever')
+            const taken = running.reduce((sum, slots) => sum + slots, 0)
+            const granted = grantSlots(waiting, capacity, taken)
+            running.push(...granted.map(({ slots }) => slots))
+            assert.ok(running.reduce((sum, slots) => sum + slots, 0) <= capacity)
+            waiting = waiting.slice(granted.length)
+            running.shift()
+          }
+        },
+      ),
+    )
+  })
+})

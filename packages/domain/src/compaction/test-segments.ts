@@ -1,0 +1,19 @@
+import { segmentId } from '../segment/index.ts'
+import { type Interval, parseInterval } from '../time/index.ts'
+import type { CompactionSegment } from './index.ts'
+
+/** A segment for tests: of 100 bytes and 10 rows, never compacted, the only one of its group unless said otherwise. */
+export function testSegment(
+  interval: string | Interval,
+  more: Partial<Omit<CompactionSegment, 'interval' | 'id'>> = {},
+): CompactionSegment {
+  const key = {
+    dataSource: 'wiki',
+    version: '1',
+    partitionNum: 0,
+    ...more,
+    interval: typeof interval === 'string' ? parseInterval(interval) : interval,
+  }
+  const segment = { partitions: 1, sizeBytes: 100, totalRows: 10, lastCompactionState: undefined, ...key }
+  return { ...segment, id: segmentId(segment) }
+}
