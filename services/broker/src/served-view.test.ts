@@ -34,6 +34,7 @@ async function startHistorical(scope: TestContext, ...ids: string[]) {
     context,
     name: context.node().name,
     served: () => life.served,
+    serve,
     restart: (...others: string[]) => {
       life.served = new ServedSegments()
       for (const id of others) life.served.add(id)
@@ -140,5 +141,42 @@ describe('the view of what is served', () => {
     a.served().add('t')
     await waitUntil('the other is followed', () => serving('t') === a.name)
     assert.equal(context.logger.having(told).length, 1)
+  })
+
+  it('holds, once it has caught up, all that was served before', async (scope) => {
+    const a = await startHistorical(scope, 's')
+    const { view, serving } = await startView(scope)
+    await view.catchUp()
+    for (let round = 0; round < 50; round++) {
+      a.served().add(`t${round}`)
+      await view.catchUp()
+      assert.equal(serving(`t${round}`), a.name)
+      a.served().remove(`t${round}`)
+      await view.catchUp()
+      assert.equal(serving(`t${round}`), '')
+      assert.ok([...view.formerly()].includes(`t${round}`))
+      assert.ok(!view.isLost(`t${round}`))
+    }
+    assert.equal(view.segmentCount(), 1)
+    assert.deepEqual([...view.servedBy(a.name)], ['s'])
+  })
+
+  it('knows what is lost with a historical, and what comes back', async (scope) => {
+    const a = await startHistorical(scope, 's', 't')
+    const b = await startHistorical(scope, 't')
+    const { view, serving } = await startView(scope)
+    await waitUntil('both are known', () => serving('t').split(',').length === 2)
+    a.served().add('wakes the follower')
+    a.restart('u')
+    await waitUntil('the new life', () => serving('u') === a.name)
+    assert.ok(view.isLost('s'))
+    assert.ok(!view.isLost('t'))
+    await b.leave()
+    await waitUntil('the other has left', () => view.isLost('t'))
+    assert.deepEqual([...view.formerly()].sort(), ['s', 't', 'wakes the follower'])
+    a.served().add('t')
+    await view.catchUp()
+    assert.ok(!view.isLost('t'))
+    assert.equal(serving('t'), a.name)
   })
 })

@@ -1,12 +1,16 @@
 import { unavailable } from '@svc/domain/failure'
-import { createDataServer, servedSegmentsRoute } from '@svc/shared/data-server'
+import { createDataServer, segmentFileRoute, servedSegmentsRoute } from '@svc/shared/data-server'
 import { open, type Route, route, state } from '@svc/shared/http'
 import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
 
 function buildHistorical(context: ServiceContext): ServicePart {
   const dataServer = createDataServer(context, 'historical')
   return {
-    routes: [servedSegmentsRoute(dataServer, context.stopping), ...historicalRoutes(context)],
+    routes: [
+      servedSegmentsRoute(dataServer, context.stopping),
+      segmentFileRoute(dataServer),
+      ...historicalRoutes(context),
+    ],
     start: dataServer.start,
     stop: dataServer.stop,
   }

@@ -175,6 +175,22 @@ const cases: readonly { name: string; given: Given; expected: string[] }[] = [
     expected: ['load a 1v2'],
   },
   {
+    name: 'an overshadowed segment stays while no newer one is served, however many there are',
+    given: {
+      segments: [segment(1), segment(1, 'v2'), segment(1, 'v3')],
+      servers: [server('a', {}, [segment(1)])],
+    },
+    expected: ['load a 1v3'],
+  },
+  {
+    name: 'a served version in between hides as well',
+    given: {
+      segments: [segment(1), segment(1, 'v2'), segment(1, 'v3')],
+      servers: [server('a', {}, [segment(1), segment(1, 'v2')])],
+    },
+    expected: ['load a 1v3', 'unused 1 overshadowed'],
+  },
+  {
     name: 'a newer segment that no tier holds hides at once',
     given: {
       segments: [segment(1), segment(1, 'v2')],

@@ -1,7 +1,7 @@
 import { createPlanner, type LoadingServer, type Plan, type PlanLimits } from '../loading/index.ts'
 import { type CompiledRule, compileRules, effectiveRules, matchRule, type Rule } from '../rules/index.ts'
 import type { Segment } from '../segment/index.ts'
-import { analyzeTimeline } from '../timeline/index.ts'
+import { overshadowedBy } from '../timeline/index.ts'
 
 /** The used segments of one datasource, and which of them newer versions hide. */
 export interface DatasourceSegments {
@@ -80,9 +80,10 @@ export function planRetention(snapshot: RetentionSnapshot): RetentionPlan {
     }
     if (overshadowed.size > 0) {
       const hidden = segments.filter(({ id }) => overshadowed.has(id))
-      const timeline = analyzeTimeline([...hidden, ...hiding])
+      // A version between that nobody serves hides nothing: what it would hide may be all that answers queries.
+      const isHidden = overshadowedBy(hidden, [...hidden.filter(({ id }) => isServed(id)), ...hiding])
       hidden.forEach(({ id }, index) => {
-        if (timeline.overshadowed[index]) markUnused.push({ id, reason: 'overshadowed' })
+        if (isHidden[index]) markUnused.push({ id, reason: 'overshadowed' })
       })
     }
   }

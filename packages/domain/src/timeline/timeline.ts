@@ -187,3 +187,20 @@ export function overshadowedIds(
   }
   return ids
 }
+
+/**
+ * Which of `candidates` the segments of `hiding` cover wholly with complete groups of higher versions. Candidates do
+ * not hide each other; one that is to hide stands in both lists.
+ */
+export function overshadowedBy(
+  candidates: readonly TimelineSegment[],
+  hiding: readonly TimelineSegment[],
+): boolean[] {
+  const asked = groupsOf(candidates).map((group) => ({ ...group, complete: false }))
+  sweep([...groupsOf(hiding), ...asked].sort(highestVersionFirst))
+  const overshadowed = new Array<boolean>(candidates.length).fill(false)
+  for (const group of asked) {
+    if (group.overshadowed) for (const index of group.segments) overshadowed[index] = true
+  }
+  return overshadowed
+}

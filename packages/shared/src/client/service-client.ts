@@ -1,5 +1,6 @@
-import { Agent as PlainAgent, request as plainRequest } from 'node:http'
+import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http'
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https'
+import type { Readable } from 'node:stream'
 import { describeError, Failure, unavailable } from '@svc/domain/failure'
 import type { Settings } from '../config/index.ts'
 import type { Discovery, LeadingRole } from '../discovery/index.ts'
@@ -23,6 +24,11 @@ export interface ServiceClient {
   callLeader<Answer>(role: LeadingRole, call: ServiceCall): Promise<Answer>
   /** Calls one server by its URL. */
   call<Answer>(baseUrl: string, call: ServiceCall): Promise<Answer>
+  /**
+   * The body of an answer as it comes; `timeoutMs` is for its first byte. Whoever takes it reads it to its end or
+   * destroys it.
+   */
+  open(baseUrl: string, call: ServiceCall): Promise<Readable>
   close(): void
 }
 
@@ -47,60 +53,74 @@ export function createServiceClient(
   const plainAgent = new PlainAgent({ keepAlive: true, maxSockets: 64 })
   const authorization = escalatorHeader(settings)
 
-  async function call<Answer>(
+  /** Sends a request and answers with the head of what comes back. */
+  function send(
     baseUrl: string,
-    { method, path, body, timeoutMs = 10_000, signal }: ServiceCall,
-  ) {
+    { method, path, body }: ServiceCall,
+    signal: AbortSignal,
+  ): Promise<IncomingMessage> {
     const url = new URL(path, baseUrl)
     const secure = url.protocol === 'https:'
     const data = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
-    const timeout = AbortSignal.timeout(timeoutMs)
     const headers = {
       'X-Svc-From': from(),
       ...(authorization ? { Authorization: authorization } : {}),
       ...(data ? { 'Content-Type': 'application/json', 'Content-Length': data.length } : {}),
     }
-    const answer = await new Promise<{ status: number; text: string }>((resolve, reject) => {
+    return new Promise((resolve, reject) => {
       const request = (secure ? tlsRequest : plainRequest)(
         url,
-        {
-          method,
-          headers,
-          agent: secure ? tlsAgent : plainAgent,
-          signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-        },
-        (response) => {
-          const chunks: Buffer[] = []
-          let sizeBytes = 0
-          response.on('data', (chunk: Buffer) => {
-            sizeBytes += chunk.length
-            if (sizeBytes > longestAnswerBytes) request.destroy(new Error('the answer is too large'))
-            else chunks.push(chunk)
-          })
-          response.on('end', () =>
-            resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }),
-          )
-          response.on('error', reject)
-        },
+        { method, headers, agent: secure ? tlsAgent : plainAgent, signal },
+        resolve,
       )
       request.on('error', reject)
       request.end(data)
-    }).catch((error: unknown) => {
-      const reason = timeout.aborted ? `no answer within [${timeoutMs}] ms` : describeError(error)
-      throw new Failure(
-        'unavailable',
-        `Server [${baseUrl}] cannot be reached: ${reason}`,
-        { server: baseUrl },
-        error,
-      )
     })
-    const parsed = parseAnswer(answer.text)
-    if (answer.status !== 200) throw failureOf(answer.status, parsed, baseUrl)
+  }
+
+  const unreachable = (baseUrl: string, reason: string, error: unknown): Failure =>
+    new Failure('unavailable', `Server [${baseUrl}] cannot be reached: ${reason}`, { server: baseUrl }, error)
+
+  async function call<Answer>(baseUrl: string, request: ServiceCall): Promise<Answer> {
+    const { timeoutMs = 10_000, signal } = request
+    const timeout = AbortSignal.timeout(timeoutMs)
+    const both = signal ? AbortSignal.any([signal, timeout]) : timeout
+    let status = 0
+    const text = await send(baseUrl, request, both)
+      .then((response) => {
+        status = response.statusCode ?? 0
+        return readText(response)
+      })
+      .catch((error: unknown) => {
+        const reason = timeout.aborted ? `no answer within [${timeoutMs}] ms` : describeError(error)
+        throw unreachable(baseUrl, reason, error)
+      })
+    const parsed = parseAnswer(text)
+    if (status !== 200) throw failureOf(status, parsed, baseUrl)
     return parsed as Answer
+  }
+
+  async function open(baseUrl: string, request: ServiceCall): Promise<Readable> {
+    const { timeoutMs = 10_000, signal } = request
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(), timeoutMs)
+    try {
+      const both = signal ? AbortSignal.any([signal, late.signal]) : late.signal
+      const response = await send(baseUrl, request, both)
+      if (response.statusCode === 200) return response
+      throw failureOf(response.statusCode ?? 0, parseAnswer(await readText(response)), baseUrl)
+    } catch (error) {
+      if (error instanceof Failure) throw error
+      const reason = late.signal.aborted ? `no answer within [${timeoutMs}] ms` : describeError(error)
+      throw unreachable(baseUrl, reason, error)
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   return {
     call,
+    open,
     callLeader: async (role, request) => {
       try {
         return await call(discovery.leader(role).baseUrl, request)
@@ -126,6 +146,17 @@ const createTlsAgent = (tls: ClientTls): TlsAgent => new TlsAgent({ ...tls, keep
 function retire(agent: TlsAgent): void {
   agent.maxFreeSockets = 0
   for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy()
+}
+
+async function readText(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let sizeBytes = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    sizeBytes += chunk.length
+    if (sizeBytes > longestAnswerBytes) throw new Error('the answer is too large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
 }
 
 function parseAnswer(text: string): unknown {

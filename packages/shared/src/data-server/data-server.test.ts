@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import { payloadOf, type SegmentPayload, segmentId } from '@svc/domain/segment'
 import { createLocalDeepStorage } from '../deep-storage/index.ts'
@@ -27,6 +28,8 @@ import {
   reportPath,
   reportSchema,
   type ServerReport,
+  segmentFilePath,
+  segmentFileRoute,
   servedSegmentsPath,
   servedSegmentsRoute,
 } from './index.ts'
@@ -104,7 +107,7 @@ async function startHistorical(scope: TestContext, properties: Record<string, st
     context.beginToStop()
     await server.stop()
   })
-  await context.serve({ routes: [servedSegmentsRoute(server, context.stopping)] })
+  await context.serve({ routes: [servedSegmentsRoute(server, context.stopping), segmentFileRoute(server)] })
   return { context, server, cache }
 }
 
@@ -176,6 +179,29 @@ describe('a data server', () => {
     assert.deepEqual(server.served.ids(), [two.identifier])
     await waitUntil('the room is free', () => reports.at(-1)?.usedSizeBytes === two.size)
     assert.equal(reports.at(-1)?.underWay, 0)
+  })
+
+  it('hands out the files of what it serves, and of nothing else', async (scope) => {
+    await startLeader(scope)
+    const { context, server } = await startHistorical(scope)
+    await server.start()
+    const sender = await openSender(scope)
+    const one = await storedSegment(1)
+    await ask(sender, context, server, [load(one)])
+    await waitUntil('it is served', () => server.served.has(one.identifier))
+    const fetchFile = async (id: string) =>
+      await text(
+        await context.client.open(`http://${context.node().name}`, {
+          method: 'GET',
+          path: segmentFilePath(id),
+        }),
+      )
+    assert.equal(await fetchFile(one.identifier), 'rows of 1')
+    const others = ['other', '../../../etc/passwd', '', (await storedSegment(2)).identifier]
+    for (const id of others) await assert.rejects(fetchFile(id), { name: 'Failure', code: 'notFound' })
+    await ask(sender, context, server, [drop(one)])
+    await waitUntil('it is dropped', () => !server.served.has(one.identifier))
+    await assert.rejects(fetchFile(one.identifier), /is not served here/)
   })
 
   it('does what is asked twice once', async (scope) => {

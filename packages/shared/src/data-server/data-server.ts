@@ -12,6 +12,8 @@ import { ServedSegments } from './served-segments.ts'
 /** A server that holds segments: a historical, or a broker with room for broadcast ones. */
 export interface DataServer {
   readonly served: ServedSegments
+  /** The Parquet file of a segment that is served here. */
+  fileOf(segmentId: string): string | undefined
   /** Opens the cache, begins to take requests, and resolves when the leader knows this server. */
   start(): Promise<void>
   stop(): Promise<void>
@@ -130,6 +132,7 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
 
   return {
     served,
+    fileOf: (id) => (served.has(id) ? cache?.fileOf(id) : undefined),
     start: async () => {
       if (locations.length > 0) {
         const deepStorage = createLocalDeepStorage({

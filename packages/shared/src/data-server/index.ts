@@ -11,4 +11,5 @@ export {
 } from './report.ts'
 export { type ReportedChanges, ReportLog } from './report-log.ts'
 export { type ServedSegmentsAnswer, servedSegmentsPath, servedSegmentsRoute } from './routes.ts'
+export { segmentFilePath, segmentFileRoute } from './segment-file.ts'
 export { type ChangesSince, ServedSegments } from './served-segments.ts'

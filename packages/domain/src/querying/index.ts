@@ -1,0 +1,8 @@
+/** Querying: which segments, and which rows of them, answer a query. */
+export {
+  type AnsweringSegment,
+  type AnswerPlan,
+  type AnswerSnapshot,
+  type FormerSegment,
+  planAnswer,
+} from './plan-answer.ts'

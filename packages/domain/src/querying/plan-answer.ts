@@ -1,0 +1,113 @@
+import type { Segment } from '../segment/index.ts'
+import type { Interval } from '../time/index.ts'
+import { analyzeTimeline, type VisiblePiece } from '../timeline/index.ts'
+
+/** A segment that answers, with the stretches of time of which its rows count; undefined for all of its rows. */
+export interface AnsweringSegment {
+  readonly segment: Segment
+  readonly within: readonly Interval[] | undefined
+}
+
+/** What a segment that is gone has shown. */
+export type FormerSegment = Pick<Segment, 'interval' | 'version'>
+
+/** What is known of one datasource at one moment. */
+export interface AnswerSnapshot {
+  /** The used segments. */
+  readonly segments: readonly Segment[]
+  /** Whether the bytes of a segment can be had. */
+  isAvailable(segment: Segment): boolean
+  /** Whether the servers that held a segment went away without having been told to drop it. */
+  isLost(id: string): boolean
+  /** Segments of this datasource that were served some time ago and are not served any more or not used. */
+  readonly formerly: readonly FormerSegment[]
+  /** Whether rules want a segment on some server. */
+  isWanted(segment: Segment): boolean
+}
+
+/** What answers a query over one datasource. */
+export interface AnswerPlan {
+  /** In the order of their time. */
+  readonly answering: readonly AnsweringSegment[]
+  /** Segments whose rows belong into every answer and cannot be had at the moment: there is no answer without them. */
+  readonly missing: readonly Segment[]
+  /** Used segments that nothing hides and that do not answer, because no server has loaded them (yet). */
+  readonly notLoaded: number
+}
+
+/**
+ * Decides which segments answer. What is visible among the available segments does; a version of which a part has
+ * not been loaded yet leaves the older one in force. An answer is never smaller than an earlier one because servers
+ * are away: a segment that was served before and is lost counts as if it were there, and is missing; so are the
+ * segments that are to show the time of what was served before, where nothing as new shows it.
+ */
+export function planAnswer(snapshot: AnswerSnapshot): AnswerPlan {
+  const { segments, isAvailable, isLost, formerly, isWanted } = snapshot
+  const wantedButLost = (segment: Segment): boolean => isLost(segment.id) && isWanted(segment)
+  const present = segments.filter((segment) => isAvailable(segment) || wantedButLost(segment))
+  const { visible } = analyzeTimeline(present)
+  const answering = answeringSegments(present, visible)
+  const missing = new Set(answering.flatMap(({ segment }) => (isAvailable(segment) ? [] : [segment])))
+  const answeringIds = new Set(answering.map(({ segment }) => segment.id))
+  let notLoaded = 0
+  if (present.length < segments.length) {
+    const all = analyzeTimeline(segments)
+    const uncovered = formerly.flatMap((former) => notShownSince(former, visible))
+    for (const { interval, segments: indexes } of all.visible) {
+      const wasShown = uncovered.some((gap) => gap.start < interval.end && gap.end > interval.start)
+      for (const index of indexes) {
+        const segment = segments[index] as Segment
+        if (wasShown && !isAvailable(segment) && isWanted(segment)) missing.add(segment)
+      }
+    }
+    const notHidden = new Set(all.visible.flatMap((piece) => piece.segments))
+    for (const index of notHidden) if (!answeringIds.has((segments[index] as Segment).id)) notLoaded += 1
+  }
+  return { answering, missing: [...missing], notLoaded }
+}
+
+function answeringSegments(
+  segments: readonly Segment[],
+  pieces: readonly VisiblePiece[],
+): AnsweringSegment[] {
+  const shown = new Map<number, Interval[]>()
+  for (const { interval, segments: indexes } of pieces) {
+    for (const index of indexes) {
+      const intervals = shown.get(index)
+      if (intervals === undefined) shown.set(index, [interval])
+      else intervals.push(interval)
+    }
+  }
+  return [...shown].map(([index, intervals]) => {
+    const segment = segments[index] as Segment
+    const [first] = intervals
+    const isWhole = first?.start === segment.interval.start && first.end === segment.interval.end
+    return { segment, within: isWhole ? undefined : intervals }
+  })
+}
+
+/** The time of a former segment in which the pieces, which are sorted, show neither its version nor a newer one. */
+function notShownSince({ interval, version }: FormerSegment, pieces: readonly VisiblePiece[]): Interval[] {
+  const left: Interval[] = []
+  let { start } = interval
+  for (let index = firstEndingAfter(pieces, start); index < pieces.length; index += 1) {
+    const { interval: piece, version: shown } = pieces[index] as VisiblePiece
+    if (piece.start >= interval.end) break
+    if (shown < version) continue
+    if (piece.start > start) left.push({ start, end: piece.start })
+    start = Math.max(start, piece.end)
+  }
+  if (start < interval.end) left.push({ start, end: interval.end })
+  return left
+}
+
+function firstEndingAfter(pieces: readonly VisiblePiece[], instant: number): number {
+  let low = 0
+  let high = pieces.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((pieces[middle] as VisiblePiece).interval.end > instant) high = middle
+    else low = middle + 1
+  }
+  return low
+}
