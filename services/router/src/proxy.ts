@@ -7,11 +7,14 @@ import type { ServiceContext } from '@svc/shared/service'
 import { Agent, type Dispatcher, errors } from 'undici'
 import { type Target, targetOf } from './target.ts'
 
+/** A request with the path that the caller sent, whatever has been read into it since. */
+type ReceivedRequest = IncomingMessage & { readonly originalUrl: string }
+
 /** The part of the router that hands requests on. */
 export interface Proxy {
   readonly routes: readonly Route[]
   /** Hands a request on to the server that its path names, with the caller's own credentials. */
-  forward(request: IncomingMessage, response: ServerResponse): Promise<void>
+  forward(request: ReceivedRequest, response: ServerResponse): Promise<void>
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -52,6 +55,7 @@ export function createProxy(context: ServiceContext): Proxy {
     agent.close().catch(() => undefined)
     agent = createAgent()
   })
+  const aliases = context.settings.get('svc.api.aliases')
   let nextBroker = 0
 
   function addressOf({ role }: Target): string {
@@ -62,9 +66,9 @@ export function createProxy(context: ServiceContext): Proxy {
     return broker.baseUrl
   }
 
-  async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const requestTarget = request.url ?? ''
-    const target = targetOf(requestTarget)
+  async function forward(request: ReceivedRequest, response: ServerResponse): Promise<void> {
+    const requestTarget = request.originalUrl
+    const target = targetOf(requestTarget, aliases)
     if (!target) throw notFound(`Path [${requestTarget.split('?', 1)[0]}] does not exist`)
     const hasBody =
       request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length']) > 0

@@ -44,6 +44,25 @@ describe('a target', () => {
   }
 })
 
+describe('an alias', () => {
+  const aliases = ['druid', 'koala']
+  const rows: readonly [given: string, path: string | undefined][] = [
+    ['/druid/coordinator/v1/rules?full', '/druid/coordinator/v1/rules?full'],
+    ['/koala/indexer/v1/tasks', '/koala/indexer/v1/tasks'],
+    ['/svc/coordinator/v1/rules', '/svc/coordinator/v1/rules'],
+    ['/proxy/coordinator/druid-ext/basic-security/x', '/druid-ext/basic-security/x'],
+    ['/emu/coordinator/v1/rules', undefined],
+    ['/druid-internal/v1/segments', undefined],
+    ['/druid', undefined],
+    ['/druidx/coordinator', undefined],
+    ['/Druid/coordinator', undefined],
+  ]
+  for (const [given, path] of rows) {
+    it(`${given} ${path === undefined ? 'goes nowhere' : 'goes on under its own name'}`, () =>
+      assert.equal(targetOf(given, aliases)?.path, path))
+  }
+})
+
 // Ways to write a path that something on the way may read as another one.
 const ways = ['..', '.', '%2e%2e', '%2E%2e', '.%2e', '%2e.', '%2e', '%2E']
 const separators = ['//', '\\', '///', '/\\', '\\/']

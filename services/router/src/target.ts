@@ -27,14 +27,17 @@ const closedPath = /^\/svc-internal/i
 /**
  * Where the target of a request line goes, or undefined where it goes nowhere. The target must be a plain path:
  * what names a host, goes upwards or hides its slashes in dots and escapes is refused, so that neither the address
- * nor the prefix can be anything but what is read here.
+ * nor the prefix can be anything but what is read here. A path that begins with one of `aliases` in place of `svc`
+ * goes where the path with `svc` would, under its own name: the server there answers in the caller's words.
  */
-export function targetOf(requestTarget: string): Target | undefined {
+export function targetOf(requestTarget: string, aliases: readonly string[] = []): Target | undefined {
   const [path = ''] = requestTarget.split('?', 1)
   if (!/^\/[^/\\]/.test(path) || /\\|\/\/|\s|#/.test(path)) return undefined
   if (path.split('/').some((part) => /^(\.|%2e){1,2}$/i.test(part))) return undefined
+  const first = path.slice(1).split('/', 1)[0] as string
+  const known = aliases.includes(first) ? `/svc${path.slice(first.length + 1)}` : path
   for (const { prefix, role, stripped } of prefixes) {
-    if (path !== prefix && !path.startsWith(`${prefix}/`)) continue
+    if (known !== prefix && !known.startsWith(`${prefix}/`)) continue
     const rest = stripped ? requestTarget.slice(prefix.length) : requestTarget
     if (!rest.startsWith('/') || closedPath.test(unescaped(rest))) return undefined
     return { role, path: rest }

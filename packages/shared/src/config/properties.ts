@@ -1,4 +1,5 @@
 import {
+  aliasList,
   cacheLocations,
   flag,
   oneOf,
@@ -79,6 +80,11 @@ export const properties = {
   }),
   'svc.enablePlaintextPort': property(flag, 'serve without TLS', 'true'),
   'svc.enableTlsPort': property(flag, 'serve with TLS', 'false'),
+  'svc.api.aliases': property(
+    aliasList,
+    'words under which the interface is offered too: with ["druid"] also at /druid/** and /druid-ext/**',
+    '[]',
+  ),
   'svc.log.level': property(oneOf('error', 'warn', 'info', 'debug'), 'least level that is logged', 'info'),
 
   'svc.metadata.storage.type': property(oneOf('postgresql'), 'kind of metadata store', 'postgresql'),

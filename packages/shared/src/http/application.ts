@@ -20,6 +20,7 @@ import type { z } from 'zod'
 import type { Metrics } from '../metrics/index.ts'
 import type { Caller, Security } from '../security/index.ts'
 import { parseJson } from '../wire/index.ts'
+import { createAliases, jsonInAlias } from './aliases.ts'
 import { errorBody, statusOf } from './error-body.ts'
 import { type AuditInfo, Reply, type Route, type RouteInput, streamed } from './route.ts'
 
@@ -36,6 +37,8 @@ export interface ApplicationOptions {
   readonly security: Security
   readonly log: RequestLog
   readonly metrics: Pick<Metrics, 'count'>
+  /** Words under which the interface is offered beside `svc`. */
+  readonly aliases?: readonly string[]
   /** Answers what no route does: the router's proxy. It is called with an authenticated caller. */
   readonly fallback?: (request: Request, response: Response, caller: Caller) => Promise<void>
 }
@@ -44,7 +47,15 @@ export interface ApplicationOptions {
  * The Express application of a server. The order of checks is the recorded one: login (401), path (404), method
  * (405), content type (415), permission (403), and only then the body and the query (400, 413).
  */
-export function createApplication({ routes, security, log, metrics, fallback }: ApplicationOptions): Express {
+export function createApplication({
+  routes,
+  security,
+  log,
+  metrics,
+  aliases: words = [],
+  fallback,
+}: ApplicationOptions): Express {
+  const aliases = createAliases(words)
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -56,6 +67,7 @@ export function createApplication({ routes, security, log, metrics, fallback }: 
     response.setHeader('X-Content-Type-Options', 'nosniff')
     response.setHeader('Cache-Control', 'no-store')
     logWhenOver(request, response, log, metrics)
+    response.locals.alias = aliases.translate(request)
     next()
   })
   for (const [path, methods] of byPath(routes)) app.all(path, dispatch(methods, security))
@@ -302,7 +314,13 @@ function send(response: Response, answer: unknown): void {
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
   if (body === undefined) response.end()
   else if (typeof body === 'string' && headers['Content-Type'] !== undefined) response.end(body)
-  else response.json(body)
+  else sendJson(response, body)
+}
+
+function sendJson(response: Response, body: unknown): void {
+  const { alias } = response.locals
+  if (alias === undefined) response.json(body)
+  else response.type('json').send(jsonInAlias(body, alias))
 }
 
 function answerError(error: unknown, request: Request, response: Response, log: RequestLog): void {
@@ -315,7 +333,7 @@ function answerError(error: unknown, request: Request, response: Response, log: 
   if (failure.code === 'unauthorized')
     response.setHeader('WWW-Authenticate', 'Basic realm="svc", charset="UTF-8"')
   if (failure.code === 'unavailable') response.setHeader('Retry-After', '1')
-  response.status(statusOf[failure.code]).json(errorBody(failure))
+  sendJson(response.status(statusOf[failure.code]), errorBody(failure))
 }
 
 /** Anything that is not an expected failure is a bug: logged whole, answered with nothing but an id. */

@@ -276,7 +276,14 @@ async function openPorts(
   security: Security,
   stores: FollowedStores,
 ): Promise<Listeners> {
-  const application = createApplication({ routes, security, log, metrics, ...(fallback ? { fallback } : {}) })
+  const application = createApplication({
+    routes,
+    security,
+    log,
+    metrics,
+    aliases: settings.get('svc.api.aliases'),
+    ...(fallback ? { fallback } : {}),
+  })
   try {
     return await listen(settings, application, stores, { onRefusedClient: refusedClientLog(log) })
   } catch (error) {

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import type { IncomingMessage } from 'node:http'
+import { describe, it } from 'node:test'
+import { createAliases, jsonInAlias } from './aliases.ts'
+
+const aliases = createAliases(['druid', 'koala'])
+
+describe('aliases', () => {
+  const rows: readonly [url: string, translated: string, alias: string | undefined][] = [
+    ['/druid/coordinator/v1/rules?full', '/svc/coordinator/v1/rules?full', 'druid'],
+    ['/druid-ext/basic-security/x', '/svc-ext/basic-security/x', 'druid'],
+    ['/koala/indexer/v1/tasks', '/svc/indexer/v1/tasks', 'koala'],
+    ['/druid', '/svc', 'druid'],
+    ['/svc/coordinator/v1/rules/druid', '/svc/coordinator/v1/rules/druid', undefined],
+    ['/druid-internal/v1/segments', '/druid-internal/v1/segments', undefined],
+    ['/druids/coordinator', '/druids/coordinator', undefined],
+    ['/DRUID/coordinator', '/DRUID/coordinator', undefined],
+    ['//druid/coordinator', '//druid/coordinator', undefined],
+  ]
+  for (const [url, translated, alias] of rows) {
+    it(`${url} stands for ${translated}`, () => {
+      const request = { url, headers: {} } as IncomingMessage
+      assert.equal(aliases.translate(request), alias)
+      assert.equal(request.url, translated)
+    })
+  }
+
+  it('have headers of their own, which do not win over those that are named plainly', () => {
+    const request = {
+      url: '/druid/coordinator',
+      headers: { 'x-druid-author': 'me', 'x-druid-comment': 'why', 'x-svc-comment': 'because' } as object,
+    } as IncomingMessage
+    aliases.translate(request)
+    assert.equal(request.headers['x-svc-author'], 'me')
+    assert.equal(request.headers['x-svc-comment'], 'because')
+  })
+
+  it('change the names of services and of the error in an answer, and nothing else', () => {
+    const body = {
+      error: 'svcException',
+      errorMessage: 'svcException svc/broker',
+      service: 'svc/coordinator',
+      servers: [{ serviceName: 'svc/broker', dataSource: 'svc/broker' }],
+    }
+    assert.deepEqual(JSON.parse(jsonInAlias(body, 'druid')), {
+      ...body,
+      error: 'druidException',
+      service: 'druid/coordinator',
+      servers: [{ serviceName: 'druid/broker', dataSource: 'svc/broker' }],
+    })
+  })
+})

@@ -1,0 +1,42 @@
+import type { IncomingMessage } from 'node:http'
+
+/** Other words under which the interface is offered beside `svc`: `/word/**` and `/word-ext/**`. */
+export interface Aliases {
+  /**
+   * Turns a request that uses an alias into the one that it stands for, path and headers, and returns the alias;
+   * undefined, and nothing changed, where it uses none.
+   */
+  translate(request: IncomingMessage): string | undefined
+}
+
+const headers = ['author', 'comment']
+
+/** Aliases of those words. What servers ask of each other has no alias. */
+export function createAliases(words: readonly string[]): Aliases {
+  if (words.length === 0) return { translate: () => undefined }
+  const pattern = new RegExp(`^/(${words.join('|')})(?=(-ext)?(/|$|\\?))`)
+  return {
+    translate: (request) => {
+      const url = request.url ?? ''
+      const word = pattern.exec(url)?.[1]
+      if (word === undefined) return undefined
+      request.url = `/svc${url.slice(word.length + 1)}`
+      for (const name of headers) {
+        const value = request.headers[`x-${word}-${name}`]
+        if (value !== undefined) request.headers[`x-svc-${name}`] ??= value
+      }
+      return word
+    },
+  }
+}
+
+const namesOfServices = new Set(['service', 'serviceName', 'error'])
+
+/** JSON of an answer to a request that came by an alias: names of services and of the error with its word. */
+export function jsonInAlias(body: unknown, word: string): string {
+  return JSON.stringify(body, (key, value) =>
+    typeof value === 'string' && namesOfServices.has(key) && /^svc(\/|Exception$)/.test(value)
+      ? `${word}${value.slice('svc'.length)}`
+      : value,
+  )
+}
