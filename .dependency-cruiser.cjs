@@ -27,7 +27,7 @@ module.exports = {
       comment: 'What services share does not know the services, nor the command that starts them.',
       severity: 'error',
       from: { path: '^packages/shared/' },
-      to: { path: '^(services|cli|test|launcher)/' },
+      to: { path: '^(services|cli|container|test|launcher)/' },
     },
     {
       name: 'services-are-apart',
@@ -40,12 +40,12 @@ module.exports = {
       name: 'services-do-not-know-the-cli',
       severity: 'error',
       from: { path: '^services/' },
-      to: { path: '^(cli|test|launcher)/' },
+      to: { path: '^(cli|container|test|launcher)/' },
     },
     {
       name: 'cli-starts-services-as-processes',
       severity: 'error',
-      from: { path: '^cli/' },
+      from: { path: '^(cli|container)/' },
       to: { path: '^(services|test)/' },
     },
     {
@@ -61,7 +61,7 @@ module.exports = {
     {
       name: 'services-enter-by-doors',
       severity: 'error',
-      from: { path: '^(services|test)/' },
+      from: { path: '^(services|container|test)/' },
       to: {
         path: '^(packages/[^/]+|cli)/src/[^/]+/.+',
         pathNot: '^(packages/[^/]+|cli)/src/[^/]+/index\\.ts$',
@@ -73,7 +73,7 @@ module.exports = {
         'Only postgres/ knows the Postgres driver, only redis/ the queues, only http/ the web framework.',
       severity: 'error',
       from: {
-        path: '^(packages|services|cli)/',
+        path: '^(packages|services|cli|container)/',
         pathNot: ['^packages/shared/src/(postgres|redis|http)/', '\\.test\\.ts$'],
       },
       to: {

@@ -56,10 +56,11 @@ function ensureAdminPassword(home: HomeLayout, given: string | undefined): strin
 /** Makes the certificates that are missing or run out; returns the instances that got a new one. */
 export async function ensurePlannedCertificates(home: HomeLayout, plan: ClusterPlan): Promise<string[]> {
   if (!plan.hasTls) return []
+  const hosts = [...new Set(['localhost', '127.0.0.1', '::1', hostname(), ...plan.hosts])]
   return ensureCertificates({
     folder: home.pki,
     instances: plan.services.map(({ instance }) => instance),
-    hosts: [...new Set(['localhost', '127.0.0.1', '::1', hostname(), ...plan.hosts])],
+    hosts: () => hosts,
     keyStorePassword: ensureSecret(home, 'key-store-password'),
     now: Date.now(),
   })

@@ -20,6 +20,7 @@ const checks: readonly { name: string; command: readonly string[] }[] = [
       'packages',
       'services',
       'cli',
+      'container',
       'test',
     ],
   },

@@ -17,7 +17,7 @@ export async function runTests(
   if (concurrency !== undefined && !/^[1-9]\d?$/.test(concurrency)) {
     throw invalidInput(`Option --concurrency has value [${concurrency}], allowed are numbers from 1 to 99`)
   }
-  const files = globSync('{packages,services,cli,test}/**/*.test.ts', {
+  const files = globSync('{packages,services,cli,container,test}/**/*.test.ts', {
     cwd: repositoryRoot,
     exclude: ['**/node_modules/**'],
   }).filter((file) => pattern === undefined || file.includes(pattern))

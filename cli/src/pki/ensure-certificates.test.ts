@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -14,10 +14,11 @@ after(() => rmSync(folder, { recursive: true }))
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
+const hosts = ['localhost', '127.0.0.1', '::1', 'machine.example']
 const request: CertificateRequest = {
   folder,
   instances: ['router', 'historical-1'],
-  hosts: ['localhost', '127.0.0.1', '::1', 'machine.example'],
+  hosts: () => hosts,
   keyStorePassword: 'top secret',
   now: Date.now(),
 }
@@ -83,6 +84,16 @@ test('keys are for the owner only', () => {
   }
 })
 
+test('the key of the authority may stand in a folder of its own', async () => {
+  const [own, apart] = [path.join(folder, 'own'), path.join(folder, 'apart')]
+  for (const made of [own, apart]) mkdirSync(made)
+  const separate = { ...request, folder: own, authorityFolder: apart }
+  assert.deepEqual(await ensureCertificates(separate), request.instances)
+  assert.deepEqual(readdirSync(own).sort(), ['authority.pem', 'historical-1.pem', 'router.pem'])
+  assert.deepEqual(readdirSync(apart), ['authority.key.pem'])
+  assert.deepEqual(await ensureCertificates(separate), [])
+})
+
 const changes: {
   name: string
   change: Partial<CertificateRequest>
@@ -90,9 +101,14 @@ const changes: {
   expect: string[]
 }[] = [
   { name: 'nothing', change: {}, expect: [] },
-  { name: 'another order of hosts', change: { hosts: [...request.hosts].reverse() }, expect: [] },
+  { name: 'another order of hosts', change: { hosts: () => hosts.toReversed() }, expect: [] },
   { name: 'a new instance', change: { instances: ['router', 'broker'] }, expect: ['broker'] },
-  { name: 'a new host', change: { hosts: [...request.hosts, 'new'] }, expect: ['router', 'historical-1'] },
+  { name: 'a new host', change: { hosts: () => [...hosts, 'new'] }, expect: ['router', 'historical-1'] },
+  {
+    name: 'a new host of one instance',
+    change: { hosts: (instance) => (instance === 'router' ? [...hosts, 'new'] : hosts) },
+    expect: ['router'],
+  },
   { name: 'another password', change: { keyStorePassword: 'other' }, expect: ['router', 'historical-1'] },
   { name: '8 days before the end', change: { now: request.now + 357 * DAY_MS }, expect: [] },
   {

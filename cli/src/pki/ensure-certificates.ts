@@ -14,11 +14,13 @@ const LEAST_LEFT_MS = 7 * DAY_MS
 
 /** What certificates are wanted. */
 export interface CertificateRequest {
-  /** The folder that keeps authority and key stores. */
+  /** The folder that keeps the authority's certificate and the key stores. */
   readonly folder: string
+  /** The folder that keeps the authority's private key; `folder` when left out. */
+  readonly authorityFolder?: string
   readonly instances: readonly string[]
-  /** Host names and addresses that every certificate is good for. */
-  readonly hosts: readonly string[]
+  /** Host names and addresses that the certificate of an instance is good for. */
+  readonly hosts: (instance: string) => readonly string[]
   /** Encrypts the private keys of the key stores. */
   readonly keyStorePassword: string
   /** Epoch milliseconds. */
@@ -59,7 +61,7 @@ export async function ensureCertificates(request: CertificateRequest): Promise<s
       const certificate = issueCertificate(authority, {
         publicKey: pair.publicKey,
         name: instance,
-        hosts: request.hosts,
+        hosts: request.hosts(instance),
         notBefore: request.now - DAY_MS,
         notAfter: request.now + CERTIFICATE_LIFE_MS,
       })
@@ -82,7 +84,7 @@ export async function ensureCertificates(request: CertificateRequest): Promise<s
       notAfter: request.now + AUTHORITY_LIFE_MS,
     })
     writeWhole(
-      authorityKeyFile(request.folder),
+      authorityKeyFile(request),
       pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
       0o600,
     )
@@ -95,8 +97,8 @@ function newKeyPair(): Promise<{ publicKey: KeyObject; privateKey: KeyObject }> 
   return promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
 }
 
-function authorityKeyFile(folder: string): string {
-  return path.join(folder, 'authority.key.pem')
+function authorityKeyFile({ folder, authorityFolder = folder }: CertificateRequest): string {
+  return path.join(authorityFolder, 'authority.key.pem')
 }
 
 /** The kept authority; undefined when it must be made anew. */
@@ -105,7 +107,7 @@ function readAuthority(
 ): { certificate: X509Certificate; key: KeyObject } | undefined {
   try {
     const certificate = new X509Certificate(readFileSync(trustStoreFile(request.folder)))
-    const key = createPrivateKey(readFileSync(authorityKeyFile(request.folder)))
+    const key = createPrivateKey(readFileSync(authorityKeyFile(request)))
     const isGood = certificate.ca && certificate.checkPrivateKey(key) && isLongLived(certificate, request.now)
     return isGood ? { certificate, key } : undefined
   } catch {
@@ -123,7 +125,7 @@ function isKeyStoreGood(request: CertificateRequest, instance: string, authority
       certificate.verify(authority.publicKey) &&
       certificate.checkPrivateKey(key) &&
       isLongLived(certificate, request.now) &&
-      hostsOf(certificate) === [...request.hosts].map(normalized).sort().join()
+      hostsOf(certificate) === [...request.hosts(instance)].map(normalized).sort().join()
     )
   } catch {
     return false

@@ -6,7 +6,7 @@ const directory = new URL('./migrations/', import.meta.url)
 const migrationLock = 7_368_435
 
 /** The names of the migrations that this version has, oldest first. */
-function knownMigrations(): string[] {
+export function knownMigrations(): string[] {
   return readdirSync(directory)
     .filter((file) => file.endsWith('.sql'))
     .map((file) => file.slice(0, -'.sql'.length))

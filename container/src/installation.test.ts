@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  checkCanRun,
+  type Found,
+  type PreparationOptions,
+  plannedHosts,
+  readOptions,
+} from './installation.ts'
+
+const environment = {
+  SVC_PROJECT: 'svc',
+  SVC_SERVICES: 'router=1 historical-hot=2',
+  SVC_ROUTER_HOSTS: '',
+  SVC_POSTGRES_VERSION: '17.2-alpine',
+  SVC_LEAST_MEMORY: '2GiB',
+}
+
+const options: PreparationOptions = {
+  project: 'svc',
+  replicas: new Map([
+    ['router', 1],
+    ['historical-hot', 2],
+  ]),
+  routerHosts: [],
+  postgres: '17',
+  leastMemoryBytes: 2 * 2 ** 30,
+}
+
+test('options are read out of the environment', () => {
+  assert.deepEqual(readOptions(environment), options)
+  const { routerHosts } = readOptions({ ...environment, SVC_ROUTER_HOSTS: 'svc.example,10.0.0.1' })
+  assert.deepEqual(routerHosts, ['svc.example', '10.0.0.1'])
+})
+
+const refused: { name: keyof typeof environment; value: string; expect: string }[] = [
+  { name: 'SVC_PROJECT', value: 'A b', expect: 'allowed is the name of a Compose project' },
+  { name: 'SVC_SERVICES', value: 'router', expect: 'allowed is service=replicas' },
+  { name: 'SVC_SERVICES', value: 'router=0', expect: 'allowed is service=replicas' },
+  { name: 'SVC_SERVICES', value: 'historical=', expect: 'allowed is service=replicas' },
+  { name: 'SVC_ROUTER_HOSTS', value: 'a,,b', expect: 'allowed is host names' },
+  { name: 'SVC_POSTGRES_VERSION', value: 'latest', expect: 'allowed is a version of Postgres' },
+  { name: 'SVC_LEAST_MEMORY', value: 'much', expect: 'allowed is a size such as' },
+]
+for (const { name, value, expect } of refused) {
+  test(`${name}=[${value}] is refused`, () => {
+    assert.throws(() => readOptions({ ...environment, [name]: value }), {
+      name: 'Failure',
+      code: 'invalidInput',
+      message: new RegExp(`^\\[${name}\\] is \\[${value.replace(/[.*+?^$()|[\]\\]/g, '\\$&')}\\], ${expect}`),
+    })
+  })
+}
+
+test('each replica has a certificate for its own name; that of the router is for those outside too', () => {
+  assert.deepEqual(
+    [...plannedHosts({ ...options, routerHosts: ['svc.example', 'localhost'] })],
+    [
+      ['svc-router-1', ['svc-router-1', 'localhost', '127.0.0.1', '::1', 'router', 'svc.example']],
+      ['svc-historical-hot-1', ['svc-historical-hot-1']],
+      ['svc-historical-hot-2', ['svc-historical-hot-2']],
+    ],
+  )
+})
+
+const first: Found = {
+  memoryBytes: 4 * 2 ** 30,
+  installation: undefined,
+  hasData: false,
+  migrations: ['0001_one', '0002_two'],
+}
+const installation = { format: 1, postgres: '17', schema: '0001_one' }
+const later: Found = { ...first, installation, hasData: true }
+
+const runs: { name: string; found: Found }[] = [
+  { name: 'at the first start', found: first },
+  { name: 'with the volumes of this version', found: later },
+  {
+    name: 'with volumes of an older schema',
+    found: { ...later, migrations: ['0001_one', '0002_two', '0003_three'] },
+  },
+  { name: 'when the first start was not completed', found: { ...first, installation } },
+  { name: 'with exactly the memory asked for', found: { ...first, memoryBytes: options.leastMemoryBytes } },
+]
+for (const { name, found } of runs) {
+  test(`it can run ${name}`, () => checkCanRun(options, found))
+}
+
+const cannotRun: { name: string; found: Found; expect: RegExp }[] = [
+  {
+    name: 'too little memory',
+    found: { ...first, memoryBytes: 1.5 * 2 ** 30 },
+    expect: /has \[1\.5\] GiB of memory, the cluster takes \[2\.0\] \(SVC_LEAST_MEMORY in \.env\)/,
+  },
+  {
+    name: 'data without its passwords',
+    found: { ...first, hasData: true },
+    expect: /whose passwords are gone: begin anew with docker compose down --volumes/,
+  },
+  {
+    name: 'volumes of another layout',
+    found: { ...later, installation: { ...installation, format: 2 } },
+    expect: /have format \[2\], this version knows \[1\]/,
+  },
+  {
+    name: 'a volume of another Postgres',
+    found: { ...later, installation: { ...installation, postgres: '16' } },
+    expect: /was made by version \[16\], and POSTGRES_VERSION in \.env is \[17\]/,
+  },
+  {
+    name: 'volumes of a newer version',
+    found: { ...later, installation: { ...installation, schema: '0009_nine' } },
+    expect: /their schema is \[0009_nine\], the last known here is \[0002_two\]/,
+  },
+]
+for (const { name, found, expect } of cannotRun) {
+  test(`${name}: one line that says so`, () => {
+    assert.throws(
+      () => checkCanRun(options, found),
+      ({ message }: Error) => expect.test(message) && !message.includes('\n'),
+    )
+  })
+}

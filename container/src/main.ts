@@ -1,0 +1,26 @@
+// What a container of the image does, by its first argument; docker-compose.yml and the Dockerfile name them.
+import { describeError, Failure } from '@svc/domain/failure'
+import { roles } from '@svc/shared/config'
+
+const [task, argument] = process.argv.slice(2)
+
+try {
+  await run()
+} catch (error) {
+  // One line for what was foreseen; the stack helps whoever mends the rest.
+  const stack = error instanceof Failure || !(error instanceof Error) ? '' : `${error.stack}\n`
+  process.stderr.write(`svc: ${describeError(error)}\n${stack}`)
+  process.exit(1)
+}
+
+async function run(): Promise<void> {
+  const role = roles.find((name) => name === argument)
+  if (task === 'serve' && role) return (await import('./serve.ts')).serve(role)
+  if (task === 'health' && role) return (await import('./health.ts')).checkHealth(role)
+  if (task === 'prepare') return (await import('./prepare.ts')).prepare(process.env)
+  if (task === 'password') return (await import('./password.ts')).showPassword()
+  process.stderr.write(
+    `svc: a container is told [prepare], [password], or [serve] or [health] with one of [${roles.join(', ')}]\n`,
+  )
+  process.exit(2)
+}

@@ -1,0 +1,62 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { totalmem } from 'node:os'
+import path from 'node:path'
+import { ensureSecret, secretNames, writeWhole } from '@svc/cli/home'
+import { ensureCertificates } from '@svc/cli/pki'
+import { knownMigrations } from '@svc/shared/postgres'
+import { containerHome as home } from './home.ts'
+import { checkCanRun, FORMAT, type Installation, plannedHosts, readOptions } from './installation.ts'
+
+const installationFile = path.join(home.secrets, 'installation.json')
+/** A volume that no server has: who holds the authority's key can be any server. */
+const authorityFolder = path.join(home.root, 'authority')
+
+/**
+ * Makes what the containers need before they start and what is missing: passwords, and a certificate for the host name
+ * of each replica. Throws a Failure with one line when the cluster cannot run here.
+ */
+export async function prepare(environment: NodeJS.ProcessEnv): Promise<void> {
+  const options = readOptions(environment)
+  const migrations = knownMigrations()
+  const installation = readInstallation()
+  checkCanRun(options, { memoryBytes: totalmem(), installation, hasData: hasData(home.postgres), migrations })
+
+  for (const name of secretNames) ensureSecret(home, name)
+  // Redis takes a password from a file in this form only.
+  const redisPassword = ensureSecret(home, 'redis-password')
+  writeWhole(path.join(home.secrets, 'redis.conf'), `requirepass ${redisPassword}\n`, 0o600)
+  const hosts = plannedHosts(options)
+  const issued = await ensureCertificates({
+    folder: home.pki,
+    authorityFolder,
+    instances: [...hosts.keys()],
+    hosts: (instance) => hosts.get(instance)!,
+    keyStorePassword: ensureSecret(home, 'key-store-password'),
+    now: Date.now(),
+  })
+  // Last: what was made only half by an end before this is completed by the next start.
+  const now: Installation = { format: FORMAT, postgres: options.postgres, schema: migrations.at(-1)! }
+  writeWhole(installationFile, `${JSON.stringify(now)}\n`, 0o644)
+  process.stdout.write(
+    `Prepared: [${issued.length}] new certificates, [${hosts.size}] in all; the admin's password: docker compose run --rm password\n`,
+  )
+}
+
+function readInstallation(): Installation | undefined {
+  try {
+    return JSON.parse(readFileSync(installationFile, 'utf8')) as Installation
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Whether something stands in a folder; Postgres closes its own to all others. */
+function hasData(folder: string): boolean {
+  try {
+    return readdirSync(folder).length > 0
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EACCES') return true
+    throw error
+  }
+}

@@ -1,0 +1,19 @@
+import { existsSync } from 'node:fs'
+import { notFound } from '@svc/domain/failure'
+import type { Role } from '@svc/shared/config'
+import { ownHostName, withHostName } from './host-name.ts'
+
+/** Becomes the server of a role, under the name of its own container. */
+export async function serve(role: Role): Promise<void> {
+  const host = await ownHostName()
+  Object.assign(process.env, withHostName(process.env, host))
+  const keyStore = process.env.svc_server_https_keyStorePath
+  if (keyStore !== undefined && !existsSync(keyStore)) {
+    throw notFound(
+      `There is no certificate for [${host}]: raise the number of replicas that get one, for historicals SVC_REPLICAS in .env, for others SVC_SERVICES in docker-compose.yml, and run docker compose up again`,
+    )
+  }
+  // The arguments of a container are not those of a server, which has its properties from the environment here.
+  process.argv.splice(2)
+  await import(`../../services/${role}/src/main.ts`)
+}
