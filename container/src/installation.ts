@@ -1,5 +1,5 @@
 import { conflict, invalidInput, unavailable } from '@svc/domain/failure'
-import { parseSizeBytes } from '@svc/shared/config'
+import { parseSizeBytes } from '@svc/domain/validation'
 
 /** What the volumes were made by; kept among them, and compared at each start. */
 export interface Installation {
