@@ -7,6 +7,7 @@ import { segmentUseRoutes } from '@svc/shared/segment-use'
 import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
 import { clusterRoutes } from './api/cluster.ts'
 import type { ClusterView } from './api/cluster-view.ts'
+import { compactionConfigRoutes } from './api/compaction-config.ts'
 import { datasourceRoutes } from './api/datasources.ts'
 import { dynamicConfigRoutes } from './api/dynamic-config.ts'
 import { internalRoutes } from './api/internal.ts'
@@ -70,6 +71,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       ...datasourceRoutes(view),
       ...metadataRoutes(view),
       ...dynamicConfigRoutes(context),
+      ...compactionConfigRoutes(context),
       ...segmentUseRoutes(context, '/svc/coordinator/v1'),
       killIntervalRoute(context),
       ...internalRoutes(context, leadership, servers),

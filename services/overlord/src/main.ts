@@ -6,6 +6,8 @@ import type { Loop } from '@svc/shared/runtime'
 import { segmentUseRoutes } from '@svc/shared/segment-use'
 import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
 import { clusterRoutes } from './api/cluster.ts'
+import { compactionConfigRoutes } from './api/compaction-config.ts'
+import { supervisorRoutes } from './api/supervisors.ts'
 import { taskRoutes } from './api/tasks.ts'
 import { createTaskRunner, startTaskQueueing } from './tasks/index.ts'
 import { watchOverlord } from './watch-overlord.ts'
@@ -28,6 +30,8 @@ function buildOverlord(context: ServiceContext): ServicePart {
       ...taskRoutes(context, runner, access, () => queueing?.wake()),
       ...segmentUseRoutes(context, '/svc/indexer/v1'),
       ...clusterRoutes(context, runner, () => election?.term()),
+      ...compactionConfigRoutes(context, () => queueing?.wake()),
+      ...supervisorRoutes(context, { statusOf: async () => undefined, changed: () => queueing?.wake() }),
     ],
     start: async () => {
       await runner.start()

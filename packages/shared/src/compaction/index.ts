@@ -1,0 +1,2 @@
+/** What coordinator and overlord both answer about compaction. */
+export { compactionHistory, compactionHistoryQuery } from './history.ts'

@@ -1,0 +1,113 @@
+import {
+  defaultClusterConfig,
+  formatClusterConfig,
+  formatCompactionConfig,
+  parseClusterConfig,
+  parseCompactionConfig,
+} from '@svc/domain/compaction-config'
+import { methodNotAllowed, notFound } from '@svc/domain/failure'
+import { compactionHistory, compactionHistoryQuery } from '@svc/shared/compaction'
+import { authenticated, config, jsonBody, type Route, route } from '@svc/shared/http'
+import {
+  changeClusterCompactionConfig,
+  deleteCompactionConfig,
+  loadClusterCompactionConfig,
+  loadCompactionConfig,
+  loadCompactionConfigs,
+  saveCompactionConfig,
+} from '@svc/shared/postgres'
+import type { ServiceContext } from '@svc/shared/service'
+import { z } from 'zod'
+
+const path = '/svc/coordinator/v1/config/compaction'
+
+const numberParameter = z
+  .string({ error: 'one text, given once' })
+  .regex(/^-?\d{1,12}(\.\d{1,12})?$/, { error: 'a number such as 0.1' })
+  .transform(Number)
+
+/** The endpoints of the configurations that the coordinator's own compaction duty follows. */
+export function compactionConfigRoutes({ database, clock }: ServiceContext): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path,
+      access: config('READ'),
+      summary: 'The configurations of all datasources, and what holds for the cluster',
+      handle: async () => {
+        const configs = await loadCompactionConfigs(database)
+        const cluster = await loadClusterCompactionConfig(database)
+        return { compactionConfigs: configs.map(formatCompactionConfig), ...formatClusterConfig(cluster) }
+      },
+    }),
+    route({
+      method: 'POST',
+      path,
+      access: config('WRITE'),
+      summary: 'Sets the configuration of the datasource that the body names',
+      body: jsonBody((json) => parseCompactionConfig(json)),
+      handle: ({ body, audit }) => saveCompactionConfig(database, body, audit, clock.now()),
+    }),
+    route({
+      method: 'POST',
+      path: `${path}/taskslots`,
+      access: config('WRITE'),
+      summary: 'Sets how many task slots compaction may take; what is not given takes its default',
+      query: z.object({ ratio: numberParameter.optional(), max: numberParameter.optional() }),
+      handle: async ({ query, audit }) => {
+        const { ratio, max } = query
+        const { compactionTaskSlotRatio, maxCompactionTaskSlots } = parseClusterConfig({
+          compactionTaskSlotRatio: ratio ?? defaultClusterConfig.compactionTaskSlotRatio,
+          maxCompactionTaskSlots: max ?? defaultClusterConfig.maxCompactionTaskSlots,
+        })
+        await changeClusterCompactionConfig(
+          database,
+          (present) => ({ ...present, compactionTaskSlotRatio, maxCompactionTaskSlots }),
+          audit,
+          clock.now(),
+        )
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${path}/taskslots`,
+      access: authenticated,
+      summary: 'Not offered: task slots are only set here',
+      handle: () => {
+        throw methodNotAllowed('Method [GET] is not offered here; allowed is [POST]')
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${path}/:dataSource`,
+      access: config('READ'),
+      summary: 'The configuration of a datasource',
+      handle: async ({ params }) => {
+        const dataSource = params.dataSource as string
+        const found = await loadCompactionConfig(database, dataSource)
+        if (found === undefined) throw notFound(`Datasource [${dataSource}] has no compaction configuration`)
+        return formatCompactionConfig(found)
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: `${path}/:dataSource`,
+      access: config('WRITE'),
+      summary: 'Removes the configuration of a datasource: it is no longer compacted',
+      handle: async ({ params, audit }) => {
+        const dataSource = params.dataSource as string
+        if (!(await deleteCompactionConfig(database, dataSource, audit, clock.now()))) {
+          throw notFound(`Datasource [${dataSource}] has no compaction configuration`)
+        }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${path}/:dataSource/history`,
+      access: config('READ'),
+      summary: 'What held for a datasource after each change; with count the newest ones, newest first',
+      query: compactionHistoryQuery,
+      handle: ({ params, query }) => compactionHistory(database, params.dataSource as string, false, query),
+    }),
+  ]
+}

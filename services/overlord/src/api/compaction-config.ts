@@ -1,0 +1,149 @@
+import {
+  type CompactionConfig,
+  formatClusterConfig,
+  formatCompactionConfig,
+  parseClusterConfig,
+  parseCompactionConfig,
+} from '@svc/domain/compaction-config'
+import { invalidInput, notFound } from '@svc/domain/failure'
+import { compactionHistory, compactionHistoryQuery } from '@svc/shared/compaction'
+import { authenticated, config, datasource, jsonBody, type Route, route } from '@svc/shared/http'
+import {
+  changeClusterCompactionConfig,
+  compactionSupervisorId,
+  deleteCompactionConfig,
+  loadClusterCompactionConfig,
+  loadCompactionConfig,
+  loadCompactionConfigs,
+  loadCompactionSupervisor,
+  loadCompactionSupervisors,
+  saveCompactionConfig,
+  saveCompactionSupervisor,
+  terminateCompactionSupervisor,
+} from '@svc/shared/postgres'
+import type { ServiceContext } from '@svc/shared/service'
+
+const path = (rest: string): string => `/svc/indexer/v1/compaction${rest}`
+
+/**
+ * The endpoints that speak of compaction whoever runs it: of supervisors where these are enabled, else of what the
+ * coordinator's duty follows. `changed` is called after a change that supervisors may have to act on.
+ */
+export function compactionConfigRoutes({ database, clock }: ServiceContext, changed: () => void): Route[] {
+  const usesSupervisors = async (): Promise<boolean> =>
+    (await loadClusterCompactionConfig(database)).useSupervisors
+
+  const configs = async (): Promise<CompactionConfig[]> =>
+    (await usesSupervisors())
+      ? (await loadCompactionSupervisors(database)).map((supervisor) => supervisor.config)
+      : await loadCompactionConfigs(database)
+
+  const configOf = async (dataSource: string): Promise<CompactionConfig | undefined> =>
+    (await usesSupervisors())
+      ? (await loadCompactionSupervisor(database, compactionSupervisorId(dataSource)))?.config
+      : await loadCompactionConfig(database, dataSource)
+
+  const oneConfig = path('/config/datasources/:dataSource')
+
+  return [
+    route({
+      method: 'GET',
+      path: path('/isSupervisorEnabled'),
+      access: config('READ'),
+      summary: 'Whether supervisors run compaction',
+      handle: usesSupervisors,
+    }),
+    route({
+      method: 'GET',
+      path: path('/config/cluster'),
+      access: config('READ'),
+      summary: 'What holds for the compaction of all datasources',
+      handle: async () => formatClusterConfig(await loadClusterCompactionConfig(database)),
+    }),
+    route({
+      method: 'POST',
+      path: path('/config/cluster'),
+      access: config('WRITE'),
+      summary: 'Sets what holds for the compaction of all datasources; what is not given takes its default',
+      body: jsonBody((json) => parseClusterConfig(json)),
+      handle: async ({ body, audit }) => {
+        await changeClusterCompactionConfig(database, () => body, audit, clock.now())
+        changed()
+      },
+    }),
+    route({
+      method: 'GET',
+      path: path('/config/datasources'),
+      access: authenticated,
+      summary: 'The configurations of the datasources that the caller may read',
+      handle: async ({ caller }) => {
+        const readable = (await configs()).filter(({ dataSource }) =>
+          caller.can('READ', 'DATASOURCE', dataSource),
+        )
+        return { compactionConfigs: readable.map(formatCompactionConfig) }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: oneConfig,
+      access: datasource('READ'),
+      summary: 'The configuration of a datasource',
+      handle: async ({ params }) => {
+        const dataSource = params.dataSource as string
+        const found = await configOf(dataSource)
+        if (found === undefined) throw notFound(`Datasource [${dataSource}] has no compaction configuration`)
+        return formatCompactionConfig(found)
+      },
+    }),
+    route({
+      method: 'POST',
+      path: oneConfig,
+      access: datasource('WRITE'),
+      summary: 'Sets the configuration of a datasource',
+      body: jsonBody((json) => parseCompactionConfig(json)),
+      handle: async ({ params, body, audit }) => {
+        if (body.dataSource !== params.dataSource) {
+          throw invalidInput(
+            `dataSource has the value [${body.dataSource}]; allowed is that of the path, [${params.dataSource}]`,
+            { field: 'dataSource' },
+          )
+        }
+        if (await usesSupervisors()) {
+          await saveCompactionSupervisor(database, { config: body, suspended: false }, audit, clock.now())
+        } else {
+          await saveCompactionConfig(database, body, audit, clock.now())
+        }
+        changed()
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: oneConfig,
+      access: datasource('WRITE'),
+      summary: 'Removes the configuration of a datasource: it is no longer compacted',
+      handle: async ({ params, audit }) => {
+        const dataSource = params.dataSource as string
+        const remove = (await usesSupervisors()) ? terminateCompactionSupervisor : deleteCompactionConfig
+        if (!(await remove(database, dataSource, audit, clock.now()))) {
+          throw notFound(`Datasource [${dataSource}] has no compaction configuration`)
+        }
+        changed()
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${oneConfig}/history`,
+      access: datasource('READ'),
+      summary: 'What held for a datasource after each change; with count the newest ones, newest first',
+      query: compactionHistoryQuery,
+      handle: async ({ params, query }) => ({
+        entries: await compactionHistory(
+          database,
+          params.dataSource as string,
+          await usesSupervisors(),
+          query,
+        ),
+      }),
+    }),
+  ]
+}
