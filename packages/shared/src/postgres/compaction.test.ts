@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { after, beforeEach, describe, it } from 'node:test'
+import { defaultClusterConfig, parseCompactionConfig } from '@svc/domain/compaction-config'
+import type { Failure } from '@svc/domain/failure'
+import { createTestStores } from '../testing/index.ts'
+import {
+  changeClusterCompactionConfig,
+  deleteCompactionConfig,
+  loadAudit,
+  loadClusterCompactionConfig,
+  loadCompactionConfig,
+  loadCompactionConfigs,
+  loadCompactionHistory,
+  loadCompactionSupervisor,
+  loadCompactionSupervisors,
+  loadSupervisorVersions,
+  saveCompactionConfig,
+  saveCompactionState,
+  saveCompactionSupervisor,
+  sql,
+  suspendCompactionSupervisor,
+  terminateCompactionSupervisor,
+} from './index.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+const author = { author: 'ann', comment: 'why', identity: 'admin', ip: '127.0.0.1' }
+const now = Date.UTC(2026, 0, 1)
+const config = (dataSource: string, more: object = {}) => parseCompactionConfig({ dataSource, ...more })
+
+beforeEach(async () => {
+  for (const table of [
+    'compaction_configs',
+    'compaction_history',
+    'supervisors',
+    'dynamic_configs',
+    'audit',
+  ]) {
+    await database.query(sql([`DELETE FROM "${table}"`]))
+  }
+})
+
+const history = (dataSource: string, query: object = {}) =>
+  loadCompactionHistory(database, { dataSource, ofSupervisor: false, ...query })
+
+describe('compaction configurations', () => {
+  it('are stored, audited, read, replaced and removed', async () => {
+    await saveCompactionConfig(database, config('b'), author, now)
+    await saveCompactionConfig(database, config('a'), author, now)
+    await saveCompactionConfig(database, config('a', { taskPriority: 3 }), author, now)
+    assert.deepEqual(await loadCompactionConfigs(database), [config('a', { taskPriority: 3 }), config('b')])
+    assert.equal(await deleteCompactionConfig(database, 'a', author, now), true)
+    assert.equal(await deleteCompactionConfig(database, 'a', author, now), false)
+    assert.equal(await loadCompactionConfig(database, 'a'), undefined)
+    assert.equal((await loadAudit(database, { type: 'compaction.config', key: 'a' })).length, 3)
+  })
+
+  it('of an engine that duties do not have are refused, and nothing changes', async () => {
+    await assert.rejects(
+      saveCompactionConfig(database, config('a', { engine: 'msq' }), author, now),
+      ({ code }: Failure) => code === 'invalidInput',
+    )
+    assert.deepEqual(await history('a'), [])
+    assert.deepEqual(await loadAudit(database, { type: 'compaction.config' }), [])
+  })
+
+  it('have a history of every change, their own and that of the cluster', async () => {
+    await saveCompactionConfig(database, config('a'), author, now)
+    await saveCompactionConfig(database, config('a'), author, now + 1)
+    const half = { ...defaultClusterConfig, compactionTaskSlotRatio: 0.5 }
+    await changeClusterCompactionConfig(database, () => half, author, now + 2)
+    await changeClusterCompactionConfig(database, () => half, author, now + 3)
+    await saveCompactionConfig(database, config('b'), author, now + 4)
+    await deleteCompactionConfig(database, 'a', author, now + 5)
+    await changeClusterCompactionConfig(database, () => defaultClusterConfig, author, now + 6)
+    const entries = await history('a')
+    assert.deepEqual(
+      entries.map(({ createdAt, globalConfig, compactionConfig, comment }) => [
+        createdAt - now,
+        (globalConfig as typeof half).compactionTaskSlotRatio,
+        compactionConfig === null,
+        comment,
+      ]),
+      [
+        [0, 0.1, false, 'why'],
+        [2, 0.5, false, 'why'],
+        [5, 0.5, true, 'why'],
+      ],
+    )
+    assert.deepEqual(await history('a', { count: 1 }), entries.slice(-1))
+    assert.deepEqual(await history('a', { interval: { start: now + 1, end: now + 5 } }), [entries[1]])
+    assert.equal((await history('b')).length, 2)
+  })
+
+  it('change one after the other: none is lost among many at once', async () => {
+    await Promise.all(
+      Array.from({ length: 8 }, () =>
+        changeClusterCompactionConfig(
+          database,
+          (present) => ({
+            ...present,
+            maxCompactionTaskSlots: present.maxCompactionTaskSlots - 1,
+          }),
+          author,
+          now,
+        ),
+      ),
+    )
+    const { maxCompactionTaskSlots } = await loadClusterCompactionConfig(database)
+    assert.equal(defaultClusterConfig.maxCompactionTaskSlots - maxCompactionTaskSlots, 8)
+  })
+})
+
+describe('compaction supervisors', () => {
+  const id = 'autocompact__a'
+
+  it('keep every version, and are gone once they are terminated', async () => {
+    await saveCompactionSupervisor(database, { config: config('a'), suspended: false }, author, now)
+    await suspendCompactionSupervisor(database, id, true, author, now + 1)
+    await suspendCompactionSupervisor(database, id, true, author, now + 2)
+    assert.deepEqual(await loadCompactionSupervisors(database), [
+      { id, dataSource: 'a', config: config('a'), suspended: true },
+    ])
+    assert.equal(await terminateCompactionSupervisor(database, 'a', author, now + 3), true)
+    assert.equal(await terminateCompactionSupervisor(database, 'a', author, now + 3), false)
+    assert.deepEqual(await loadCompactionSupervisors(database), [])
+    assert.equal(await loadCompactionSupervisor(database, id), undefined)
+    const versions = await loadSupervisorVersions(database, id)
+    assert.deepEqual(
+      versions.map(({ spec, createdAt }) => [(spec as { type: string }).type, createdAt - now]),
+      [
+        ['noop', 3],
+        ['autocompact', 1],
+        ['autocompact', 0],
+      ],
+    )
+    const own = await loadCompactionHistory(database, { dataSource: 'a', ofSupervisor: true })
+    assert.deepEqual(
+      own.map(({ compactionConfig }) => compactionConfig === null),
+      [false, true],
+    )
+    assert.deepEqual(await history('a'), [])
+  })
+
+  it('that are unknown cannot be suspended', async () => {
+    await assert.rejects(
+      suspendCompactionSupervisor(database, 'autocompact__none', true, author, now),
+      ({ code }: Failure) => code === 'notFound',
+    )
+  })
+})
+
+describe('the state that segments were compacted to', () => {
+  it('is stored once under its fingerprint', async () => {
+    const state = { fingerprint: 'f', dataSource: 'a', state: { b: 1, a: 2 } }
+    const ids = await database.transaction(async (transaction) => [
+      await saveCompactionState(transaction, state),
+      await saveCompactionState(transaction, state),
+    ])
+    assert.equal(ids[0], ids[1])
+  })
+})
