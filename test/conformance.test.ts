@@ -1,5 +1,5 @@
-// Proves that the recorded scenario of retention rules is answered as recorded: run.mjs plays it against a fresh
-// cluster each time, at the coordinator itself and through the router, without security and with TLS and login.
+// Proves that the recorded scenarios are answered as recorded: run.mjs plays each of them against a fresh cluster, at
+// the servers themselves and through the router, without security and with TLS and login.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -9,23 +9,45 @@ import { startTestCluster, type TestCluster } from './support/test-cluster.ts'
 
 const fixtures = path.join(import.meta.dirname, 'fixtures/conformance')
 
-for (const profile of ['plain', 'secure'] as const) {
-  for (const instance of ['coordinator', 'router']) {
-    test(`retention rules at the ${instance}, profile ${profile}`, { timeout: 180_000 }, async () => {
-      const cluster = await startTestCluster({ profile })
-      try {
-        const { status, output } = await play('retention-rules.json', cluster, instance)
-        assert.equal(lastLine(output), '62 passed, 0 failed', output)
-        assert.equal(status, 0)
-      } finally {
-        await cluster.end()
-      }
-    })
+interface Scenario {
+  readonly file: string
+  readonly steps: number
+  /** Two datasources are ingested first. */
+  readonly isSetUp?: boolean
+  /** The servers that may take the place of the router; a scenario of several servers needs the router. */
+  readonly at: readonly string[]
+  readonly profiles: readonly ('plain' | 'secure')[]
+}
+
+const both = ['plain', 'secure'] as const
+const scenarios: readonly Scenario[] = [
+  { file: 'retention-rules.json', steps: 62, at: ['coordinator', 'router'], profiles: both },
+  { file: 'operations.json', steps: 83, isSetUp: true, at: ['router'], profiles: ['plain'] },
+]
+
+for (const { file, steps, isSetUp = false, at, profiles } of scenarios) {
+  for (const profile of profiles) {
+    for (const instance of at) {
+      test(`${file} at the ${instance}, profile ${profile}`, { timeout: 240_000 }, async () => {
+        const cluster = await startTestCluster({ profile })
+        try {
+          const { status, output } = await play(file, cluster, instance, isSetUp)
+          assert.equal(lastLine(output), `${steps} passed, 0 failed`, output)
+          assert.equal(status, 0)
+        } finally {
+          await cluster.end()
+        }
+      })
+    }
   }
 }
 
-async function play(scenario: string, { urls, home, trusted, adminPassword }: TestCluster, instance: string) {
+async function play(scenario: string, cluster: TestCluster, instance: string, isSetUp: boolean) {
+  const { urls, home, trusted, adminPassword } = cluster
   const args = [path.join(fixtures, 'run.mjs'), '--router', urls[instance]!]
+  args.push('--coordinator', urls.coordinator!, '--historical', urls['historical-1']!)
+  args.push('--historical-name', cluster.nameOf('historical-1'))
+  if (isSetUp) args.push('--setup')
   if (trusted !== undefined) {
     const ca = path.join(home.root, 'ca.pem')
     writeFileSync(ca, trusted)
