@@ -6,6 +6,7 @@ import { addDown } from './down.ts'
 import { addIngest } from './ingest.ts'
 import { addLogs } from './logs.ts'
 import { addPassword } from './password.ts'
+import { addPki } from './pki.ts'
 import { addReset } from './reset.ts'
 import { addRules } from './rules.ts'
 import { addStatus } from './status.ts'
@@ -21,6 +22,7 @@ export function addCommands(program: Command): void {
     addStatus,
     addLogs,
     addPassword,
+    addPki,
     addReset,
     addIngest,
     addRules,

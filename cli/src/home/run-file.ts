@@ -56,7 +56,7 @@ export function removeRunFile(home: HomeLayout): void {
 }
 
 /** Writes a file so that it is there whole or not at all. */
-export function writeWhole(file: string, text: string, mode: number): void {
+export function writeWhole(file: string, text: string | Uint8Array, mode: number): void {
   const staging = `${file}.new`
   try {
     writeFileSync(staging, text, { mode })

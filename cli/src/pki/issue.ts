@@ -1,4 +1,4 @@
-import { constants, type KeyObject, privateEncrypt, randomBytes } from 'node:crypto'
+import { constants, type KeyObject, privateEncrypt, randomBytes, sign } from 'node:crypto'
 import { isIP } from 'node:net'
 import forge from 'node-forge'
 
@@ -9,32 +9,54 @@ export interface Authority {
 }
 
 /** From when to when a certificate holds, in epoch milliseconds. */
-interface Validity {
+export interface Validity {
   readonly notBefore: number
   readonly notAfter: number
 }
 
 /** What one certificate says. */
-interface CertificateContent extends Validity {
+export interface CertificateContent extends Validity {
   readonly publicKey: KeyObject
   readonly name: string
   readonly hosts: readonly string[]
 }
 
 /** A certificate that signs itself and may sign others, PEM. */
-export function issueAuthority(content: Validity & { publicKey: KeyObject; privateKey: KeyObject }): string {
+export function issueAuthority(
+  content: Validity & { publicKey: KeyObject; privateKey: KeyObject; name?: string },
+): string {
   const certificate = blank(content.publicKey, content)
-  const subject = [{ name: 'commonName', value: 'svc development authority' }]
+  const subject = [{ name: 'commonName', value: content.name ?? 'svc development authority' }]
   certificate.setSubject(subject)
   certificate.setIssuer(subject)
-  certificate.setExtensions([
-    // May sign servers, but no further authority.
-    { name: 'basicConstraints', cA: true, pathLenConstraint: 0, critical: true },
-    { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
-    { name: 'subjectKeyIdentifier' },
-  ])
+  // May sign servers, and authorities that sign servers.
+  certificate.setExtensions(authorityExtensions(1))
   return signed(certificate, content.privateKey)
 }
+
+/** The certificate of an authority below another one, PEM. */
+export function issueIntermediate(
+  authority: Authority,
+  content: Validity & { publicKey: KeyObject; name: string },
+): string {
+  const certificate = blank(content.publicKey, content)
+  const issuer = forge.pki.certificateFromPem(authority.certificatePem)
+  certificate.setSubject([{ name: 'commonName', value: content.name }])
+  certificate.setIssuer(issuer.subject.attributes)
+  certificate.setExtensions([...authorityExtensions(0), issuerIdentifier(issuer)])
+  return signed(certificate, authority.key)
+}
+
+const authorityExtensions = (pathLength: number): object[] => [
+  { name: 'basicConstraints', cA: true, pathLenConstraint: pathLength, critical: true },
+  { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
+  { name: 'subjectKeyIdentifier' },
+]
+
+const issuerIdentifier = (issuer: forge.pki.Certificate): object => ({
+  name: 'authorityKeyIdentifier',
+  keyIdentifier: issuer.generateSubjectKeyIdentifier().getBytes(),
+})
 
 /** The certificate of one server, PEM. */
 export function issueCertificate(authority: Authority, content: CertificateContent): string {
@@ -48,9 +70,58 @@ export function issueCertificate(authority: Authority, content: CertificateConte
     { name: 'extKeyUsage', serverAuth: true, clientAuth: true },
     { name: 'subjectAltName', altNames: content.hosts.map(alternativeName) },
     { name: 'subjectKeyIdentifier' },
-    { name: 'authorityKeyIdentifier', keyIdentifier: issuer.generateSubjectKeyIdentifier().getBytes() },
+    issuerIdentifier(issuer),
   ])
   return signed(certificate, authority.key)
+}
+
+/** A certificate that was revoked, and when (epoch milliseconds). */
+export interface Revocation {
+  /** Hexadecimal. */
+  readonly serial: string
+  readonly at: number
+}
+
+/** The list of the certificates of an authority that hold no longer, PEM. RFC 5280 section 5. */
+export function issueRevocationList(
+  authority: Authority,
+  content: { readonly revoked: readonly Revocation[]; readonly from: number; readonly until: number },
+): string {
+  const { asn1, pki } = forge
+  const { Class, Type } = asn1
+  const node = (type: forge.asn1.Type, value: string | forge.asn1.Asn1[]) =>
+    asn1.create(Class.UNIVERSAL, type, typeof value !== 'string', value)
+  const sequence = (...value: forge.asn1.Asn1[]) => node(Type.SEQUENCE, value)
+  // Of the two forms of a time, the one that ends in 2049 must be used until then.
+  const time = (at: number) => node(Type.UTCTIME, asn1.dateToUtcTime(new Date(at)) as unknown as string)
+  const issuer = pki.certificateFromPem(authority.certificatePem)
+  const algorithm = sequence(
+    node(Type.OID, asn1.oidToDer(pki.oids.sha256WithRSAEncryption as string).getBytes()),
+    node(Type.NULL, ''),
+  )
+  const entries = content.revoked.map(({ serial, at }) =>
+    sequence(node(Type.INTEGER, integerBytes(serial)), time(at)),
+  )
+  const list = sequence(
+    node(Type.INTEGER, asn1.integerToDer(1).getBytes()),
+    algorithm,
+    pki.distinguishedNameToAsn1(issuer.subject),
+    time(content.from),
+    time(content.until),
+    ...(entries.length > 0 ? [sequence(...entries)] : []),
+  )
+  const bytes = Buffer.from(asn1.toDer(list).getBytes(), 'binary')
+  const signature = sign('sha256', bytes, authority.key).toString('binary')
+  const whole = asn1.toDer(sequence(list, algorithm, node(Type.BITSTRING, `\0${signature}`)))
+  return forge.pem
+    .encode({ type: 'X509 CRL', body: whole.getBytes() } as forge.pem.ObjectPEM)
+    .replaceAll('\r\n', '\n')
+}
+
+/** The bytes of a positive number: where the first bit is set, a zero stands before it. */
+function integerBytes(hexadecimal: string): string {
+  const bytes = Buffer.from(hexadecimal.length % 2 === 0 ? hexadecimal : `0${hexadecimal}`, 'hex')
+  return (bytes[0]! > 0x7f ? '\0' : '') + bytes.toString('binary')
 }
 
 function blank(publicKey: KeyObject, validity: Validity): forge.pki.Certificate {

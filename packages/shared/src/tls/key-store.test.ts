@@ -76,6 +76,9 @@ describe('a key store', () => {
     ['ec.p12', { 'svc.server.https.keyStoreType': 'pkcs12' }, 'ec'],
     ['rsa.jks', { 'svc.server.https.certAlias': 'server' }, 'rsa'],
     ['rsa.jks', { 'svc.server.https.certAlias': 'SERVER' }, 'rsa'],
+    ['rsa-unnamed.p12', {}, 'rsa'],
+    ['ec-unnamed.p12', { 'svc.server.https.keyStoreType': 'pkcs12' }, 'ec'],
+    ['ec-unnamed.p12', { 'svc.server.https.certAlias': '1' }, 'ec'],
     ['encrypted.made', pem, 'rsa'],
     ['certificate-first.made', pem, 'rsa'],
     ['open.made', pem, 'rsa'],
@@ -95,6 +98,11 @@ describe('a key store', () => {
       const [subject] = subjectsOf(await identityOf('two-keys.jks', { 'svc.server.https.certAlias': alias }))
       assert.equal(subject, `CN=${alias}`)
     }
+  })
+
+  it('gives a key that has a password of its own', async () => {
+    const more = { 'svc.server.https.keyManagerPassword': 'different' }
+    assert.deepEqual(subjectsOf(await identityOf('own-key-password.jks', more)), ['CN=server'])
   })
 
   const bad: readonly [name: string, file: string, more: Record<string, string>, message: RegExp][] = [
