@@ -20,8 +20,17 @@ export interface ClusterClient {
   ): Promise<unknown>
 }
 
-/** A client for the cluster that runs in a home. Throws a Failure when none does. */
-export function connectToCluster(home: HomeLayout): ClusterClient {
+/** How the router of one cluster is reached as its admin. */
+export interface ClusterAccess {
+  readonly routerUrl: string
+  /** The certificates to trust, PEM; undefined without TLS. */
+  readonly trusted: string | undefined
+  /** `name:password`; undefined where no login is needed. */
+  readonly credentials: string | undefined
+}
+
+/** How the cluster that runs in a home is reached. Throws a Failure when none does. */
+export function accessToCluster(home: HomeLayout): ClusterAccess {
   const run = readRunFile(home)
   if (!run || !isRunning(run.supervisor)) {
     throw conflict(`No cluster runs in home [${home.root}]: start it with ./svc up`)
@@ -29,7 +38,12 @@ export function connectToCluster(home: HomeLayout): ClusterClient {
   const { routerUrl } = run
   const trusted = routerUrl.startsWith('https:') ? readFileSync(trustStoreFile(home.pki), 'utf8') : undefined
   const password = run.profile === 'secure' ? readSecret(home, 'admin-password') : undefined
-  const credentials = password === undefined ? undefined : `admin:${password}`
+  return { routerUrl, trusted, credentials: password === undefined ? undefined : `admin:${password}` }
+}
+
+/** A client for the cluster that runs in a home. Throws a Failure when none does. */
+export function connectToCluster(home: HomeLayout): ClusterClient {
+  const { routerUrl, trusted, credentials } = accessToCluster(home)
   return {
     routerUrl,
     send: async (method, path, body, headers) => {

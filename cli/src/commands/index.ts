@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { addDemo } from './demo.ts'
 import { addDev } from './dev.ts'
 import { addDown } from './down.ts'
+import { addExport } from './export.ts'
 import { addIngest } from './ingest.ts'
 import { addLogs } from './logs.ts'
 import { addPassword } from './password.ts'
@@ -26,6 +27,7 @@ export function addCommands(program: Command): void {
     addReset,
     addIngest,
     addRules,
+    addExport,
     addDemo,
     addDev,
   ])

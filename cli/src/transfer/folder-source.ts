@@ -1,0 +1,54 @@
+import { createReadStream, existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { describeError, invalidInput } from '@svc/domain/failure'
+import { elementsOf } from './json-list.ts'
+import { documents, type SegmentRow, type SnapshotSource } from './snapshot-source.ts'
+
+/** A folder with the documents of a snapshot and `segments.jsonl` (a segment a line) or `segments.json` (a list). */
+export function openFolder(folder: string): SnapshotSource {
+  const lines = path.join(folder, 'segments.jsonl')
+  const list = path.join(folder, 'segments.json')
+  if (!existsSync(lines) && !existsSync(list)) {
+    throw invalidInput(
+      `Folder [${folder}] has neither [segments.jsonl] nor [segments.json]; ./svc export writes such a folder`,
+    )
+  }
+  return {
+    name: folder,
+    document: async (name) => {
+      const { file, needed } = documents[name]
+      const full = path.join(folder, file)
+      if (!existsSync(full)) {
+        if (needed) throw invalidInput(`Folder [${folder}] has no file [${file}]`)
+        return undefined
+      }
+      try {
+        return JSON.parse(await readFile(full, 'utf8')) as unknown
+      } catch (error) {
+        throw invalidInput(`File [${full}] is not JSON: ${describeError(error)}`)
+      }
+    },
+    segments: () => (existsSync(lines) ? rowsOf(lines) : elementsOf(createReadStream(list), list)),
+  }
+}
+
+async function* rowsOf(file: string): AsyncIterable<SegmentRow> {
+  let row = 0
+  for await (const line of createInterface({
+    input: createReadStream(file),
+    crlfDelay: Number.POSITIVE_INFINITY,
+  })) {
+    row += 1
+    if (line.trim() === '') continue
+    let value: unknown
+    try {
+      value = JSON.parse(line)
+    } catch {
+      yield { row, problem: 'is not JSON' }
+      continue
+    }
+    yield { row, value }
+  }
+}
