@@ -1,7 +1,11 @@
 /** What is compacted: which intervals, in which order, with how many task slots, and how far a datasource has come. */
+export * from './compact-task.ts'
 export * from './compaction-segment.ts'
 export * from './compaction-state.ts'
 export * from './order.ts'
 export * from './plan-compaction.ts'
 export * from './policy.ts'
+export * from './schedule.ts'
+export * from './simulation.ts'
 export * from './slots.ts'
+export * from './status.ts'

@@ -81,6 +81,12 @@ export interface SkippedInterval {
   readonly isCounted: boolean
 }
 
+/** An interval that is as it is configured to be. */
+export interface CompactedInterval {
+  readonly interval: Interval
+  readonly figures: CompactionFigures
+}
+
 /** How far a datasource has come. */
 export interface CompactionProgress {
   readonly compacted: CompactionFigures
@@ -102,73 +108,94 @@ export interface CompactionPlan {
   readonly slots: number
 }
 
-type Progress = { -readonly [Name in keyof CompactionProgress]: CompactionProgress[Name] }
+/** What the segments of one datasource say about its compaction, whatever the policy and the slots are. */
+export interface DatasourceFindings {
+  readonly config: CompactionConfig
+  readonly needed: readonly NeededCompaction[]
+  readonly skipped: readonly SkippedInterval[]
+  readonly compactedIntervals: readonly CompactedInterval[]
+  readonly progress: Omit<CompactionProgress, 'awaiting' | 'ineligible'>
+}
+
+/** A candidate of which the policy was not asked yet. */
+type NeededCompaction = Omit<CompactionCandidate, 'eligible' | 'mode' | 'code' | 'demand' | 'slots'>
 
 /**
  * Decides for every datasource that has a configuration which intervals need compaction and which are left alone, as
  * the recorded system does; the order between equals is the same on every run. Takes O(n log n) of the segments.
  */
 export function planCompaction(snapshot: CompactionSnapshot): CompactionPlan {
-  const { cluster } = snapshot
-  const found: Finding[] = []
-  const skipped: SkippedInterval[] = []
-  const progress = new Map<string, Progress>()
-  const configs = [...snapshot.configs].sort((a, b) => (a.dataSource < b.dataSource ? -1 : 1))
-  const demands = new Map(configs.map((config) => [config.dataSource, slotDemand(cluster, config)]))
-  const leastOfJobs = Math.max(1, ...[...demands.values()].map(({ floor }) => floor))
-  const slots = compactionSlots(cluster, snapshot.workerCapacity, leastOfJobs)
-  for (const config of configs) {
-    const { dataSource } = config
-    const search = new Search(
-      config,
-      snapshot.segmentsOf(dataSource),
-      snapshot.locks.filter((lock) => lock.dataSource === dataSource),
-    )
-    search.run()
-    progress.set(dataSource, search.progress)
-    for (const finding of search.found) found.push(finding)
-    for (const entry of search.skipped) skipped.push(entry)
-  }
-  const candidates = orderCandidates(cluster.compactionPolicy, found).map((finding): CompactionCandidate => {
-    const { dataSource, figures } = finding
-    const { eligible, mode, ...why } = eligibilityOf(cluster.compactionPolicy, finding)
-    const sums = progress.get(dataSource) as Progress
-    if (eligible) sums.awaiting = addFigures(sums.awaiting, figures)
-    else sums.ineligible = addFigures(sums.ineligible, figures)
-    const demand = demands.get(dataSource) as SlotDemand
-    const [grant] = grantSlots([{ job: finding, demand }], slots, 0)
+  const { cluster, workerCapacity, locks } = snapshot
+  const findings = [...snapshot.configs].map((config) => {
+    const own = locks.filter(({ dataSource }) => dataSource === config.dataSource)
+    return searchDatasource(config, snapshot.segmentsOf(config.dataSource), own)
+  })
+  return assemblePlan(cluster, workerCapacity, findings)
+}
+
+/** The plan that follows from what was found in each datasource. */
+export function assemblePlan(
+  cluster: ClusterCompactionConfig,
+  workerCapacity: number,
+  findings: readonly DatasourceFindings[],
+): CompactionPlan {
+  const policy = cluster.compactionPolicy
+  const inOrder = findings.toSorted((a, b) => (a.config.dataSource < b.config.dataSource ? -1 : 1))
+  const demands = new Map(
+    inOrder.map(({ config }) => [config.dataSource, slotDemand(cluster, config)] as const),
+  )
+  const leastOfJobs = [...demands.values()].reduce((least, { floor }) => Math.max(least, floor), 1)
+  const slots = compactionSlots(cluster, workerCapacity, leastOfJobs)
+  const sums = new Map(
+    inOrder.map(({ config, progress }) => [
+      config.dataSource,
+      { ...progress, awaiting: noFigures, ineligible: noFigures },
+    ]),
+  )
+  const needed = inOrder.flatMap((one) => one.needed)
+  const candidates = orderCandidates(policy, needed).map((need): CompactionCandidate => {
+    const judged = eligibilityOf(policy, need)
+    const sum = sums.get(need.dataSource)!
+    const name = judged.eligible ? 'awaiting' : 'ineligible'
+    sum[name] = addFigures(sum[name], need.figures)
+    const demand = demands.get(need.dataSource) as SlotDemand
+    const [grant] = grantSlots([{ job: need, demand }], slots, 0)
     return {
-      ...finding,
-      eligible,
-      mode,
-      code: 'code' in why ? why.code : null,
-      reason: eligible && why.reason ? `${finding.reason}; ${why.reason}` : (why.reason ?? finding.reason),
+      ...need,
+      eligible: judged.eligible,
+      mode: judged.mode,
+      code: judged.eligible ? null : judged.code,
+      reason: judged.reason === undefined ? need.reason : `${need.reason}; ${judged.reason}`,
       demand,
       slots: grant?.slots ?? demand.least,
     }
   })
-  return { candidates, skipped, progress, slots }
+  return { candidates, skipped: inOrder.flatMap((one) => one.skipped), progress: sums, slots }
 }
 
-/** A candidate of which the policy was not asked yet. */
-type Finding = Omit<CompactionCandidate, 'eligible' | 'mode' | 'code' | 'demand' | 'slots'>
+/** What the used segments of one datasource say, `locks` being those of this datasource. */
+export function searchDatasource(
+  config: CompactionConfig,
+  segments: readonly CompactionSegment[],
+  locks: readonly LockedInterval[],
+): DatasourceFindings {
+  const search = new Search(config, segments, locks)
+  search.run()
+  const { needed, skipped, compactedIntervals, progress } = search
+  return { config, needed, skipped, compactedIntervals, progress }
+}
 
 /** The search through one datasource. */
 class Search {
-  readonly found: Finding[] = []
+  readonly needed: NeededCompaction[] = []
   readonly skipped: SkippedInterval[] = []
-  readonly progress: Progress = {
-    compacted: noFigures,
-    skipped: noFigures,
-    awaiting: noFigures,
-    ineligible: noFigures,
-    leftOut: noFigures,
-  }
+  readonly compactedIntervals: CompactedInterval[] = []
+  readonly progress = { compacted: noFigures, skipped: noFigures, leftOut: noFigures }
   private readonly config: CompactionConfig
   private readonly segments: readonly CompactionSegment[]
   private readonly locks: readonly LockedInterval[]
   private readonly verdictOf: ReturnType<typeof compareWith>
-  /** Umbrellas of what was found: one that several buckets share is taken once. */
+  /** Umbrellas of what is needed: one that several buckets share is taken once. */
   private readonly umbrellas = new Set<string>()
 
   constructor(
@@ -287,6 +314,7 @@ class Search {
     const { uncompacted, compacted, reason } = this.uncompactedOf(segments)
     if (uncompacted.length === 0) {
       this.progress.compacted = addFigures(this.progress.compacted, all)
+      this.compactedIntervals.push({ interval, figures: all })
       return
     }
     const umbrella = `${interval.start}/${interval.end}`
@@ -299,7 +327,7 @@ class Search {
       this.skip('INTERVAL_LOCKED', why, interval, figures)
       return
     }
-    this.found.push({
+    this.needed.push({
       dataSource: config.dataSource,
       interval,
       compactionInterval,

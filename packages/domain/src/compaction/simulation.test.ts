@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { formatClusterConfig, parseClusterConfig } from '../compaction-config/index.ts'
+import { describePlan, describeStatus, parseSimulation, planCompaction } from './index.ts'
+
+const segment = {
+  dataSource: 'wiki',
+  interval: '2026-01-01T00:00:00.000Z/2026-01-02T00:00:00.000Z',
+  version: '1',
+  partitionNum: 0,
+  partitions: 1,
+  size: 7,
+  numRows: 1,
+  lastCompactionState: null,
+}
+
+describe('what a preview is asked about', () => {
+  it('may be nothing, all, or the cluster configuration alone', () => {
+    assert.deepEqual(parseSimulation({}), { cluster: undefined, configs: undefined, segments: undefined })
+    const whole = parseSimulation({
+      clusterConfig: { compactionTaskSlotRatio: 0.5 },
+      compactionConfigs: [{ dataSource: 'wiki' }],
+      segments: [segment, { ...segment, partitionNum: 1, numRows: undefined }],
+      now: '2026-01-01',
+    })
+    assert.equal(whole.cluster?.compactionTaskSlotRatio, 0.5)
+    assert.deepEqual(
+      whole.segments?.map(({ id, sizeBytes, totalRows, lastCompactionState }) => [
+        id.slice(-3),
+        sizeBytes,
+        totalRows,
+        lastCompactionState,
+      ]),
+      [
+        ['Z_1', 7, 1, undefined],
+        ['1_1', 7, undefined, undefined],
+      ],
+    )
+    const bare = { compactionPolicy: { type: 'fixedIntervalOrder', eligibleCandidates: [] } }
+    assert.deepEqual(parseSimulation(bare).cluster, parseClusterConfig(bare))
+    const complete = formatClusterConfig(parseClusterConfig({}))
+    assert.deepEqual(parseSimulation(complete).cluster, parseClusterConfig(complete))
+  })
+
+  for (const { body, message } of [
+    { body: [], message: /^The body has the value \[\[\]\]; allowed is an object$/ },
+    { body: null, message: /^The body has/ },
+    { body: { compactionTaskSlotRatio: 2 }, message: /^compactionTaskSlotRatio has the value \[2\]/ },
+    { body: { foo: 1 }, message: /^foo with the value \[1\] is not a known field/ },
+    { body: { segments: [], foo: 1 }, message: /^foo with the value/ },
+    { body: { clusterConfig: 7 }, message: /^clusterConfig has the value \[7\]/ },
+    { body: { clusterConfig: { engine: 'msq' } }, message: /engine/ },
+    { body: { compactionConfigs: {} }, message: /^compactionConfigs has/ },
+    { body: { compactionConfigs: [{}] }, message: /^compactionConfigs\[0\].dataSource is missing/ },
+    { body: { compactionConfigs: [{ dataSource: 'a' }, { dataSource: 'a' }] }, message: /\[a\] twice/ },
+    { body: { segments: [{ ...segment, size: -1 }] }, message: /^segments\[0\].size has the value \[-1\]/ },
+    { body: { segments: [{ ...segment, interval: 'x' }] }, message: /^segments\[0\].interval has/ },
+    { body: { segments: [{ ...segment, interval: '2026/2026' }] }, message: /not empty/ },
+    { body: { segments: [{ ...segment, lastCompactionState: 3 }] }, message: /lastCompactionState has/ },
+    { body: { segments: [{ ...segment, more: 3 }] }, message: /^segments\[0\].more with/ },
+    { body: { segments: [segment, segment] }, message: /^segments has \[wiki_.*\] twice/ },
+    { body: { now: 'then' }, message: /^now has the value \[then\]/ },
+    {
+      body: { clusterConfig: {}, compactionConfigs: [{ dataSource: 'a', engine: 'msq' }] },
+      message: /^engine has the value \[msq\]/,
+    },
+  ]) {
+    it(`is refused: ${JSON.stringify(body).slice(0, 90)}`, () => {
+      assert.throws(() => parseSimulation(body), { code: 'invalidInput', message })
+    })
+  }
+
+  it('fails in no other way, whatever is sent', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.constantFrom('clusterConfig', 'segments', 'x'), (json, name) => {
+        for (const body of [json, { [name]: json }]) {
+          try {
+            parseSimulation(body)
+          } catch (error) {
+            assert.equal((error as { code?: string }).code, 'invalidInput')
+          }
+        }
+      }),
+    )
+  })
+})
+
+describe('what is answered', () => {
+  const request = parseSimulation({
+    clusterConfig: {
+      compactionPolicy: { type: 'mostFragmentedFirst', minUncompactedCount: 2, minUncompactedBytes: 1 },
+    },
+    compactionConfigs: [{ dataSource: 'wiki', skipOffsetFromLatest: 'P1D' }],
+    segments: [0, 1, 2].flatMap((day) =>
+      Array.from({ length: day + 1 }, (_, partitionNum) => ({
+        ...segment,
+        interval: `2026-01-0${day + 1}/P1D`,
+        partitionNum,
+        partitions: day + 1,
+      })),
+    ),
+  })
+  const plan = planCompaction({
+    cluster: request.cluster!,
+    configs: request.configs!,
+    segmentsOf: () => request.segments!,
+    locks: [],
+    workerCapacity: 4,
+  })
+
+  it('names what is taken, what waits and what is skipped', () => {
+    const id = (day: number, rest = '') =>
+      `wiki_2026-01-0${day}T00:00:00.000Z_2026-01-0${day + 1}T00:00:00.000Z_1${rest}`
+    const interval = (day: number) => `2026-01-0${day}T00:00:00.000Z/2026-01-0${day + 1}T00:00:00.000Z`
+    assert.deepEqual(describePlan(plan), {
+      candidates: [
+        {
+          dataSource: 'wiki',
+          interval: interval(2),
+          compactionInterval: interval(2),
+          segments: [id(2), id(2, '_1')],
+          bytes: 14,
+          eligible: true,
+          mode: 'ALL_SEGMENTS',
+          slots: 1,
+          reason: 'not compacted yet',
+        },
+        {
+          dataSource: 'wiki',
+          interval: interval(1),
+          compactionInterval: interval(1),
+          segments: [id(1)],
+          bytes: 7,
+          eligible: false,
+          mode: null,
+          slots: 1,
+          reason: 'not compacted yet; uncompacted segments are [1], fewer than minUncompactedCount [2]',
+        },
+      ],
+      stats: {
+        wiki: {
+          compacted: { bytes: 0, segments: 0, intervals: 0 },
+          skipped: { bytes: 21, segments: 3, intervals: 1 },
+          awaiting: { bytes: 14, segments: 2, intervals: 1 },
+        },
+      },
+      skipped: [
+        {
+          dataSource: 'wiki',
+          interval: interval(3),
+          code: 'SKIP_OFFSET_FROM_LATEST',
+          reason: `it reaches into the latest [P1D], from [${interval(3)}]`,
+        },
+      ],
+    })
+  })
+
+  it('counts in a status what the policy lets wait as skipped', () => {
+    const status = describeStatus(plan, 'wiki')
+    assert.deepEqual(
+      [status.segmentCountAwaitingCompaction, status.segmentCountSkipped, status.intervalCountSkipped],
+      [2, 4, 2],
+    )
+  })
+})
