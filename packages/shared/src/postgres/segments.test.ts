@@ -134,7 +134,7 @@ describe('copied segments', () => {
         copySegments(transaction, [withPayload(one, text)], text, now),
       )
       const [stored] = await loadStoredSegments(database, { ids: [one.id] })
-      assert.deepEqual(stored, { ...one, used: true })
+      assert.deepEqual(stored, { ...one, used: true, compactionState: null })
       const payload = (await loadPayloads(database, [one.id])).get(one.id)
       assert.equal(payload?.dimensions, text)
       assert.equal(payload.identifier, one.id)
@@ -157,7 +157,7 @@ describe('copied segments', () => {
           copySegments(transaction, [withPayload(one, dimensions)], undefined, now),
         )
         const [stored] = await loadStoredSegments(database, { ids: [one.id] })
-        assert.deepEqual(stored, { ...one, used: true })
+        assert.deepEqual(stored, { ...one, used: true, compactionState: null })
         assert.equal((await loadPayloads(database, [one.id])).get(one.id)?.dimensions, dimensions)
       }),
       { numRuns: 60 },

@@ -5,6 +5,7 @@ import type { Interval } from '@svc/domain/time'
 import { from as copyFrom } from 'pg-copy-streams'
 import { join } from 'sql-template-tag'
 import { type Database, type Queries, sql, storeFailure, type Transaction } from './database.ts'
+import { readTime, storedTime } from './stored-time.ts'
 
 /** A row of the segment table without its payload. */
 export interface StoredSegment extends Segment {
@@ -36,16 +37,6 @@ interface SegmentRow {
   readonly used: boolean
   readonly compactionState: number | null
 }
-
-// The ends of eternity as the store has them: the least and greatest bigint.
-const eternityStart = '-9223372036854775808'
-const eternityEnd = '9223372036854775807'
-
-const storedTime = (time: number): string =>
-  time === -Infinity ? eternityStart : time === Infinity ? eternityEnd : String(time)
-
-const readTime = (text: string): number =>
-  text === eternityStart ? -Infinity : text === eternityEnd ? Infinity : Number(text)
 
 const segmentColumns = sql`id, datasource AS "dataSource", start_ms::text AS "startMs", end_ms::text AS "endMs", version,
   partition_num AS "partitionNum", partitions, size_bytes AS "sizeBytes", total_rows AS "totalRows", used,

@@ -4,8 +4,10 @@ import { createTestStores, waitUntil } from '../testing/index.ts'
 import {
   cancelTask,
   claimTask,
+  claimTaskWithNeeds,
   finishAttempt,
   loadTask,
+  loadTaskLocks,
   loadTaskPayload,
   loadTasks,
   loadUnclaimedTasks,
@@ -69,6 +71,7 @@ describe('a task', () => {
         durationMs: null,
         progress: null,
         errorMessage: null,
+        waiting: false,
       },
     )
     assert.deepEqual(await loadTaskPayload(database, 'a'), { spec: 'a' })
@@ -276,5 +279,85 @@ describe('tasks that nobody works on', () => {
     const ids = async (limit: number) => (await loadUnclaimedTasks(database, limit)).map(({ id }) => id)
     assert.deepEqual(await ids(10), ['urgent', 'first', 'second', 'lost', 'low'])
     assert.deepEqual(await ids(2), ['urgent', 'first'])
+  })
+})
+
+describe('a task that needs an interval for itself', () => {
+  const interval = (first: number, last: number) => ({
+    start: Date.UTC(2026, 0, first),
+    end: Date.UTC(2026, 0, last),
+  })
+  const locked = async (id: string, priority: number, [first, last] = [1, 10], dataSource = 'wiki') => {
+    await saveTask(database, task(id, { priority, dataSource, type: 'compact' }))
+    const lock = { dataSource, interval: interval(first as number, last as number), priority }
+    return await claimTaskWithNeeds(database, id, worker, long, { lock, limit: undefined })
+  }
+
+  it('has it alone among tasks of its priority, until it is over', async () => {
+    assert.deepEqual(await locked('a', 25), { kind: 'claimed', attempt: 1, preempted: [] })
+    assert.deepEqual(await locked('b', 25, [9, 12]), { kind: 'waiting' })
+    assert.deepEqual(await locked('c', 25, [10, 12]), { kind: 'claimed', attempt: 1, preempted: [] })
+    assert.deepEqual(await locked('d', 25, [1, 10], 'other'), { kind: 'claimed', attempt: 1, preempted: [] })
+    assert.deepEqual(
+      (await loadTasks(database, { waiting: true, limit: 9 })).map(({ id }) => id),
+      ['b'],
+    )
+    assert.deepEqual(
+      (await loadTaskLocks(database)).map(({ taskId, interval: { start } }) => [taskId, start]),
+      [
+        ['a', interval(1, 10).start],
+        ['c', interval(10, 12).start],
+        ['d', interval(1, 10).start],
+      ],
+    )
+    await finishAttempt(database, 'a', 1, { state: 'SUCCESS', errorMessage: null })
+    await finishAttempt(database, 'c', 1, { state: 'SUCCESS', errorMessage: null })
+    assert.deepEqual(await locked('b', 25, [9, 12]), { kind: 'claimed', attempt: 1, preempted: [] })
+    assert.deepEqual(await loadTasks(database, { waiting: true, limit: 9 }), [])
+  })
+
+  it('takes it from tasks of a lower priority, which fail', async () => {
+    await locked('low', 25)
+    assert.deepEqual(await locked('high', 50, [5, 6]), { kind: 'claimed', attempt: 1, preempted: ['low'] })
+    const low = await loadTask(database, 'low')
+    assert.equal(low?.state, 'FAILED')
+    assert.match(low?.errorMessage ?? '', /taken by task \[high\] of the higher priority \[50\]/)
+    assert.equal(await renewClaim(database, 'low', 1, long), false)
+    assert.deepEqual(await locked('later', 25, [1, 3]), { kind: 'claimed', attempt: 1, preempted: [] })
+  })
+
+  it('takes it from nobody if it is over already', async () => {
+    await locked('low', 25)
+    await saveTask(database, task('over', { priority: 50, type: 'compact' }))
+    await cancelTask(database, 'over', 'no more')
+    assert.deepEqual(await locked('over', 50), { kind: 'gone' })
+    assert.equal(await stateOf('low'), 'RUNNING')
+  })
+
+  it('keeps it when its worker dies, for its next attempt', async () => {
+    await locked('a', 25)
+    await expire()
+    assert.deepEqual(await locked('b', 25), { kind: 'waiting' })
+    assert.deepEqual(await locked('a', 25), { kind: 'claimed', attempt: 2, preempted: [] })
+  })
+
+  it('is had by one of many that ask at once', async () => {
+    const claims = await Promise.all(Array.from({ length: 8 }, (_, index) => locked(`t${index}`, 25)))
+    assert.equal(claims.filter(({ kind }) => kind === 'claimed').length, 1)
+  })
+})
+
+describe('a limit of a type of tasks', () => {
+  it('lets so many run at a time, however many ask at once', async () => {
+    const limit = { type: 'compact', mostRunning: 2 }
+    const ids = Array.from({ length: 6 }, (_, index) => `t${index}`)
+    for (const id of ids) await saveTask(database, task(id, { type: 'compact' }))
+    const ask = (id: string) => claimTaskWithNeeds(database, id, worker, long, { lock: undefined, limit })
+    const claims = await Promise.all(ids.map(ask))
+    assert.equal(claims.filter(({ kind }) => kind === 'claimed').length, 2)
+    const running = ids[claims.findIndex(({ kind }) => kind === 'claimed')] as string
+    await finishAttempt(database, running, 1, { state: 'SUCCESS', errorMessage: null })
+    const waiting = ids[claims.findIndex(({ kind }) => kind === 'waiting')] as string
+    assert.deepEqual(await ask(waiting), { kind: 'claimed', attempt: 1, preempted: [] })
   })
 })

@@ -1,4 +1,7 @@
-import { type Database, type Queries, sql } from './database.ts'
+import type { Interval } from '@svc/domain/time'
+import { type Database, type Queries, sql, type Transaction } from './database.ts'
+import { lockDatasource } from './segments.ts'
+import { readTime, storedTime } from './stored-time.ts'
 
 /** Where a task is in its life; SUCCESS and FAILED are final. */
 export type TaskState = 'PENDING' | 'RUNNING' | 'SUCCESS' | 'FAILED'
@@ -34,12 +37,14 @@ export interface StoredTask {
   readonly durationMs: number | null
   readonly progress: unknown
   readonly errorMessage: string | null
+  /** A pending task that a lock or a limit keeps from running. */
+  readonly waiting: boolean
 }
 
 const taskColumns = sql`id, group_id AS "groupId", type, datasource AS "dataSource", priority, created_at AS "createdAt",
   submitted_by AS "submittedBy", state, attempt, worker, worker_host AS "workerHost", worker_port AS "workerPort",
   worker_tls_port AS "workerTlsPort", started_at AS "startedAt", finished_at AS "finishedAt",
-  duration_ms AS "durationMs", progress, error_message AS "errorMessage"`
+  duration_ms AS "durationMs", progress, error_message AS "errorMessage", waiting`
 
 /** Stores a task; false if there is one of this id. */
 export async function saveTask(queries: Queries, task: NewTask): Promise<boolean> {
@@ -69,17 +74,19 @@ export interface TaskQuery {
   readonly states?: readonly TaskState[] | undefined
   readonly dataSource?: string | undefined
   readonly type?: string | undefined
+  readonly waiting?: boolean | undefined
   readonly limit: number
 }
 
 /** Tasks, newest first. */
 export async function loadTasks(queries: Queries, query: TaskQuery): Promise<StoredTask[]> {
-  const { states, dataSource, type, limit } = query
+  const { states, dataSource, type, waiting, limit } = query
   return await queries.query<StoredTask>(sql`
     SELECT ${taskColumns} FROM tasks
     WHERE (${states ?? null}::text[] IS NULL OR state = ANY(${states ?? null}::text[]))
       AND (${dataSource ?? null}::text IS NULL OR datasource = ${dataSource ?? null})
       AND (${type ?? null}::text IS NULL OR type = ${type ?? null})
+      AND (${waiting ?? null}::boolean IS NULL OR waiting = ${waiting ?? null})
     ORDER BY created_at DESC, id LIMIT ${limit}`)
 }
 
@@ -117,12 +124,137 @@ export async function claimTask(
 ): Promise<number | undefined> {
   const [task] = await queries.query<{ attempt: number }>(sql`
     UPDATE tasks
-    SET state = 'RUNNING', attempt = attempt + 1, worker = ${worker.name}, worker_host = ${worker.host},
+    SET state = 'RUNNING', waiting = false, attempt = attempt + 1, worker = ${worker.name}, worker_host = ${worker.host},
         worker_port = ${worker.port}, worker_tls_port = ${worker.tlsPort}, started_at = clock_timestamp(),
         claimed_until = clock_timestamp() + ${claimMs}::float8 * interval '1 millisecond'
     WHERE id = ${id} AND (state = 'PENDING' OR (state = 'RUNNING' AND claimed_until < clock_timestamp()))
     RETURNING attempt`)
   return task?.attempt
+}
+
+/** What a task needs besides a free slot. */
+export interface TaskNeeds {
+  /** An interval of its datasource that no other task may write meanwhile. */
+  readonly lock:
+    | { readonly dataSource: string; readonly interval: Interval; readonly priority: number }
+    | undefined
+  /** Of its type, so many may run at a time. */
+  readonly limit: { readonly type: string; readonly mostRunning: number } | undefined
+}
+
+/** What became of an attempt to claim. */
+export type TaskClaim =
+  | { readonly kind: 'claimed'; readonly attempt: number; readonly preempted: readonly string[] }
+  /** A lock or a limit is in the way: it is to be tried again. */
+  | { readonly kind: 'waiting' }
+  /** Another worker has it, or it is over. */
+  | { readonly kind: 'gone' }
+
+/**
+ * Claims a task as claimTask does, together with what it needs: all of it or nothing. Tasks of a lower priority lose
+ * their lock on the interval and fail; those of the same or a higher one are waited for.
+ */
+export async function claimTaskWithNeeds(
+  database: Database,
+  id: string,
+  worker: TaskWorker,
+  claimMs: number,
+  { lock, limit }: TaskNeeds,
+): Promise<TaskClaim> {
+  return await database
+    .transaction(async (transaction): Promise<TaskClaim> => {
+      if (limit && !(await isBelowLimit(transaction, id, limit))) return await waits(transaction, id)
+      const preempted = lock ? await takeInterval(transaction, id, lock) : []
+      if (preempted === undefined) return await waits(transaction, id)
+      const attempt = await claimTask(transaction, id, worker, claimMs)
+      if (attempt === undefined) throw new NotClaimed()
+      if (lock) {
+        const { dataSource, interval, priority } = lock
+        await transaction.query(sql`
+        INSERT INTO task_locks (task_id, datasource, start_ms, end_ms, priority)
+        VALUES (${id}, ${dataSource}, ${storedTime(interval.start)}, ${storedTime(interval.end)}, ${priority})
+        ON CONFLICT (task_id) DO NOTHING`)
+      }
+      return { kind: 'claimed', attempt, preempted }
+    })
+    .catch((error: unknown): TaskClaim => {
+      // Whoever was to make room for a task that is not run after all goes on.
+      if (error instanceof NotClaimed) return { kind: 'gone' }
+      throw error
+    })
+}
+
+class NotClaimed extends Error {}
+
+async function waits(transaction: Transaction, id: string): Promise<TaskClaim> {
+  await transaction.query(
+    sql`UPDATE tasks SET waiting = true WHERE id = ${id} AND state = 'PENDING' AND NOT waiting`,
+  )
+  return { kind: 'waiting' }
+}
+
+async function isBelowLimit(
+  transaction: Transaction,
+  id: string,
+  { type, mostRunning }: { readonly type: string; readonly mostRunning: number },
+): Promise<boolean> {
+  await transaction.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${type}, 3))`)
+  const [found] = await transaction.query<{ n: number }>(sql`
+    SELECT count(*) AS n FROM tasks
+    WHERE state = 'RUNNING' AND type = ${type} AND id <> ${id} AND claimed_until > clock_timestamp()`)
+  return (found?.n ?? 0) < mostRunning
+}
+
+/**
+ * Makes room for a task in an interval of its datasource: running tasks of a lower priority that have locked a part of
+ * it fail, and their ids are returned. Undefined where one of the same or a higher priority has. The datasource stays
+ * locked until the transaction ends.
+ */
+export async function takeInterval(
+  transaction: Transaction,
+  id: string,
+  { dataSource, interval, priority }: NonNullable<TaskNeeds['lock']>,
+): Promise<readonly string[] | undefined> {
+  await lockDatasource(transaction, dataSource)
+  const others = await transaction.query<{ id: string; priority: number }>(sql`
+    SELECT t.id, l.priority FROM task_locks l JOIN tasks t ON t.id = l.task_id AND t.state = 'RUNNING'
+    WHERE l.datasource = ${dataSource} AND l.task_id <> ${id}
+      AND l.start_ms < ${storedTime(interval.end)} AND l.end_ms > ${storedTime(interval.start)}`)
+  if (others.some((other) => other.priority >= priority)) return undefined
+  for (const other of others) {
+    await cancelTask(
+      transaction,
+      other.id,
+      `Its interval was taken by task [${id}] of the higher priority [${priority}]`,
+    )
+  }
+  return others.map((other) => other.id)
+}
+
+/** An interval that a running task has for itself. */
+export interface TaskLock {
+  readonly taskId: string
+  readonly dataSource: string
+  readonly interval: Interval
+  readonly priority: number
+}
+
+/** The intervals that running tasks have for themselves. */
+export async function loadTaskLocks(queries: Queries): Promise<TaskLock[]> {
+  const rows = await queries.query<{
+    taskId: string
+    dataSource: string
+    startMs: string
+    endMs: string
+    priority: number
+  }>(sql`
+    SELECT l.task_id AS "taskId", l.datasource AS "dataSource", l.start_ms::text AS "startMs",
+      l.end_ms::text AS "endMs", l.priority
+    FROM task_locks l JOIN tasks t ON t.id = l.task_id AND t.state = 'RUNNING' ORDER BY l.task_id`)
+  return rows.map(({ startMs, endMs, ...lock }) => ({
+    ...lock,
+    interval: { start: readTime(startMs), end: readTime(endMs) },
+  }))
 }
 
 const jsonOrNull = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
@@ -171,14 +303,21 @@ export async function finishAttempt(
       progress = coalesce(${jsonOrNull(end.progress)}::json, progress),
       duration_ms = (extract(epoch FROM clock_timestamp() - started_at) * 1000)::bigint, claimed_until = NULL
     WHERE id = ${id} AND attempt = ${attempt} AND state = 'RUNNING' RETURNING id`)
+  if (rows.length === 1) await releaseLock(queries, id)
   return rows.length === 1
 }
 
+// The lock of a task that is over counts no more, even where its row is left.
+async function releaseLock(queries: Queries, id: string): Promise<void> {
+  await queries.query(sql`DELETE FROM task_locks WHERE task_id = ${id}`)
+}
+
 /** Ends a task for good whatever its attempt is at; false if it was over already. */
-export async function cancelTask(database: Database, id: string, errorMessage: string): Promise<boolean> {
-  const rows = await database.query(sql`
-    UPDATE tasks SET state = 'FAILED', error_message = ${errorMessage}, finished_at = clock_timestamp(),
+export async function cancelTask(queries: Queries, id: string, errorMessage: string): Promise<boolean> {
+  const rows = await queries.query(sql`
+    UPDATE tasks SET state = 'FAILED', waiting = false, error_message = ${errorMessage}, finished_at = clock_timestamp(),
       duration_ms = coalesce((extract(epoch FROM clock_timestamp() - started_at) * 1000)::bigint, 0), claimed_until = NULL
     WHERE id = ${id} AND state IN ('PENDING', 'RUNNING') RETURNING id`)
+  if (rows.length === 1) await releaseLock(queries, id)
   return rows.length === 1
 }
