@@ -16,11 +16,13 @@ import { metadataRoutes } from './api/metadata.ts'
 import { firstDefaultRules, rulesRoutes } from './api/rules.ts'
 import { securityRoutes } from './api/security/index.ts'
 import { serverRoutes } from './api/servers.ts'
+import { simulateRulesRoute } from './api/simulate-rules.ts'
 import { cleanMetadata, createDutyGroup, runRules } from './duties/index.ts'
 import { createFirstUsers } from './first-users.ts'
 import { followRules } from './followed-rules.ts'
 import { createSegmentInventory, ServerInventory } from './inventory/index.ts'
 import { createLeadership } from './leadership.ts'
+import { createPreviews } from './preview/index.ts'
 import { untilServersReported } from './servers-reported.ts'
 import { watchCoordinator } from './watch-coordinator.ts'
 
@@ -62,10 +64,12 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   ]
   const view: ClusterView = { context, leadership, segments, servers, rules, dutyGroups }
   watchCoordinator(context.metrics, { leadership, dutyGroups })
+  const previews = createPreviews(view)
   let election: Election | undefined
   return {
     routes: [
-      ...rulesRoutes(database, rules, clock),
+      ...rulesRoutes(context, rules, previews.warningsOf),
+      simulateRulesRoute(view, previews),
       ...clusterRoutes(view),
       ...serverRoutes(view),
       ...datasourceRoutes(view),

@@ -1,3 +1,4 @@
 /** Retention rules: the ten types, how JSON becomes rules and back, and which rule a segment falls under. */
 export * from './match.ts'
+export * from './region.ts'
 export * from './rule.ts'

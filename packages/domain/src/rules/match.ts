@@ -1,4 +1,5 @@
-import { contains, type Interval, overlaps, subtractPeriod } from '../time/index.ts'
+import type { Interval } from '../time/index.ts'
+import { isInRegion, regionOf } from './region.ts'
 import type { Rule } from './rule.ts'
 
 /** What a rule wants for the segments under it. */
@@ -14,42 +15,10 @@ export interface CompiledRule {
   readonly appliesTo: (interval: Interval) => boolean
 }
 
-const always = (): boolean => true
-
-/**
- * Which intervals the rule applies to at `now`. The bounds are the recorded system's: a load rule that includes the
- * future looks at the end of a segment, a drop rule at its start, so that a segment across the start of the window is
- * kept by both.
- */
+/** Which intervals the rule applies to at `now`. */
 function matcherOf(rule: Rule, now: number): (interval: Interval) => boolean {
-  switch (rule.type) {
-    case 'loadForever':
-    case 'dropForever':
-    case 'broadcastForever':
-      return always
-    case 'loadByInterval':
-    case 'broadcastByInterval':
-      return (interval) => overlaps(interval, rule.interval)
-    case 'dropByInterval':
-      return (interval) => contains(rule.interval, interval)
-    case 'loadByPeriod':
-    case 'broadcastByPeriod': {
-      const windowStart = subtractPeriod(now, rule.period)
-      if (rule.includeFuture) return (interval) => interval.end > windowStart
-      return (interval) => interval.start < now && interval.end > windowStart
-    }
-    case 'dropByPeriod': {
-      const windowStart = subtractPeriod(now, rule.period)
-      // A segment without a start begins before every window, even one too long to have a start of its own.
-      const startsWithin = (start: number): boolean => start >= windowStart && start !== -Infinity
-      if (rule.includeFuture) return (interval) => startsWithin(interval.start)
-      return (interval) => startsWithin(interval.start) && interval.start < now && interval.end <= now
-    }
-    case 'dropBeforeByPeriod': {
-      const windowStart = subtractPeriod(now, rule.period)
-      return (interval) => interval.end <= windowStart
-    }
-  }
+  const region = regionOf(rule, now)
+  return ({ start, end }) => isInRegion(region, start, end)
 }
 
 /** What the rule wants; a tier that is to hold 0 copies is not named. */

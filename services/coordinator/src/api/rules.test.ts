@@ -3,6 +3,8 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { ensureDefaultRules, sql } from '@svc/shared/postgres'
 import { createTestContext, createTestStores, type HttpCall, httpRequest } from '@svc/shared/testing'
 import { followRules } from '../followed-rules.ts'
+import { createSegmentInventory, ServerInventory } from '../inventory/index.ts'
+import { createPreviews } from '../preview/index.ts'
 import { firstDefaultRules, rulesRoutes } from './rules.ts'
 
 const stores = await createTestStores({ after })
@@ -13,7 +15,16 @@ let now = Date.UTC(2026, 5, 15)
 
 before(async () => {
   await rules.start()
-  await context.serve({ routes: rulesRoutes(database, rules, { now: () => now }) })
+  const clock = { now: () => now }
+  const view = {
+    context: { ...context, clock },
+    leadership: { term: () => 1 },
+    segments: createSegmentInventory(database),
+    servers: new ServerInventory(60_000, () => undefined),
+    rules,
+    dutyGroups: [],
+  }
+  await context.serve({ routes: rulesRoutes(view.context, rules, createPreviews(view).warningsOf) })
 })
 beforeEach(async () => {
   await database.query(sql`DELETE FROM rules`)

@@ -1,19 +1,22 @@
-import { invalidInput } from '@svc/domain/failure'
+import { describeError, invalidInput } from '@svc/domain/failure'
+import { type PreviewWarning, warningsOfList } from '@svc/domain/preview'
 import { defaultRule, formatRule, parseRules, type Rule } from '@svc/domain/rules'
 import {
   type AuditInfo,
   configLimitBytes,
   datasource,
   jsonBody,
+  Reply,
   type Route,
   route,
   state,
 } from '@svc/shared/http'
-import { type Database, defaultRulesName, loadAudit, saveRules } from '@svc/shared/postgres'
-import type { Clock } from '@svc/shared/runtime'
+import { defaultRulesName, loadAudit, saveRules } from '@svc/shared/postgres'
+import type { ServiceContext } from '@svc/shared/service'
 import { historyEntry, intervalParameter, positiveCount, presence } from '@svc/shared/wire'
 import { z } from 'zod'
 import type { FollowedRules } from '../followed-rules.ts'
+import { warningsHeader } from '../preview/index.ts'
 
 const rulesPath = '/svc/coordinator/v1/rules'
 
@@ -25,8 +28,18 @@ const historyQuery = z.object({ interval: intervalParameter.optional(), count: p
 // The longest name that the recorded system's store can hold.
 const longestDatasourceName = 255
 
+// Whoever changes rules does not wait longer than this to hear what may not have been meant.
+const warningsTimeoutMs = 2000
+
+/** What is to be said of the rules that a datasource has now. */
+type WarningsOf = (dataSource: string, signal: AbortSignal) => Promise<readonly PreviewWarning[]>
+
 /** The endpoints of retention rules. */
-export function rulesRoutes(database: Database, rules: FollowedRules, clock: Clock): Route[] {
+export function rulesRoutes(
+  { database, clock, logger }: Pick<ServiceContext, 'database' | 'clock' | 'logger'>,
+  rules: FollowedRules,
+  warningsOf: WarningsOf,
+): Route[] {
   const rulesOf = async (dataSource: string): Promise<readonly Rule[]> =>
     (await rules.current()).get(dataSource) ?? []
 
@@ -57,6 +70,15 @@ export function rulesRoutes(database: Database, rules: FollowedRules, clock: Clo
     }
     await saveRules(database, dataSource, JSON.stringify(list.map(formatRule)), audit, clock.now())
     rules.invalidate()
+  }
+
+  /** The warnings about rules that have been stored: they are never a reason to refuse. */
+  async function warn(dataSource: string, list: readonly Rule[]): Promise<Reply> {
+    const warnings = await warningsOf(dataSource, AbortSignal.timeout(warningsTimeoutMs)).catch((error) => {
+      logger.warn('What new rules lead to could not be told', { dataSource, error: describeError(error) })
+      return warningsOfList(dataSource, list, clock.now())
+    })
+    return new Reply(200, undefined, { 'X-Svc-Warnings': warningsHeader(warnings) })
   }
 
   return [
@@ -97,7 +119,11 @@ export function rulesRoutes(database: Database, rules: FollowedRules, clock: Clo
       access: datasource('WRITE'),
       summary: 'Replaces the rules of a datasource, or the cluster default rules under _default',
       body: jsonBody((json) => parseRules(json), { limitBytes: configLimitBytes }),
-      handle: ({ params, body, audit }) => replaceRules(params.dataSource as string, body, audit),
+      handle: async ({ params, body, audit }) => {
+        const dataSource = params.dataSource as string
+        await replaceRules(dataSource, body, audit)
+        return await warn(dataSource, body)
+      },
     }),
     route({
       method: 'GET',

@@ -1,0 +1,32 @@
+import { overshadowedIds } from '../timeline/index.ts'
+import type { GivenSegment } from './parse-request.ts'
+import type { PreviewSegments } from './segments.ts'
+
+/** Given segments by datasource, each with its place in the list that was given. */
+export interface GivenDatasource {
+  readonly segments: PreviewSegments
+  readonly places: readonly number[]
+}
+
+/** The datasources of given segments. No server serves any of them; one that is given twice counts twice. */
+export function groupGivenSegments(given: readonly GivenSegment[]): GivenDatasource[] {
+  const places = Map.groupBy(given.keys(), (place) => given[place]!.dataSource)
+  return [...places].map(([dataSource, own]) => {
+    const segments = own.map((place) => given[place]!)
+    const hidden = overshadowedIds(segments.map((segment, index) => ({ ...segment, id: String(index) })))
+    return {
+      places: own,
+      segments: {
+        dataSource,
+        count: segments.length,
+        start: (index) => segments[index]!.interval.start,
+        end: (index) => segments[index]!.interval.end,
+        sizeBytes: (index) => segments[index]!.sizeBytes,
+        version: (index) => segments[index]!.version,
+        partitionNum: (index) => segments[index]!.partitionNum,
+        isOvershadowed: (index) => hidden.has(String(index)),
+        forEachCopy: () => undefined,
+      },
+    }
+  })
+}

@@ -1,0 +1,15 @@
+/** What a change of rules would do, decided before it is made: for each segment, in sums, and over time. */
+export type { PreviewServer } from './cluster.ts'
+export { groupGivenSegments } from './given-segments.ts'
+export * from './parse-request.ts'
+export {
+  decidePreview,
+  formatSummary,
+  type PreviewQuestion,
+  type PreviewResult,
+  pageOfRows,
+  rowsInPlaces,
+} from './preview.ts'
+export type { PreviewRow } from './rows.ts'
+export { columnsOf, type PreviewSegments, type SegmentColumns } from './segments.ts'
+export { clusterDefaults, type PreviewWarning, warningsOfList } from './warnings.ts'

@@ -1,0 +1,194 @@
+import { invalidInput } from '../failure/index.ts'
+import { mostRules, parseRules, type Rule } from '../rules/index.ts'
+import {
+  addPeriod,
+  formatInstant,
+  type Interval,
+  type Period,
+  parseInstant,
+  parseInterval,
+  parsePeriod,
+} from '../time/index.ts'
+import { refuse } from '../validation/index.ts'
+import type { PreviewServer } from './cluster.ts'
+import { clusterDefaults } from './warnings.ts'
+
+/** A segment as a request gives it, with what it left out filled in. */
+export interface GivenSegment {
+  readonly dataSource: string
+  readonly interval: Interval
+  readonly version: string
+  readonly partitionNum: number
+  readonly partitions: number
+  readonly sizeBytes: number
+}
+
+/** What somebody wants to know. */
+export interface PreviewRequest {
+  readonly now: number | undefined
+  /** The rules of some datasources, or one list for all that are concerned. */
+  readonly rules: ReadonlyMap<string, readonly Rule[]> | readonly Rule[]
+  readonly defaultRules: readonly Rule[] | undefined
+  readonly segments: readonly GivenSegment[] | undefined
+  readonly servers: readonly PreviewServer[] | undefined
+  readonly horizon: Period | undefined
+}
+
+/** The datasource of given segments that name none. */
+export const previewDatasource = 'preview'
+
+const mostSegments = 100_000
+// Segments that are read between two pauses.
+const slice = 1000
+const mostServers = 10_000
+const longestText = 255
+const epochVersion = formatInstant(0)
+const longestHorizon = parsePeriod('P10Y')
+
+type Fields = Readonly<Record<string, unknown>>
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const requestFields = ['now', 'rules', 'defaultRules', 'segments', 'servers', 'horizon']
+const segmentFields = ['dataSource', 'interval', 'version', 'partitionNum', 'partitions', 'size']
+// What an answer adds to a segment: rows of an answer may be sent as they came.
+const answeredFields = ['overshadowed', 'rule', 'action', 'loaded', 'brokers']
+const serverFields = ['name', 'type', 'tier', 'maxSize']
+
+function refuseUnknown(json: Fields, known: readonly string[], path: string): void {
+  for (const name of Object.keys(json)) {
+    if (known.includes(name)) continue
+    const field = path === '' ? name : `${path}.${name}`
+    throw invalidInput(`${field} is not a known field; allowed are ${known.join(', ')}`, { field })
+  }
+}
+
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null
+
+function readText(value: unknown, field: string): string {
+  if (typeof value !== 'string' || value.trim() === '' || value.length > longestText)
+    throw refuse(field, value, `a text of 1 to ${longestText} characters`)
+  return value
+}
+
+function readCount(value: unknown, field: string, most: number): number {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > most)
+    throw refuse(field, value, `a whole number from 0 to ${most}`)
+  return value
+}
+
+function readList(value: unknown, field: string, most: number): readonly unknown[] {
+  if (!Array.isArray(value)) throw refuse(field, value, 'a list')
+  if (value.length > most) throw refuse(`The number of ${field}`, value.length, `at most ${most}`)
+  return value
+}
+
+function readIntervalText(value: unknown, field: string): Interval {
+  if (typeof value !== 'string')
+    throw refuse(field, value, 'an ISO 8601 interval such as [2026-01-01/2026-02-01]')
+  return parseInterval(value, field)
+}
+
+function readSegment(json: unknown, path: string): GivenSegment {
+  if (!isObject(json)) throw refuse(path, json, 'a segment: an object with an interval')
+  refuseUnknown(json, [...segmentFields, ...answeredFields], path)
+  const { dataSource, interval, version, partitionNum, partitions, size } = json
+  const mostPartitions = 2_147_483_647
+  return {
+    dataSource: isGiven(dataSource) ? readText(dataSource, `${path}.dataSource`) : previewDatasource,
+    interval: readIntervalText(interval, `${path}.interval`),
+    version: isGiven(version) ? readText(version, `${path}.version`) : epochVersion,
+    partitionNum: isGiven(partitionNum) ? readCount(partitionNum, `${path}.partitionNum`, mostPartitions) : 0,
+    partitions: isGiven(partitions) ? readCount(partitions, `${path}.partitions`, mostPartitions) : 1,
+    sizeBytes: isGiven(size) ? readCount(size, `${path}.size`, Number.MAX_SAFE_INTEGER) : 0,
+  }
+}
+
+function* readSegments(json: unknown): Generator<undefined, GivenSegment[]> {
+  const read: GivenSegment[] = []
+  for (const [index, segment] of readList(json, 'segments', mostSegments).entries()) {
+    if (index % slice === 0) yield
+    read.push(readSegment(segment, `segments[${index}]`))
+  }
+  return read
+}
+
+function readServers(json: unknown): PreviewServer[] {
+  const names = new Set<string>()
+  return readList(json, 'servers', mostServers).map((server, index) => {
+    const path = `servers[${index}]`
+    if (!isObject(server)) throw refuse(path, server, 'a server: an object with name, type and tier')
+    refuseUnknown(server, serverFields, path)
+    const { type, maxSize } = server
+    const name = readText(server.name, `${path}.name`)
+    if (names.has(name)) throw refuse(`${path}.name`, name, 'a name that no server before it has')
+    names.add(name)
+    if (type !== 'historical' && type !== 'broker')
+      throw refuse(`${path}.type`, type, 'one of historical, broker')
+    return {
+      name,
+      type,
+      tier: readText(server.tier, `${path}.tier`),
+      maxSizeBytes: isGiven(maxSize)
+        ? readCount(maxSize, `${path}.maxSize`, Number.MAX_SAFE_INTEGER)
+        : Infinity,
+      decommissioning: false,
+    }
+  })
+}
+
+function readRules(json: unknown): PreviewRequest['rules'] {
+  if (Array.isArray(json)) return parseRules(json)
+  if (!isObject(json))
+    throw refuse('rules', json, 'a list of rules, or an object of datasource names with such lists')
+  let count = 0
+  const lists = Object.entries(json).map(([name, list]) => {
+    const dataSource = readText(name, 'rules, the name of a datasource,')
+    const rules = parseRules(list, `rules.${dataSource}`)
+    count += rules.length
+    if (count > mostRules) throw refuse('The number of rules', count, `at most ${mostRules} in all lists`)
+    return [dataSource, rules] as const
+  })
+  return new Map(lists)
+}
+
+function readHorizon(value: unknown, now: number): Period {
+  const allowed = 'an ISO 8601 period of at most ten years such as [P90D]'
+  if (typeof value !== 'string') throw refuse('horizon', value, allowed)
+  const period = parsePeriod(value, 'horizon')
+  if (addPeriod(now, period) > addPeriod(now, longestHorizon)) throw refuse('horizon', value, allowed)
+  return period
+}
+
+/**
+ * What a request for a preview asks. The first thing that is wrong is an invalidInput failure that names the field, the
+ * value and what is allowed. `clusterNow` is the time that counts where the request gives none. Pauses now and then.
+ */
+export function* parsePreviewRequest(
+  json: unknown,
+  clusterNow: number,
+): Generator<undefined, PreviewRequest> {
+  if (!isObject(json)) throw refuse('The request', json, 'an object with rules')
+  refuseUnknown(json, requestFields, '')
+  const { now, rules, defaultRules, segments, servers, horizon } = json
+  if (isGiven(now) && typeof now !== 'string') throw refuse('now', now, 'an ISO 8601 date and time')
+  const moment = isGiven(now) ? parseInstant(now as string, 'now') : undefined
+  if (moment !== undefined && !Number.isFinite(moment))
+    throw refuse('now', now, 'an ISO 8601 date and time that is not an end of eternity')
+  const lists = readRules(rules)
+  const hasDefaults = !Array.isArray(lists) && (lists as ReadonlyMap<string, unknown>).has(clusterDefaults)
+  if (hasDefaults && isGiven(defaultRules))
+    throw refuse('defaultRules', defaultRules, `only without [rules.${clusterDefaults}], which says the same`)
+  const defaults = isGiven(defaultRules) ? parseRules(defaultRules, 'defaultRules') : undefined
+  return {
+    now: moment,
+    rules: lists,
+    defaultRules: hasDefaults
+      ? (lists as ReadonlyMap<string, readonly Rule[]>).get(clusterDefaults)
+      : defaults,
+    segments: isGiven(segments) ? yield* readSegments(segments) : undefined,
+    servers: isGiven(servers) ? readServers(servers) : undefined,
+    horizon: isGiven(horizon) ? readHorizon(horizon, moment ?? clusterNow) : undefined,
+  }
+}

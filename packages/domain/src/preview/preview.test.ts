@@ -1,0 +1,613 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { compileRules, defaultRule, matchRule, parseRules, regionOf } from '../rules/index.ts'
+import { formatInstant, formatInterval, parseInstant } from '../time/index.ts'
+import { columnsOf, groupGivenSegments, parsePreviewRequest, warningsOfList } from './index.ts'
+import { stepTimes } from './steps.ts'
+import { stretchesOf } from './stretches.ts'
+import { finish, previewGiven, testNow } from './test-preview.ts'
+
+const day = (number: number): string => {
+  const start = parseInstant('2026-06-01') + number * 86_400_000
+  return formatInterval({ start, end: start + 86_400_000 })
+}
+const server = (name: string, tier = '_default_tier', more: object = {}) => ({
+  name,
+  type: 'historical',
+  tier,
+  ...more,
+})
+const load = (tieredReplicants: object) => ({ type: 'loadForever', tieredReplicants })
+
+describe('what is left out of a request', () => {
+  test('a segment has datasource preview, the epoch as version, one partition and no size', () => {
+    const { rows } = previewGiven({ rules: [], segments: [{ interval: day(0) }], servers: [server('a')] })
+    assert.deepEqual(rows, [
+      {
+        dataSource: 'preview',
+        interval: day(0),
+        version: '1970-01-01T00:00:00.000Z',
+        partitionNum: 0,
+        overshadowed: false,
+        rule: { index: 0, type: 'loadForever', source: 'default' },
+        action: 'load',
+        loaded: { _default_tier: 1 },
+        brokers: 0,
+      },
+    ])
+  })
+
+  test('a server has no limit', () => {
+    const segments = [{ interval: day(0), size: Number.MAX_SAFE_INTEGER }]
+    const { rows } = previewGiven({ rules: [], segments, servers: [server('a'), server('b')] })
+    assert.deepEqual(rows[0]!.loaded, { _default_tier: 2 })
+  })
+
+  test('the rules after all others load everything', () => {
+    const { rows } = previewGiven({
+      rules: [{ type: 'dropByInterval', interval: '2000/2001' }],
+      defaultRules: [],
+      segments: [{ interval: day(0) }],
+      servers: [],
+    })
+    assert.deepEqual(rows[0]!.rule, { index: 0, type: 'loadForever', source: 'default' })
+  })
+
+  test('an interval may be eternity, of segments and of rules', () => {
+    const eternity = '-146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z'
+    const { rows } = previewGiven({
+      rules: [{ type: 'loadByInterval', interval: eternity, tieredReplicants: { hot: 1 } }],
+      segments: [{ interval: eternity }, { interval: day(0) }],
+      servers: [server('a', 'hot')],
+    })
+    assert.deepEqual(
+      rows.map(({ interval, rule, loaded }) => [interval, rule!.index, loaded]),
+      [
+        [eternity, 0, { hot: 1 }],
+        [day(0), 0, { hot: 1 }],
+      ],
+    )
+  })
+
+  test('rows of an answer can be sent as segments', () => {
+    const request = { rules: [], segments: [{ interval: day(0), size: 3 }], servers: [server('a')] }
+    const { rows } = previewGiven(request)
+    assert.deepEqual(previewGiven({ ...request, segments: rows }).rows, rows)
+  })
+})
+
+describe('where copies end', () => {
+  const cases: {
+    name: string
+    rules?: object[]
+    servers: object[]
+    segments: object[]
+    loaded: object[]
+    brokers?: number[]
+  }[] = [
+    {
+      name: 'a tier holds no more copies than it has servers, and tiers without servers none',
+      rules: [load({ hot: 5, nosuchtier: 1, cold: 0 })],
+      servers: [server('a', 'hot'), server('b', 'hot'), server('c', 'cold')],
+      segments: [{ interval: day(0) }],
+      loaded: [{ hot: 2 }],
+    },
+    {
+      name: 'an empty map is a match that loads nothing',
+      rules: [{ type: 'loadForever', tieredReplicants: {}, useDefaultTierForNull: false }, load({ hot: 1 })],
+      servers: [server('a', 'hot')],
+      segments: [{ interval: day(0) }],
+      loaded: [{}],
+    },
+    {
+      name: 'the newest segments come first where there is not room for all',
+      servers: [server('a', '_default_tier', { maxSize: 100 })],
+      segments: [
+        { interval: day(1), size: 60 },
+        { interval: day(3), size: 60 },
+        { interval: day(2), size: 40 },
+        { interval: day(0), size: 0 },
+      ],
+      loaded: [{}, { _default_tier: 1 }, { _default_tier: 1 }, { _default_tier: 1 }],
+    },
+    {
+      name: 'a segment that fits on one server only has one copy',
+      servers: [
+        server('a', '_default_tier', { maxSize: 100 }),
+        server('b', '_default_tier', { maxSize: 50 }),
+      ],
+      segments: [{ interval: day(0), size: 60 }],
+      loaded: [{ _default_tier: 1 }],
+    },
+    {
+      name: 'a server without room holds nothing, not even nothing at all',
+      servers: [server('a', '_default_tier', { maxSize: 0 }), server('b')],
+      segments: [{ interval: day(0) }],
+      loaded: [{ _default_tier: 1 }],
+    },
+    {
+      name: 'broadcast reaches every server that has room for segments',
+      rules: [{ type: 'broadcastForever' }],
+      servers: [
+        server('a', 'hot'),
+        server('b', 'cold'),
+        server('c', 'cold', { maxSize: 0 }),
+        server('d', '_default_tier', { type: 'broker' }),
+        server('e', '_default_tier', { type: 'broker', maxSize: 0 }),
+        server('f', '_default_tier', { type: 'broker', maxSize: 5 }),
+      ],
+      segments: [
+        { interval: day(0), size: 5 },
+        { interval: day(1), size: 4 },
+      ],
+      loaded: [
+        { cold: 1, hot: 1 },
+        { cold: 1, hot: 1 },
+      ],
+      brokers: [1, 2],
+    },
+    {
+      name: 'an overshadowed segment is dropped, and takes no room',
+      servers: [server('a', '_default_tier', { maxSize: 10 })],
+      segments: [
+        { interval: day(0), size: 10, version: '2026-01-01T00:00:00.000Z' },
+        { interval: day(0), size: 10, version: '2026-01-02T00:00:00.000Z' },
+      ],
+      loaded: [{}, { _default_tier: 1 }],
+    },
+    {
+      name: 'datasources do not hide each other',
+      servers: [server('a')],
+      segments: [
+        { interval: day(0), dataSource: 'x', version: '1' },
+        { interval: day(0), dataSource: 'y', version: '2' },
+      ],
+      loaded: [{ _default_tier: 1 }, { _default_tier: 1 }],
+    },
+  ]
+  for (const { name, rules = [], servers, segments, loaded, brokers } of cases) {
+    test(name, () => {
+      const { rows } = previewGiven({ rules, servers, segments })
+      assert.deepEqual(
+        rows.map((row) => row.loaded),
+        loaded,
+      )
+      if (brokers)
+        assert.deepEqual(
+          rows.map((row) => row.brokers),
+          brokers,
+        )
+    })
+  }
+
+  const smallCluster = fc.record({
+    capacities: fc.array(fc.integer({ min: 0, max: 40 }), { minLength: 1, maxLength: 5 }),
+    sizes: fc.array(fc.integer({ min: 0, max: 30 }), { minLength: 1, maxLength: 20 }),
+    copies: fc.integer({ min: 0, max: 6 }),
+  })
+  test('copies are never more than servers can hold, and all of them where they fit easily', () => {
+    fc.assert(
+      fc.property(smallCluster, ({ capacities, sizes, copies }) => {
+        const servers = capacities.map((maxSize, index) => server(`s${index}`, 'hot', { maxSize }))
+        const segments = sizes.map((size, index) => ({ interval: day(index), size }))
+        const { rows, result } = previewGiven({ rules: [load({ hot: copies })], servers, segments })
+        const held = rows.map(({ loaded }) => loaded.hot ?? 0)
+        const able = capacities.filter((capacity) => capacity > 0)
+        const bytes = held.reduce((sum, count, index) => sum + count * sizes[index]!, 0)
+        const capacity = able.reduce((sum, one) => sum + one, 0)
+        assert.ok(bytes <= capacity)
+        held.forEach((count, index) => {
+          const fitting = able.filter((one) => one >= sizes[index]!).length
+          assert.ok(count <= Math.min(copies, fitting), `${count} copies of ${sizes[index]}`)
+        })
+        const wanted = Math.min(copies, capacities.length)
+        const missing = held.reduce((sum, count) => sum + wanted - count, 0)
+        assert.equal(result.tiers[0]!.doesNotFit.copies, missing)
+      }),
+    )
+  })
+})
+
+describe('sums', () => {
+  const request = {
+    rules: {
+      wiki: [{ type: 'loadByPeriod', period: 'P5D', tieredReplicants: { hot: 2 } }, { type: 'dropForever' }],
+    },
+    segments: [0, 5, 12, 13].map((number) => ({ dataSource: 'wiki', interval: day(number), size: 10 })),
+    servers: [server('a', 'hot', { maxSize: 25 }), server('b', 'hot', { maxSize: 25 })],
+  }
+
+  test('tell what is loaded, what becomes unused, what is kept and what does not fit', () => {
+    const none = { segments: 0, copies: 0, bytes: 0 }
+    const twoTwice = { segments: 2, copies: 4, bytes: 40 }
+    assert.deepEqual(previewGiven(request).summary, {
+      datasources: {
+        wiki: {
+          tiers: { hot: { before: none, after: twoTwice, loaded: twoTwice, dropped: none } },
+          markedUnused: { segments: 2, bytes: 20 },
+          oldestInterval: day(12),
+          newestInterval: day(13),
+        },
+      },
+      tiers: { hot: { servers: 2, bytesBefore: 0, bytesAfter: 40, doesNotFit: none, capacityBytes: 50 } },
+    })
+  })
+
+  test('go on into the future, and what was dropped stays away', () => {
+    const { summary } = previewGiven({ ...request, horizon: 'P12D' })
+    const steps = (summary.steps as object[]).slice(0, 4) as {
+      now: string
+      datasources: Record<string, { markedUnused: object }>
+    }[]
+    assert.deepEqual(
+      steps.map(({ now }) => now),
+      ['2026-06-16', '2026-06-17', '2026-06-18', '2026-06-19'].map((text) => `${text}T00:00:00.000Z`),
+    )
+    assert.deepEqual(
+      steps.map(({ datasources }) => datasources.wiki!.markedUnused),
+      [
+        { segments: 0, bytes: 0 },
+        { segments: 0, bytes: 0 },
+        { segments: 1, bytes: 10 },
+        { segments: 1, bytes: 10 },
+      ],
+    )
+  })
+
+  test('a segment caught by a passing window stays unused after it', () => {
+    const { summary } = previewGiven({
+      rules: [
+        { type: 'dropByInterval', interval: '2000/2001' },
+        { type: 'dropByPeriod', period: 'P2D', includeFuture: false },
+      ],
+      segments: [{ interval: day(16), size: 10 }],
+      servers: [server('a')],
+      horizon: 'P12D',
+    })
+    const steps = summary.steps as {
+      datasources: Record<string, { newestInterval: string | null; markedUnused: { segments: number } }>
+    }[]
+    assert.deepEqual(
+      steps.map(({ datasources }) => datasources.preview!.newestInterval !== null),
+      [true, true, ...Array(10).fill(false)],
+    )
+    assert.equal(
+      steps.reduce((sum, { datasources }) => sum + datasources.preview!.markedUnused.segments, 0),
+      1,
+    )
+  })
+
+  const horizons: [period: string, steps: number, second: string][] = [
+    ['PT0S', 0, ''],
+    ['PT1M', 1, ''],
+    ['PT1H', 12, '2026-06-15T00:10:00.000Z'],
+    ['P1D', 24, '2026-06-15T02:00:00.000Z'],
+    ['P4D', 16, '2026-06-15T12:00:00.000Z'],
+    ['P30D', 30, '2026-06-17T00:00:00.000Z'],
+    ['P11W', 77, '2026-06-17T00:00:00.000Z'],
+    ['P90D', 13, '2026-06-29T00:00:00.000Z'],
+    ['P1Y', 12, '2026-08-15T00:00:00.000Z'],
+    ['P10Y', 120, '2026-08-15T00:00:00.000Z'],
+  ]
+  for (const [period, steps, second] of horizons) {
+    test(`a horizon of ${period} has ${steps} steps`, () => {
+      const { horizon } = finish(parsePreviewRequest({ rules: [], horizon: period }, testNow))
+      const moments = stepTimes(testNow, horizon!)
+      assert.equal(moments.length, steps)
+      if (second !== '') assert.equal(formatInstant(moments[1]!), second)
+    })
+  }
+})
+
+describe('stretches of segments under one rule', () => {
+  const instant = fc.oneof(
+    fc.integer({ min: -30, max: 30 }).map((number) => testNow + number * 86_400_000),
+    fc.integer({ min: -3, max: 3 }).map((number) => testNow + number),
+    fc.constantFrom(-Infinity, Infinity),
+  )
+  const interval = fc
+    .tuple(instant, instant)
+    .filter(([a, b]) => a !== b)
+    .map(([a, b]) => ({ start: Math.min(a, b), end: Math.max(a, b) }))
+  const period = fc.constantFrom('PT0S', 'P1D', 'P10D', 'P1M', 'P30D', 'P500000Y')
+  const includeFuture = fc.boolean()
+  const finiteInterval = interval.map(formatInterval)
+  const rule = fc.oneof(
+    fc.record({ type: fc.constantFrom('loadForever', 'dropForever', 'broadcastForever') }),
+    fc.record({
+      type: fc.constantFrom('loadByInterval', 'dropByInterval', 'broadcastByInterval'),
+      interval: finiteInterval,
+    }),
+    fc.record({
+      type: fc.constantFrom('loadByPeriod', 'dropByPeriod', 'broadcastByPeriod'),
+      period,
+      includeFuture,
+    }),
+    fc.record({ type: fc.constant('dropBeforeByPeriod'), period }),
+  )
+
+  test('are what each segment falls under by itself', () => {
+    fc.assert(
+      fc.property(
+        fc.array(interval, { maxLength: 30 }),
+        fc.array(rule, { maxLength: 6 }),
+        (intervals, json) => {
+          const rules = [...parseRules(json), defaultRule]
+          const compiled = compileRules(rules, testNow)
+          const [group] = groupGivenSegments(
+            intervals.map((one, index) => ({
+              dataSource: 'x',
+              interval: one,
+              version: 'v',
+              partitionNum: index,
+              partitions: 0,
+              sizeBytes: index,
+            })),
+          )
+          if (group === undefined) return
+          const columns = finish(columnsOf(group.segments))
+          const stretches = finish(
+            stretchesOf(
+              columns,
+              rules.map((one) => regionOf(one, testNow)),
+            ),
+          )
+          const found = intervals.map(() => -1)
+          for (const { from, to, rule: index } of stretches)
+            for (let position = from; position < to; position += 1) found[columns.indexes[position]!] = index
+          assert.deepEqual(
+            found,
+            intervals.map((one) => matchRule(compiled, one)),
+          )
+          assert.equal(columns.bytesBefore.at(-1), (intervals.length * (intervals.length - 1)) / 2)
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  test('one granularity is one chain, and two are two', () => {
+    const hours = Array.from({ length: 240 }, (_, hour) => ({
+      start: testNow + hour * 3_600_000,
+      end: testNow + (hour + 1) * 3_600_000,
+    }))
+    const days = Array.from({ length: 10 }, (_, number) => ({
+      start: testNow + number * 86_400_000,
+      end: testNow + (number + 1) * 86_400_000,
+    }))
+    const chainsOf = (intervals: typeof hours) =>
+      finish(
+        columnsOf(
+          groupGivenSegments(
+            intervals.toReversed().map((one, partitionNum) => ({
+              dataSource: 'x',
+              interval: one,
+              version: 'v',
+              partitionNum,
+              partitions: 0,
+              sizeBytes: 0,
+            })),
+          )[0]!.segments,
+        ),
+      ).chainEnds.length
+    assert.equal(chainsOf(hours), 1)
+    assert.equal(chainsOf([...hours, ...days]), 2)
+  })
+})
+
+describe('rules that are never reached', () => {
+  const cases: [name: string, rules: object[], unreached: [index: number, hiddenBy: number[]][]][] = [
+    ['nothing follows a rule for everything', [{ type: 'dropForever' }, { type: 'loadForever' }], [[1, [0]]]],
+    [
+      'a shorter window behind a longer one',
+      [
+        { type: 'loadByPeriod', period: 'P1Y' },
+        { type: 'loadByPeriod', period: 'P1M' },
+      ],
+      [[1, [0]]],
+    ],
+    [
+      'a longer window behind a shorter one is reached',
+      [
+        { type: 'loadByPeriod', period: 'P1M' },
+        { type: 'loadByPeriod', period: 'P1Y' },
+      ],
+      [],
+    ],
+    [
+      'two rules that take everything together',
+      [
+        { type: 'loadByPeriod', period: 'P1M' },
+        { type: 'dropBeforeByPeriod', period: 'P1M' },
+        { type: 'loadForever' },
+      ],
+      [[2, [0, 1]]],
+    ],
+    [
+      'an interval that a window covers today is reached when the window has passed it',
+      [
+        { type: 'loadByPeriod', period: 'P1M' },
+        { type: 'loadByInterval', interval: '2026-06-01/2026-06-10' },
+      ],
+      [],
+    ],
+    [
+      'an interval that lies before a moving bound does so for ever',
+      [
+        { type: 'dropBeforeByPeriod', period: 'P1M' },
+        { type: 'dropByInterval', interval: '2020-01-01/2021-01-01' },
+      ],
+      [[1, [0]]],
+    ],
+    [
+      'a month and thirty days: now the one is longer, now the other',
+      [
+        { type: 'loadByPeriod', period: 'P30D' },
+        { type: 'loadByPeriod', period: 'P1M' },
+      ],
+      [],
+    ],
+    [
+      'a month is never longer than thirty-one days',
+      [
+        { type: 'loadByPeriod', period: 'P31D' },
+        { type: 'loadByPeriod', period: 'P1M' },
+      ],
+      [[1, [0]]],
+    ],
+    ['what applies to nothing', [{ type: 'dropByPeriod', period: 'PT0S', includeFuture: false }], [[0, []]]],
+    [
+      'an interval within another, in a long list',
+      [
+        ...Array.from({ length: 300 }, (_, index) => ({
+          type: 'loadByInterval',
+          interval: `${1000 + 2 * index}/${1001 + 2 * index}`,
+        })),
+        { type: 'dropByInterval', interval: '1400-02-01/1400-03-01' },
+      ],
+      [],
+    ],
+    [
+      'the same interval twice, in a long list',
+      [
+        ...Array.from({ length: 300 }, (_, index) => ({
+          type: 'loadByInterval',
+          interval: `${1000 + 2 * index}/${1001 + 2 * index}`,
+        })),
+        { type: 'loadByInterval', interval: '1400-02-01/1400-03-01' },
+      ],
+      [[300, [200]]],
+    ],
+  ]
+  for (const [name, rules, unreached] of cases) {
+    test(name, () => {
+      const warnings = warningsOfList('wiki', parseRules(rules), testNow)
+      assert.deepEqual(
+        warnings.map((warning) =>
+          warning.type === 'ruleNeverReached'
+            ? [warning.rule.index, warning.hiddenBy.map(({ index }) => index)]
+            : warning.type,
+        ),
+        unreached,
+      )
+    })
+  }
+})
+
+describe('warnings', () => {
+  const typesOf = (request: object) => previewGiven(request).result.warnings.map(({ type }) => type)
+  const segments = [{ interval: day(0), size: 10 }]
+  const servers = [server('a', 'hot')]
+
+  test('none for rules that do what they say', () => {
+    assert.deepEqual(typesOf({ rules: [load({ hot: 1 })], segments, servers }), [])
+  })
+
+  test('data that become unused, with the rule, the bytes and the time', () => {
+    const rules = [
+      { type: 'loadByPeriod', period: 'P1D', tieredReplicants: { hot: 1 } },
+      { type: 'dropForever' },
+    ]
+    const [warning, ...more] = previewGiven({ rules, segments, servers }).result.warnings
+    assert.deepEqual(more, [])
+    assert.deepEqual(warning, {
+      type: 'dataBecomesUnused',
+      dataSource: 'preview',
+      rule: { index: 1, type: 'dropForever', source: 'datasource' },
+      segments: 1,
+      bytes: 10,
+      interval: day(0),
+      message: `Datasource [preview]: rule [1] [dropForever] makes [1] segments with [10] bytes in [${day(0)}] unused`,
+    })
+  })
+
+  const cases: [name: string, rules: object[], servers: object[], types: string[]][] = [
+    ['a tier without servers', [load({ hot: 1, cold: 1 })], servers, ['tierWithoutServers']],
+    ['more replicas than servers', [load({ hot: 2 })], servers, ['replicasAboveServers']],
+    [
+      'future data that is dropped',
+      [{ type: 'dropByPeriod', period: 'P1D' }, load({ hot: 1 })],
+      servers,
+      ['futureDataDropped'],
+    ],
+    [
+      'future data that is not dropped',
+      [{ type: 'dropByPeriod', period: 'P1D', includeFuture: false }, load({ hot: 1 })],
+      servers,
+      [],
+    ],
+    [
+      'servers that cannot hold what is broadcast',
+      [{ type: 'broadcastForever' }],
+      [server('a', 'hot'), server('b', 'hot', { maxSize: 0 })],
+      ['serverCannotHoldSegments', 'doesNotFit'],
+    ],
+    ['a tier that is full', [load({ hot: 1 })], [server('a', 'hot', { maxSize: 9 })], ['doesNotFit']],
+    [
+      'a rule that another one hides',
+      [load({ hot: 1 }), { type: 'dropForever' }],
+      servers,
+      ['ruleNeverReached'],
+    ],
+  ]
+  for (const [name, rules, ofServers, types] of cases) {
+    test(name, () => assert.deepEqual(typesOf({ rules, segments, servers: ofServers }), types))
+  }
+
+  test('a default rule is told of where it applies, and its list where it changes', () => {
+    const request = { rules: [], defaultRules: [load({ cold: 1 }), load({ none: 1 })], segments, servers }
+    const warnings = previewGiven(request).result.warnings
+    assert.deepEqual(
+      warnings.map((warning) => [warning.type, 'rule' in warning ? warning.rule : undefined]),
+      [
+        ['ruleNeverReached', { index: 1, type: 'loadForever', source: 'default' }],
+        ['tierWithoutServers', { index: 0, type: 'loadForever', source: 'default' }],
+      ],
+    )
+  })
+})
+
+describe('a request that cannot be is refused by its field', () => {
+  const rule = { type: 'loadForever' }
+  const cases: [request: unknown, field: string, message: RegExp][] = [
+    [[], 'The request', /an object with rules/],
+    [{}, 'rules', /rules is missing/],
+    [{ rules: 'x' }, 'rules', /\[x\]/],
+    [{ rules: Array(100_000).fill(rule) }, 'The number of rules', /\[100000\]; allowed is at most 10000/],
+    [{ rules: { a: Array(6000).fill(rule), b: Array(6000).fill(rule) } }, 'The number of rules', /\[12000\]/],
+    [{ rules: { a: [{ type: 'x' }] } }, 'rules.a[0].type', /\[x\]/],
+    [{ rules: { '': [] } }, 'rules, the name of a datasource,', /1 to 255/],
+    [{ rules: [], horizon: 'P10000Y' }, 'horizon', /\[P10000Y\].*at most ten years/],
+    [{ rules: [], horizon: 'P10YT0.001S' }, 'horizon', /at most ten years/],
+    [{ rules: [], horizon: 5 }, 'horizon', /\[5\]/],
+    [{ rules: [], servers: [{ name: 'a', type: 'historical' }] }, 'servers[0].tier', /is missing/],
+    [{ rules: [], servers: [server('a'), server('a')] }, 'servers[1].name', /no server before it/],
+    [{ rules: [], servers: [server('a', 'x', { type: 'router' })] }, 'servers[0].type', /historical, broker/],
+    [{ rules: [], servers: [server('a', 'x', { maxSize: -1 })] }, 'servers[0].maxSize', /\[-1\]/],
+    [{ rules: [], segments: [{ interval: day(0), size: -1 }] }, 'segments[0].size', /\[-1\]/],
+    [{ rules: [], segments: [{ interval: day(0), size: 0.5 }] }, 'segments[0].size', /\[0.5\]/],
+    [{ rules: [], segments: [{}] }, 'segments[0].interval', /is missing/],
+    [{ rules: [], segments: [{ interval: 'today' }] }, 'segments[0].interval', /\[today\]/],
+    [{ rules: [], segments: [{ interval: day(0), colour: 1 }] }, 'segments[0].colour', /not a known field/],
+    [{ rules: [], segments: [null] }, 'segments[0]', /\[null\]/],
+    [{ rules: [], segments: {} }, 'segments', /a list/],
+    [{ rules: [], now: 'soon' }, 'now', /\[soon\]/],
+    [{ rules: [], now: 5 }, 'now', /\[5\]/],
+    [{ rules: { _default: [rule] }, defaultRules: [rule] }, 'defaultRules', /only without/],
+    [{ rules: [], colour: 1 }, 'colour', /not a known field/],
+  ]
+  for (const [request, field, message] of cases) {
+    test(`${field}: ${message}`, () => {
+      assert.throws(
+        () => finish(parsePreviewRequest(request, testNow)),
+        (failure: { code?: string; message: string; context: { field?: string } }) => {
+          assert.equal(failure.code, 'invalidInput', failure.message)
+          assert.match(failure.message, message)
+          assert.equal(failure.context.field, field)
+          return true
+        },
+      )
+    })
+  }
+})

@@ -1,0 +1,60 @@
+import { defaultRule, type Rule } from '../rules/index.ts'
+import { parseInstant } from '../time/index.ts'
+import {
+  decidePreview,
+  formatSummary,
+  groupGivenSegments,
+  type PreviewResult,
+  type PreviewRow,
+  parsePreviewRequest,
+  rowsInPlaces,
+} from './index.ts'
+
+/** The clock of tests. */
+export const testNow = parseInstant('2026-06-15')
+
+/** Runs what pauses to its end. */
+export function finish<Result>(run: Generator<undefined, Result>): Result {
+  for (;;) {
+    const step = run.next()
+    if (step.done) return step.value
+  }
+}
+
+/** The preview of a request that gives segments and servers, as JSON. */
+export function previewGiven(json: unknown): {
+  readonly result: PreviewResult
+  readonly rows: readonly PreviewRow[]
+  readonly summary: Record<string, unknown>
+} {
+  const request = finish(parsePreviewRequest(json, testNow))
+  const groups = groupGivenSegments(request.segments ?? [])
+  const rulesOf = (dataSource: string): readonly Rule[] =>
+    Array.isArray(request.rules)
+      ? request.rules
+      : ((request.rules as ReadonlyMap<string, readonly Rule[]>).get(dataSource) ?? [])
+  const result = finish(
+    decidePreview({
+      now: request.now ?? testNow,
+      datasources: groups.map(({ segments }) => ({
+        segments,
+        columns: undefined,
+        own: rulesOf(segments.dataSource),
+        defaults: request.defaultRules ?? [defaultRule],
+      })),
+      servers: request.servers ?? [],
+      serversBefore: [],
+      concerned: new Set(groups.map(({ segments }) => segments.dataSource)),
+      defaultsChange: request.defaultRules !== undefined,
+      horizon: request.horizon,
+    }),
+  )
+  return {
+    result,
+    rows: rowsInPlaces(
+      result,
+      groups.map(({ places }) => places),
+    ),
+    summary: formatSummary(result, true),
+  }
+}

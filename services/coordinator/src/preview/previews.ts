@@ -1,0 +1,219 @@
+import { forbidden, unavailable } from '@svc/domain/failure'
+import {
+  clusterDefaults,
+  decidePreview,
+  formatSummary,
+  groupGivenSegments,
+  type PreviewRequest,
+  type PreviewResult,
+  type PreviewSegments,
+  type PreviewWarning,
+  pageOfRows,
+  parsePreviewRequest,
+  previewDatasource,
+  rowsInPlaces,
+  warningsOfList,
+} from '@svc/domain/preview'
+import type { Rule } from '@svc/domain/rules'
+import { formatInstant } from '@svc/domain/time'
+import { loadConfig, type RulesByDatasource } from '@svc/shared/postgres'
+import type { Caller } from '@svc/shared/security'
+import type { ClusterView } from '../api/cluster-view.ts'
+import { coordinatorConfigName, readCoordinatorConfig } from '../coordinator-config.ts'
+import { liveDatasources, liveServers } from './live-cluster.ts'
+import { createSlices } from './slices.ts'
+
+/** Which part of the segments of the live cluster is told, if any. */
+export interface PreviewPage {
+  readonly full: boolean
+  readonly offset: number
+  readonly limit: number
+}
+
+/** Answers what a change of rules would do. */
+export interface Previews {
+  /** The answer to a request, as JSON text. */
+  answer(json: unknown, page: PreviewPage, caller: Caller, signal: AbortSignal): Promise<string>
+  /** What is to be said of the rules that a datasource has, or the cluster by default. */
+  warningsOf(dataSource: string, signal: AbortSignal): Promise<readonly PreviewWarning[]>
+}
+
+/** A datasource that a preview looks at, with its rules after the change. */
+interface Subject {
+  readonly segments: PreviewSegments
+  readonly columns: PreviewResult['outcome']['datasources'][number]['columns'] | undefined
+  readonly own: readonly Rule[]
+  readonly defaults: readonly Rule[]
+}
+
+const withoutSegments = (dataSource: string): PreviewSegments => ({
+  dataSource,
+  count: 0,
+  start: () => 0,
+  end: () => 0,
+  sizeBytes: () => 0,
+  version: () => '',
+  partitionNum: () => 0,
+  isOvershadowed: () => false,
+  forEachCopy: () => undefined,
+})
+
+/** Previews over what the leader knows. One is decided at a time, in slices. */
+export function createPreviews({ context, leadership, segments, servers, rules }: ClusterView): Previews {
+  const { clock, database } = context
+  const slices = createSlices()
+
+  async function liveCluster() {
+    const config = await loadConfig(database, coordinatorConfigName).then(readCoordinatorConfig)
+    const leaving = new Set(config.decommissioningNodes)
+    return servers.loadingServers(performance.now(), leaving)
+  }
+
+  async function answer(
+    json: unknown,
+    { full, offset, limit }: PreviewPage,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const now = clock.now()
+    const request = await slices.run(() => parsePreviewRequest(json, now), signal)
+    refuseUnreadable(request, caller)
+    const { segments: given } = request
+    const [stored, loading] = await Promise.all([
+      rules.current(),
+      liveCluster(),
+      given === undefined ? segments.refresh() : undefined,
+    ])
+    const rulesOf = (dataSource: string): readonly Rule[] => rulesAfter(request, stored, dataSource)
+    const defaults = request.defaultRules ?? stored.get(clusterDefaults)
+    if (defaults === undefined) throw unavailable('The default rules have not been stored yet')
+
+    return await slices.run(function* () {
+      const groups = given && groupGivenSegments(given)
+      const live = groups ? [] : yield* liveDatasources(segments.datasources(), loading)
+      const subjects: Subject[] = (groups ?? live).map((one) => ({
+        segments: one.segments,
+        columns: 'columns' in one ? one.columns : undefined,
+        own: rulesOf(one.segments.dataSource),
+        defaults,
+      }))
+      const named = namesIn(request)
+      const present = new Set(subjects.map((subject) => subject.segments.dataSource))
+      // Rules can be looked at before there are data.
+      const missing = named.filter((name) => !present.has(name))
+      if (present.size === 0 && missing.length === 0) missing.push(previewDatasource)
+      for (const name of missing) {
+        subjects.push({ segments: withoutSegments(name), columns: undefined, own: rulesOf(name), defaults })
+      }
+      const all = subjects.map((subject) => subject.segments.dataSource)
+      const isForAll =
+        groups !== undefined || Array.isArray(request.rules) || request.defaultRules !== undefined
+      const readable = (name: string): boolean => caller.can('READ', 'DATASOURCE', name)
+      const concerned = new Set(
+        groups !== undefined ? all : isForAll ? all.filter(readable) : [...named, ...missing],
+      )
+      const before = groups === undefined ? liveServers(loading) : []
+      const result = yield* decidePreview({
+        now: request.now ?? now,
+        datasources: subjects,
+        servers: request.servers ?? liveServers(loading),
+        serversBefore: before,
+        concerned,
+        defaultsChange: request.defaultRules !== undefined,
+        horizon: request.horizon,
+      })
+      for (const [index, one] of live.entries()) one.keep(result.outcome.datasources[index]!.columns)
+      const parts = [`{"now":${JSON.stringify(formatInstant(request.now ?? now))}`]
+      if (groups !== undefined) {
+        const places = subjects.map((_, index) => groups[index]?.places ?? [])
+        parts.push(',"segments":[', yield* inSlices(rowsInPlaces(result, places)), ']')
+      } else if (full) {
+        const { rows, total } = pageOfRows(result, { offset, limit })
+        parts.push(`,"segmentsTotal":${total},"segments":[`, yield* inSlices(rows), ']')
+      }
+      // What whole tiers hold is told to those who may see the state of the cluster, or where it is none of it.
+      const withTiers =
+        caller.can('READ', 'STATE', 'STATE') || (groups !== undefined && request.servers !== undefined)
+      parts.push(`,"summary":${JSON.stringify(formatSummary(result, withTiers))}`)
+      parts.push(`,"warnings":${JSON.stringify(result.warnings)}}`)
+      return parts.join('')
+    }, signal)
+  }
+
+  async function warningsOf(dataSource: string, signal: AbortSignal): Promise<readonly PreviewWarning[]> {
+    const isForAll = dataSource === clusterDefaults
+    if (leadership.term() === undefined) {
+      // Only the leader knows servers and segments: here the rules are looked at by themselves.
+      return warningsOfList(dataSource, (await rules.current()).get(dataSource) ?? [], clock.now())
+    }
+    const [stored, loading] = await Promise.all([rules.current(), liveCluster(), segments.refresh()])
+    const defaults = stored.get(clusterDefaults) ?? []
+    return await slices.run(function* () {
+      const wanted = segments.datasources().filter((one) => isForAll || one.dataSource === dataSource)
+      const live = yield* liveDatasources(wanted, [])
+      const names = live.map((one) => one.segments.dataSource)
+      const subjects: Subject[] = live.map(({ segments: own, columns }) => ({
+        segments: own,
+        columns,
+        own: stored.get(own.dataSource) ?? [],
+        defaults,
+      }))
+      if (names.length === 0) {
+        const own = isForAll ? [] : (stored.get(dataSource) ?? [])
+        const name = isForAll ? previewDatasource : dataSource
+        subjects.push({ segments: withoutSegments(name), columns: undefined, own, defaults })
+      }
+      const result = yield* decidePreview({
+        now: clock.now(),
+        datasources: subjects,
+        servers: liveServers(loading),
+        serversBefore: [],
+        concerned: new Set(subjects.map((subject) => subject.segments.dataSource)),
+        defaultsChange: isForAll,
+        horizon: undefined,
+      })
+      for (const [index, one] of live.entries()) one.keep(result.outcome.datasources[index]!.columns)
+      return result.warnings
+    }, signal)
+  }
+
+  return { answer, warningsOf }
+}
+
+/** The datasources that a request names. */
+function namesIn({ rules, segments }: PreviewRequest): string[] {
+  const named = isListForAll(rules) ? [] : [...rules.keys()].filter((name) => name !== clusterDefaults)
+  const given = (segments ?? []).map(({ dataSource }) => dataSource)
+  return [...new Set([...named, ...given])]
+}
+
+const isListForAll = (rules: PreviewRequest['rules']): rules is readonly Rule[] => Array.isArray(rules)
+
+/** What a request names it must be allowed to read; the name that stands where none was given is nobody's. */
+function refuseUnreadable(request: PreviewRequest, caller: Caller): void {
+  for (const name of namesIn(request)) {
+    if (name !== previewDatasource && !caller.can('READ', 'DATASOURCE', name))
+      throw forbidden(`The permission [READ] on [DATASOURCE] [${name}] is missing`)
+  }
+}
+
+function rulesAfter(
+  { rules }: PreviewRequest,
+  stored: RulesByDatasource,
+  dataSource: string,
+): readonly Rule[] {
+  if (isListForAll(rules)) return rules
+  return rules.get(dataSource) ?? stored.get(dataSource) ?? []
+}
+
+// Rows that become text between two pauses.
+const slice = 500
+
+function* inSlices(rows: readonly object[]): Generator<undefined, string> {
+  const parts: string[] = []
+  for (let from = 0; from < rows.length; from += slice) {
+    yield
+    parts.push(JSON.stringify(rows.slice(from, from + slice)).slice(1, -1))
+  }
+  return parts.join(',')
+}

@@ -1,0 +1,48 @@
+import { setImmediate } from 'node:timers/promises'
+import { unavailable } from '@svc/domain/failure'
+
+/** Runs long calculations one after the other, with a chance for other work every few milliseconds. */
+export interface Slices {
+  /** Runs what pauses to its end. Fails as unavailable where too many wait, and when `signal` is aborted. */
+  run<Result>(calculation: () => Generator<undefined, Result>, signal: AbortSignal): Promise<Result>
+}
+
+// How long other requests wait for a calculation at the most.
+const longestSliceMs = 8
+const mostWaiting = 16
+
+export function createSlices(): Slices {
+  let last: Promise<unknown> = Promise.resolve()
+  let waiting = 0
+
+  async function work<Result>(
+    calculation: () => Generator<undefined, Result>,
+    signal: AbortSignal,
+  ): Promise<Result> {
+    const steps = calculation()
+    for (;;) {
+      if (signal.aborted) throw unavailable('The caller has left before the preview was ready')
+      const startedAt = performance.now()
+      while (performance.now() - startedAt < longestSliceMs) {
+        const step = steps.next()
+        if (step.done) return step.value
+      }
+      await setImmediate()
+    }
+  }
+
+  return {
+    run: async (calculation, signal) => {
+      if (waiting >= mostWaiting)
+        throw unavailable(`[${waiting}] previews wait already; try again in a moment`)
+      waiting += 1
+      const turn = last.then(() => work(calculation, signal))
+      last = turn.catch(() => undefined)
+      try {
+        return await turn
+      } finally {
+        waiting -= 1
+      }
+    },
+  }
+}
