@@ -103,7 +103,8 @@ describe('what the servers ask for', () => {
     for (const endpoint of endpoints) {
       const { access, method } = endpoint
       if (access.kind === 'open' || access.kind === 'internal') continue
-      const isRead = method === 'GET'
+      // A preview is asked with a body, and changes nothing.
+      const isRead = method === 'GET' || endpoint.path.endsWith('/rules/simulate')
       if (access.kind === 'authenticated') assert.ok(isRead, nameOf(endpoint))
       else assert.equal(access.action, isRead ? 'READ' : 'WRITE', nameOf(endpoint))
     }
@@ -325,6 +326,28 @@ describe('what a user with one datasource sees', () => {
       assertError(await send({ ...submit, credentials }), 403)
       assertError(await send({ ...submit, credentials: credentialsOf('visible-reader') }), 403)
       assertError(await send({ path: '/svc/indexer/v1/tasks?datasource=hidden', credentials }), 403)
+    }
+  })
+
+  test('a preview leaves the other out, and does not tell of it by name', async () => {
+    const path = '/svc/coordinator/v1/rules/simulate'
+    const preview = (json: object, as: string) =>
+      cluster.router.send({ method: 'POST', path: `${path}?full`, json, credentials: as })
+    const forAll = { rules: [{ type: 'dropForever' }] }
+    const seen = await preview(forAll, credentials)
+    assert.equal(seen.status, 200, seen.text)
+    assert.match(seen.text, /visible/)
+    assert.doesNotMatch(seen.text, /hidden|"capacityBytes"/)
+    const none = await preview(forAll, credentialsOf('nothing'))
+    assert.equal(none.status, 200, none.text)
+    assert.doesNotMatch(none.text, /visible|hidden/)
+    const interval = '2026-01-01/2026-01-02'
+    for (const json of [
+      { rules: { hidden: [] } },
+      { rules: [], segments: [{ dataSource: 'hidden', interval }], servers: [] },
+    ]) {
+      assertError(await preview(json, credentials), 403)
+      assert.equal((await preview(json, admin)).status, 200)
     }
   })
 

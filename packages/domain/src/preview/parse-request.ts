@@ -37,7 +37,7 @@ export interface PreviewRequest {
 /** The datasource of given segments that name none. */
 export const previewDatasource = 'preview'
 
-const mostSegments = 100_000
+const mostSegments = 50_000
 // Segments that are read between two pauses.
 const slice = 1000
 const mostServers = 10_000

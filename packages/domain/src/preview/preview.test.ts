@@ -249,7 +249,7 @@ describe('sums', () => {
       [
         { segments: 0, bytes: 0 },
         { segments: 0, bytes: 0 },
-        { segments: 1, bytes: 10 },
+        { segments: 0, bytes: 0 },
         { segments: 1, bytes: 10 },
       ],
     )

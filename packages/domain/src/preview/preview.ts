@@ -28,6 +28,8 @@ export interface PreviewResult {
 
 // Rows of summaries that an answer with a horizon may have: some tens of megabytes.
 const mostStepRows = 50_000
+// Rows that are made between two pauses.
+const rowSlice = 500
 
 /** Decides what a change of rules would do; pauses now and then, so that whoever runs it can do other things. */
 export function* decidePreview(question: PreviewQuestion): Generator<undefined, PreviewResult> {
@@ -98,15 +100,20 @@ export function pageOfRows(
   return { rows, total }
 }
 
-/** The rows of given segments in the order in which they were given. */
-export function rowsInPlaces(
+/** The rows of given segments in the order in which they were given; pauses now and then. */
+export function* rowsInPlaces(
   { outcome }: PreviewResult,
   places: readonly (readonly number[])[],
-): PreviewRow[] {
+): Generator<undefined, PreviewRow[]> {
   const rows: PreviewRow[] = []
-  outcome.datasources.forEach((datasource, number) => {
-    for (const { index, row } of rowsOf(datasource, outcome)) rows[places[number]![index]!] = row
-  })
+  let made = 0
+  for (const [number, datasource] of outcome.datasources.entries()) {
+    for (const { index, row } of rowsOf(datasource, outcome)) {
+      if (made % rowSlice === 0) yield
+      made += 1
+      rows[places[number]![index]!] = row
+    }
+  }
   return rows
 }
 

@@ -51,9 +51,11 @@ export function previewGiven(json: unknown): {
   )
   return {
     result,
-    rows: rowsInPlaces(
-      result,
-      groups.map(({ places }) => places),
+    rows: finish(
+      rowsInPlaces(
+        result,
+        groups.map(({ places }) => places),
+      ),
     ),
     summary: formatSummary(result, true),
   }

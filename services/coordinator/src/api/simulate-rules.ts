@@ -5,8 +5,8 @@ import { atLeader } from '../leadership.ts'
 import type { Previews } from '../preview/index.ts'
 import type { ClusterView } from './cluster-view.ts'
 
-// A hundred thousand segments, or as many rules, so that too many can be told.
-const limitBytes = 24 * 1024 * 1024
+// A hundred thousand rules find room in it, so that they can be told to be too many.
+const limitBytes = 16 * 1024 * 1024
 const defaultPage = 1000
 const largestPage = 10_000
 

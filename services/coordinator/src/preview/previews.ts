@@ -126,7 +126,7 @@ export function createPreviews({ context, leadership, segments, servers, rules }
       const parts = [`{"now":${JSON.stringify(formatInstant(request.now ?? now))}`]
       if (groups !== undefined) {
         const places = subjects.map((_, index) => groups[index]?.places ?? [])
-        parts.push(',"segments":[', yield* inSlices(rowsInPlaces(result, places)), ']')
+        parts.push(',"segments":[', yield* inSlices(yield* rowsInPlaces(result, places)), ']')
       } else if (full) {
         const { rows, total } = pageOfRows(result, { offset, limit })
         parts.push(`,"segmentsTotal":${total},"segments":[`, yield* inSlices(rows), ']')

@@ -1,0 +1,453 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
+import { formatInterval } from '@svc/domain/time'
+import { copySegments, ensureDefaultRules, saveRules, sql } from '@svc/shared/postgres'
+import { openProducerConnection } from '@svc/shared/redis'
+import { createTestContext, createTestStores, httpRequest } from '@svc/shared/testing'
+import { followRules } from '../followed-rules.ts'
+import { createSegmentInventory, ServerInventory } from '../inventory/index.ts'
+import { createPreviews } from '../preview/index.ts'
+import { firstDefaultRules, rulesRoutes } from './rules.ts'
+import { simulateRulesRoute } from './simulate-rules.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+const context = await createTestContext({ after }, stores, 'coordinator')
+const rules = followRules(database)
+const servers = new ServerInventory(60_000, () => undefined)
+const segments = createSegmentInventory(database)
+const dayMs = 86_400_000
+const today = Date.UTC(2026, 5, 15)
+const clock = { now: () => today }
+
+before(async () => {
+  await rules.start()
+  const leadership = { term: () => 1 }
+  const view = { context: { ...context, clock }, leadership, segments, servers, rules, dutyGroups: [] }
+  const previews = createPreviews(view)
+  const routes = [
+    ...rulesRoutes(view.context, rules, previews.warningsOf),
+    simulateRulesRoute(view, previews),
+  ]
+  await context.serve({ routes })
+})
+beforeEach(async () => {
+  await database.query(sql`DELETE FROM segments`)
+  await database.query(sql`DELETE FROM rules`)
+  await ensureDefaultRules(database, firstDefaultRules)
+  rules.invalidate()
+  segments.reset()
+  servers.reset()
+})
+
+const path = '/svc/coordinator/v1/rules/simulate'
+const simulate = (body: unknown, query = '') =>
+  httpRequest(context.port, {
+    path: `${path}${query}`,
+    method: 'POST',
+    body,
+    headers: { 'Content-Type': 'application/json' },
+  })
+
+interface Answer {
+  readonly now: string
+  readonly segments?: readonly {
+    readonly interval: string
+    readonly overshadowed: boolean
+    readonly rule: { readonly index: number; readonly type: string; readonly source: string } | null
+    readonly action: string
+    readonly loaded: Record<string, number>
+    readonly brokers: number
+  }[]
+  readonly segmentsTotal?: number
+  readonly summary: {
+    readonly datasources: Record<string, Record<string, unknown>>
+    readonly tiers?: Record<string, Record<string, unknown>>
+    readonly steps?: readonly object[]
+  }
+  readonly warnings: readonly { readonly type: string }[]
+}
+const answerTo = async (body: unknown, query = ''): Promise<Answer> => {
+  const answer = await simulate(body, query)
+  assert.equal(answer.status, 200, answer.text)
+  return answer.json as Answer
+}
+
+/** A segment of one day, so many days ago. */
+function segment(dataSource: string, daysAgo: number, version = 'v1'): Segment {
+  const start = today - daysAgo * dayMs
+  const key = { dataSource, interval: { start, end: start + dayMs }, version, partitionNum: 0 }
+  return { ...key, id: segmentId(key), partitions: 1, sizeBytes: 10, totalRows: 1 }
+}
+const store = (list: readonly Segment[]) =>
+  database.transaction((transaction) =>
+    copySegments(
+      transaction,
+      list.map((one) => ({
+        segment: one,
+        payload: payloadOf(one, {
+          loadSpec: { type: 'local', path: 'x', checksum: 'y' },
+          dimensions: '',
+          metrics: '',
+        }),
+      })),
+      undefined,
+      0,
+    ),
+  )
+const report = (name: string, tier: string, served: readonly Segment[], more: object = {}) =>
+  servers.take(
+    [
+      {
+        name,
+        process: name,
+        type: 'historical',
+        tier,
+        priority: 0,
+        maxSizeBytes: 1000,
+        usedSizeBytes: served.length * 10,
+        session: 's',
+        term: 1,
+        from: 0,
+        to: 0,
+        segments: served.map(({ id }) => id),
+        changes: [],
+        failures: [],
+        underWay: 0,
+        ...more,
+      },
+    ],
+    1,
+    performance.now(),
+  )
+const setRules = async (dataSource: string, list: object[]) => {
+  const audit = { author: '', comment: '', identity: '', ip: '' }
+  await saveRules(database, dataSource, JSON.stringify(list), audit, 0)
+  rules.invalidate()
+}
+
+const recorded = <Line>(name: string, count: number): Line[] =>
+  readFileSync(new URL(`../../../../test/fixtures/vectors/${name}.jsonl`, import.meta.url), 'utf8')
+    .trim()
+    .split('\n')
+    .slice(0, count)
+    .map((line) => JSON.parse(line))
+
+describe('given segments and servers', () => {
+  it('end as the recorded clusters did', async () => {
+    interface Cluster {
+      readonly now: string
+      readonly servers: object[]
+      readonly rules: object[]
+      readonly segments: { interval: string; partitionNum: number; loaded: object; brokers?: number }[]
+    }
+    for (const { now, servers: given, rules: list, segments: expected } of recorded<Cluster>('tiers', 120)) {
+      const asked = expected.map(({ interval, partitionNum }) => ({ interval, partitionNum }))
+      const answer = await answerTo({ now, rules: list, segments: asked, servers: given })
+      assert.equal(answer.now, now)
+      assert.deepEqual(
+        answer.segments!.map(({ loaded, brokers }) => ({ loaded, brokers })),
+        expected.map(({ loaded, brokers = 0 }) => ({ loaded, brokers })),
+      )
+    }
+  })
+
+  it('fall under the rules that they were recorded under', async () => {
+    interface Decision {
+      readonly rule: object
+      readonly now: string
+      readonly segment: string
+      readonly applies: boolean
+    }
+    for (const { rule, now, segment: interval, applies } of recorded<Decision>('rules', 200)) {
+      const { segments: rows } = await answerTo({
+        now,
+        rules: { wiki: [rule] },
+        segments: [{ dataSource: 'wiki', interval }],
+        servers: [],
+      })
+      assert.equal(rows![0]!.rule!.source, applies ? 'datasource' : 'default')
+    }
+  })
+
+  it('are hidden as they were recorded', async () => {
+    interface Timeline {
+      readonly segments: readonly { readonly overshadowed: boolean }[]
+    }
+    for (const { segments: expected } of recorded<Timeline>('timeline', 100)) {
+      const { segments: rows } = await answerTo({ rules: [], segments: expected, servers: [] })
+      assert.deepEqual(
+        rows!.map(({ overshadowed }) => overshadowed),
+        expected.map(({ overshadowed }) => overshadowed),
+      )
+    }
+  })
+
+  it('are matched with the defaults of the cluster where the request gives none', async () => {
+    await setRules('_default', [{ type: 'dropForever' }])
+    const { segments: rows } = await answerTo({
+      rules: {},
+      segments: [{ interval: '2026/2027' }],
+      servers: [],
+    })
+    assert.deepEqual(rows![0]!.rule, { index: 0, type: 'dropForever', source: 'default' })
+  })
+
+  it('as many as a request may give are answered, while others are served', async () => {
+    const given = Array.from({ length: 50_000 }, (_, index) => ({
+      interval: formatInterval(segment('x', index).interval),
+    }))
+    const list = Array.from({ length: 1000 }, (_, index) => ({
+      type: 'loadByInterval',
+      interval: `${1000 + index}/${1001 + index}`,
+    }))
+    const large = simulate({ rules: list, segments: given, servers: [] })
+    let done = false
+    void large.finally(() => {
+      done = true
+    })
+    let served = 0
+    while (!done) {
+      assert.equal((await httpRequest(context.port, { path: '/svc/coordinator/v1/rules' })).status, 200)
+      served += 1
+    }
+    const answer = await large
+    assert.equal(answer.status, 200, answer.text.slice(0, 200))
+    assert.equal((answer.json as Answer).segments!.length, 50_000)
+    assert.ok(served > 5, `${served} other requests were answered meanwhile`)
+  })
+})
+
+describe('the cluster as it is', () => {
+  const wiki = [1, 2, 3, 40].map((daysAgo) => segment('wiki', daysAgo))
+  const month = [
+    { type: 'loadByPeriod', period: 'P1M', tieredReplicants: { hot: 1 } },
+    { type: 'dropForever' },
+  ]
+
+  beforeEach(async () => {
+    await store([...wiki, segment('koalas', 1), segment('koalas', 1, 'v2')])
+    report('a', 'hot', wiki.slice(0, 1))
+    report('b', '_default_tier', wiki)
+    report('c', '_default_tier', [...wiki, segment('koalas', 1)])
+  })
+
+  it('is told in sums: what is loaded, dropped and marked unused', async () => {
+    const { summary, warnings, segments: rows } = await answerTo({ rules: { wiki: month } })
+    assert.equal(rows, undefined)
+    const none = { segments: 0, copies: 0, bytes: 0 }
+    const eight = { segments: 4, copies: 8, bytes: 80 }
+    assert.deepEqual(summary.datasources, {
+      wiki: {
+        tiers: {
+          _default_tier: { before: eight, after: none, loaded: none, dropped: eight },
+          hot: {
+            before: { segments: 1, copies: 1, bytes: 10 },
+            after: { segments: 3, copies: 3, bytes: 30 },
+            loaded: { segments: 2, copies: 2, bytes: 20 },
+            dropped: none,
+          },
+        },
+        markedUnused: { segments: 1, bytes: 10 },
+        oldestInterval: formatInterval(wiki[2]!.interval),
+        newestInterval: formatInterval(wiki[0]!.interval),
+      },
+    })
+    assert.deepEqual(summary.tiers!.hot, {
+      servers: 1,
+      bytesBefore: 10,
+      bytesAfter: 30,
+      doesNotFit: none,
+      capacityBytes: 1000,
+    })
+    assert.deepEqual(
+      warnings.map(({ type }) => type),
+      ['dataBecomesUnused'],
+    )
+  })
+
+  it('is told of all datasources where the rules are for all', async () => {
+    const names = async (body: object) => Object.keys((await answerTo(body)).summary.datasources).sort()
+    assert.deepEqual(await names({ rules: month }), ['koalas', 'wiki'])
+    assert.deepEqual(await names({ rules: {}, defaultRules: month }), ['koalas', 'wiki'])
+    assert.deepEqual(await names({ rules: { nodata: month } }), ['nodata'])
+    assert.deepEqual(await names({ rules: {} }), [])
+  })
+
+  it('shows its segments page by page', async () => {
+    const all = await answerTo({ rules: month }, '?full')
+    assert.equal(all.segmentsTotal, 6)
+    assert.equal(all.segments!.length, 6)
+    assert.equal(all.segments!.filter(({ overshadowed }) => overshadowed).length, 1)
+    const pages = []
+    for (const offset of [0, 2, 4, 6])
+      pages.push((await answerTo({ rules: month }, `?full&limit=2&offset=${offset}`)).segments!)
+    assert.deepEqual(
+      pages.map(({ length }) => length),
+      [2, 2, 2, 0],
+    )
+    assert.deepEqual(pages.flat(), all.segments)
+    for (const query of ['?full&limit=0', '?full&limit=10001', '?full&offset=-1'])
+      assert.equal((await simulate({ rules: month }, query)).status, 400, query)
+  })
+
+  it('takes given servers in place of its own', async () => {
+    const given = [{ name: 'x', type: 'historical', tier: 'hot', maxSize: 15 }]
+    const { segments: rows, warnings } = await answerTo({ rules: { wiki: month }, servers: given }, '?full')
+    assert.deepEqual(
+      rows!.map(({ action, loaded }) => [action, loaded.hot ?? 0]),
+      [
+        ['drop', 0],
+        ['load', 0],
+        ['load', 0],
+        ['load', 1],
+      ],
+    )
+    assert.ok(warnings.some(({ type }) => type === 'doesNotFit'))
+  })
+
+  it('keeps what a broadcast rule gave to brokers', async () => {
+    report('d', '_default_tier', wiki.slice(0, 2), { type: 'broker' })
+    const brokers = async (type: string) =>
+      (await answerTo({ rules: { wiki: [{ type }] } }, '?full')).segments!.map((row) => row.brokers)
+    assert.deepEqual(await brokers('loadForever'), [0, 0, 1, 1])
+    assert.deepEqual(await brokers('broadcastForever'), [1, 1, 1, 1])
+    assert.deepEqual(await brokers('dropForever'), [0, 0, 0, 0])
+  })
+
+  it('looks ahead in steps', async () => {
+    const { summary } = await answerTo({ rules: { wiki: month }, horizon: 'P60D' })
+    assert.equal(summary.steps!.length, 60)
+  })
+
+  it('is not changed by any of it, nor are the queues', async () => {
+    const redis = openProducerConnection(stores.settings('coordinator'))
+    after(() => redis.disconnect())
+    await new Promise((resolve) => redis.once('ready', resolve))
+    const everything = async () => {
+      const tables = await database.query<{ name: string }>(
+        sql`SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1`,
+      )
+      assert.ok(tables.length > 10)
+      const rows: Record<string, unknown> = {}
+      for (const { name } of tables) {
+        // Who is alive is told all the time, whether anybody asks for a preview or not.
+        const [table] = await database.query<{ xml: string }>(
+          sql`SELECT table_to_xml(${name}::regclass, true, false, '')::text AS xml`,
+        )
+        rows[name] = table!.xml.replace(/<heartbeat_at>.*?<\/heartbeat_at>/g, '')
+      }
+      const keys = (await redis.keys('*')).sort()
+      const values = await Promise.all(keys.map((key) => redis.dumpBuffer(key)))
+      return { rows, keys, values: values.map((value) => value?.toString('hex')) }
+    }
+    const held = () => JSON.stringify(servers.servers().map((one) => [...one.served, ...one.pending.keys()]))
+    const stored = await everything()
+    const inventory = held()
+    for (const body of [
+      { rules: month },
+      { rules: { wiki: month }, horizon: 'P10Y' },
+      { rules: { wiki: [{ type: 'dropForever' }] }, defaultRules: [{ type: 'dropForever' }] },
+      { rules: month, segments: [{ interval: '2026/2027', dataSource: 'wiki' }], servers: [] },
+    ])
+      await answerTo(body, '?full')
+    assert.equal((await simulate({ rules: 'x' })).status, 400)
+    assert.deepEqual(await everything(), stored)
+    assert.equal(held(), inventory)
+  })
+})
+
+describe('what is wrong with a request', () => {
+  const rule = { type: 'loadForever' }
+  const cases: [name: string, body: unknown, message: RegExp][] = [
+    ['a hundred thousand rules', { rules: Array(100_000).fill(rule) }, /The number of rules .*\[100000\]/],
+    ['a horizon of ten thousand years', { rules: [], horizon: 'P10000Y' }, /^horizon .*\[P10000Y\]/],
+    [
+      'servers without tiers',
+      { rules: [], servers: [{ name: 'a', type: 'historical' }] },
+      /servers\[0\]\.tier/,
+    ],
+    [
+      'a negative size',
+      { rules: [], segments: [{ interval: '2026/2027', size: -5 }] },
+      /segments\[0\]\.size .*\[-5\]/,
+    ],
+    ['a list', [], /an object with rules/],
+    [
+      'too many segments',
+      { rules: [], segments: Array(50_001).fill({}) },
+      /\[50001\]; allowed is at most 50000/,
+    ],
+  ]
+  for (const [name, body, message] of cases) {
+    it(`${name}: 400`, async () => {
+      const answer = await simulate(body)
+      assert.equal(answer.status, 400, answer.text.slice(0, 200))
+      assert.match((answer.json as { errorMessage: string }).errorMessage, message)
+    })
+  }
+})
+
+describe('the warnings of a POST of rules', () => {
+  const post = async (dataSource: string, body: object[]) => {
+    const answer = await httpRequest(context.port, {
+      path: `/svc/coordinator/v1/rules/${encodeURIComponent(dataSource)}`,
+      method: 'POST',
+      body,
+    })
+    assert.deepEqual([answer.status, answer.text], [200, ''])
+    const header = answer.headers['x-svc-warnings'] as string
+    assert.ok(header.length <= 4096, `${header.length} characters`)
+    return JSON.parse(header) as { count: number; warnings: { type: string; dataSource?: string }[] }
+  }
+
+  it('are none where there is nothing to say', async () => {
+    report('a', 'hot', [])
+    assert.deepEqual(await post('wiki', [{ type: 'loadForever', tieredReplicants: { hot: 1 } }]), {
+      count: 0,
+      warnings: [],
+    })
+  })
+
+  it('are those of a preview', async () => {
+    await store([segment('wiki', 100), segment('koalas', 1)])
+    report('a', 'hot', [])
+    const list = [
+      { type: 'loadByPeriod', period: 'P1M', tieredReplicants: { hot: 3, cold: 1 } },
+      { type: 'dropForever' },
+      { type: 'loadForever' },
+    ]
+    const told = await post('wiki', list)
+    const { warnings } = await answerTo({ rules: { wiki: list } })
+    assert.deepEqual(told, { count: warnings.length, warnings })
+    assert.deepEqual(
+      warnings.map(({ type }) => type),
+      [
+        'ruleNeverReached',
+        'dataBecomesUnused',
+        'replicasAboveServers',
+        'tierWithoutServers',
+        'tierWithoutServers',
+      ],
+    )
+  })
+
+  it('of the defaults tell of every datasource', async () => {
+    await store([segment('wiki', 100), segment('koalas', 1)])
+    const { warnings } = await post('_default', [{ type: 'dropForever' }])
+    const unused = warnings.filter(({ type }) => type === 'dataBecomesUnused')
+    assert.deepEqual(unused.map(({ dataSource }) => dataSource).sort(), ['koalas', 'wiki'])
+  })
+
+  it('are the first of many, and in characters that a header can carry', async () => {
+    const { count, warnings } = await post('ü🐨', [
+      { type: 'dropForever' },
+      ...Array(500).fill({ type: 'loadForever' }),
+    ])
+    assert.ok(count > 500, `${count}`)
+    assert.ok(warnings.length > 3 && warnings.length < 50, `${warnings.length}`)
+    assert.equal(warnings[0]!.dataSource, 'ü🐨')
+  })
+})
