@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import { createCompactionPlanner } from '@svc/shared/compaction-planning'
 import { baseUrlOf, type Election, startElection } from '@svc/shared/discovery'
 import { ensureDefaultRules } from '@svc/shared/postgres'
 import { createRequestSender, openProducerConnection } from '@svc/shared/redis'
@@ -8,6 +9,7 @@ import { runService, type ServiceContext, type ServicePart } from '@svc/shared/s
 import { clusterRoutes } from './api/cluster.ts'
 import type { ClusterView } from './api/cluster-view.ts'
 import { compactionConfigRoutes } from './api/compaction-config.ts'
+import { compactionStatusRoutes } from './api/compaction-status.ts'
 import { datasourceRoutes } from './api/datasources.ts'
 import { dynamicConfigRoutes } from './api/dynamic-config.ts'
 import { internalRoutes } from './api/internal.ts'
@@ -17,7 +19,7 @@ import { firstDefaultRules, rulesRoutes } from './api/rules.ts'
 import { securityRoutes } from './api/security/index.ts'
 import { serverRoutes } from './api/servers.ts'
 import { simulateRulesRoute } from './api/simulate-rules.ts'
-import { cleanMetadata, createDutyGroup, runRules } from './duties/index.ts'
+import { cleanMetadata, compactSegments, createDutyGroup, runRules } from './duties/index.ts'
 import { createFirstUsers } from './first-users.ts'
 import { followRules } from './followed-rules.ts'
 import { createSegmentInventory, ServerInventory } from './inventory/index.ts'
@@ -39,6 +41,13 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   const redis = openProducerConnection(settings)
   const sender = createRequestSender(redis, settings.get('svc.queue.prefix'))
   let leadsSinceMs = 0
+  const planner = createCompactionPlanner(context)
+  const compactionDuties = createDutyGroup(
+    'CompactionDuties',
+    settings.get('svc.compaction.period'),
+    [compactSegments(context, planner, leadership)],
+    logger,
+  )
   const dutyGroups = [
     createDutyGroup(
       'HistoricalManagementDuties',
@@ -61,6 +70,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       logger,
     ),
     createDutyGroup('MetadataManagementDuties', metadataPeriodMs, [cleanMetadata(database)], logger),
+    compactionDuties,
   ]
   const view: ClusterView = { context, leadership, segments, servers, rules, dutyGroups }
   watchCoordinator(context.metrics, { leadership, dutyGroups })
@@ -76,6 +86,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       ...metadataRoutes(view),
       ...dynamicConfigRoutes(context),
       ...compactionConfigRoutes(context),
+      ...compactionStatusRoutes(planner, compactionDuties.runNow),
       ...segmentUseRoutes(context, '/svc/coordinator/v1'),
       killIntervalRoute(context),
       ...internalRoutes(context, leadership, servers),

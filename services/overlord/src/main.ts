@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import { createCompactionPlanner } from '@svc/shared/compaction-planning'
 import { baseUrlOf, type Election, startElection } from '@svc/shared/discovery'
 import { createTaskSender, openProducerConnection } from '@svc/shared/redis'
 import type { Loop } from '@svc/shared/runtime'
@@ -7,8 +8,10 @@ import { segmentUseRoutes } from '@svc/shared/segment-use'
 import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
 import { clusterRoutes } from './api/cluster.ts'
 import { compactionConfigRoutes } from './api/compaction-config.ts'
+import { compactionStatusOf, compactionStatusRoutes } from './api/compaction-status.ts'
 import { supervisorRoutes } from './api/supervisors.ts'
 import { taskRoutes } from './api/tasks.ts'
+import { startCompactionScheduler } from './schedule-compaction.ts'
 import { createTaskRunner, startTaskQueueing } from './tasks/index.ts'
 import { watchOverlord } from './watch-overlord.ts'
 
@@ -23,6 +26,8 @@ function buildOverlord(context: ServiceContext): ServicePart {
   const sender = createTaskSender(redis, settings.get('svc.queue.prefix'))
   let election: Election | undefined
   let queueing: Loop | undefined
+  let compacting: Loop | undefined
+  const planner = createCompactionPlanner(context)
   watchOverlord(context.metrics, { database: context.database, runner, term: () => election?.term() })
   return {
     details: { workerCapacity: runner.capacity },
@@ -30,8 +35,12 @@ function buildOverlord(context: ServiceContext): ServicePart {
       ...taskRoutes(context, runner, access, () => queueing?.wake()),
       ...segmentUseRoutes(context, '/svc/indexer/v1'),
       ...clusterRoutes(context, runner, () => election?.term()),
-      ...compactionConfigRoutes(context, () => queueing?.wake()),
-      ...supervisorRoutes(context, { statusOf: async () => undefined, changed: () => queueing?.wake() }),
+      ...compactionConfigRoutes(context, () => compacting?.wake()),
+      ...compactionStatusRoutes(planner),
+      ...supervisorRoutes(context, {
+        statusOf: (dataSource) => compactionStatusOf(planner, dataSource),
+        changed: () => compacting?.wake(),
+      }),
     ],
     start: async () => {
       await runner.start()
@@ -45,10 +54,13 @@ function buildOverlord(context: ServiceContext): ServicePart {
       const change = {
         onGain: () => {
           queueing = startTaskQueueing(context, sender)
+          compacting = startCompactionScheduler(context, planner, () => election?.term())
         },
         onLoss: () => {
           void queueing?.stop()
           queueing = undefined
+          void compacting?.stop()
+          compacting = undefined
         },
       }
       election = startElection(
@@ -61,6 +73,7 @@ function buildOverlord(context: ServiceContext): ServicePart {
       await election.settled
     },
     stop: async () => {
+      await compacting?.stop()
       await runner.stop()
       await election?.stop()
       await sender.close()

@@ -46,7 +46,6 @@ export function compactTask(
     id,
     dataSource,
     ioConfig: { type: 'compact', inputSpec, dropExisting: config.ioConfig?.dropExisting ?? false },
-    compactionRunner: { type: engine },
     granularitySpec,
     dimensionsSpec,
     metricsSpec,

@@ -203,7 +203,6 @@ describe('the task', () => {
         inputSpec: { type: 'interval', interval: '2026-01-01T00:00:00.000Z/2026-02-01T00:00:00.000Z' },
         dropExisting: false,
       },
-      compactionRunner: { type: 'native' },
       granularitySpec: { segmentGranularity: 'MONTH' },
       dimensionsSpec: null,
       metricsSpec: null,

@@ -268,6 +268,12 @@ export const properties = {
     '4',
   ),
 
+  'svc.compaction.period': property(
+    periodMs,
+    'time between two looks for intervals to compact, by the coordinator duty or the supervisors',
+    'PT10S',
+  ),
+
   'svc.worker.capacity': property(wholeNumber(0, 10_000), 'tasks that this server runs at a time', '2'),
   'svc.indexer.logs.directory': property(text, 'folder of task logs', 'var/svc/indexing-logs'),
   'svc.indexer.task.baseTaskDir': property(text, 'folder of the working files of tasks', 'var/svc/task'),

@@ -7,6 +7,7 @@ export {
   saveAudit,
 } from './audit.ts'
 export * from './compaction.ts'
+export * from './compaction-tasks.ts'
 export { createDatabase, type Database, type Queries, sql, type Transaction } from './database.ts'
 export * from './dynamic-configs.ts'
 export * from './leases.ts'

@@ -47,12 +47,14 @@ function readSegment({ startMs, endMs, ...row }: SegmentRow): StoredSegment {
 }
 
 /**
- * The segments that changed since `cursor`, or all used ones without it. A transaction that was under way at the
- * last look is read again, so none is missed however the transactions end; reading a row twice does no harm.
+ * The segments that changed since `cursor`, or all used ones without it; with `dataSources` only those of these. What
+ * was removed is told of all datasources. A transaction that was under way at the last look is read again, so none is
+ * missed however the transactions end; reading a row twice does no harm.
  */
 export async function loadSegmentChanges(
   database: Database,
   cursor?: SegmentCursor,
+  dataSources?: readonly string[],
 ): Promise<SegmentChanges> {
   return await database.transaction(async (transaction) => {
     await transaction.query(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`)
@@ -61,7 +63,8 @@ export async function loadSegmentChanges(
     )
     const where = cursor === undefined ? sql`used` : sql`changed_in >= ${cursor}::xid8`
     const rows = await transaction.query<SegmentRow>(
-      sql`SELECT ${segmentColumns} FROM segments WHERE ${where}`,
+      sql`SELECT ${segmentColumns} FROM segments
+        WHERE ${where} AND (${dataSources ?? null}::text[] IS NULL OR datasource = ANY(${dataSources ?? null}::text[]))`,
     )
     const removals =
       cursor === undefined

@@ -32,6 +32,8 @@ export interface DutyTimes {
 /** Duties that run one after the other, at a period of their own, while this server leads. */
 export interface DutyGroup {
   start(term: number): void
+  /** Runs as soon as possible, if this server leads. */
+  runNow(): void
   stop(): Promise<void>
   status(): DutyGroupStatus
   times(): readonly DutyTimes[]
@@ -105,6 +107,7 @@ export function createDutyGroup(
         () => undefined,
       )
     },
+    runNow: () => loop?.wake(),
     stop: async () => {
       currentTerm = undefined
       stopped = loop?.stop() ?? stopped

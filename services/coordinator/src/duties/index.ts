@@ -1,4 +1,5 @@
 /** What the leading coordinator does again and again, in groups with a period each. */
 export { cleanMetadata } from './clean-metadata.ts'
+export { compactSegments } from './compact-segments.ts'
 export { createDutyGroup, type DutyGroup } from './duty-group.ts'
 export { runRules } from './run-rules.ts'

@@ -1,0 +1,9 @@
+/** Deciding about compaction on the cluster as it is: for statuses, previews, and whoever submits the tasks. */
+export {
+  type CompactionDriver,
+  type CompactionPlanner,
+  createCompactionPlanner,
+  type LivePlan,
+} from './planner.ts'
+export { compactionSimulationRoute, describeSimulation } from './simulation.ts'
+export { submitCompactions } from './submit-compactions.ts'

@@ -1,0 +1,196 @@
+import {
+  assemblePlan,
+  type CompactionPlan,
+  type CompactionSegment,
+  type DatasourceFindings,
+  type LockedInterval,
+  type PastCompaction,
+  searchDatasource,
+} from '@svc/domain/compaction'
+import {
+  type ClusterCompactionConfig,
+  type CompactionConfig,
+  formatCompactionConfig,
+} from '@svc/domain/compaction-config'
+import { Failure } from '@svc/domain/failure'
+import { type Interval, parseInterval } from '@svc/domain/time'
+import {
+  type CompactTaskRecord,
+  loadClusterCompactionConfig,
+  loadCompactionConfigs,
+  loadCompactionSupervisors,
+  loadCompactTasks,
+  loadTaskLocks,
+} from '../postgres/index.ts'
+import type { ServiceContext } from '../service/index.ts'
+import { createCompactionInventory } from './compaction-inventory.ts'
+
+/** Who runs compaction: the duty of the coordinator, or the supervisors of the overlord. */
+export type CompactionDriver = 'duty' | 'supervisors'
+
+/** A plan for the cluster as it is. */
+export interface LivePlan {
+  readonly cluster: ClusterCompactionConfig
+  readonly configs: ReadonlyMap<string, CompactionConfig>
+  readonly findings: ReadonlyMap<string, DatasourceFindings>
+  readonly plan: CompactionPlan
+  /** Compact tasks of the last half day, and those that have not ended. */
+  readonly past: readonly PastCompaction[]
+}
+
+/** What of the cluster as it is shall be taken otherwise. */
+export interface PlanAssumptions {
+  readonly cluster?: ClusterCompactionConfig | undefined
+  readonly configs?: readonly CompactionConfig[] | undefined
+  readonly segments?: readonly CompactionSegment[] | undefined
+}
+
+/** Plans for the cluster as it is at the moment. */
+export interface CompactionPlanner {
+  /** Who runs compaction now. */
+  driver(): Promise<CompactionDriver>
+  /** The plan for the datasources that are compacted by `driver`; by default whoever runs compaction now. */
+  plan(driver?: CompactionDriver, assumptions?: PlanAssumptions): Promise<LivePlan>
+}
+
+// Long enough that failures in a row are counted up to where an interval rests for the longest time.
+const pastMs = 12 * 60 * 60 * 1000
+
+interface Remembered {
+  readonly segments: readonly CompactionSegment[]
+  /** Configuration and locks as text. */
+  readonly key: string
+  readonly findings: DatasourceFindings
+}
+
+/** A planner that reads only what changed, and decides anew only about datasources in which something did. */
+export function createCompactionPlanner(
+  context: Pick<ServiceContext, 'database' | 'discovery' | 'clock'>,
+): CompactionPlanner {
+  const { database, discovery, clock } = context
+  const inventory = createCompactionInventory(database)
+  let remembered = new Map<string, Remembered>()
+  let last: Promise<unknown> = Promise.resolve()
+
+  const driverOf = ({ useSupervisors }: ClusterCompactionConfig): CompactionDriver =>
+    useSupervisors ? 'supervisors' : 'duty'
+
+  async function configsOf(driver: CompactionDriver): Promise<CompactionConfig[]> {
+    if (driver === 'duty') return await loadCompactionConfigs(database)
+    const supervisors = await loadCompactionSupervisors(database)
+    return supervisors.filter(({ suspended }) => !suspended).map(({ config }) => config)
+  }
+
+  function search(
+    config: CompactionConfig,
+    segments: readonly CompactionSegment[],
+    locks: readonly LockedInterval[],
+  ): DatasourceFindings {
+    const key = JSON.stringify([formatCompactionConfig(config), locks])
+    const known = remembered.get(config.dataSource)
+    if (known?.segments === segments && known.key === key) return known.findings
+    const findings = searchDatasource(config, segments, locks)
+    remembered.set(config.dataSource, { segments, key, findings })
+    return findings
+  }
+
+  async function planNow(asked: CompactionDriver | undefined, given: PlanAssumptions): Promise<LivePlan> {
+    const present = await loadClusterCompactionConfig(database)
+    const driver = asked ?? driverOf(present)
+    const cluster = given.cluster ?? present
+    const list = given.configs ?? (await configsOf(driver))
+    const configs = new Map(list.map((config) => [config.dataSource, config]))
+    if (given.segments !== undefined) {
+      const byDatasource = Map.groupBy(given.segments, ({ dataSource }) => dataSource)
+      const found = list.map((config) =>
+        searchDatasource(config, byDatasource.get(config.dataSource) ?? [], []),
+      )
+      return assembled(cluster, configs, found, [])
+    }
+    // Tasks before segments: one that ends in between is still running here, and its interval is left for next time.
+    const tasks = await loadCompactTasks(database, clock.now() - pastMs)
+    const past = tasks.flatMap(readPast)
+    const unfinished = Map.groupBy(
+      past.filter(({ ended }) => ended === undefined),
+      ({ dataSource }) => dataSource,
+    )
+    const locks = Map.groupBy(await loadTaskLocks(database), ({ dataSource }) => dataSource)
+    await inventory.refresh([...configs.keys()])
+    const found = list.map((config) => {
+      const { dataSource, taskPriority } = config
+      // A task of a lower priority gives way.
+      const inTheWay = (locks.get(dataSource) ?? []).filter(({ priority }) => priority >= taskPriority)
+      const own = [...inTheWay, ...(unfinished.get(dataSource) ?? [])].map(({ interval, taskId }) => ({
+        dataSource,
+        interval,
+        taskId,
+      }))
+      // A preview must not push out what the next look can use.
+      const segments = inventory.segmentsOf(dataSource)
+      return given.configs === undefined
+        ? search(config, segments, own)
+        : searchDatasource(config, segments, own)
+    })
+    if (given.configs === undefined) {
+      remembered = new Map([...remembered].filter(([dataSource]) => configs.has(dataSource)))
+    }
+    return assembled(cluster, configs, found, past)
+  }
+
+  function assembled(
+    cluster: ClusterCompactionConfig,
+    configs: ReadonlyMap<string, CompactionConfig>,
+    found: readonly DatasourceFindings[],
+    past: readonly PastCompaction[],
+  ): LivePlan {
+    const workerCapacity = discovery
+      .nodes('overlord')
+      .reduce((total, { details }) => total + Number(details.workerCapacity ?? 0), 0)
+    const plan = assemblePlan(cluster, workerCapacity, found)
+    return {
+      cluster,
+      configs,
+      findings: new Map(found.map((one) => [one.config.dataSource, one])),
+      plan,
+      past,
+    }
+  }
+
+  return {
+    driver: async () => driverOf(await loadClusterCompactionConfig(database)),
+    plan: (driver, given = {}) => {
+      // One after the other: what is followed is read in the order of its changes.
+      const next = last.then(() => planNow(driver, given))
+      last = next.catch(() => undefined)
+      return next
+    },
+  }
+}
+
+/** A task as scheduling sees it; none where the task names no interval that could be read. */
+function readPast(task: CompactTaskRecord): (PastCompaction & { taskId: string })[] {
+  const interval = task.interval === null ? undefined : tryInterval(task.interval)
+  if (interval === undefined) return []
+  const origin = (typeof task.origin === 'object' ? (task.origin ?? {}) : {}) as Record<string, unknown>
+  const isOver = task.state === 'SUCCESS' || task.state === 'FAILED'
+  return [
+    {
+      taskId: task.id,
+      dataSource: task.dataSource,
+      interval,
+      ended: isOver ? { succeeded: task.state === 'SUCCESS', at: task.finishedAt ?? 0 } : undefined,
+      slots: typeof origin.slots === 'number' ? origin.slots : 1,
+      configFingerprint: String(origin.configFingerprint ?? ''),
+      segmentsFingerprint: String(origin.segmentsFingerprint ?? ''),
+    },
+  ]
+}
+
+function tryInterval(text: string): Interval | undefined {
+  try {
+    return parseInterval(text)
+  } catch (error) {
+    if (error instanceof Failure) return undefined
+    throw error
+  }
+}

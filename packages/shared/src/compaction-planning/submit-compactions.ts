@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto'
+import {
+  type CompactionCandidate,
+  compactTask,
+  engineOf,
+  type PastCompaction,
+  scheduleCompactions,
+} from '@svc/domain/compaction'
+import { type CompactionConfig, formatCompactionConfig } from '@svc/domain/compaction-config'
+import { describeError } from '@svc/domain/failure'
+import { formatInstant, formatInterval } from '@svc/domain/time'
+import type { ServiceContext } from '../service/index.ts'
+import { newTaskId } from '../tasks/index.ts'
+import type { CompactionDriver, CompactionPlanner } from './planner.ts'
+
+const fingerprint = (texts: Iterable<string>): string => {
+  const hash = createHash('sha256')
+  for (const text of texts) hash.update(text).update('\n')
+  return hash.digest('hex').slice(0, 32)
+}
+
+/**
+ * Submits the compact tasks that are due, through the overlord's own interface, if `driver` is who runs compaction.
+ * Answers what it did, for the log. A task that cannot be submitted does not hold back the others.
+ */
+export async function submitCompactions(
+  context: Pick<ServiceContext, 'client' | 'clock' | 'logger' | 'stopping'>,
+  planner: CompactionPlanner,
+  driver: CompactionDriver,
+  mayGoOn: () => boolean,
+): Promise<object | undefined> {
+  const { client, clock, logger, stopping } = context
+  if ((await planner.driver()) !== driver) return undefined
+  const { plan, configs, cluster, past } = await planner.plan(driver)
+  const configTexts = new Map<string, string>()
+  const fingerprintsOf = ({ dataSource, segments }: CompactionCandidate) => {
+    const config = configs.get(dataSource) as CompactionConfig
+    let text = configTexts.get(dataSource)
+    if (text === undefined) {
+      text = fingerprint([JSON.stringify(formatCompactionConfig(config))])
+      configTexts.set(dataSource, text)
+    }
+    return { config: text, segments: fingerprint(segments.map(({ id }) => id).sort()) }
+  }
+  const { submissions, postponed } = scheduleCompactions({
+    candidates: plan.candidates,
+    slots: plan.slots,
+    past: past as readonly PastCompaction[],
+    fingerprintsOf,
+    now: clock.now(),
+  })
+  let submitted = 0
+  for (const { candidate, slots } of submissions) {
+    if (!mayGoOn()) break
+    const config = configs.get(candidate.dataSource) as CompactionConfig
+    const { config: configFingerprint, segments: segmentsFingerprint } = fingerprintsOf(candidate)
+    const origin = { slots, configFingerprint, segmentsFingerprint, reason: candidate.reason }
+    const id = newTaskId('auto_compact', candidate.dataSource)
+    const body = compactTask(id, candidate, config, engineOf(cluster, config), origin)
+    try {
+      const call = { method: 'POST', path: '/svc/indexer/v1/task', body, signal: stopping } as const
+      await client.callLeader('overlord', call)
+      submitted += 1
+    } catch (error) {
+      logger.warn('A compact task could not be submitted', {
+        dataSource: candidate.dataSource,
+        interval: formatInterval(candidate.compactionInterval),
+        error: describeError(error),
+      })
+    }
+  }
+  for (const { candidate, failures, until } of postponed) {
+    logger.debug('An interval rests after its compaction has failed', {
+      dataSource: candidate.dataSource,
+      interval: formatInterval(candidate.compactionInterval),
+      failures,
+      until: formatInstant(until),
+    })
+  }
+  return submitted > 0 ? { submitted, postponed: postponed.length } : undefined
+}

@@ -1,0 +1,60 @@
+import { describeIntervals, describeStatus } from '@svc/domain/compaction'
+import { notFound } from '@svc/domain/failure'
+import { type CompactionPlanner, compactionSimulationRoute } from '@svc/shared/compaction-planning'
+import { config, type Route, route, state } from '@svc/shared/http'
+import { presence } from '@svc/shared/wire'
+import { z } from 'zod'
+
+const path = '/svc/coordinator/v1/compaction'
+const oneText = z.string({ error: 'one text, given once' })
+
+/** How far the compaction that the duty runs has come; nothing where supervisors run it. */
+export function compactionStatusRoutes(planner: CompactionPlanner, runNow: () => void): Route[] {
+  const livePlan = async () => ((await planner.driver()) === 'duty' ? await planner.plan('duty') : undefined)
+  const notEnabled = (dataSource: string) =>
+    notFound(`Datasource [${dataSource}] has no automatic compaction that the coordinator runs`)
+
+  return [
+    route({
+      method: 'GET',
+      path: `${path}/status`,
+      access: state('READ'),
+      summary: 'How far the compaction of each datasource, or of one, is; with full every interval',
+      query: z.object({ dataSource: oneText.optional(), full: presence }),
+      handle: async ({ query: { dataSource, full } }) => {
+        const live = await livePlan()
+        const findings = live === undefined ? [] : [...live.findings.values()]
+        const asked = findings.filter(
+          ({ config: { dataSource: name } }) => dataSource === undefined || name === dataSource,
+        )
+        if (dataSource !== undefined && asked.length === 0) throw notEnabled(dataSource)
+        return {
+          latestStatus: asked.map((found) => ({
+            ...describeStatus(live!.plan, found.config.dataSource),
+            ...(full ? { intervals: describeIntervals(live!.plan, found) } : {}),
+          })),
+        }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${path}/progress`,
+      access: state('READ'),
+      summary: 'The bytes of a datasource that await compaction',
+      query: z.object({ dataSource: oneText.min(1, { error: 'the name of a datasource' }) }),
+      handle: async ({ query: { dataSource } }) => {
+        const progress = (await livePlan())?.plan.progress.get(dataSource)
+        if (progress === undefined) throw notEnabled(dataSource)
+        return { remainingSegmentSize: progress.awaiting.bytes }
+      },
+    }),
+    compactionSimulationRoute(`${path}/simulate`, state('WRITE'), planner),
+    route({
+      method: 'POST',
+      path: `${path}/compact`,
+      access: config('WRITE'),
+      summary: 'Runs the duty of compaction as soon as possible',
+      handle: () => runNow(),
+    }),
+  ]
+}

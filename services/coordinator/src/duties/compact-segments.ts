@@ -1,0 +1,16 @@
+import { type CompactionPlanner, submitCompactions } from '@svc/shared/compaction-planning'
+import type { ServiceContext } from '@svc/shared/service'
+import type { Leadership } from '../leadership.ts'
+import type { Duty } from './duty-group.ts'
+
+/** Submits compact tasks for what needs compaction, unless supervisors do. */
+export function compactSegments(
+  context: Pick<ServiceContext, 'client' | 'clock' | 'logger' | 'stopping'>,
+  planner: CompactionPlanner,
+  leadership: Leadership,
+): Duty {
+  return {
+    name: 'compactSegments',
+    run: (term) => submitCompactions(context, planner, 'duty', () => leadership.term() === term),
+  }
+}
