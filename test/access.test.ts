@@ -95,16 +95,17 @@ describe('what the servers ask for', () => {
     ])
     assert.deepEqual(withAccess('internal'), [
       'GET /svc-internal/v1/security/directory',
+      'GET /svc-internal/v1/segments/:id/file',
       'POST /svc-internal/v1/servers/report',
     ])
   })
 
   test('what reads needs READ, and what changes something needs WRITE', () => {
     for (const endpoint of endpoints) {
-      const { access, method } = endpoint
+      const { access, method, path } = endpoint
       if (access.kind === 'open' || access.kind === 'internal') continue
-      // A preview is asked with a body, and changes nothing.
-      const isRead = method === 'GET' || endpoint.path.endsWith('/rules/simulate')
+      // A query and a preview are posted, and change nothing.
+      const isRead = method === 'GET' || path.startsWith('/svc/v2') || path.endsWith('/rules/simulate')
       if (access.kind === 'authenticated') assert.ok(isRead, nameOf(endpoint))
       else assert.equal(access.action, isRead ? 'READ' : 'WRITE', nameOf(endpoint))
     }

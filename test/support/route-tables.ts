@@ -26,6 +26,6 @@ export function pathThroughRouter({ role, path: template }: Endpoint): string | 
   const filled = fillPath(template)
   if (template.startsWith('/svc-internal/')) return undefined
   if (role === 'coordinator' || role === 'overlord') return `/proxy/${role}${filled}`
-  if (role === 'broker' && template.startsWith('/svc/broker/')) return filled
+  if (role === 'broker' && /^\/svc\/(broker|v2)(\/|$)/.test(template)) return filled
   return role === 'router' ? filled : undefined
 }

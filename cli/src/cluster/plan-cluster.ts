@@ -232,7 +232,10 @@ function roleProperties(
     case 'overlord':
       return { 'svc.worker.capacity': '4', 'svc.indexer.task.baseTaskDir': path.join(home.tasks, instance) }
     case 'broker':
-      return { 'svc.segmentCache.locations': cache }
+      return {
+        'svc.segmentCache.locations': cache,
+        'svc.query.directory': path.join(home.query, instance),
+      }
     case 'historical':
       return {
         'svc.server.tier': tier ?? DEFAULT_TIER,

@@ -1,6 +1,5 @@
 /** The commands of ./svc, one file each; what a command needs is loaded when it runs. */
 import type { Command } from 'commander'
-import { addCalls } from './calls.ts'
 import { addDemo } from './demo.ts'
 import { addDev } from './dev.ts'
 import { addDown } from './down.ts'
@@ -23,7 +22,6 @@ export function addCommands(program: Command): void {
     addDown,
     addStatus,
     addLogs,
-    addCalls,
     addPassword,
     addPki,
     addReset,

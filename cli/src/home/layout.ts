@@ -17,6 +17,7 @@ export interface HomeLayout {
   readonly redis: string
   readonly deepStorage: string
   readonly cache: string
+  readonly query: string
   readonly input: string
   readonly taskLogs: string
   readonly tasks: string
@@ -44,6 +45,7 @@ export function homeLayout(folder: string): HomeLayout {
     redis: path.join(root, 'redis'),
     deepStorage: path.join(root, 'deep-storage'),
     cache: path.join(root, 'cache'),
+    query: path.join(root, 'query'),
     input: path.join(root, 'input'),
     taskLogs: path.join(root, 'task-logs'),
     tasks: path.join(root, 'tasks'),

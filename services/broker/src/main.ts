@@ -3,19 +3,22 @@ import { createDataServer, servedSegmentsRoute } from '@svc/shared/data-server'
 import { open, type Route, route, state } from '@svc/shared/http'
 import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
 
+import { createQueries } from './query/index.ts'
 import { createServedView, type ServedView } from './served-view.ts'
 
 /** A broker knows what is served where, and holds the segments of broadcast rules itself if it has a cache. */
 function buildBroker(context: ServiceContext): ServicePart {
   const view = createServedView(context)
   const dataServer = createDataServer(context, 'broker')
+  const queries = createQueries(context, view, dataServer)
   return {
-    routes: [servedSegmentsRoute(dataServer, context.stopping), ...brokerRoutes(view)],
+    routes: [servedSegmentsRoute(dataServer, context.stopping), ...brokerRoutes(view), ...queries.routes],
     start: async () => {
       view.start()
       await dataServer.start()
     },
     stop: async () => {
+      await queries.stop()
       await view.stop()
       await dataServer.stop()
     },
@@ -44,4 +47,4 @@ function brokerRoutes(view: ServedView): Route[] {
   ]
 }
 
-await runService('broker', { connections: 2 }, buildBroker)
+await runService('broker', { connections: 4 }, buildBroker)

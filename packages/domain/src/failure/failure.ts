@@ -14,6 +14,8 @@ export const failureKinds = {
   conflict: { category: 'CONFLICT', persona: 'USER' },
   tooLarge: { category: 'CAPACITY_EXCEEDED', persona: 'USER' },
   unsupportedMediaType: { category: 'UNSUPPORTED', persona: 'USER' },
+  busy: { category: 'CAPACITY_EXCEEDED', persona: 'USER' },
+  timedOut: { category: 'TIMEOUT', persona: 'USER' },
   unavailable: { category: 'UNAVAILABLE', persona: 'OPERATOR' },
   internalServerError: { category: 'RUNTIME_FAILURE', persona: 'OPERATOR' },
 } as const satisfies Record<string, { category: string; persona: Persona }>
@@ -67,6 +69,10 @@ export const conflict = build('conflict')
 export const tooLarge = build('tooLarge')
 /** A body of a content type that is not read here. */
 export const unsupportedMediaType = build('unsupportedMediaType')
+/** As much is under way as may be; worth trying again later. */
+export const busy = build('busy')
+/** It took longer than it may. */
+export const timedOut = build('timedOut')
 /** Something this depends on is away; worth trying again. */
 export const unavailable = build('unavailable')
 

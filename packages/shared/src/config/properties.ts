@@ -293,6 +293,33 @@ export const properties = {
     '[]',
   ),
 
+  'svc.query.directory': property(
+    text,
+    'folder of a broker for fetched segments and the working files of queries; emptied at its start',
+    'var/svc/query',
+  ),
+  'svc.query.cacheSize': property(sizeBytes, 'bytes of fetched segments that a broker keeps', '10g'),
+  'svc.query.memoryLimit': property(
+    sizeBytesFrom(64 * 2 ** 20),
+    'memory that one query may use for its data',
+    '1g',
+  ),
+  'svc.query.maxSpillSize': property(
+    sizeBytes,
+    'bytes that one query may put on disk where its memory is not enough',
+    '10g',
+  ),
+  'svc.query.threads': property(wholeNumber(1, 256), 'threads of one query', '2'),
+  'svc.query.maxConcurrent': property(wholeNumber(1, 1000), 'queries that a broker runs at a time', '4'),
+  'svc.query.maxQueued': property(wholeNumber(0, 100_000), 'queries that wait for their turn', '100'),
+  'svc.query.timeout': property(periodMs, 'time that a query may take unless it says otherwise', 'PT5M'),
+  'svc.query.maxTimeout': property(periodMs, 'the most that a query may say', 'PT1H'),
+  'svc.query.maxRows': property(
+    wholeNumber(1, Number.MAX_SAFE_INTEGER),
+    'rows that the answer of a query may have',
+    '100000000',
+  ),
+
   'svc.request.maxTaskSize': property(sizeBytes, 'largest body of a task', '64MiB'),
 } as const
 

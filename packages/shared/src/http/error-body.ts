@@ -16,8 +16,10 @@ export const statusOf: Readonly<Record<FailureCode, number>> = {
   conflict: 409,
   tooLarge: 413,
   unsupportedMediaType: 415,
+  busy: 429,
   internalServerError: 500,
   unavailable: 503,
+  timedOut: 504,
 }
 
 /** The one JSON shape of an error. */

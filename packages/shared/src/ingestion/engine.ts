@@ -1,7 +1,7 @@
-import type { DuckDBConnection, Json } from '@duckdb/node-api'
+import type { Json } from '@duckdb/node-api'
 import { Failure, invalidInput, tooLarge, unavailable } from '@svc/domain/failure'
 import { errorCode } from '../deep-storage/index.ts'
-import { literalList } from './sql.ts'
+import { openLockedDatabase } from '../duckdb/index.ts'
 
 /** A database process of its own that can reach nothing but the files it is given. */
 export interface Engine {
@@ -53,36 +53,14 @@ function engineFailure(error: unknown, memoryLimitBytes: number): Failure {
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { memoryLimitBytes, signal } = options
-  // Loading the library takes a while and much memory: only a process that needs it does.
-  const { DuckDBInstance } = await import('@duckdb/node-api')
-  const instance = await DuckDBInstance.create(':memory:', {
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
-    allow_community_extensions: 'false',
-    allow_persistent_secrets: 'false',
-    memory_limit: `${memoryLimitBytes}B`,
-    threads: String(options.threads),
-    temp_directory: options.spillDirectory,
-  })
-  let connection: DuckDBConnection
-  try {
-    connection = await instance.connect()
-    for (const setting of [
-      `TimeZone = 'UTC'`,
-      // Progress is counted only for a progress bar; this one is never printed.
-      'enable_progress_bar = true',
-      'enable_progress_bar_print = false',
-      `allowed_directories = ${literalList([...options.directories, options.spillDirectory])}`,
-      `allowed_paths = ${literalList(options.files)}`,
-      'enable_external_access = false',
-      'lock_configuration = true',
-    ]) {
-      await connection.run(`SET ${setting}`)
-    }
-  } catch (error) {
-    instance.closeSync()
+  const database = await openLockedDatabase({
+    ...options,
+    // Progress is counted only for a progress bar; this one is never printed.
+    settings: ['enable_progress_bar = true', 'enable_progress_bar_print = false'],
+  }).catch((error: unknown) => {
     throw engineFailure(error, memoryLimitBytes)
-  }
+  })
+  const { connection } = database
 
   async function guarded<T>(work: () => Promise<T>): Promise<T> {
     signal?.throwIfAborted()
@@ -112,9 +90,6 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
       const { percentage } = connection.progress
       return percentage >= 0 ? percentage / 100 : undefined
     },
-    close: () => {
-      connection.closeSync()
-      instance.closeSync()
-    },
+    close: database.close,
   }
 }

@@ -1,5 +1,5 @@
 import { bucketOf, type Granularity } from '@svc/domain/time'
-import { floorDivision } from './sql.ts'
+import { floorDivision } from '../duckdb/index.ts'
 
 const calendarUnits = { MONTH: 'month', QUARTER: 'quarter', YEAR: 'year' } as const
 

@@ -1,9 +1,9 @@
 import { invalidInput } from '@svc/domain/failure'
+import { identifier, literal, literalList } from '../duckdb/index.ts'
 import { readHeader } from './csv-header.ts'
 import type { Engine } from './engine.ts'
 import type { InputFormat } from './index-spec.ts'
 import type { InputFile } from './input-files.ts'
-import { identifier, literal, literalList } from './sql.ts'
 
 /** A column of the input as SQL sees it. */
 export interface SourceColumn {

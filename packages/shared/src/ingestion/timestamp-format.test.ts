@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { literal } from './sql.ts'
+import { literal } from '../duckdb/index.ts'
 import { testEngine } from './test-engine.ts'
 import { instantSql, isInstantSql, strptimeFormat } from './timestamp-format.ts'
 

@@ -1,4 +1,4 @@
-import { floorDivision, instantLiteral, literal } from './sql.ts'
+import { floorDivision, instantLiteral, literal } from '../duckdb/index.ts'
 
 /** The formats of a timestamp column that have names; anything else is a pattern of letters. */
 export const namedTimestampFormats = ['auto', 'iso', 'millis', 'posix', 'micro', 'nano'] as const

@@ -4,10 +4,10 @@ import { Failure, invalidInput } from '@svc/domain/failure'
 import type { LoadSpec } from '@svc/domain/segment'
 import { bucketOf, formatInstant, type Interval } from '@svc/domain/time'
 import { type DeepStorage, safeFileName } from '../deep-storage/index.ts'
+import { identifier, instantLiteral, literal } from '../duckdb/index.ts'
 import type { Engine } from './engine.ts'
 import { bucketStartSql } from './granularity-sql.ts'
 import { isStored, type RowsPlan, rowsTable, storedColumns } from './read-rows.ts'
-import { identifier, instantLiteral, literal } from './sql.ts'
 
 /** A segment file in deep storage that no one knows of yet. */
 export interface WrittenSegment {

@@ -1,0 +1,14 @@
+/** Queries: what may be asked, and processes that answer it with DuckDB from the files they are given. */
+
+export { queryFailure } from './place.ts'
+export { createQueryProcesses, type QueryProcesses, type QuerySession } from './query-processes.ts'
+export {
+  type AnswerStyle,
+  type DatasourceRelation,
+  type Parameter,
+  type QueryOrder,
+  type RelationFile,
+  resultFormats,
+  type SystemRelation,
+} from './query-protocol.ts'
+export type { Statement, TableReference } from './read-statement.ts'

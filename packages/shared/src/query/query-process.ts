@@ -1,0 +1,75 @@
+/**
+ * The process in which queries run, one at a time: it knows neither store nor network, and no file but those of the
+ * query. Whatever a query does to it, the broker goes on.
+ */
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { Socket } from 'node:net'
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { Failure } from '@svc/domain/failure'
+import { answerDescriptor, type QueryCommand, type QueryMessage, type QueryOrder } from './query-protocol.ts'
+import { parseQuery, runQuery } from './run-query.ts'
+
+const [spillDirectory = ''] = process.argv.slice(2)
+const answers = new Socket({ fd: answerDescriptor, readable: false, writable: true })
+answers.on('error', () => process.exit(1))
+let connection: DuckDBConnection | undefined
+let cancelled = false
+
+const send = (message: QueryMessage): void => {
+  process.send?.(message)
+}
+
+async function work(command: Exclude<QueryCommand, { kind: 'cancel' }>): Promise<QueryMessage> {
+  if (command.kind === 'read')
+    return { kind: 'read', statement: await parseQuery(command.sql, spillDirectory) }
+  return await run(command.order)
+}
+
+async function run(order: QueryOrder): Promise<QueryMessage> {
+  let bytes = 0
+  const rows = await runQuery(
+    order,
+    async (text) => {
+      const data = Buffer.from(text)
+      bytes += data.length
+      if (!answers.write(data)) await once(answers, 'drain')
+    },
+    (opened) => {
+      connection = opened
+      if (cancelled) opened.interrupt()
+    },
+  )
+  return { kind: 'done', rows, bytes }
+}
+
+process.on('message', async (command: QueryCommand) => {
+  if (command.kind === 'cancel') {
+    cancelled = true
+    connection?.interrupt()
+    return
+  }
+  try {
+    send(await work(command))
+  } catch (error) {
+    const failure = error instanceof Failure ? error : undefined
+    send({
+      kind: 'failed',
+      code: failure?.code ?? 'internalServerError',
+      message: failure?.message ?? `The query cannot be answered: ${(error as Error).message.slice(0, 200)}`,
+      context: failure?.context ?? {},
+    })
+  } finally {
+    connection = undefined
+  }
+})
+
+// Without its parent nobody would read what this process writes.
+process.once('disconnect', () => process.exit())
+
+// Where memory is short, this process is the one to go.
+await writeFile('/proc/self/oom_score_adj', '1000').catch(() => undefined)
+
+// Loaded now, so that the first query need not wait for it.
+await import('@duckdb/node-api')
+send({ kind: 'ready' })

@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict'
+import { readdirSync, rmSync } from 'node:fs'
+import { after, describe, it } from 'node:test'
+import { openTestQueries } from './test-queries.ts'
+
+const queries = await openTestQueries()
+const { ask, folder, processes, writeParquet } = queries
+after(async () => {
+  await processes.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+await writeParquet(
+  'a.parquet',
+  `SELECT TIMESTAMP_MS '2026-01-01 00:00:00' AS __time, 'a' AS page, 1::BIGINT AS added, 7 AS extra
+   UNION ALL SELECT TIMESTAMP_MS '2026-01-02 03:04:05.678', 'b "x", y', 2, NULL`,
+)
+await writeParquet(
+  'b.parquet',
+  `SELECT TIMESTAMP_MS '2025-12-31' AS __time, NULL AS page, 0.5::DOUBLE AS added`,
+)
+const files = ['a.parquet', 'b.parquet']
+const secret = queries.file('secret.csv')
+
+describe('what a query may not do', () => {
+  const attacks: Readonly<Record<string, string>> = {
+    'read a file': `SELECT * FROM read_csv('${secret}')`,
+    'read a file by its name': `SELECT * FROM '${secret}'`,
+    'read a file in a subquery': `SELECT (SELECT count(*) FROM read_text('${secret}'))`,
+    'read a file in a WITH clause': `WITH x AS (SELECT * FROM read_blob('${secret}')) SELECT * FROM x`,
+    'read a file in a lateral join': `SELECT * FROM wiki, LATERAL (SELECT * FROM read_csv('${secret}'))`,
+    'read a Parquet file': `SELECT * FROM parquet_scan('${queries.file('a.parquet')}')`,
+    'read what a Parquet file is like': `SELECT * FROM parquet_metadata('${queries.file('a.parquet')}')`,
+    'read JSON': `SELECT * FROM read_json_auto('${secret}')`,
+    'sniff a file': `SELECT * FROM sniff_csv('${secret}')`,
+    'list a folder': `SELECT * FROM glob('${folder}/*')`,
+    'read the environment': `SELECT getenv('HOME')`,
+    'read the environment of the process': `SELECT * FROM read_text('/proc/self/environ')`,
+    'read the network': `SELECT * FROM read_csv('http://127.0.0.1:1/x')`,
+    'read from a bucket': `SELECT * FROM 's3://bucket/x.parquet'`,
+    'write a file': `COPY (SELECT 1) TO '${folder}/out.csv'`,
+    'write a file from a table': `COPY wiki TO '${folder}/out.parquet'`,
+    'run a program': `COPY (SELECT 1) TO PROGRAM 'touch ${folder}/out'`,
+    'export everything': `EXPORT DATABASE '${folder}/out'`,
+    'import something': `IMPORT DATABASE '${folder}/out'`,
+    'attach a database': `ATTACH '${folder}/out.db' AS other`,
+    'detach the database': 'DETACH memory',
+    'install an extension': 'INSTALL httpfs',
+    'load an extension': 'LOAD httpfs',
+    'see the extensions': 'SELECT * FROM duckdb_extensions()',
+    'change a setting': `SET memory_limit = '100GB'`,
+    'reset a setting': 'RESET memory_limit',
+    'change a pragma': 'PRAGMA threads = 8',
+    'call a pragma': 'CALL pragma_version()',
+    'see the settings': 'SELECT * FROM duckdb_settings()',
+    'see one setting': `SELECT current_setting('temp_directory')`,
+    'see the secrets': 'SELECT * FROM duckdb_secrets()',
+    'see the version': 'SELECT version()',
+    'see the memory': 'SELECT * FROM duckdb_memory()',
+    'see temporary files': 'SELECT * FROM duckdb_temporary_files()',
+    'see how views are made': 'SELECT sql FROM duckdb_views()',
+    'see the views of the database itself': 'SELECT * FROM duckdb_tables',
+    'see the catalog of Postgres': 'SELECT * FROM pg_catalog.pg_class',
+    'see another catalog': 'SELECT * FROM system.information_schema.tables',
+    'see another schema': 'SELECT * FROM main.wiki',
+    'show all tables': 'SHOW ALL TABLES',
+    'describe a table': 'DESCRIBE wiki',
+    'summarize a table': 'SUMMARIZE wiki',
+    'explain a query': 'EXPLAIN ANALYZE SELECT 1',
+    'make a table': 'CREATE TABLE t AS SELECT 1',
+    'make a macro': `CREATE MACRO f() AS TABLE SELECT * FROM read_csv('${secret}')`,
+    'make a secret': `CREATE SECRET (TYPE s3, KEY_ID 'x', SECRET 'y')`,
+    'insert rows': `INSERT INTO wiki VALUES (now(), 'x', 1, 1)`,
+    'delete rows': 'DELETE FROM wiki',
+    'drop a table': 'DROP VIEW wiki',
+    'run text as a query': `SELECT * FROM query('SELECT 1')`,
+    'run text as a table': `SELECT * FROM query_table('wiki')`,
+    'run a serialized query': `SELECT * FROM json_execute_serialized_sql('{}')`,
+    'serialize a plan': `SELECT json_serialize_plan('SELECT 1')`,
+    'prepare a statement': 'PREPARE p AS SELECT 1',
+    'execute a statement': 'EXECUTE p',
+    'begin a transaction': 'BEGIN TRANSACTION',
+    'run two statements': 'SELECT 1; SELECT 2',
+    'hide a second statement': `SELECT 1; COPY (SELECT 1) TO '${folder}/out.csv'`,
+    'set a variable': 'SET VARIABLE x = 1',
+    'read a variable': `SELECT getvariable('x')`,
+    sleep: 'SELECT pg_sleep(10)',
+    'sleep otherwise': 'SELECT sleep_ms(10000)',
+    'write into the log': `SELECT write_log('x')`,
+    'call a function by its schema': `SELECT pg_catalog.current_setting('threads')`,
+    'say nothing': ' ',
+    'say only a remark': '-- nothing',
+    'hold a zero': `SELECT '\0'`,
+  }
+  for (const [name, sql] of Object.entries(attacks)) {
+    it(name, async () => {
+      const before = readdirSync(folder)
+      await assert.rejects(ask(sql, { files }), (error: { code?: string; message: string }) => {
+        assert.equal(error.code, 'invalidInput', error.message)
+        assert.ok(!error.message.includes('spill'), error.message)
+        return true
+      })
+      assert.deepEqual(readdirSync(folder), before)
+    })
+  }
+
+  // The second wall: what stands if the first one should have a hole.
+  const reaching = Object.entries(attacks).filter(([name]) =>
+    /^(read|write|sniff|list|run a program|export|attach|install|load|change)/.test(name),
+  )
+  for (const [name, sql] of reaching) {
+    if (/what a Parquet file is like|a Parquet file|environment$|variable|log$/.test(name)) continue
+    it(`${name}, also where nobody looks at the query first`, async () => {
+      const before = readdirSync(folder)
+      const answered = await ask(sql, { files, unread: true }).then(
+        (answer) => answer,
+        () => 'refused',
+      )
+      assert.equal(answered, 'refused')
+      assert.deepEqual(readdirSync(folder), before)
+    })
+  }
+})
+
+describe('what a query may do', () => {
+  const allowed: Readonly<Record<string, readonly [string, unknown]>> = {
+    'read all segments as one table': ['SELECT count(*), sum(added) FROM wiki', [[3, 3.5]]],
+    'name the schema': ['SELECT count(*) FROM svc.wiki', [[3]]],
+    'name the schema in any case': ['SELECT count(*) FROM SVC.wiki AS w WHERE w.added > 0', [[3]]],
+    'miss columns in some segments': [
+      'SELECT page, extra FROM wiki ORDER BY added',
+      [
+        [null, null],
+        ['a', 7],
+        ['b "x", y', null],
+      ],
+    ],
+    'use WITH, also by the name of a table': [
+      'WITH wiki AS (SELECT 1 AS x), y AS (SELECT x + 1 AS z FROM wiki) SELECT z FROM y',
+      [[2]],
+    ],
+    'read a table in a WITH of its name': [
+      'WITH wiki AS (SELECT count(*) AS n FROM svc.wiki) SELECT n FROM wiki',
+      [[3]],
+    ],
+    recur: [
+      'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4) SELECT sum(i) FROM n',
+      [[10]],
+    ],
+    'use windows, lists and lambdas': [
+      'SELECT row_number() OVER (ORDER BY added), list_transform([1, 2], lambda x: x * 2) FROM wiki LIMIT 1',
+      [[1, [2, 4]]],
+    ],
+    'use ranges': ['SELECT sum(range) FROM range(5)', [[10]]],
+    'need no table': [`SELECT 1 + 1, 'é', DATE '2026-02-03'`, [[2, 'é', '2026-02-03T00:00:00.000Z']]],
+    'keep all digits': ['SELECT 9223372036854775807 = 9223372036854775807, 2::HUGEINT', [[true, 2]]],
+    'have remarks': ['SELECT 1 -- one\n;', [[1]]],
+  }
+  for (const [name, [sql, expected]] of Object.entries(allowed)) {
+    it(name, async () => assert.deepEqual(JSON.parse(await ask(sql, { files })), expected))
+  }
+
+  it('take parameters', async () => {
+    const parameters = [
+      { type: 'VARCHAR', value: 'a' },
+      { type: 'BIGINT', value: 1 },
+      { type: 'TIMESTAMP', value: '2026-01-01T00:00:00' },
+      { type: 'DOUBLE', value: 0.5 },
+      { type: 'BOOLEAN', value: true },
+      { type: 'DATE', value: '2026-01-01' },
+      { type: 'VARCHAR', value: null },
+    ]
+    const sql =
+      'SELECT count(*), ?, ? IS NULL FROM wiki WHERE page = ? AND added = ? AND __time = ? AND 0.5 = ?'
+    const given = [4, 6, 0, 1, 2, 3].map((index) => parameters[index] as (typeof parameters)[number])
+    assert.deepEqual(JSON.parse(await ask(sql, { files, parameters: given })), [[1, true, true]])
+    const day = { type: 'DATE', value: '2026-01-01' }
+    assert.deepEqual(
+      JSON.parse(await ask('SELECT count(*) FROM wiki WHERE __time = ?', { files, parameters: [day] })),
+      [[1]],
+    )
+    for (const [wrong, message] of [
+      [[], /has \[1\] parameters and \[parameters\] has \[0\]/],
+      [[{ type: 'BIGINT', value: 'x' }], /parameters\[0\].value has the value \[x\]/],
+      [[{ type: 'TIMESTAMP', value: 'x' }], /ISO 8601/],
+    ] as const) {
+      await assert.rejects(ask('SELECT ?', { parameters: wrong }), { code: 'invalidInput', message })
+    }
+  })
+
+  it('name columns of a table without files', async () => {
+    assert.equal(await ask('SELECT __time, page FROM wiki'), '[]\n')
+  })
+})
+
+describe('what is wrong with a query', () => {
+  const cases: readonly (readonly [string, RegExp])[] = [
+    ['SELECT * FRM wiki', /^Line \[1\], column \[14\]: syntax error at or near "wiki"/],
+    ['SELECT\n  page,\n  nope\nFROM wiki', /^Line \[3\], column \[3\]: .*nope/],
+    [`SELECT 'ééé', nope FROM wiki`, /^Line \[1\], column \[15\]: /],
+    ['SELECT nope(page) FROM wiki', /^Line \[1\], column \[8\]: Function \[nope\] is not offered/],
+    ['SELECT upper(page, 1) FROM wiki', /^Line \[1\], column \[8\]: No function matches/],
+    ['SELECT page::BIGINT FROM wiki', /^Line \[1\], column \[12\]: Could not convert string/],
+    ['SELECT sum(page) FROM wiki', /^Line \[1\], column \[8\]: /],
+    [`SELECT ${'('.repeat(50_000)}1`, /^Line \[1\], column \[\d+\]: memory exhausted/],
+    [`SELECT ${'1+'.repeat(5000)}1`, /depth limit of 1000/],
+  ]
+  for (const [sql, message] of cases) {
+    it(`is told with its place: ${sql.slice(0, 40)}`, async () => {
+      await assert.rejects(ask(sql, { files }), (error: Error & { code: string }) => {
+        assert.match(error.message, message)
+        assert.equal(error.code, 'invalidInput')
+        assert.ok(!error.message.includes(folder))
+        return true
+      })
+    })
+  }
+})
+
+const formats = [
+  ['object', '[{"t":"2026-01-02T03:04:05.678Z","page":"b \\"x\\", y","n":2,"none":null}]\n'],
+  ['array', '[["2026-01-02T03:04:05.678Z","b \\"x\\", y",2,null]]\n'],
+  ['objectLines', '{"t":"2026-01-02T03:04:05.678Z","page":"b \\"x\\", y","n":2,"none":null}\n\n'],
+  ['arrayLines', '["2026-01-02T03:04:05.678Z","b \\"x\\", y",2,null]\n\n'],
+  ['csv', '2026-01-02T03:04:05.678Z,"b ""x"", y",2,\n\n'],
+] as const
+const headers = [
+  ['object', '[{"t":{"type":"LONG","sqlType":"TIMESTAMP"},"n":{"type":"DOUBLE","sqlType":"DOUBLE"}}]\n'],
+  ['array', '[["t","n"],["LONG","DOUBLE"],["TIMESTAMP","DOUBLE"]]\n'],
+  ['objectLines', '{"t":{"type":"LONG","sqlType":"TIMESTAMP"},"n":{"type":"DOUBLE","sqlType":"DOUBLE"}}\n\n'],
+  ['arrayLines', '["t","n"]\n["LONG","DOUBLE"]\n["TIMESTAMP","DOUBLE"]\n\n'],
+  ['csv', 't,n\nLONG,DOUBLE\nTIMESTAMP,DOUBLE\n\n'],
+] as const
+describe('the formats of answers', () => {
+  for (const [format, expected] of formats) {
+    it(format, async () => {
+      const sql = `SELECT __time AS t, page, added::BIGINT AS n, NULL AS none FROM wiki WHERE page LIKE 'b%'`
+      assert.equal(await ask(sql, { files, style: { format } }), expected)
+    })
+  }
+  for (const [format, expected] of headers) {
+    it(`${format} with a header and no row`, async () => {
+      const style = { format, header: true, typesHeader: true, sqlTypesHeader: true }
+      const sql = 'SELECT __time AS t, added AS n FROM wiki WHERE false'
+      assert.equal(await ask(sql, { files, style }), expected)
+    })
+  }
+  it('object with names alone', async () => {
+    assert.equal(
+      await ask('SELECT 1 AS a', { style: { format: 'object', header: true } }),
+      '[{"a":null},{"a":1}]\n',
+    )
+  })
+  it('values of every kind', async () => {
+    const sql = `SELECT 1/0, -1/0, 0.1::FLOAT, 1.50::DECIMAL(9,2), 170141183460469231731687303715884105727::HUGEINT,
+      [TIMESTAMP '1969-12-31 23:59:59.9995'], {'a': [1], 'b': NULL}, MAP {'k': 2}, true, INTERVAL 1 DAY, 'x'::BLOB,
+      TIME '01:02:03', '{"a":1}'::JSON`
+    assert.equal(
+      await ask(sql),
+      '[["Infinity","-Infinity",0.1,1.50,170141183460469231731687303715884105727,["1969-12-31T23:59:59.999Z"],{"a":[1],"b":null},{"k":2},true,"1 day","eA==","01:02:03","{\\"a\\":1}"]]\n',
+    )
+  })
+})
+
+describe('the limits of queries', () => {
+  it('of time: a cross join without end is given up, and the next query is answered', async () => {
+    const signal = AbortSignal.timeout(500)
+    await assert.rejects(
+      ask('SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE a.range + b.range = 7', {
+        signal,
+      }),
+      { name: 'TimeoutError' },
+    )
+    assert.equal(await ask('SELECT 1'), '[[1]]\n')
+  })
+  it('of memory', async () => {
+    await assert.rejects(
+      ask(`SELECT len(list(r || ' and so on and on and on')) FROM range(100000000) t(r)`),
+      {
+        code: 'tooLarge',
+        message: /svc\.query\.memoryLimit/,
+      },
+    )
+  })
+  it('of memory that DuckDB does not count', async () => {
+    await assert.rejects(ask(`SELECT len(repeat('x', 4000000000)) FROM range(5)`), {
+      code: 'tooLarge',
+      message: /svc\.query\.memoryLimit/,
+    })
+    assert.equal(await ask('SELECT 1'), '[[1]]\n')
+  })
+  it('of rows', async () => {
+    await assert.rejects(ask('SELECT * FROM range(2000000)', { style: { format: 'csv' } }), {
+      code: 'tooLarge',
+      message: /svc\.query\.maxRows/,
+    })
+    assert.equal(await ask('SELECT 1'), '[[1]]\n')
+  })
+  it('of queries at a time: they wait in a line, and where that is full they are refused', async () => {
+    const held = [
+      await processes.acquire(AbortSignal.timeout(60_000)),
+      await processes.acquire(AbortSignal.timeout(60_000)),
+    ]
+    const leaving = new AbortController()
+    const left = processes.acquire(leaving.signal)
+    await assert.rejects(processes.acquire(AbortSignal.timeout(60_000)), { code: 'busy' })
+    leaving.abort(new Error('left'))
+    await assert.rejects(left, /left/)
+    const waits = ask('SELECT 2')
+    held[0]?.release()
+    assert.equal(await waits, '[[2]]\n')
+    held[1]?.release()
+    assert.equal(processes.running(), 0)
+  })
+})

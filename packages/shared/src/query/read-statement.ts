@@ -1,0 +1,185 @@
+import { invalidInput } from '@svc/domain/failure'
+import { offeredFunctions, offeredTableFunctions } from './offered-functions.ts'
+import { queryFailure } from './place.ts'
+
+/** A table that a query reads. */
+export interface TableReference {
+  /** Empty for none, else in lower case. */
+  readonly schema: '' | 'svc' | 'sys' | 'information_schema'
+  /** As the query has it. */
+  readonly name: string
+  /** Where it stands in the query, in bytes; undefined where that is not known. */
+  readonly offset: number | undefined
+}
+
+/** What a query is about. */
+export interface Statement {
+  readonly tables: readonly TableReference[]
+  /**
+   * The query as it is run: of the same length, with another name for the schema that DuckDB has itself, so that
+   * places in it are places in what was written.
+   */
+  readonly text: string
+}
+
+/** The name under which our INFORMATION_SCHEMA stands; DuckDB's own cannot be replaced, and shows too much. */
+export const informationSchemaName = 'information_schem_'
+
+const schemas = ['', 'svc', 'sys', 'information_schema'] as const
+
+// Everything else that a statement may consist of is refused, also what a later DuckDB may add.
+const expressionClasses = new Set([
+  'BETWEEN',
+  'CASE',
+  'CAST',
+  'COLLATE',
+  'COLUMN_REF',
+  'COMPARISON',
+  'CONJUNCTION',
+  'CONSTANT',
+  'FUNCTION',
+  'LAMBDA',
+  'LAMBDA_REF',
+  'OPERATOR',
+  'PARAMETER',
+  'POSITIONAL_REFERENCE',
+  'STAR',
+  'SUBQUERY',
+  'WINDOW',
+])
+const queryNodes = new Set(['SELECT_NODE', 'SET_OPERATION_NODE', 'RECURSIVE_CTE_NODE', 'CTE_NODE'])
+const tableNodes = new Set([
+  'BASE_TABLE',
+  'EMPTY',
+  'EXPRESSION_LIST',
+  'JOIN',
+  'PIVOT',
+  'SUBQUERY',
+  'TABLE_FUNCTION',
+])
+
+type Json = Readonly<Record<string, unknown>>
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * The tables of a query, from what DuckDB's parser makes of it as JSON. Anything but one SELECT made of what is
+ * offered is an invalidInput failure with line and column.
+ */
+export function readStatement(sql: string, parsed: string): Statement {
+  const answer = JSON.parse(parsed) as Json
+  if (answer.error === true) {
+    if (answer.error_type === 'not implemented')
+      throw invalidInput('The query is no SELECT; allowed is one SELECT statement')
+    throw queryFailure(sql, offsetOf(answer.position), String(answer.error_message))
+  }
+  const statements = answer.statements as readonly unknown[]
+  if (statements.length !== 1) {
+    throw invalidInput(`The query has [${statements.length}] statements; allowed is one SELECT statement`)
+  }
+  const reader = new StatementReader(sql)
+  reader.read(statements[0], new Set())
+  return { tables: reader.tables, text: reader.text() }
+}
+
+const offsetOf = (value: unknown): number | undefined => (value === undefined ? undefined : Number(value))
+
+class StatementReader {
+  readonly tables: TableReference[] = []
+  private readonly sql: string
+  private readonly bytes: Buffer
+
+  constructor(sql: string) {
+    this.sql = sql
+    this.bytes = Buffer.from(sql)
+  }
+
+  text(): string {
+    return this.bytes.toString('utf8')
+  }
+
+  /** Reads a part of the statement; `scope` has the names of its WITH clauses in lower case. */
+  read(value: unknown, scope: ReadonlySet<string>): void {
+    if (Array.isArray(value)) {
+      for (const item of value) this.read(item, scope)
+      return
+    }
+    if (!isObject(value)) return
+    let inner = scope
+    if (typeof value.class === 'string') this.checkExpression(value)
+    else if ('cte_map' in value) inner = this.readQueryNode(value, scope)
+    else if ('sample' in value) this.readTable(value, scope)
+    for (const [key, child] of Object.entries(value)) {
+      if (key === 'cte_map') continue
+      if (typeof child === 'object') this.read(child, inner)
+    }
+  }
+
+  private refuse(node: Json, message: string): never {
+    throw queryFailure(this.sql, offsetOf(node.query_location), message)
+  }
+
+  private checkExpression(node: Json): void {
+    const { class: kind, function_name: name } = node
+    if (!expressionClasses.has(kind as string))
+      this.refuse(node, `Expressions of kind [${kind}] are not offered`)
+    if (kind === 'COLUMN_REF') this.renameSchema(node, (node.column_names as readonly string[])[0] ?? '')
+    if (typeof name !== 'string') return
+    const isForeign = (node.schema !== '' && node.schema !== 'main') || node.catalog !== ''
+    if (isForeign || !this.offered(node).has(name.toLowerCase()))
+      this.refuse(node, `Function [${name}] is not offered`)
+  }
+
+  // The function of a table reference is read right after it.
+  private tableFunctions = new WeakSet<object>()
+
+  private offered(node: Json): ReadonlySet<string> {
+    return this.tableFunctions.has(node) ? offeredTableFunctions : offeredFunctions
+  }
+
+  private readQueryNode(node: Json, scope: ReadonlySet<string>): ReadonlySet<string> {
+    if (!queryNodes.has(node.type as string)) this.refuse(node, `[${node.type}] is not offered`)
+    const names = new Set(scope)
+    const { map = [] } = node.cte_map as { map?: readonly { key: string; value: Json }[] }
+    for (const { key, value } of map) {
+      const query = (value.query as Json).node as Json
+      // Only a recursive one means itself by its name.
+      const own = query.type === 'RECURSIVE_CTE_NODE' ? new Set([...names, key.toLowerCase()]) : names
+      this.read(value, own)
+      names.add(key.toLowerCase())
+    }
+    if (typeof node.cte_name === 'string') names.add(node.cte_name.toLowerCase())
+    return names
+  }
+
+  private readTable(node: Json, scope: ReadonlySet<string>): void {
+    const { type } = node
+    if (!tableNodes.has(type as string))
+      this.refuse(node, `[${type}] is not offered; allowed is one SELECT statement`)
+    if (type === 'TABLE_FUNCTION' && isObject(node.function)) this.tableFunctions.add(node.function)
+    if (type !== 'BASE_TABLE') return
+    const name = node.table_name as string
+    const written = node.schema_name as string
+    const schema = schemas.find((known) => known === written.toLowerCase())
+    if (node.catalog_name !== '' || schema === undefined || node.at_clause) {
+      const full = [node.catalog_name, written, name].filter(Boolean).join('.')
+      this.refuse(node, `Table [${full}] does not exist`)
+    }
+    if (schema === '' && scope.has(name.toLowerCase())) return
+    if (schema === 'information_schema' && !this.renameSchema(node, written))
+      this.refuse(node, `Table [${written}.${name}] cannot be found in the text of the query`)
+    this.tables.push({ schema, name, offset: offsetOf(node.query_location) })
+  }
+
+  /** Puts our name for INFORMATION_SCHEMA where the query has it; false where it does not stand there. */
+  private renameSchema(node: Json, written: string): boolean {
+    if (written.toLowerCase() !== 'information_schema') return false
+    let offset = Number(node.query_location)
+    if (this.bytes[offset] === 0x22) offset += 1
+    const found = this.bytes.subarray(offset, offset + written.length).toString('utf8')
+    if (found.toLowerCase() !== 'information_schema') return false
+    this.bytes.write(informationSchemaName, offset)
+    return true
+  }
+}

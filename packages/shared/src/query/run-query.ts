@@ -1,0 +1,243 @@
+import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue } from '@duckdb/node-api'
+import { Failure, invalidInput, tooLarge, unavailable } from '@svc/domain/failure'
+import { identifier, type LockedDatabase, literal, literalList, openLockedDatabase } from '../duckdb/index.ts'
+import { queryFailure } from './place.ts'
+import type {
+  DatasourceRelation,
+  Parameter,
+  QueryOrder,
+  RelationFile,
+  SystemRelation,
+} from './query-protocol.ts'
+import { informationSchemaName, readStatement, type Statement } from './read-statement.ts'
+
+/** Where the bytes of an answer go; resolves when more may come. */
+export type AnswerSink = (text: string) => Promise<void>
+
+const parserMemoryBytes = 64 * 2 ** 20
+
+/** Reads what a query is about with DuckDB's own parser, in a database without any data. */
+export async function parseQuery(sql: string, spillDirectory: string): Promise<Statement> {
+  const database = await openLockedDatabase({
+    directories: [],
+    files: [],
+    spillDirectory,
+    memoryLimitBytes: parserMemoryBytes,
+    threads: 1,
+  })
+  try {
+    const prepared = await database.connection.prepare('SELECT json_serialize_sql($1::VARCHAR)')
+    prepared.bindVarchar(1, sql)
+    const [row] = await (await prepared.run()).getRows()
+    return readStatement(sql, row?.[0] as string)
+  } finally {
+    database.close()
+  }
+}
+
+/** Runs a query and writes its answer; `onOpen` gets the connection, which can be interrupted. Answers with the number of rows. */
+export async function runQuery(
+  order: QueryOrder,
+  sink: AnswerSink,
+  onOpen: (connection: DuckDBConnection) => void,
+): Promise<number> {
+  const files = [
+    ...order.datasources.flatMap((relation) => relation.files.map(({ path }) => path)),
+    ...order.systemTables.map(({ file }) => file),
+  ]
+  const database = await openLockedDatabase({
+    directories: [],
+    files,
+    spillDirectory: order.spillDirectory,
+    spillLimitBytes: order.spillLimitBytes,
+    memoryLimitBytes: order.memoryLimitBytes,
+    threads: order.threads,
+    settings: ['errors_as_json = true'],
+  })
+  try {
+    onOpen(database.connection)
+    await defineTables(database, order)
+    return await answer(database, order, sink)
+  } catch (error) {
+    throw error instanceof Failure ? error : failureOf(error, order)
+  } finally {
+    database.close()
+  }
+}
+
+async function defineTables({ connection }: LockedDatabase, order: QueryOrder): Promise<void> {
+  for (const schema of ['svc', 'sys', informationSchemaName]) {
+    await connection.run(`CREATE SCHEMA ${identifier(schema)}`)
+  }
+  for (const relation of order.datasources) {
+    await connection.run(`CREATE VIEW svc.${identifier(relation.name)} AS ${relationSql(relation)}`)
+  }
+  for (const table of order.systemTables) await connection.run(systemTableSql(table))
+  await connection.run('USE svc')
+}
+
+function relationSql({ files, columnsWithoutFiles }: DatasourceRelation): string {
+  if (files.length === 0) {
+    const columns = columnsWithoutFiles.map((name) => `NULL::VARCHAR AS ${identifier(name)}`)
+    return `SELECT ${['NULL::TIMESTAMP_MS AS __time', ...columns].join(', ')} WHERE false`
+  }
+  const whole = files.filter(({ where }) => where === undefined)
+  const parts = [
+    ...(whole.length > 0 ? [scanSql(whole)] : []),
+    ...files.flatMap((file) => (file.where === undefined ? [] : [`${scanSql([file])} WHERE ${file.where}`])),
+  ]
+  return parts.map((part) => `(${part})`).join(' UNION ALL BY NAME ')
+}
+
+const scanSql = (files: readonly RelationFile[]): string =>
+  `SELECT * FROM read_parquet(${literalList(files.map(({ path }) => path))}, union_by_name = true)`
+
+function systemTableSql({ schema, name, file, columns }: SystemRelation): string {
+  const target = schema === 'information_schema' ? informationSchemaName : schema
+  const types = Object.entries(columns).map(([column, type]) => `${literal(column)}: ${literal(type)}`)
+  return `CREATE TABLE ${identifier(target)}.${identifier(name)} AS
+    SELECT * FROM read_json(${literal(file)}, format = 'newline_delimited', columns = {${types.join(', ')}})`
+}
+
+async function answer({ connection }: LockedDatabase, order: QueryOrder, sink: AnswerSink): Promise<number> {
+  const { createResultWriter } = await import('./result-writer.ts')
+  const prepared = await connection.prepare(order.text)
+  await bind(prepared, order.parameters)
+  const result = await prepared.stream()
+  const names = result.deduplicatedColumnNames()
+  const columns = names.map((name, index) => ({ name, type: result.columnType(index) }))
+  const writer = createResultWriter(order.style, columns)
+  let rows = 0
+  // The head goes out with the first rows: a query that fails before them is answered with its failure.
+  let text = writer.start()
+  for (;;) {
+    const chunk = await result.fetchChunk()
+    if (!chunk || chunk.rowCount === 0) break
+    const vectors = columns.map((_, index) => chunk.getColumnVector(index))
+    const values: DuckDBValue[] = []
+    for (let row = 0; row < chunk.rowCount; row++) {
+      rows += 1
+      if (rows > order.mostRows) {
+        throw tooLarge(
+          `The answer has more than the [${order.mostRows}] rows that [svc.query.maxRows] allows`,
+        )
+      }
+      for (let index = 0; index < vectors.length; index++) {
+        values[index] = vectors[index]?.getItem(row) as DuckDBValue
+      }
+      text += writer.row(values, rows === 1)
+    }
+    await sink(text)
+    text = ''
+  }
+  await sink(text + writer.end())
+  return rows
+}
+
+const integerTypes = new Set(['TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT'])
+const textTypes = new Set(['CHAR', 'VARCHAR'])
+const numberTypes = new Set(['DECIMAL', 'FLOAT', 'REAL', 'DOUBLE'])
+
+async function bind(prepared: DuckDBPreparedStatement, parameters: readonly Parameter[]): Promise<void> {
+  const { DuckDBDateValue, DuckDBTimestampValue } = await import('@duckdb/node-api')
+  if (prepared.parameterCount !== parameters.length) {
+    throw invalidInput(
+      `The query has [${prepared.parameterCount}] parameters and [parameters] has [${parameters.length}] values; allowed is one for each`,
+    )
+  }
+  parameters.forEach(({ type, value }, index) => {
+    const place = index + 1
+    const kind = type.toUpperCase()
+    const refuse = (allowed: string) =>
+      invalidInput(`parameters[${index}].value has the value [${value}]; allowed is ${allowed}`)
+    if (value === null) prepared.bindNull(place)
+    else if (textTypes.has(kind)) prepared.bindVarchar(place, String(value))
+    else if (kind === 'BOOLEAN') prepared.bindBoolean(place, value === true || value === 'true')
+    else if (integerTypes.has(kind)) {
+      if (!/^-?\d{1,19}$/.test(String(value))) throw refuse(`a whole number for type [${type}]`)
+      const number = BigInt(String(value))
+      if (BigInt.asIntN(64, number) !== number) throw refuse('a whole number of 64 bits')
+      prepared.bindBigInt(place, number)
+    } else if (numberTypes.has(kind)) {
+      const number = Number(value)
+      if (value === '' || !Number.isFinite(number)) throw refuse(`a number for type [${type}]`)
+      prepared.bindDouble(place, number)
+    } else {
+      const ms = typeof value === 'number' ? value : Date.parse(withZone(String(value)))
+      if (!Number.isFinite(ms)) throw refuse('an ISO 8601 time, or milliseconds since 1970')
+      if (kind === 'DATE') prepared.bindDate(place, new DuckDBDateValue(Math.floor(ms / 86_400_000)))
+      else prepared.bindTimestamp(place, new DuckDBTimestampValue(BigInt(Math.round(ms)) * 1000n))
+    }
+  })
+}
+
+/** A time without a zone is one of UTC. */
+const withZone = (text: string): string =>
+  /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?$/.test(text) ? `${text.replace(' ', 'T')}Z` : text
+
+const longestTold = 1000
+
+/** What DuckDB refused, with line and column, and without anything that is the server's. */
+function failureOf(error: unknown, order: QueryOrder): Failure {
+  const thrown = error instanceof Error ? error.message : String(error)
+  const { exception_type: type = '', exception_message: message = thrown, position } = readError(thrown)
+  const paths = [
+    ...order.datasources.flatMap(({ files }) => files.map(({ path }) => path)),
+    order.spillDirectory,
+  ]
+  const told = withoutPaths(message, paths).slice(0, longestTold)
+  if (/no space left|max_temp_directory_size|temporary directory/i.test(message)) {
+    return tooLarge(
+      `The query needs more room on disk than the [${order.spillLimitBytes}] bytes of [svc.query.maxSpillSize], or than there is`,
+      {},
+      error,
+    )
+  }
+  if (type === 'Out of Memory') {
+    return tooLarge(
+      `The query needs more memory than the [${order.memoryLimitBytes}] bytes of [svc.query.memoryLimit]`,
+      {},
+      error,
+    )
+  }
+  if (type === 'Interrupt' || /^INTERRUPT/.test(thrown))
+    return unavailable('The query was given up', {}, error)
+  if (type === 'IO' || type === 'Serialization') {
+    return unavailable(
+      'A segment cannot be read; the query may succeed when it is sent again',
+      { reason: 'segment' },
+      error,
+    )
+  }
+  if (type === 'INTERNAL' || type === 'Fatal') {
+    return new Failure('internalServerError', `The query cannot be answered: ${told}`, {}, error)
+  }
+  return queryFailure(order.text, position === undefined ? undefined : Number(position), told)
+}
+
+interface ToldError {
+  readonly exception_type?: string
+  readonly exception_message?: string
+  readonly position?: string
+}
+
+function readError(text: string): ToldError {
+  try {
+    return JSON.parse(text) as ToldError
+  } catch {
+    return {}
+  }
+}
+
+function withoutPaths(message: string, paths: readonly string[]): string {
+  let told = message
+  for (const path of paths) told = told.replaceAll(path, 'a segment')
+  return (
+    told
+      // Names that DuckDB proposes may be of its own tables, and functions are offered by our list.
+      .replace(/\n?(Did you mean|Candidate tables|Candidate functions)[\s\S]*$/, '')
+      .replace(/\s*\n\s*/g, ' ')
+      .replaceAll(informationSchemaName, 'INFORMATION_SCHEMA')
+      .trim()
+  )
+}

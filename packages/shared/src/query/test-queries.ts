@@ -1,0 +1,90 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { invalidInput } from '@svc/domain/failure'
+import { literal, openLockedDatabase } from '../duckdb/index.ts'
+import { createQueryProcesses } from './query-processes.ts'
+import type { AnswerStyle, Parameter, QueryOrder } from './query-protocol.ts'
+
+/** A folder with data and a secret beside it, and processes to query the data. */
+export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
+  const folder = mkdtempSync(path.join(tmpdir(), 'svc-query-'))
+  const spillDirectory = path.join(folder, 'spill')
+  mkdirSync(spillDirectory)
+  writeFileSync(path.join(folder, 'secret.csv'), 'secret\n1\n')
+  const memoryLimitBytes = 128 * 2 ** 20
+  const processes = createQueryProcesses({ mostRunning: 2, mostWaiting: 1, memoryLimitBytes, spillDirectory })
+  const file = (name: string) => path.join(folder, name)
+
+  async function writeParquet(name: string, sql: string): Promise<string> {
+    const database = await openLockedDatabase({
+      directories: [folder],
+      files: [],
+      spillDirectory,
+      memoryLimitBytes,
+      threads: 1,
+    })
+    try {
+      await database.connection.run(`COPY (${sql}) TO ${literal(file(name))} (FORMAT parquet)`)
+    } finally {
+      database.close()
+    }
+    return file(name)
+  }
+
+  /** Asks as the broker does; `unread` runs the text without the check of what it is about. */
+  async function ask(
+    sql: string,
+    given: {
+      readonly files?: readonly string[]
+      readonly parameters?: readonly Parameter[]
+      readonly style?: Partial<AnswerStyle>
+      readonly signal?: AbortSignal
+      readonly unread?: boolean
+    } = {},
+  ): Promise<string> {
+    const session = await processes.acquire(given.signal ?? AbortSignal.timeout(60_000))
+    try {
+      const statement = given.unread ? { text: sql, tables: [] } : await session.read(sql)
+      const other = statement.tables.find(({ name }) => name !== 'wiki')
+      if (other) throw invalidInput(`Table [${other.name}] does not exist`)
+      const answer = new PassThrough()
+      const received = text(answer)
+      await session.run(
+        {
+          text: statement.text,
+          parameters: given.parameters ?? [],
+          datasources: [
+            {
+              name: 'wiki',
+              files: (given.files ?? []).map((name) => ({ path: file(name) })),
+              columnsWithoutFiles: ['page'],
+            },
+          ],
+          systemTables: [],
+          style: {
+            format: 'array',
+            header: false,
+            typesHeader: false,
+            sqlTypesHeader: false,
+            ...given.style,
+          },
+          spillDirectory,
+          spillLimitBytes: 2 ** 30,
+          memoryLimitBytes,
+          threads: 2,
+          mostRows: 1_000_000,
+          ...limits,
+        },
+        () => answer,
+      )
+      answer.end()
+      return await received
+    } finally {
+      session.release()
+    }
+  }
+  return { folder, processes, writeParquet, ask, file }
+}

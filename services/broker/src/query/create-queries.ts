@@ -1,0 +1,44 @@
+import path from 'node:path'
+import type { DataServer } from '@svc/shared/data-server'
+import { createLocalDeepStorage } from '@svc/shared/deep-storage'
+import type { Route } from '@svc/shared/http'
+import { loadPayloads } from '@svc/shared/postgres'
+import { createQueryProcesses } from '@svc/shared/query'
+import type { ServiceContext } from '@svc/shared/service'
+import type { ServedView } from '../served-view.ts'
+import { queryRoutes } from './query-routes.ts'
+import { createSegmentFiles } from './segment-files.ts'
+import { createUsedSegments } from './used-segments.ts'
+
+/** The part of a broker that answers queries. */
+export interface Queries {
+  readonly routes: readonly Route[]
+  /** Ends all queries and their processes. */
+  stop(): Promise<void>
+}
+
+/** Makes it; nothing is opened, started or loaded before the first query. */
+export function createQueries(context: ServiceContext, view: ServedView, own: DataServer): Queries {
+  const { settings, client, logger, database } = context
+  const directory = path.resolve(settings.get('svc.query.directory'))
+  const workDirectory = path.join(directory, 'work')
+  const processes = createQueryProcesses({
+    mostRunning: settings.get('svc.query.maxConcurrent'),
+    mostWaiting: settings.get('svc.query.maxQueued'),
+    memoryLimitBytes: settings.get('svc.query.memoryLimit'),
+    spillDirectory: path.join(workDirectory, 'parse'),
+  })
+  const files = createSegmentFiles({
+    directory: path.join(directory, 'segments'),
+    maxSizeBytes: settings.get('svc.query.cacheSize'),
+    client,
+    deepStorage: createLocalDeepStorage({ rootDirectory: settings.get('svc.storage.storageDirectory') }),
+    logger,
+    loadPayloads: (ids) => loadPayloads(database, ids),
+  })
+  const sources = { context, view, own, used: createUsedSegments(database), files }
+  return {
+    routes: queryRoutes({ sources, processes, workDirectory }),
+    stop: processes.stop,
+  }
+}

@@ -1,0 +1,282 @@
+import { describeError, Failure, unavailable } from '@svc/domain/failure'
+import { type AnswerPlan, type FormerSegment, planAnswer } from '@svc/domain/querying'
+import { rulesOf } from '@svc/domain/retention'
+import { type CompiledRule, matchRule } from '@svc/domain/rules'
+import { parseSegmentId, type Segment, type SegmentPayload } from '@svc/domain/segment'
+import type { Interval } from '@svc/domain/time'
+import type { DataServer } from '@svc/shared/data-server'
+import { instantLiteral } from '@svc/shared/duckdb'
+import { loadPayloads, loadRules, loadStoredSegments } from '@svc/shared/postgres'
+import type { DatasourceRelation } from '@svc/shared/query'
+import type { ServiceContext } from '@svc/shared/service'
+import type { ServedView } from '../served-view.ts'
+import type { HeldFiles, NeededSegment, SegmentFiles } from './segment-files.ts'
+import type { UsedSegments } from './used-segments.ts'
+
+/** How the tables of a query are to be made ready. */
+export interface TableOptions {
+  /** Segments that no server holds are read from deep storage. */
+  readonly fromDeepStorage: boolean
+  readonly signal: AbortSignal
+  /** What a datasource without segments is answered with. */
+  onUnknown(dataSource: string): Failure
+}
+
+/** One datasource of a query: its plan, and where its files lie. */
+export interface PreparedTable {
+  readonly dataSource: string
+  readonly plan: AnswerPlan
+  readonly relation: DatasourceRelation
+  payloadOf(segmentId: string): SegmentPayload
+}
+
+/** All datasources of a query as they were at one moment. */
+export interface PreparedTables {
+  readonly tables: readonly PreparedTable[]
+  /** Gives the files free. */
+  release(): void
+}
+
+/** What the tables are made of. */
+export interface TableSources {
+  readonly context: ServiceContext
+  readonly view: ServedView
+  readonly own: DataServer
+  readonly used: UsedSegments
+  readonly files: SegmentFiles
+}
+
+// How long a query waits for segments that are missing for a moment: a server that starts again, a change of versions.
+const patienceMs = 20_000
+const retryMs = 200
+
+/** A moment at which there was no answer; another one may have it. */
+class NotNow extends Error {
+  readonly failure: Failure
+
+  constructor(failure: Failure) {
+    super(failure.message)
+    this.failure = failure
+  }
+}
+
+/**
+ * Finds the segments that answer, of all datasources at one moment, and brings their files here. Waits where something
+ * is missing for the moment; an unavailable failure tells what is missing for longer.
+ */
+export async function prepareTables(
+  sources: TableSources,
+  dataSources: readonly string[],
+  options: TableOptions,
+): Promise<PreparedTables> {
+  const deadline = performance.now() + patienceMs
+  for (;;) {
+    options.signal.throwIfAborted()
+    try {
+      return await tryToPrepare(sources, dataSources, options)
+    } catch (error) {
+      if (!(error instanceof NotNow)) throw error
+      if (performance.now() > deadline) throw error.failure
+      sources.context.logger.debug('A query waits for segments', { reason: error.message })
+    }
+    await new Promise((resolve) => setTimeout(resolve, retryMs))
+  }
+}
+
+async function tryToPrepare(
+  sources: TableSources,
+  dataSources: readonly string[],
+  options: TableOptions,
+): Promise<PreparedTables> {
+  const { view, used, files, own } = sources
+  await refreshUsed(sources, dataSources)
+  // Looked at after the store: a segment that became unused before was replaced by one that is served by now.
+  await view.catchUp()
+  if (await refreshUsed(sources, dataSources)) throw new NotNow(unavailable('Segments are being published'))
+  if (!view.isInitialized())
+    throw new NotNow(unavailable('The broker does not know yet what every historical serves'))
+  const plans = await Promise.all(dataSources.map((name) => planOf(sources, name, options)))
+  const needed = plans.flatMap(({ answering }) =>
+    answering.map(
+      ({ segment: { id } }): NeededSegment => ({
+        id,
+        servers: view.serversOf(id),
+        ownFile: own.fileOf(id),
+        fromDeepStorage: options.fromDeepStorage,
+      }),
+    ),
+  )
+  const held = await files.hold(needed, options.signal).catch((error: unknown) => {
+    // Dropped, erased or gone with its server since the look.
+    if (error instanceof Failure && (error.code === 'unavailable' || error.code === 'notFound'))
+      throw new NotNow(unavailable(error.message, error.context, error))
+    throw error
+  })
+  for (const name of dataSources) used.forgetRetired(name)
+  try {
+    const tables = dataSources.map(async (name, index): Promise<PreparedTable> => {
+      const plan = plans[index] as AnswerPlan
+      const relation = await relationOf(sources, name, plan, held)
+      return { dataSource: name, plan, relation, payloadOf: held.payloadOf }
+    })
+    return { tables: await Promise.all(tables), release: held.release }
+  } catch (error) {
+    held.release()
+    throw error
+  }
+}
+
+/** Whether anything changed. Without the metadata store, what was known last still answers. */
+async function refreshUsed(
+  { used, context }: TableSources,
+  dataSources: readonly string[],
+): Promise<boolean> {
+  const known = dataSources.map((name) => used.isKnown(name))
+  const changes = await Promise.all(
+    dataSources.map((name) =>
+      used.refresh(name).catch((error: unknown) => {
+        if (!used.isKnown(name)) throw error
+        context.logger.warn('A query is answered without a look into the metadata store', {
+          dataSource: name,
+          error: describeError(error),
+        })
+        return false
+      }),
+    ),
+  )
+  return changes.some((changed, index) => changed && known[index])
+}
+
+async function planOf(
+  sources: TableSources,
+  dataSource: string,
+  { fromDeepStorage, onUnknown }: TableOptions,
+): Promise<AnswerPlan> {
+  const { view, used, own, files } = sources
+  const rules = await wantedBy(sources, dataSource)
+  const segments = [...used.of(dataSource)]
+  if (fromDeepStorage) segments.push(...(await heldBackByRules(sources, dataSource, rules)))
+  if (segments.length === 0) throw onUnknown(dataSource)
+  const isServed = (id: string) => view.serversOf(id).length > 0 || own.fileOf(id) !== undefined
+  const plan = planAnswer({
+    segments,
+    isAvailable: ({ id }) => fromDeepStorage || isServed(id) || (view.isLost(id) && files.has(id)),
+    isLost: view.isLost,
+    formerly: formerSegments(sources, dataSource),
+    isWanted: ({ interval }) => {
+      const wanted = rules(interval)?.wanted
+      if (wanted === undefined || wanted.action === 'broadcast') return true
+      return wanted.action === 'load' && wanted.tieredReplicants.size > 0
+    },
+  })
+  if (plan.missing.length > 0) {
+    throw new NotNow(
+      unavailable(
+        `[${plan.missing.length}] segments of datasource[${dataSource}] were served and cannot be had now; an answer without them would be wrong`,
+        { dataSource, segments: String(plan.missing.length) },
+      ),
+    )
+  }
+  return plan
+}
+
+function formerSegments({ view, used }: TableSources, dataSource: string): FormerSegment[] {
+  const former = [...used.retired(dataSource)]
+  for (const id of view.formerly()) {
+    const key = parseSegmentId(dataSource, id)
+    if (key) former.push(key)
+  }
+  return former
+}
+
+/** The first rule that applies to an interval; undefined where the rules cannot be read. */
+async function wantedBy(
+  { context }: TableSources,
+  dataSource: string,
+): Promise<(interval: Interval) => CompiledRule | undefined> {
+  const rules = await loadRules(context.database).catch(() => undefined)
+  if (!rules) return () => undefined
+  const compiled = rulesOf(rules, dataSource, context.clock.now())
+  return (interval) => compiled[matchRule(compiled, interval)]
+}
+
+/** Unused segments that a rule for their interval keeps off all tiers, and whose files are still there. */
+async function heldBackByRules(
+  { context }: TableSources,
+  dataSource: string,
+  rules: (interval: Interval) => CompiledRule | undefined,
+): Promise<Segment[]> {
+  const unused = await loadStoredSegments(context.database, { dataSource, used: false })
+  return unused.filter(({ interval }) => rules(interval)?.rule.type === 'dropByInterval')
+}
+
+async function relationOf(
+  { used, context }: TableSources,
+  dataSource: string,
+  { answering }: AnswerPlan,
+  held: HeldFiles,
+): Promise<DatasourceRelation> {
+  const files = answering.map(({ segment: { id }, within }) => ({
+    path: held.fileOf(id),
+    where: within?.map(insideSql).join(' OR '),
+  }))
+  if (files.length > 0) return { name: dataSource, files, columnsWithoutFiles: [] }
+  const ids = used.of(dataSource).slice(0, 1)
+  const payloads = await loadPayloads(
+    context.database,
+    ids.map(({ id }) => id),
+  )
+  const columns = [...payloads.values()].flatMap(({ dimensions, metrics }) => [
+    ...dimensions.split(','),
+    ...metrics.split(','),
+  ])
+  return { name: dataSource, files, columnsWithoutFiles: columns.filter(Boolean) }
+}
+
+function insideSql({ start, end }: Interval): string {
+  const bounds = [
+    ...(Number.isFinite(start) ? [`__time >= ${instantLiteral(start)}`] : []),
+    ...(Number.isFinite(end) ? [`__time < ${instantLiteral(end)}`] : []),
+  ]
+  return bounds.length > 0 ? `(${bounds.join(' AND ')})` : 'true'
+}
+
+/** Files of single segments, for what only their columns tell. */
+export async function holdNewest(
+  sources: TableSources,
+  dataSource: string,
+  signal: AbortSignal,
+): Promise<{ readonly relation: DatasourceRelation; release(): void } | undefined> {
+  const { view, own, used, files, context } = sources
+  await used.refresh(dataSource)
+  const served = used.of(dataSource).filter(({ id }) => view.serversOf(id).length > 0 || own.fileOf(id))
+  served.sort((a, b) => b.interval.start - a.interval.start || (a.version < b.version ? 1 : -1))
+  const payloads = await loadPayloads(
+    context.database,
+    served.slice(0, mostLookedAt).map(({ id }) => id),
+  )
+  // One file of each set of columns; the newest have them all in most datasources.
+  const byColumns = new Map<string, string>()
+  for (const [id, { dimensions, metrics }] of payloads) {
+    const columns = `${dimensions}\n${metrics}`
+    if (!byColumns.has(columns)) byColumns.set(columns, id)
+  }
+  if (byColumns.size === 0) return undefined
+  const needed = [...byColumns.values()].map((id) => ({
+    id,
+    servers: view.serversOf(id),
+    ownFile: own.fileOf(id),
+    fromDeepStorage: false,
+  }))
+  const held = await files.hold(needed, signal)
+  return {
+    relation: {
+      name: dataSource,
+      files: needed.map(({ id }) => ({ path: held.fileOf(id) })),
+      columnsWithoutFiles: [],
+    },
+    release: held.release,
+  }
+}
+
+const mostLookedAt = 200

@@ -1,0 +1,260 @@
+import { randomUUID } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { PassThrough, Readable, type Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
+import { Failure, forbidden, timedOut } from '@svc/domain/failure'
+import type { Settings } from '@svc/shared/config'
+import { identifier } from '@svc/shared/duckdb'
+import {
+  type AnswerStyle,
+  type DatasourceRelation,
+  type Parameter,
+  type QueryProcesses,
+  type QuerySession,
+  queryFailure,
+  type SystemRelation,
+  type TableReference,
+} from '@svc/shared/query'
+import type { Caller } from '@svc/shared/security'
+import { holdNewest, type PreparedTables, prepareTables, type TableSources } from './prepare-tables.ts'
+import { type DescribedColumn, findSystemTable, type SystemTable } from './system-tables.ts'
+
+/** Everything that runs queries. */
+export interface QueryEngine {
+  readonly sources: TableSources
+  readonly processes: QueryProcesses
+  /** Working files of queries, a folder each. */
+  readonly workDirectory: string
+}
+
+/** A query of a caller. */
+export interface AskedQuery {
+  readonly sql: string
+  readonly parameters: readonly Parameter[]
+  readonly style: AnswerStyle
+  readonly fromDeepStorage: boolean
+  readonly caller: Caller
+  readonly signal: AbortSignal
+}
+
+/** Gives up with a timedOut failure after the time, or when the caller has left. */
+export async function withinTime<T>(
+  timeoutMs: number,
+  signals: readonly AbortSignal[],
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController()
+  const failure = timedOut(`The query took longer than the [${timeoutMs}] ms that it may`)
+  const timer = setTimeout(() => late.abort(failure), timeoutMs)
+  try {
+    return await work(AbortSignal.any([...signals, late.signal]))
+  } catch (error) {
+    throw late.signal.aborted ? failure : error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/**
+ * Answers a query. `onBegin` is called before the first byte of the answer with how many used segments of each
+ * datasource are not loaded anywhere, and tells where the answer goes.
+ */
+export async function runStatement(
+  engine: QueryEngine,
+  asked: AskedQuery,
+  onBegin: (notLoaded: Readonly<Record<string, number>>) => Writable,
+): Promise<void> {
+  await withSession(engine, asked.signal, async (session, folder) => {
+    const { tables, text: statement } = await session.read(asked.sql)
+    const datasources = datasourcesOf(asked, tables)
+    const system = systemTablesOf(asked, tables)
+    const prepared = await prepareTables(engine.sources, [...datasources.keys()], {
+      fromDeepStorage: asked.fromDeepStorage,
+      signal: asked.signal,
+      onUnknown: (name) => queryFailure(asked.sql, datasources.get(name), `Table [${name}] does not exist`),
+    })
+    try {
+      const systemTables = await writeSystemTables(engine, asked, session, folder, system)
+      const order = {
+        text: statement,
+        parameters: asked.parameters,
+        datasources: prepared.tables.map(({ relation }) => relation),
+        systemTables,
+        style: asked.style,
+        ...limitsOf(engine.sources.context.settings, folder),
+      }
+      await session.run(order, () => onBegin(notLoadedOf(prepared)))
+    } finally {
+      prepared.release()
+    }
+  })
+}
+
+/** What a query may use. */
+function limitsOf(settings: Settings, spillDirectory: string) {
+  return {
+    spillDirectory,
+    spillLimitBytes: settings.get('svc.query.maxSpillSize'),
+    memoryLimitBytes: settings.get('svc.query.memoryLimit'),
+    threads: settings.get('svc.query.threads'),
+    mostRows: settings.get('svc.query.maxRows'),
+  }
+}
+
+/** Runs with a process and a folder of its own, which are given back whatever happens. */
+async function withSession<T>(
+  { processes, workDirectory }: QueryEngine,
+  signal: AbortSignal,
+  work: (session: QuerySession, folder: string) => Promise<T>,
+): Promise<T> {
+  const session = await processes.acquire(signal)
+  const folder = path.join(workDirectory, randomUUID())
+  try {
+    await mkdir(folder, { recursive: true })
+    return await work(session, folder)
+  } finally {
+    session.release()
+    await rm(folder, { recursive: true, force: true }).catch(() => undefined)
+  }
+}
+
+function notLoadedOf({ tables }: PreparedTables): Record<string, number> {
+  return Object.fromEntries(
+    tables
+      .filter(({ plan }) => plan.notLoaded > 0)
+      .map(({ dataSource, plan }) => [dataSource, plan.notLoaded]),
+  )
+}
+
+/** Throws where the caller may not read a datasource, whether it exists or not. */
+function assertMayRead(caller: Caller, dataSource: string): void {
+  if (caller.can('READ', 'DATASOURCE', dataSource)) return
+  throw forbidden(`The permission [READ] on [DATASOURCE] [${dataSource}] is missing`)
+}
+
+/** The datasources of a query with the place of the first mention. */
+function datasourcesOf({ caller, sql }: AskedQuery, tables: readonly TableReference[]) {
+  const places = new Map<string, number | undefined>()
+  const written = new Map<string, string>()
+  for (const { schema, name, offset } of tables) {
+    if (schema === 'sys' || schema === 'information_schema') continue
+    assertMayRead(caller, name)
+    const other = written.get(name.toLowerCase()) ?? name
+    if (other !== name) {
+      throw queryFailure(
+        sql,
+        offset,
+        `Datasources [${other}] and [${name}] differ only in case; allowed is one of them in a query`,
+      )
+    }
+    written.set(name.toLowerCase(), name)
+    if (!places.has(name)) places.set(name, offset)
+  }
+  return places
+}
+
+function systemTablesOf({ sql }: AskedQuery, tables: readonly TableReference[]): ReadonlySet<SystemTable> {
+  const found = new Set<SystemTable>()
+  for (const { schema, name, offset } of tables) {
+    if (schema !== 'sys' && schema !== 'information_schema') continue
+    const table = findSystemTable(schema, name)
+    if (!table) {
+      const shown = schema === 'sys' ? 'sys' : 'INFORMATION_SCHEMA'
+      throw queryFailure(sql, offset, `Table [${shown}.${name}] does not exist`)
+    }
+    found.add(table)
+  }
+  return found
+}
+
+async function writeSystemTables(
+  engine: QueryEngine,
+  { caller, signal }: AskedQuery,
+  session: QuerySession,
+  folder: string,
+  tables: ReadonlySet<SystemTable>,
+): Promise<SystemRelation[]> {
+  const written: SystemRelation[] = []
+  for (const table of tables) {
+    const { schema, name, columns } = table
+    const file = path.join(folder, `${schema}.${name}.json`)
+    const rows = await table.rows({
+      sources: engine.sources,
+      caller,
+      signal,
+      columnsOf: (dataSources) => describeColumns(engine, session, folder, dataSources, signal),
+    })
+    async function* lines() {
+      for await (const row of rows) yield `${JSON.stringify(row)}\n`
+    }
+    await pipeline(Readable.from(lines()), createWriteStream(file), { signal })
+    written.push({ schema, name, columns, file })
+  }
+  return written
+}
+
+const describedTypes: Readonly<Record<string, string>> = { TIMESTAMP_MS: 'TIMESTAMP' }
+
+/** The columns of datasources, from the newest files of each. Those without a file have none. */
+async function describeColumns(
+  engine: QueryEngine,
+  session: QuerySession,
+  folder: string,
+  dataSources: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, readonly DescribedColumn[]>> {
+  const described = new Map<string, readonly DescribedColumn[]>()
+  await engine.sources.view.catchUp()
+  for (const dataSource of dataSources) {
+    const newest = await holdNewest(engine.sources, dataSource, signal).catch((error: unknown) => {
+      // Its servers are away: what can be told of the others is told.
+      if (error instanceof Failure && error.code === 'unavailable') return undefined
+      throw error
+    })
+    if (!newest) continue
+    try {
+      const rows = await askRows(engine, session, folder, {
+        sql: `SELECT column_name AS name, column_type AS type FROM (DESCRIBE svc.${identifier(dataSource)})`,
+        datasources: [newest.relation],
+      })
+      described.set(
+        dataSource,
+        rows.map(({ name, type }) => ({
+          name: String(name),
+          type: describedTypes[String(type)] ?? String(type),
+        })),
+      )
+    } finally {
+      newest.release()
+    }
+  }
+  return described
+}
+
+/** The rows of a query of our own, all at once. */
+async function askRows(
+  { sources }: QueryEngine,
+  session: QuerySession,
+  folder: string,
+  query: {
+    readonly sql: string
+    readonly datasources: readonly DatasourceRelation[]
+  },
+): Promise<Record<string, unknown>[]> {
+  const answer = new PassThrough()
+  const received = text(answer)
+  const order = {
+    text: query.sql,
+    parameters: [],
+    datasources: query.datasources,
+    systemTables: [],
+    style: { format: 'object', header: false, typesHeader: false, sqlTypesHeader: false } as const,
+    ...limitsOf(sources.context.settings, folder),
+  }
+  await session.run(order, () => answer)
+  answer.end()
+  return JSON.parse(await received) as Record<string, unknown>[]
+}

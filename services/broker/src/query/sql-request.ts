@@ -1,0 +1,118 @@
+import { invalidInput } from '@svc/domain/failure'
+import type { Settings } from '@svc/shared/config'
+import { type AnswerStyle, type Parameter, resultFormats } from '@svc/shared/query'
+import { parseJson } from '@svc/shared/wire'
+import { z } from 'zod'
+
+/** A query as it is asked. */
+export interface SqlRequest {
+  readonly query: string
+  readonly parameters: readonly Parameter[]
+  readonly style: AnswerStyle
+  readonly context: QueryContext
+}
+
+/** What a query says about how it is to be answered. */
+export interface QueryContext {
+  /** 0 for as long as the server allows. */
+  readonly timeoutMs: number | undefined
+  readonly fromDeepStorage: boolean
+  readonly queryId: string | undefined
+}
+
+const parameterTypes = [
+  'CHAR',
+  'VARCHAR',
+  'DECIMAL',
+  'FLOAT',
+  'REAL',
+  'DOUBLE',
+  'BOOLEAN',
+  'TINYINT',
+  'SMALLINT',
+  'INTEGER',
+  'BIGINT',
+  'TIMESTAMP',
+  'DATE',
+]
+
+const trueOrFalse = z.boolean({ error: 'true or false' })
+const wholeMs = z
+  .union([z.number(), z.string().regex(/^\d+$/).transform(Number)], {
+    error: 'a number of milliseconds from 0',
+  })
+  .refine((value) => Number.isSafeInteger(value) && value >= 0, { error: 'a number of milliseconds from 0' })
+
+/** The context of any query; what is not known here is for others, as in the recorded system. */
+const contextSchema = z
+  .looseObject(
+    {
+      timeout: wholeMs.optional(),
+      fromDeepStorage: trueOrFalse.optional(),
+      sqlQueryId: z.string({ error: 'a text of at most 200 characters' }).max(200).optional(),
+      queryId: z.string({ error: 'a text of at most 200 characters' }).max(200).optional(),
+    },
+    { error: 'an object' },
+  )
+  .optional()
+  .transform(
+    (context): QueryContext => ({
+      timeoutMs: context?.timeout,
+      fromDeepStorage: context?.fromDeepStorage ?? false,
+      queryId: context?.sqlQueryId ?? context?.queryId,
+    }),
+  )
+
+const schema = z.strictObject({
+  query: z.string({ error: 'a text with one SELECT statement' }),
+  parameters: z
+    .array(
+      z.strictObject({
+        type: z
+          .string({ error: `one of ${parameterTypes.join(', ')}` })
+          .refine((type) => parameterTypes.includes(type.toUpperCase()), {
+            error: `one of ${parameterTypes.join(', ')}`,
+          }),
+        value: z.union([z.string(), z.number(), z.boolean(), z.null()], {
+          error: 'a text, number, true, false or null',
+        }),
+      }),
+      { error: 'a list of {"type", "value"}' },
+    )
+    .optional(),
+  resultFormat: z.enum(resultFormats, { error: `one of ${resultFormats.join(', ')}` }).optional(),
+  header: trueOrFalse.optional(),
+  typesHeader: trueOrFalse.optional(),
+  sqlTypesHeader: trueOrFalse.optional(),
+  context: contextSchema,
+})
+
+/** The request that JSON stands for, or an invalidInput failure. */
+export function parseSqlRequest(json: unknown): SqlRequest {
+  const {
+    query,
+    parameters = [],
+    resultFormat = 'object',
+    ...rest
+  } = parseJson(schema, json, { subject: 'The body' })
+  const { header = false, typesHeader = false, sqlTypesHeader = false, context } = rest
+  if (!header && (typesHeader || sqlTypesHeader)) {
+    const field = typesHeader ? 'typesHeader' : 'sqlTypesHeader'
+    throw invalidInput(`${field} has the value [true]; allowed is true only where header is true`, { field })
+  }
+  if (query.includes('\0')) throw invalidInput('query has a character U+0000; allowed is a text without it')
+  return { query, parameters, style: { format: resultFormat, header, typesHeader, sqlTypesHeader }, context }
+}
+
+/** How long a query may take in milliseconds. */
+export function timeoutOf({ timeoutMs }: QueryContext, settings: Settings): number {
+  const mostMs = settings.get('svc.query.maxTimeout')
+  if (timeoutMs === undefined) return Math.min(settings.get('svc.query.timeout'), mostMs)
+  if (timeoutMs > mostMs) {
+    throw invalidInput(
+      `context.timeout has the value [${timeoutMs}]; allowed is a number of milliseconds up to [${mostMs}], the value of [svc.query.maxTimeout]`,
+      { field: 'context.timeout' },
+    )
+  }
+  return timeoutMs === 0 ? mostMs : timeoutMs
+}

@@ -1,0 +1,391 @@
+import { forbidden } from '@svc/domain/failure'
+import { rulesOf } from '@svc/domain/retention'
+import { matchRule } from '@svc/domain/rules'
+import { formatInstant } from '@svc/domain/time'
+import { analyzeTimeline } from '@svc/domain/timeline'
+import {
+  loadDatasourceNames,
+  loadPayloads,
+  loadRules,
+  loadStoredSegments,
+  loadTasks,
+  type StoredTask,
+} from '@svc/shared/postgres'
+import type { Caller } from '@svc/shared/security'
+import type { TableSources } from './prepare-tables.ts'
+
+/** A column of a datasource as INFORMATION_SCHEMA tells it. */
+export interface DescribedColumn {
+  readonly name: string
+  /** In the words of SQL: VARCHAR, BIGINT, FLOAT, DOUBLE, BOOLEAN, TIMESTAMP. */
+  readonly type: string
+}
+
+/** What system tables are made from, for one caller. */
+export interface SystemTableInput {
+  readonly sources: TableSources
+  readonly caller: Caller
+  readonly signal: AbortSignal
+  /** The columns of datasources, by reading their newest segments. */
+  columnsOf(dataSources: readonly string[]): Promise<ReadonlyMap<string, readonly DescribedColumn[]>>
+}
+
+/** A row of a system table, by column. */
+export type SystemRow = Readonly<Record<string, unknown>>
+
+/** A system table: its columns with their types in SQL, and its rows as far as the caller may see them. */
+export interface SystemTable {
+  readonly schema: 'sys' | 'information_schema'
+  readonly name: string
+  readonly columns: Readonly<Record<string, string>>
+  rows(input: SystemTableInput): AsyncIterable<SystemRow> | Promise<Iterable<SystemRow>>
+}
+
+const catalog = 'svc'
+const payloadsAtOnce = 5000
+const mostTasks = 100_000
+
+const text = 'VARCHAR'
+const whole = 'BIGINT'
+
+/** A table definition in short: names of columns by type, in the order of `order`. */
+const columns = (definition: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    definition
+      .trim()
+      .split(/\s+/)
+      .map((column) => (column.endsWith('#') ? [column.slice(0, -1), whole] : [column, text])),
+  )
+
+const mayRead = (caller: Caller, dataSource: string): boolean => caller.can('READ', 'DATASOURCE', dataSource)
+
+function assertReadsState(caller: Caller, table: string): void {
+  if (caller.can('READ', 'STATE', 'STATE')) return
+  throw forbidden(`The permission [READ] on [STATE] [STATE] is missing, which table [sys.${table}] needs`)
+}
+
+async function readableDatasources({ sources, caller }: SystemTableInput): Promise<string[]> {
+  const names = await loadDatasourceNames(sources.context.database, false)
+  return names.filter((name) => mayRead(caller, name))
+}
+
+async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
+  const { context, view, own } = input.sources
+  const { database, clock } = context
+  await view.catchUp()
+  const rules = await loadRules(database)
+  for (const dataSource of await readableDatasources(input)) {
+    const segments = await loadStoredSegments(database, { dataSource, used: true })
+    const { overshadowed } = analyzeTimeline(segments)
+    const compiled = rulesOf(rules, dataSource, clock.now())
+    for (let from = 0; from < segments.length; from += payloadsAtOnce) {
+      input.signal.throwIfAborted()
+      const part = segments.slice(from, from + payloadsAtOnce)
+      const payloads = await loadPayloads(
+        database,
+        part.map(({ id }) => id),
+      )
+      for (const [index, { id, interval, version, partitionNum, sizeBytes, totalRows }] of part.entries()) {
+        const payload = payloads.get(id)
+        if (!payload) continue
+        const isOvershadowed = overshadowed[from + index] ? 1 : 0
+        const replicas = view.replicasOf(id)
+        const wanted = compiled[matchRule(compiled, interval)]?.wanted
+        yield {
+          segment_id: id,
+          datasource: dataSource,
+          start: formatInstant(interval.start),
+          end: formatInstant(interval.end),
+          size: sizeBytes,
+          version,
+          partition_num: partitionNum,
+          num_replicas: replicas,
+          num_rows: totalRows,
+          is_active: 1 - isOvershadowed,
+          is_published: 1,
+          is_available: replicas > 0 || own.fileOf(id) !== undefined ? 1 : 0,
+          is_realtime: 0,
+          is_overshadowed: isOvershadowed,
+          shard_spec: JSON.stringify(payload.shardSpec),
+          dimensions: JSON.stringify(payload.dimensions.split(',').filter(Boolean)),
+          metrics: JSON.stringify(payload.metrics.split(',').filter(Boolean)),
+          last_compaction_state: compactionStateOf(payload),
+          // What is overshadowed has no rule; how many copies a broadcast rule wants depends on the servers.
+          replication_factor:
+            isOvershadowed === 1 || wanted?.action !== 'load'
+              ? wanted?.action === 'drop' || isOvershadowed === 1
+                ? 0
+                : -1
+              : [...wanted.tieredReplicants.values()].reduce((sum, count) => sum + count, 0),
+        }
+      }
+    }
+  }
+}
+
+function compactionStateOf(payload: object): string | null {
+  const state = (payload as { lastCompactionState?: unknown }).lastCompactionState
+  return state === undefined || state === null ? null : JSON.stringify(state)
+}
+
+interface DataServerSize {
+  readonly host: string
+  readonly tier: string
+  readonly currSize: number
+  readonly maxSize: number
+}
+
+async function serverRows({ sources, caller, signal }: SystemTableInput): Promise<SystemRow[]> {
+  assertReadsState(caller, 'servers')
+  const { client, discovery } = sources.context
+  await discovery.refresh()
+  const sizes = await client.callLeader<DataServerSize[]>('coordinator', {
+    method: 'GET',
+    path: '/svc/coordinator/v1/servers?simple',
+    signal,
+  })
+  const sizeOf = new Map(sizes.map((size) => [size.host, size]))
+  return (['coordinator', 'overlord', 'broker', 'historical', 'router'] as const).flatMap((role) =>
+    discovery.nodes(role).map(({ name, host, plaintextPort, tlsPort }) => {
+      const size = sizeOf.get(name)
+      const leads = role === 'coordinator' || role === 'overlord'
+      const isLeader = leads && discovery.hasLeader(role) && discovery.leader(role).node === name
+      return {
+        server: name,
+        host,
+        plaintext_port: plaintextPort ?? -1,
+        tls_port: tlsPort ?? -1,
+        server_type: role,
+        tier: size?.tier ?? null,
+        curr_size: size?.currSize ?? 0,
+        max_size: size?.maxSize ?? 0,
+        is_leader: leads ? (isLeader ? 1 : 0) : null,
+      }
+    }),
+  )
+}
+
+async function* serverSegmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
+  const { sources, caller } = input
+  assertReadsState(caller, 'server_segments')
+  await sources.view.catchUp()
+  const { database, discovery } = sources.context
+  for (const dataSource of await readableDatasources(input)) {
+    const segments = await loadStoredSegments(database, { dataSource, used: true })
+    for (const { name } of discovery.nodes('historical')) {
+      const served = sources.view.servedBy(name)
+      for (const { id } of segments) if (served.has(id)) yield { server: name, segment_id: id }
+    }
+  }
+}
+
+async function taskRows({ sources, caller }: SystemTableInput): Promise<SystemRow[]> {
+  const tasks = await loadTasks(sources.context.database, { limit: mostTasks })
+  return tasks.filter(({ dataSource }) => mayRead(caller, dataSource)).map(describeTask)
+}
+
+function describeTask(task: StoredTask): SystemRow {
+  const { workerHost: host, workerPort, workerTlsPort, state } = task
+  const port = workerTlsPort ?? workerPort
+  const isOver = state === 'SUCCESS' || state === 'FAILED'
+  return {
+    task_id: task.id,
+    group_id: task.groupId,
+    type: task.type,
+    datasource: task.dataSource,
+    created_time: formatInstant(task.createdAt),
+    queue_insertion_time: formatInstant(task.createdAt),
+    status: isOver ? state : 'RUNNING',
+    runner_status: isOver ? 'NONE' : state,
+    duration: task.durationMs ?? 0,
+    location: host === null ? null : `${host}:${port ?? -1}`,
+    host,
+    plaintext_port: workerPort ?? -1,
+    tls_port: workerTlsPort ?? -1,
+    error_msg: task.errorMessage,
+  }
+}
+
+interface ToldSupervisor {
+  readonly id: string
+  readonly dataSource?: string
+  readonly state?: string
+  readonly detailedState?: string
+  readonly healthy?: boolean
+  readonly suspended?: boolean
+  readonly spec?: { readonly type?: string; readonly dataSource?: string }
+}
+
+async function supervisorRows({ sources, caller, signal }: SystemTableInput): Promise<SystemRow[]> {
+  const supervisors = await sources.context.client.callLeader<ToldSupervisor[]>('overlord', {
+    method: 'GET',
+    path: '/svc/indexer/v1/supervisor?full',
+    signal,
+  })
+  return supervisors
+    .filter(({ dataSource }) => dataSource !== undefined && mayRead(caller, dataSource))
+    .map(({ id, dataSource, state, detailedState, healthy, suspended, spec }) => ({
+      supervisor_id: id,
+      datasource: dataSource,
+      state: state ?? null,
+      detailed_state: detailedState ?? null,
+      healthy: healthy ? 1 : 0,
+      type: spec?.type ?? null,
+      source: dataSource,
+      suspended: suspended ? 1 : 0,
+      spec: spec === undefined ? null : JSON.stringify(spec),
+    }))
+}
+
+/** The tables that the caller may know of, with their columns; those of datasources only where `withColumns`. */
+async function knownTables(input: SystemTableInput, withColumns: boolean) {
+  const names = await readableDatasources(input)
+  const described = withColumns ? await input.columnsOf(names) : new Map<string, DescribedColumn[]>()
+  return [
+    ...systemTables
+      .filter(({ schema }) => schema === 'information_schema')
+      .map((table) => ({ schema: 'INFORMATION_SCHEMA', table })),
+    ...systemTables.filter(({ schema }) => schema === 'sys').map((table) => ({ schema: 'sys', table })),
+  ]
+    .map(({ schema, table }) => ({
+      schema,
+      name: table.name,
+      type: 'SYSTEM_TABLE',
+      columns: Object.entries(table.columns).map(([name, type]) => ({ name, type })),
+    }))
+    .concat(
+      names.map((name) => ({
+        schema: catalog,
+        name,
+        type: 'TABLE',
+        columns: [...(described.get(name) ?? [])],
+      })),
+    )
+}
+
+async function tableRows(input: SystemTableInput): Promise<SystemRow[]> {
+  return (await knownTables(input, false)).map(({ schema, name, type }) => ({
+    TABLE_CATALOG: catalog,
+    TABLE_SCHEMA: schema,
+    TABLE_NAME: name,
+    TABLE_TYPE: type,
+    IS_JOINABLE: 'YES',
+    IS_BROADCAST: 'NO',
+  }))
+}
+
+// The codes of java.sql.Types, which clients of the recorded system read.
+const jdbcTypes: Readonly<Record<string, number>> = {
+  VARCHAR: 12,
+  BIGINT: -5,
+  FLOAT: 6,
+  DOUBLE: 8,
+  BOOLEAN: 16,
+  TIMESTAMP: 93,
+}
+
+async function columnRows(input: SystemTableInput): Promise<SystemRow[]> {
+  return (await knownTables(input, true)).flatMap(({ schema, name, columns: described }) =>
+    described.map((column, index) => ({
+      TABLE_CATALOG: catalog,
+      TABLE_SCHEMA: schema,
+      TABLE_NAME: name,
+      COLUMN_NAME: column.name,
+      ORDINAL_POSITION: index + 1,
+      COLUMN_DEFAULT: '',
+      IS_NULLABLE: column.name === '__time' ? 'NO' : 'YES',
+      DATA_TYPE: column.type,
+      CHARACTER_MAXIMUM_LENGTH: null,
+      CHARACTER_OCTET_LENGTH: null,
+      NUMERIC_PRECISION: column.type === 'BIGINT' ? 19 : column.type === 'DOUBLE' ? 15 : null,
+      NUMERIC_PRECISION_RADIX: column.type === 'BIGINT' || column.type === 'DOUBLE' ? 10 : null,
+      NUMERIC_SCALE: column.type === 'BIGINT' ? 0 : null,
+      DATETIME_PRECISION: column.type === 'TIMESTAMP' ? 3 : null,
+      CHARACTER_SET_NAME: null,
+      COLLATION_NAME: null,
+      JDBC_TYPE: jdbcTypes[column.type] ?? 1111,
+    })),
+  )
+}
+
+async function schemaRows(): Promise<SystemRow[]> {
+  return [catalog, 'INFORMATION_SCHEMA', 'sys'].map((schema) => ({
+    CATALOG_NAME: catalog,
+    SCHEMA_NAME: schema,
+    SCHEMA_OWNER: null,
+    DEFAULT_CHARACTER_SET_CATALOG: null,
+    DEFAULT_CHARACTER_SET_SCHEMA: null,
+    DEFAULT_CHARACTER_SET_NAME: null,
+    SQL_PATH: null,
+  }))
+}
+
+/** All system tables, with the columns that the recorded system documents. */
+const systemTables: readonly SystemTable[] = [
+  {
+    schema: 'information_schema',
+    name: 'SCHEMATA',
+    columns: columns(`CATALOG_NAME SCHEMA_NAME SCHEMA_OWNER DEFAULT_CHARACTER_SET_CATALOG
+      DEFAULT_CHARACTER_SET_SCHEMA DEFAULT_CHARACTER_SET_NAME SQL_PATH`),
+    rows: schemaRows,
+  },
+  {
+    schema: 'information_schema',
+    name: 'TABLES',
+    columns: columns('TABLE_CATALOG TABLE_SCHEMA TABLE_NAME TABLE_TYPE IS_JOINABLE IS_BROADCAST'),
+    rows: tableRows,
+  },
+  {
+    schema: 'information_schema',
+    name: 'COLUMNS',
+    columns:
+      columns(`TABLE_CATALOG TABLE_SCHEMA TABLE_NAME COLUMN_NAME ORDINAL_POSITION# COLUMN_DEFAULT IS_NULLABLE
+      DATA_TYPE CHARACTER_MAXIMUM_LENGTH# CHARACTER_OCTET_LENGTH# NUMERIC_PRECISION# NUMERIC_PRECISION_RADIX#
+      NUMERIC_SCALE# DATETIME_PRECISION# CHARACTER_SET_NAME COLLATION_NAME JDBC_TYPE#`),
+    rows: columnRows,
+  },
+  {
+    schema: 'sys',
+    name: 'segments',
+    columns:
+      columns(`segment_id datasource start end size# version partition_num# num_replicas# num_rows# is_active#
+      is_published# is_available# is_realtime# is_overshadowed# shard_spec dimensions metrics last_compaction_state
+      replication_factor#`),
+    rows: segmentRows,
+  },
+  {
+    schema: 'sys',
+    name: 'servers',
+    columns: columns(
+      'server host plaintext_port# tls_port# server_type tier curr_size# max_size# is_leader#',
+    ),
+    rows: serverRows,
+  },
+  {
+    schema: 'sys',
+    name: 'server_segments',
+    columns: columns('server segment_id'),
+    rows: serverSegmentRows,
+  },
+  {
+    schema: 'sys',
+    name: 'tasks',
+    columns:
+      columns(`task_id group_id type datasource created_time queue_insertion_time status runner_status duration#
+      location host plaintext_port# tls_port# error_msg`),
+    rows: taskRows,
+  },
+  {
+    schema: 'sys',
+    name: 'supervisors',
+    columns: columns('supervisor_id datasource state detailed_state healthy# type source suspended# spec'),
+    rows: supervisorRows,
+  },
+]
+
+/** The system table of a name, in any case. */
+export function findSystemTable(schema: string, name: string): SystemTable | undefined {
+  return systemTables.find(
+    (table) => table.schema === schema && table.name.toLowerCase() === name.toLowerCase(),
+  )
+}

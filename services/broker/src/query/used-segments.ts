@@ -1,0 +1,84 @@
+import type { FormerSegment } from '@svc/domain/querying'
+import type { Segment } from '@svc/domain/segment'
+import { type Database, loadSegmentChanges, type SegmentCursor } from '@svc/shared/postgres'
+
+/** The used segments of the datasources that are queried, followed by reading what changed. */
+export interface UsedSegments {
+  /** Reads what changed; whether anything did, the first reading included. */
+  refresh(dataSource: string): Promise<boolean>
+  isKnown(dataSource: string): boolean
+  of(dataSource: string): readonly Segment[]
+  /** Segments that became unused since they were followed, until `forgetRetired`. */
+  retired(dataSource: string): readonly FormerSegment[]
+  forgetRetired(dataSource: string): void
+}
+
+interface Followed {
+  readonly segments: Map<string, Segment>
+  list: readonly Segment[] | undefined
+  retired: FormerSegment[]
+  cursor: SegmentCursor | undefined
+}
+
+// The datasources that were queried last stay in memory.
+const mostFollowed = 50
+
+export function createUsedSegments(database: Database): UsedSegments {
+  const followed = new Map<string, Followed>()
+  const underWay = new Map<string, Promise<boolean>>()
+
+  async function read(dataSource: string): Promise<boolean> {
+    const known = followed.get(dataSource)
+    const { changed, removed, next } = await loadSegmentChanges(database, known?.cursor, [dataSource])
+    const entry: Followed = known ?? { segments: new Map(), list: undefined, retired: [], cursor: undefined }
+    let differs = known === undefined
+    const retire = (id: string): void => {
+      const segment = entry.segments.get(id)
+      if (!segment) return
+      entry.segments.delete(id)
+      entry.retired.push({ interval: segment.interval, version: segment.version })
+      differs = true
+    }
+    for (const { used, ...segment } of changed) {
+      if (!used) retire(segment.id)
+      else if (!entry.segments.has(segment.id)) {
+        entry.segments.set(segment.id, segment)
+        differs = true
+      }
+    }
+    for (const id of removed) retire(id)
+    entry.cursor = next
+    if (differs) entry.list = undefined
+    // Names that hold nothing are not kept: anyone can ask for any.
+    followed.delete(dataSource)
+    if (entry.segments.size > 0 || entry.retired.length > 0) followed.set(dataSource, entry)
+    if (followed.size > mostFollowed) followed.delete(followed.keys().next().value as string)
+    return differs
+  }
+
+  return {
+    refresh: (dataSource) => {
+      // Two readings at once would each take the other's changes for its own.
+      const last = underWay.get(dataSource) ?? Promise.resolve(false)
+      const current = last.catch(() => false).then(() => read(dataSource))
+      underWay.set(dataSource, current)
+      const forget = (): void => {
+        if (underWay.get(dataSource) === current) underWay.delete(dataSource)
+      }
+      current.then(forget, forget)
+      return current
+    },
+    isKnown: (dataSource) => followed.has(dataSource),
+    of: (dataSource) => {
+      const entry = followed.get(dataSource)
+      if (!entry) return []
+      entry.list ??= [...entry.segments.values()]
+      return entry.list
+    },
+    retired: (dataSource) => followed.get(dataSource)?.retired ?? [],
+    forgetRetired: (dataSource) => {
+      const entry = followed.get(dataSource)
+      if (entry) entry.retired = []
+    },
+  }
+}

@@ -1,0 +1,392 @@
+// SQL over the shipped data set, in the secure profile: answers are those of plain DuckDB on the same CSV, whoever
+// asks sees only what they may read, and servers that die make an answer late, never smaller.
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, renameSync } from 'node:fs'
+import path from 'node:path'
+import { after, describe, test } from 'node:test'
+import { repositoryRoot } from '@svc/cli/home'
+import { openEngine } from '@svc/shared/ingestion'
+import { flights, flightsTask, runTask } from './support/flights.ts'
+import { storedSegments } from './support/segments.ts'
+import { askSql, sqlRows } from './support/sql.ts'
+import { startTestCluster } from './support/test-cluster.ts'
+import { newTestFolder } from './support/test-folder.ts'
+import { addUsers, credentialsOf } from './support/test-users.ts'
+import { waitUntil } from './support/wait-until.ts'
+
+const cluster = await startTestCluster({
+  profile: 'secure',
+  historicals: '_default_tier=2',
+  set: ['coordinator.svc.coordinator.period=PT0.5S', 'broker.svc.query.maxRows=2000000'],
+})
+after(() => cluster.end())
+const { router, store, home } = cluster
+const defaultRules = '/svc/coordinator/v1/rules/_default'
+const load = (copies: number) => [{ type: 'loadForever', tieredReplicants: { _default_tier: copies } }]
+
+async function untilLoaded(): Promise<void> {
+  await waitUntil(
+    'no copy is missing',
+    () => router.get<Record<string, Record<string, number>>>('/svc/coordinator/v1/loadstatus?full'),
+    (byTier) => {
+      const missing = Object.values(byTier).flatMap((tier) => Object.values(tier))
+      return missing.length > 0 && missing.every((count) => count === 0)
+    },
+  )
+}
+
+await router.post(defaultRules, load(2))
+await runTask(router, flightsTask())
+await runTask(router, flightsTask({ dataSource: 'secret', segmentGranularity: 'MONTH' }))
+await untilLoaded()
+const total = [[flights.rows, 14_476_934]]
+const totals = 'SELECT count(*), sum(distance) FROM flights'
+
+describe('answers', () => {
+  const folder = newTestFolder()
+  mkdirSync(path.join(folder, 'spill'))
+  const csv = path.join(repositoryRoot, 'data/flights.csv')
+  const queries = [
+    totals,
+    'SELECT origin, count(*) AS n, sum(distance), min(distance), max(distance) FROM flights GROUP BY 1 ORDER BY 2 DESC, 1',
+    `SELECT date_trunc('month', __time) AS m, count(DISTINCT destination) FROM flights GROUP BY 1 ORDER BY 1`,
+    `SELECT count(*) FROM flights WHERE __time >= TIMESTAMP '2001-02-01' AND __time < TIMESTAMP '2001-02-02 12:00:00'`,
+    'SELECT a.origin, count(*) FROM flights a JOIN flights b ON a.origin = b.destination AND a.__time = b.__time GROUP BY 1 ORDER BY 1',
+    'SELECT __time, origin, destination, distance FROM flights ORDER BY 1, 2, 3, 4 LIMIT 100 OFFSET 5000',
+    'SELECT origin, avg(distance) OVER (PARTITION BY origin) FROM flights ORDER BY 1, 2 LIMIT 50',
+  ]
+  for (const query of queries) {
+    test(`as of plain DuckDB: ${query.slice(0, 70)}`, async () => {
+      const engine = await openEngine({
+        directories: [],
+        files: [csv],
+        spillDirectory: path.join(folder, 'spill'),
+        memoryLimitBytes: 512 * 2 ** 20,
+        threads: 1,
+      })
+      try {
+        const plain = await engine.rows(
+          `WITH flights AS (SELECT time::TIMESTAMP AS __time, * EXCLUDE (time) FROM read_csv('${csv}')) ${query}`,
+        )
+        const told = (value: unknown) =>
+          typeof value === 'string' && /^\d{4}-/.test(value)
+            ? Date.parse(value.replace(' ', 'T').replace(/Z?$/, 'Z'))
+            : String(value)
+        assert.deepEqual(
+          (await sqlRows(router, query)).map((row) => row.map(told)),
+          plain.map((row) => Object.values(row).map(told)),
+        )
+      } finally {
+        engine.close()
+      }
+    })
+  }
+
+  test('a large answer comes whole, as a stream', async () => {
+    const { status, text } = await askSql(
+      router,
+      'SELECT a.origin, a.destination, r.range FROM flights a, range(50) r',
+      { resultFormat: 'csv' },
+    )
+    assert.equal(status, 200)
+    assert.ok(text.endsWith('\n\n'))
+    assert.equal(text.split('\n').length - 2, 50 * flights.rows)
+  })
+
+  test('an answer that breaks off cannot be taken for a whole one', async () => {
+    const query = 'SELECT a.origin, r.range FROM flights a, range(200) r'
+    await assert.rejects(askSql(router, query, { resultFormat: 'csv' }))
+  })
+
+  test('parameters, header and format', async () => {
+    const { text, headers } = await askSql(router, 'SELECT count(*) AS n FROM flights WHERE origin = ?', {
+      resultFormat: 'csv',
+      header: true,
+      parameters: [{ type: 'VARCHAR', value: 'DFW' }],
+    })
+    assert.equal(text, 'n\n1103\n\n')
+    assert.equal(headers['content-type'], 'text/csv; charset=utf-8')
+    assert.equal(headers['x-svc-sql-header-included'], 'yes')
+  })
+})
+
+describe('the system tables', () => {
+  test('segments', async () => {
+    const [[count, rows, replicas, active]] = (await sqlRows(
+      router,
+      `SELECT count(*), sum(num_rows), min(num_replicas), sum(is_active * is_available * is_published)
+       FROM sys.segments WHERE datasource = 'flights'`,
+    )) as [[number, number, number, number]]
+    assert.deepEqual([count, rows, replicas, active], [flights.days, flights.rows, 2, flights.days])
+  })
+  test('servers', async () => {
+    assert.deepEqual(
+      await sqlRows(
+        router,
+        'SELECT server_type, count(*), sum(is_leader) FROM sys.servers GROUP BY 1 ORDER BY 1',
+      ),
+      [
+        ['broker', 1, null],
+        ['coordinator', 1, 1],
+        ['historical', 2, null],
+        ['overlord', 1, 1],
+        ['router', 1, null],
+      ],
+    )
+    const [[held]] = (await sqlRows(router, 'SELECT count(*) FROM sys.server_segments')) as [[number]]
+    assert.equal(held, 2 * (flights.days + 3))
+  })
+  test('tasks and supervisors', async () => {
+    assert.deepEqual(
+      await sqlRows(router, 'SELECT datasource, type, status, runner_status FROM sys.tasks ORDER BY 1'),
+      [
+        ['flights', 'index_parallel', 'SUCCESS', 'NONE'],
+        ['secret', 'index_parallel', 'SUCCESS', 'NONE'],
+      ],
+    )
+    assert.deepEqual(await sqlRows(router, 'SELECT supervisor_id FROM sys.supervisors'), [])
+  })
+  test('INFORMATION_SCHEMA', async () => {
+    assert.deepEqual(
+      await sqlRows(
+        router,
+        `SELECT TABLE_NAME, COLUMN_NAME, DATA_TYPE FROM INFORMATION_SCHEMA.COLUMNS c
+         JOIN INFORMATION_SCHEMA.TABLES USING (TABLE_SCHEMA, TABLE_NAME)
+         WHERE c.TABLE_SCHEMA = 'svc' AND TABLE_NAME = 'flights' ORDER BY ORDINAL_POSITION`,
+      ),
+      [
+        ['flights', '__time', 'TIMESTAMP'],
+        ['flights', 'origin', 'VARCHAR'],
+        ['flights', 'destination', 'VARCHAR'],
+        ['flights', 'distance', 'BIGINT'],
+      ],
+    )
+  })
+})
+
+describe('who may read what', async () => {
+  const read = (type: 'DATASOURCE' | 'STATE', name: string) => ({
+    resource: { type, name },
+    action: 'READ' as const,
+  })
+  await addUsers(cluster, {
+    nothing: [],
+    reader: [read('DATASOURCE', 'flights')],
+    writer: [{ resource: { type: 'DATASOURCE', name: '.*' }, action: 'WRITE' }],
+    observer: [read('STATE', '.*')],
+  })
+  const statuses: readonly (readonly [string, Readonly<Record<string, number>>])[] = [
+    ['SELECT 1', { nothing: 200, reader: 200, writer: 200, observer: 200 }],
+    [totals, { nothing: 403, reader: 200, writer: 403, observer: 403 }],
+    ['SELECT count(*) FROM secret', { nothing: 403, reader: 403 }],
+    ['SELECT count(*) FROM nosuch', { nothing: 403, reader: 403 }],
+    ['SELECT count(*) FROM svc.secret', { reader: 403 }],
+    ['SELECT count(*) FROM "secret"', { reader: 403 }],
+    ['SELECT count(*) FROM Flights', { reader: 403 }],
+    ['SELECT count(*) FROM flights, secret', { reader: 403 }],
+    ['SELECT (SELECT count(*) FROM secret) FROM flights', { reader: 403 }],
+    ['SELECT count(*) FROM flights WHERE origin IN (SELECT origin FROM secret)', { reader: 403 }],
+    ['WITH x AS (SELECT * FROM secret) SELECT count(*) FROM x', { reader: 403 }],
+    ['WITH flights AS (SELECT * FROM secret) SELECT count(*) FROM flights', { reader: 403 }],
+    ['WITH secret AS (SELECT * FROM secret) SELECT count(*) FROM secret', { reader: 403 }],
+    ['WITH secret AS (SELECT 1 AS x) SELECT x FROM secret', { reader: 200, nothing: 200 }],
+    ['SELECT count(*) FROM flights UNION ALL SELECT count(*) FROM secret', { reader: 403 }],
+    ['SELECT * FROM (FROM secret)', { reader: 403 }],
+    [
+      'SELECT count(*) FROM flights f WHERE EXISTS (SELECT 1 FROM secret s WHERE s.origin = f.origin)',
+      { reader: 403 },
+    ],
+    ['SELECT server FROM sys.servers', { nothing: 403, reader: 403, observer: 200 }],
+    ['SELECT server FROM sys.server_segments', { nothing: 403, reader: 403, observer: 200 }],
+  ]
+  for (const [query, byUser] of statuses) {
+    for (const [user, expected] of Object.entries(byUser)) {
+      test(`${user}: ${expected} for ${query}`, async () => {
+        const { status, text } = await askSql(router, query, { credentials: credentialsOf(user) })
+        assert.equal(status, expected, text)
+      })
+    }
+  }
+  const filtered: Readonly<Record<string, readonly string[]>> = {
+    'SELECT DISTINCT datasource FROM sys.segments': ['flights'],
+    'SELECT DISTINCT datasource FROM sys.tasks': ['flights'],
+    "SELECT TABLE_NAME FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = 'svc'": ['flights'],
+    "SELECT DISTINCT TABLE_NAME FROM INFORMATION_SCHEMA.COLUMNS WHERE TABLE_SCHEMA = 'svc'": ['flights'],
+    'SELECT supervisor_id FROM sys.supervisors': [],
+  }
+  for (const [query, expected] of Object.entries(filtered)) {
+    test(`lists show only what may be read: ${query}`, async () => {
+      const shown = await sqlRows(router, query, { credentials: credentialsOf('reader') })
+      assert.deepEqual(shown.flat(), expected)
+      assert.deepEqual(await sqlRows(router, query, { credentials: credentialsOf('nothing') }), [])
+    })
+  }
+})
+
+describe('bad queries', () => {
+  const cases: readonly { name: string; body: unknown; status: number; message: RegExp }[] = [
+    { name: 'no body', body: {}, status: 400, message: /query/ },
+    { name: 'no text', body: { query: 1 }, status: 400, message: /query has the value \[1\]/ },
+    {
+      name: 'an unknown field',
+      body: { query: 'SELECT 1', x: 1 },
+      status: 400,
+      message: /x is not a known field/,
+    },
+    {
+      name: 'an unknown format',
+      body: { query: 'SELECT 1', resultFormat: 'xml' },
+      status: 400,
+      message: /resultFormat has the value \[xml\]; allowed is one of object/,
+    },
+    {
+      name: 'a timeout that is none',
+      body: { query: 'SELECT 1', context: { timeout: -1 } },
+      status: 400,
+      message: /context.timeout/,
+    },
+    {
+      name: 'a timeout beyond the limit',
+      body: { query: 'SELECT 1', context: { timeout: 1e10 } },
+      status: 400,
+      message: /svc\.query\.maxTimeout/,
+    },
+    {
+      name: 'a parameter of no type',
+      body: { query: 'SELECT ?', parameters: [{ type: 'X', value: 1 }] },
+      status: 400,
+      message: /parameters\[0\]\.type has the value \[X\]/,
+    },
+    {
+      name: 'a file',
+      body: { query: `SELECT * FROM '/etc/passwd'` },
+      status: 400,
+      message: /Line \[1\], column \[15\]: Table \[\/etc\/passwd\] does not exist/,
+    },
+    {
+      name: 'ten megabytes',
+      body: { query: `SELECT '${'x'.repeat(10_000_000)}'` },
+      status: 413,
+      message: /larger than the limit of \[1048576\] bytes/,
+    },
+    {
+      name: 'a cross join without end',
+      body: {
+        query:
+          'SELECT count(*) FROM flights a, flights b, flights c, flights d WHERE a.distance + b.distance + c.distance + d.distance = 1',
+        context: { timeout: 1500 },
+      },
+      status: 504,
+      message: /longer than the \[1500\] ms/,
+    },
+  ]
+  for (const { name, body, status, message } of cases) {
+    test(`${name} is refused`, async () => {
+      const answer = await router.send({ method: 'POST', path: '/svc/v2/sql', json: body })
+      assert.equal(answer.status, status, answer.text)
+      assert.match((answer.json as { errorMessage: string }).errorMessage, message)
+    })
+  }
+
+  test('a query whose caller leaves is given up', async () => {
+    const leaving = new AbortController()
+    const sent = fetchAndLeave(leaving.signal)
+    const runsOne = () =>
+      readdirSync(path.join(home.query, 'broker', 'work')).filter((name) => name !== 'parse').length
+    await waitUntil('the query runs', runsOne, (count) => count > 0)
+    leaving.abort()
+    await assert.rejects(sent)
+    await waitUntil('nothing of it is left', runsOne, (count) => count === 0)
+    assert.deepEqual(await sqlRows(router, totals), total)
+  })
+
+  async function fetchAndLeave(signal: AbortSignal): Promise<unknown> {
+    const { request, Agent } = await import('undici')
+    const agent = new Agent({ connect: { ca: cluster.trusted ?? '' } })
+    try {
+      return await request(`${router.url}/svc/v2/sql`, {
+        method: 'POST',
+        dispatcher: agent,
+        signal,
+        headers: {
+          'content-type': 'application/json',
+          authorization: `Basic ${Buffer.from(`admin:${cluster.adminPassword}`).toString('base64')}`,
+        },
+        body: JSON.stringify({
+          query:
+            'SELECT count(*) FROM flights a, flights b, flights c, flights d WHERE a.distance + b.distance + c.distance + d.distance = 1',
+        }),
+      })
+    } finally {
+      await agent.destroy()
+    }
+  }
+})
+
+describe('what servers hold and lose', () => {
+  test('deep storage may be away', async () => {
+    renameSync(home.deepStorage, `${home.deepStorage}-aside`)
+    try {
+      assert.deepEqual(await sqlRows(router, totals), total)
+    } finally {
+      renameSync(`${home.deepStorage}-aside`, home.deepStorage)
+    }
+  })
+
+  test('a killed historical takes nothing from an answer', async () => {
+    const killed = cluster.kill('historical-1', 'SIGKILL')
+    for (let round = 0; round < 5; round++) assert.deepEqual(await sqlRows(router, totals), total)
+    await killed
+    await cluster.waitUntilReady('historical-1')
+    assert.deepEqual(await sqlRows(router, totals), total)
+  })
+
+  test('with one copy each, an answer without the segments of a killed historical is none', async () => {
+    await router.post(defaultRules, load(1))
+    await waitUntil(
+      'one copy is left',
+      () => sqlRows(router, 'SELECT max(num_replicas), min(num_replicas) FROM sys.segments'),
+      ([row]) => JSON.stringify(row) === '[1,1]',
+    )
+    // The broker forgets what it has fetched.
+    await cluster.kill('broker', 'SIGKILL')
+    await cluster.waitUntilReady('broker')
+    await cluster.stopInstance('historical-1')
+    const asked = askSql(router, totals)
+    cluster.startInstance('historical-1')
+    const { status, json } = await asked
+    if (status === 200) assert.deepEqual((json as Record<string, number>[]).map(Object.values), total)
+    else assert.equal(status, 503)
+    await cluster.waitUntilReady('historical-1')
+    assert.deepEqual(await sqlRows(router, totals), total)
+  })
+
+  test('what no tier holds is told, and answers from deep storage when asked', async () => {
+    await router.post(`/svc/coordinator/v1/rules/${flights.dataSource}`, [
+      {
+        type: 'loadByInterval',
+        interval: '2001-02-01/2001-03-01',
+        tieredReplicants: {},
+        useDefaultTierForNull: false,
+      },
+      { type: 'dropByInterval', interval: '2001-03-01/2001-04-01' },
+      ...load(1),
+    ])
+    await waitUntil(
+      'march is unused',
+      async () => (await storedSegments(store, flights.dataSource)).filter(({ used }) => used).length,
+      (used) => used === 59,
+    )
+    const january = await waitUntil(
+      'january alone is loaded',
+      () => askSql(router, 'SELECT min(__time), max(__time) FROM flights', { resultFormat: 'array' }),
+      ({ text }) => text.includes('2001-01-31T'),
+    )
+    assert.equal(
+      january.headers['x-svc-response-context'],
+      JSON.stringify({ segmentsNotLoaded: { flights: 28 } }),
+    )
+    const context = { fromDeepStorage: true }
+    assert.deepEqual(await sqlRows(router, totals, { context }), total)
+  })
+})

@@ -1,0 +1,33 @@
+import type { Answer, HttpClient } from './http-client.ts'
+
+/** What a query may be sent with, beside its text. */
+export interface SqlOptions {
+  readonly resultFormat?: string
+  readonly header?: boolean
+  readonly parameters?: readonly object[]
+  readonly context?: object
+  /** `name:password`, instead of the client's own. */
+  readonly credentials?: string
+}
+
+/** Sends a query and returns whatever comes back. */
+export async function askSql(client: HttpClient, query: string, options: SqlOptions = {}): Promise<Answer> {
+  const { credentials, ...more } = options
+  return await client.send({
+    method: 'POST',
+    path: '/svc/v2/sql',
+    json: { query, ...more },
+    ...(credentials === undefined ? {} : { credentials }),
+  })
+}
+
+/** The rows of a query as lists. Throws when the answer is not 200. */
+export async function sqlRows(
+  client: HttpClient,
+  query: string,
+  options: SqlOptions = {},
+): Promise<unknown[][]> {
+  const answer = await askSql(client, query, { ...options, resultFormat: 'array' })
+  if (answer.status !== 200) throw new Error(`${query}: ${answer.status} ${answer.text}`)
+  return answer.json as unknown[][]
+}
