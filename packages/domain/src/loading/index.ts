@@ -1,4 +1,4 @@
 /** Where copies of segments go: from what rules want and servers hold to the loads and drops of one run. */
-export type { LoadingServer } from './copies.ts'
 export * from './plan-replicas.ts'
 export * from './planner.ts'
+export type { LoadingServer } from './server-draft.ts'

@@ -1,7 +1,7 @@
+import { copyFlag, type SegmentTable } from '../inventory/index.ts'
 import type { WantedCopies } from '../rules/index.ts'
-import { CopyIndex, type LoadingServer } from './copies.ts'
 import { planReplicas } from './plan-replicas.ts'
-import { draftOf, fillOf, giveLoad, hasRoom, type ServerDraft } from './server-draft.ts'
+import { draftOf, giveLoad, hasRoom, type LoadingServer, type ServerDraft } from './server-draft.ts'
 import { ServersByFill } from './servers-by-fill.ts'
 
 /** How much one run may set going. */
@@ -26,320 +26,377 @@ export interface Unplaced {
   readonly tier: string
   readonly reason: UnplacedReason
   readonly copies: number
-  /** One of the segments, to look at. */
-  readonly exampleSegmentId: string
+  /** The row of one of the segments, to look at. */
+  readonly exampleRow: number
 }
 
-/** A copy of a segment on a server. */
-export interface PlannedCopy {
-  readonly server: string
-  readonly segmentId: string
+/** Copies of segments on servers, as two lists side by side: rows and server numbers of the segment table. */
+export interface CopyList {
+  readonly rows: number[]
+  readonly servers: number[]
 }
 
-/** What one run sets going. */
+/** What is set going. */
 export interface Plan {
-  readonly loads: readonly (PlannedCopy & { readonly sizeBytes: number })[]
-  readonly drops: readonly PlannedCopy[]
+  readonly loads: CopyList
+  readonly drops: CopyList
   /** Loads of earlier runs that are needed no more. A load that cannot be stopped is dropped by a later run. */
-  readonly cancelledLoads: readonly PlannedCopy[]
-  readonly unplaced: readonly Unplaced[]
+  readonly cancelledLoads: CopyList
 }
 
-/** A tier that serves fewer copies of a segment than it should. */
-export interface TierShortage {
-  readonly tier: string
-  readonly required: number
-  readonly served: number
+/** What a rule wants, made ready for many segments: what follows from the servers of the run is worked out. */
+export interface PreparedWanted {
+  readonly wanted: WantedCopies
+  /** The same text as long as the same copies bring it about, whatever becomes of the servers. */
+  readonly key: string
+  /** Whether it is to be loaded on none of the tiers that there are. */
+  readonly wantsNoCopy: boolean
+  /** Tiers that have no server, with the copies wanted there. */
+  readonly tiersWithoutServers: readonly (readonly [tier: string, copies: number])[]
+  /** Tiers that can be given copies, with the number that each is to have. */
+  readonly required: readonly { readonly tier: Tier; readonly required: number }[]
+  /** By the place of a tier, 1 where the rule names it. */
+  readonly isNamed: Uint8Array
 }
 
-/** What planning needs to know of a segment. */
-export interface PlannableSegment {
-  readonly id: string
-  readonly sizeBytes: number
-}
-
-/** Decides one run: made from a snapshot, given every used segment that is not overshadowed once, then read. */
-export interface Planner {
-  /** Plans the copies of one segment and returns the tiers that do not serve all theirs yet. */
-  readonly planSegment: (segment: PlannableSegment, wanted: WantedCopies) => readonly TierShortage[]
-  readonly result: () => Plan
-}
-
-/** The copies of one segment in one tier; only historicals have tiers. */
-interface TierCopies {
+/** The historicals of one tier. */
+interface Tier {
+  readonly place: number
+  readonly name: string
+  /** Those that stay. */
+  readonly active: readonly ServerDraft[]
+  readonly assignable: ServersByFill
+  furtherCopies: number
+  // The copies of the segment that is being planned.
   readonly served: ServerDraft[]
   readonly loading: ServerDraft[]
   /** Copies on servers that are being emptied. */
   readonly leaving: ServerDraft[]
 }
 
-/** Everywhere a segment is or will be. */
-interface Copies {
-  readonly tiers: Map<string, TierCopies>
-  readonly brokers: { readonly served: ServerDraft[]; readonly loading: ServerDraft[] }
-  /** Loads queued at servers that are being emptied. */
-  readonly leavingLoads: ServerDraft[]
-  /** Servers that hold, load or drop it: none of them can be given another copy. */
-  readonly taken: Set<ServerDraft>
-}
-
-interface Tier {
-  readonly name: string
-  /** Historicals that stay. */
-  readonly active: readonly ServerDraft[]
-  readonly assignable: ServersByFill
-  furtherCopies: number
-}
-
-const namesNoTier: ReadonlyMap<string, number> = new Map()
-
-function tierOf(copies: Copies, name: string): TierCopies {
-  let tier = copies.tiers.get(name)
-  if (tier === undefined) {
-    tier = { served: [], loading: [], leaving: [] }
-    copies.tiers.set(name, tier)
-  }
-  return tier
-}
-
-const isActive = ({ server }: ServerDraft): boolean => !server.decommissioning
-
 const canHoldSegments = ({ server }: ServerDraft): boolean => server.maxSizeBytes > 0
 
 const fullestFirst = (a: ServerDraft, b: ServerDraft): number => {
-  const [first, second] = [fillOf(a), fillOf(b)]
-  if (first !== second) return first > second ? -1 : 1
+  if (a.fill !== b.fill) return a.fill > b.fill ? -1 : 1
   return a.server.name > b.server.name ? -1 : 1
 }
 
 const fullest = (drafts: readonly ServerDraft[], count: number): readonly ServerDraft[] =>
   count === 0 ? [] : drafts.toSorted(fullestFirst).slice(0, count)
 
-class RunPlanner implements Planner {
+const noCopies = (): CopyList => ({ rows: [], servers: [] })
+
+/**
+ * Decides where copies go in one run: made from the servers as they are, then given segments in any order, each once;
+ * earlier ones are placed first where limits or room run out.
+ */
+export class RunPlanner {
+  private readonly table: SegmentTable
   private readonly limits: PlanLimits
-  private readonly drafts: readonly ServerDraft[]
+  private readonly drafts: (ServerDraft | undefined)[] = []
   private readonly brokers: readonly ServerDraft[]
-  private readonly copyIndex: CopyIndex
-  private readonly tiers: ReadonlyMap<string, Tier>
-  private readonly loads: (PlannedCopy & { readonly sizeBytes: number })[] = []
-  private readonly drops: PlannedCopy[] = []
-  private readonly cancelledLoads: PlannedCopy[] = []
+  private readonly tiers: readonly Tier[]
+  private readonly tiersByName: ReadonlyMap<string, Tier>
+  private plan: Plan = { loads: noCopies(), drops: noCopies(), cancelledLoads: noCopies() }
   private readonly unplaced = new Map<string, { -readonly [Key in keyof Unplaced]: Unplaced[Key] }>()
+  private turn = 0
+  private emitted = 0
 
-  constructor(servers: readonly LoadingServer[], limits: PlanLimits) {
+  // The copies of the segment that is being planned, beside those of the tiers.
+  private readonly brokersServing: ServerDraft[] = []
+  private readonly brokersLoading: ServerDraft[] = []
+  /** Loads queued at servers that are being emptied. */
+  private readonly leavingLoads: ServerDraft[] = []
+
+  constructor(table: SegmentTable, servers: readonly LoadingServer[], limits: PlanLimits) {
+    this.table = table
     this.limits = limits
-    this.drafts = servers.map(draftOf)
-    this.brokers = this.drafts.filter(
-      (draft) => draft.server.type === 'broker' && isActive(draft) && canHoldSegments(draft),
-    )
-    this.copyIndex = new CopyIndex(servers)
-    this.tiers = this.tiersOf(this.drafts.filter(({ server }) => server.type === 'historical'))
-  }
-
-  private tiersOf(historicals: readonly ServerDraft[]): Map<string, Tier> {
-    return new Map(
-      [...Map.groupBy(historicals, ({ server }) => server.tier)].map(([name, members]) => {
-        const active = members.filter(isActive)
-        const assignable = new ServersByFill(active, this.limits.maxLoadsPerServer)
-        return [name, { name, active, assignable, furtherCopies: 0 }]
-      }),
-    )
-  }
-
-  planSegment = (segment: PlannableSegment, wanted: WantedCopies): readonly TierShortage[] => {
-    const copies = this.findCopies(segment.id)
-    switch (wanted.action) {
-      case 'load':
-        return this.planLoad(segment, wanted.tieredReplicants, copies)
-      case 'broadcast':
-        return this.planBroadcast(segment, copies)
-      case 'drop':
-        this.dropUnnamed(segment.id, copies, namesNoTier, true)
-        this.drop(segment.id, copies.brokers.served)
-        this.cancel(segment.id, [...copies.brokers.loading, ...copies.leavingLoads])
-        return []
-    }
-  }
-
-  result = (): Plan => ({
-    loads: this.loads,
-    drops: this.drops,
-    cancelledLoads: this.cancelledLoads,
-    unplaced: [...this.unplaced.values()],
-  })
-
-  private findCopies(segmentId: string): Copies {
-    const copies: Copies = {
-      tiers: new Map(),
-      brokers: { served: [], loading: [] },
-      leavingLoads: [],
-      taken: new Set(),
-    }
-    this.copyIndex.forEach(segmentId, (serverIndex, state) => {
-      const draft = this.drafts[serverIndex]!
-      copies.taken.add(draft)
-      if (state === 'dropping') return
-      if (draft.server.type === 'broker') {
-        copies.brokers[state].push(draft)
-        return
-      }
-      if (!isActive(draft) && state === 'loading') {
-        copies.leavingLoads.push(draft)
-        return
-      }
-      const tier = tierOf(copies, draft.server.tier)
-      tier[isActive(draft) ? state : 'leaving'].push(draft)
+    const historicals = servers.filter(({ type }) => type === 'historical')
+    this.tiers = [...Map.groupBy(historicals, ({ tier }) => tier)].map(([name, members], place) => {
+      const drafts = members.map((server) => this.addDraft(server, place))
+      const active = drafts.filter((draft) => draft.active)
+      const assignable = new ServersByFill(active, limits.maxLoadsPerServer)
+      return { place, name, active, assignable, furtherCopies: 0, served: [], loading: [], leaving: [] }
     })
-    return copies
+    this.tiersByName = new Map(this.tiers.map((tier) => [tier.name, tier]))
+    this.brokers = servers
+      .filter(({ type }) => type === 'broker')
+      .map((server) => this.addDraft(server, -1))
+      .filter((draft) => !draft.server.decommissioning && canHoldSegments(draft))
+  }
+
+  private addDraft(server: LoadingServer, tier: number): ServerDraft {
+    const draft = draftOf(server, tier)
+    this.drafts[server.number] = draft
+    return draft
+  }
+
+  /** Makes what a rule wants ready for this run. */
+  prepare(wanted: WantedCopies): PreparedWanted {
+    const isNamed = new Uint8Array(this.tiers.length)
+    const nothing = { wanted, wantsNoCopy: false, tiersWithoutServers: [], required: [], isNamed }
+    if (wanted.action === 'drop') return { ...nothing, key: 'drop' }
+    if (wanted.action === 'broadcast') {
+      const able = this.tiers.map(({ active }) => active.filter(canHoldSegments).map(({ server }) => server.name))
+      return { ...nothing, key: JSON.stringify(['broadcast', able, this.brokers.map(({ server }) => server.name)]) }
+    }
+    const named = [...wanted.tieredReplicants].map(([name, count]) => ({
+      name,
+      count,
+      tier: this.tiersByName.get(name),
+    }))
+    for (const { tier } of named) if (tier) isNamed[tier.place] = 1
+    const required = named.flatMap(({ tier, count }) =>
+      // Servers that are all being emptied have nowhere to give their copies: the tier keeps what it has.
+      tier === undefined || tier.active.length === 0
+        ? []
+        : [{ tier, required: Math.min(count, tier.active.length) }],
+    )
+    return {
+      wanted,
+      key: JSON.stringify([
+        'load',
+        named.map(({ name, tier }) => [name, tier !== undefined]),
+        required.map((one) => [one.tier.name, one.required]),
+      ]),
+      wantsNoCopy: named.every(({ tier }) => tier === undefined),
+      tiersWithoutServers: named.flatMap(({ name, count, tier }) => (tier ? [] : [[name, count] as const])),
+      required,
+      isNamed,
+    }
+  }
+
+  /**
+   * Plans the copies of one used segment. Returns whether it has to be looked at again although nothing about it
+   * changes: something was set going, or could not be.
+   */
+  planSegment(row: number, prepared: PreparedWanted): boolean {
+    if (prepared.wanted.action === 'load' && this.isSettled(row, prepared)) return false
+    const before = this.emitted
+    this.findCopies(row)
+    switch (prepared.wanted.action) {
+      case 'load':
+        this.planLoad(row, prepared)
+        break
+      case 'broadcast':
+        this.planBroadcast(row)
+        break
+      case 'drop':
+        this.dropUnnamed(row, prepared, true)
+        this.drop(row, this.brokersServing)
+        this.cancel(row, this.brokersLoading)
+        this.cancel(row, this.leavingLoads)
+        break
+    }
+    return this.emitted !== before
+  }
+
+  /** Asks every server that serves a segment which is not used to drop it; returns whether there is one. */
+  planUnused(row: number): boolean {
+    const { copies } = this.table
+    const before = this.emitted
+    for (let entry = copies.firstOf[row]!; entry >= 0; entry = copies.nextOf[entry]!) {
+      if ((copies.flagsOf[entry]! & (copyFlag.served | copyFlag.dropping)) !== copyFlag.served) continue
+      const draft = this.drafts[copies.serverOf[entry]!]
+      if (draft) this.drop(row, [draft])
+    }
+    return this.emitted !== before
+  }
+
+  /** What was planned since this was asked for last. */
+  take(): Plan {
+    const { plan } = this
+    this.plan = { loads: noCopies(), drops: noCopies(), cancelledLoads: noCopies() }
+    return plan
+  }
+
+  /** The wanted copies that were given to no server so far. */
+  allUnplaced(): readonly Unplaced[] {
+    return [...this.unplaced.values()]
+  }
+
+  /**
+   * Whether every tier that the rule names has or loads its copies and no other has any. Most segments of most runs
+   * are: this only counts.
+   */
+  private isSettled(row: number, { required, isNamed }: PreparedWanted): boolean {
+    const { firstOf, nextOf, serverOf, flagsOf } = this.table.copies
+    let counted = 0
+    for (let entry = firstOf[row]!; entry >= 0; entry = nextOf[entry]!) {
+      const draft = this.drafts[serverOf[entry]!]
+      if (draft === undefined || draft.tier < 0) continue
+      const flags = flagsOf[entry]!
+      if ((flags & (copyFlag.served | copyFlag.loading)) === 0) continue
+      if ((flags & copyFlag.served) !== 0 && (flags & copyFlag.dropping) !== 0) continue
+      if (!draft.active || isNamed[draft.tier] === 0) return false
+      counted += 1
+    }
+    let wanted = 0
+    for (const { required: copies } of required) wanted += copies
+    if (counted !== wanted) return false
+    // With one tier the sum says it all.
+    return required.length < 2 || this.isSpread(row, required)
+  }
+
+  private isSpread(row: number, required: PreparedWanted['required']): boolean {
+    const { firstOf, nextOf, serverOf, flagsOf } = this.table.copies
+    for (const { tier, required: copies } of required) {
+      let counted = 0
+      for (let entry = firstOf[row]!; entry >= 0; entry = nextOf[entry]!) {
+        if (this.drafts[serverOf[entry]!]?.tier !== tier.place) continue
+        const flags = flagsOf[entry]!
+        if ((flags & copyFlag.served) !== 0 ? (flags & copyFlag.dropping) === 0 : (flags & copyFlag.loading) !== 0)
+          counted += 1
+      }
+      if (counted !== copies) return false
+    }
+    return true
+  }
+
+  private findCopies(row: number): void {
+    this.turn += 1
+    for (const { served, loading, leaving } of this.tiers) {
+      served.length = 0
+      loading.length = 0
+      leaving.length = 0
+    }
+    this.brokersServing.length = 0
+    this.brokersLoading.length = 0
+    this.leavingLoads.length = 0
+    const { firstOf, nextOf, serverOf, flagsOf } = this.table.copies
+    for (let entry = firstOf[row]!; entry >= 0; entry = nextOf[entry]!) {
+      const draft = this.drafts[serverOf[entry]!]
+      if (draft === undefined) continue
+      draft.takenFor = this.turn
+      const flags = flagsOf[entry]!
+      const serves = (flags & copyFlag.served) !== 0
+      // Copies that are being dropped count no more.
+      if (serves ? (flags & copyFlag.dropping) !== 0 : (flags & copyFlag.loading) === 0) continue
+      const tier = this.tiers[draft.tier]
+      if (tier === undefined) (serves ? this.brokersServing : this.brokersLoading).push(draft)
+      else if (draft.active) (serves ? tier.served : tier.loading).push(draft)
+      else (serves ? tier.leaving : this.leavingLoads).push(draft)
+    }
   }
 
   /**
    * Brings every named tier to its copies. What lies in tiers that are not named goes only when all named ones serve
    * theirs; a tier without servers wants nothing and so holds nothing up. Brokers keep what a broadcast rule gave them.
    */
-  private planLoad(
-    segment: PlannableSegment,
-    tieredReplicants: ReadonlyMap<string, number>,
-    copies: Copies,
-  ): readonly TierShortage[] {
-    const named = [...tieredReplicants].flatMap(([name, count]) => {
-      const tier = this.tiers.get(name)
-      // Servers that are all being emptied have nowhere to give their copies: the tier keeps what it has.
-      if (tier === undefined || tier.active.length === 0) return []
-      return [{ tier, required: Math.min(count, tier.active.length), has: tierOf(copies, name) }]
-    })
+  private planLoad(row: number, prepared: PreparedWanted): void {
     let surplus = 0
-    for (const { served, leaving } of copies.tiers.values()) surplus += served.length + leaving.length
-    const shortages: TierShortage[] = []
-    for (const { tier, required, has } of named) {
+    for (const { served, leaving } of this.tiers) surplus += served.length + leaving.length
+    let isServed = true
+    for (const { tier, required } of prepared.required) {
       surplus -= required
-      if (has.served.length < required) {
-        shortages.push({ tier: tier.name, required, served: has.served.length })
+      if (tier.served.length < required) {
+        isServed = false
       } else {
         // The others of the tier serve enough by themselves.
-        this.drop(segment.id, has.leaving)
-        surplus -= has.leaving.length
+        this.drop(row, tier.leaving)
+        surplus -= tier.leaving.length
       }
     }
-    for (const { tier, required, has } of named) {
-      const change = planReplicas(
-        { served: has.served.length, loading: has.loading.length },
-        required,
-        surplus,
-      )
-      const first = has.served.length + has.loading.length + has.leaving.length === 0
-      this.loadInTier(segment, tier, change.loads, first, copies.taken)
-      this.cancel(segment.id, fullest(has.loading, change.cancelledLoads))
-      this.drop(segment.id, fullest(has.served, change.drops))
+    for (const { tier, required } of prepared.required) {
+      const { served, loading, leaving } = tier
+      const change = planReplicas({ served: served.length, loading: loading.length }, required, surplus)
+      const first = served.length + loading.length + leaving.length === 0
+      this.loadInTier(row, tier, change.loads, first)
+      this.cancel(row, fullest(loading, change.cancelledLoads))
+      this.drop(row, fullest(served, change.drops))
       surplus -= change.drops
     }
-    this.cancel(segment.id, copies.leavingLoads)
-    this.dropUnnamed(segment.id, copies, tieredReplicants, shortages.length === 0)
-    return shortages
+    this.cancel(row, this.leavingLoads)
+    this.dropUnnamed(row, prepared, isServed)
   }
 
-  private dropUnnamed(
-    segmentId: string,
-    copies: Copies,
-    tieredReplicants: ReadonlyMap<string, number>,
-    namedAreServed: boolean,
-  ): void {
-    for (const [name, { served, loading, leaving }] of copies.tiers) {
-      if (tieredReplicants.has(name)) continue
-      this.cancel(segmentId, loading)
-      if (namedAreServed) this.drop(segmentId, [...served, ...leaving])
+  private dropUnnamed(row: number, { isNamed }: PreparedWanted, namedAreServed: boolean): void {
+    for (const { place, served, loading, leaving } of this.tiers) {
+      if (isNamed[place] === 1) continue
+      this.cancel(row, loading)
+      if (!namedAreServed) continue
+      this.drop(row, served)
+      this.drop(row, leaving)
     }
   }
 
-  private loadInTier(
-    segment: PlannableSegment,
-    tier: Tier,
-    copiesWanted: number,
-    first: boolean,
-    taken: Set<ServerDraft>,
-  ): void {
+  private loadInTier(row: number, tier: Tier, copiesWanted: number, first: boolean): void {
+    const sizeBytes = this.table.sizeOf[row]!
     for (let planned = 0; planned < copiesWanted; planned += 1) {
       const isFurther = !first || planned > 0
       const missing = copiesWanted - planned
       if (isFurther && tier.furtherCopies >= this.limits.replicationThrottleLimit) {
-        this.noteUnplaced(segment.id, tier.name, 'replicationThrottled', missing)
+        this.noteUnplaced(row, tier.name, 'replicationThrottled', missing)
         return
       }
-      const draft = tier.assignable.assign(segment.sizeBytes, (candidate) => !taken.has(candidate))
+      const draft = tier.assignable.assign(sizeBytes, this.turn)
       if (draft === undefined) {
-        const reason = tier.assignable.someQueueFull ? 'queueFull' : 'noRoom'
-        this.noteUnplaced(segment.id, tier.name, reason, missing)
+        this.noteUnplaced(row, tier.name, tier.assignable.someQueueFull ? 'queueFull' : 'noRoom', missing)
         return
       }
-      taken.add(draft)
+      draft.takenFor = this.turn
       if (isFurther) tier.furtherCopies += 1
-      this.load(segment, draft)
+      this.load(row, draft)
     }
   }
 
   /** One copy on every historical and every broker that has room for segments at all. */
-  private planBroadcast(segment: PlannableSegment, copies: Copies): readonly TierShortage[] {
-    const shortages: TierShortage[] = []
+  private planBroadcast(row: number): void {
     let servedAnywhere = 0
-    for (const { name, active, assignable } of this.tiers.values()) {
-      const able = active.filter(canHoldSegments)
-      const { served } = tierOf(copies, name)
+    for (const { active, assignable, served } of this.tiers) {
       servedAnywhere += served.length
-      if (served.length < able.length)
-        shortages.push({ tier: name, required: able.length, served: served.length })
-      if (this.loadOnEach(segment, able, copies.taken)) assignable.noteGivenElsewhere()
+      if (this.loadOnEach(row, active.filter(canHoldSegments))) assignable.noteGivenElsewhere()
     }
-    this.loadOnEach(segment, this.brokers, copies.taken)
-    this.cancel(segment.id, copies.leavingLoads)
-    if (servedAnywhere > 0) for (const { leaving } of copies.tiers.values()) this.drop(segment.id, leaving)
-    return shortages
+    this.loadOnEach(row, this.brokers)
+    this.cancel(row, this.leavingLoads)
+    if (servedAnywhere > 0) for (const { leaving } of this.tiers) this.drop(row, leaving)
   }
 
-  private loadOnEach(
-    segment: PlannableSegment,
-    drafts: readonly ServerDraft[],
-    taken: ReadonlySet<ServerDraft>,
-  ): boolean {
+  private loadOnEach(row: number, drafts: readonly ServerDraft[]): boolean {
+    const sizeBytes = this.table.sizeOf[row]!
     let anyLoad = false
     for (const draft of drafts) {
-      if (taken.has(draft)) continue
+      if (draft.takenFor === this.turn) continue
       if (draft.queuedLoads >= this.limits.maxLoadsPerServer) {
-        this.noteUnplaced(segment.id, draft.server.tier, 'queueFull', 1)
-      } else if (!hasRoom(draft, segment.sizeBytes)) {
-        this.noteUnplaced(segment.id, draft.server.tier, 'noRoom', 1)
+        this.noteUnplaced(row, draft.server.tier, 'queueFull', 1)
+      } else if (!hasRoom(draft, sizeBytes)) {
+        this.noteUnplaced(row, draft.server.tier, 'noRoom', 1)
       } else {
-        giveLoad(draft, segment.sizeBytes)
-        this.load(segment, draft)
+        giveLoad(draft, sizeBytes)
+        this.load(row, draft)
         anyLoad = true
       }
     }
     return anyLoad
   }
 
-  private load(segment: PlannableSegment, draft: ServerDraft): void {
-    this.loads.push({ server: draft.server.name, segmentId: segment.id, sizeBytes: segment.sizeBytes })
+  private load(row: number, { server }: ServerDraft): void {
+    this.emitted += 1
+    this.plan.loads.rows.push(row)
+    this.plan.loads.servers.push(server.number)
   }
 
-  private drop(segmentId: string, drafts: readonly ServerDraft[]): void {
-    for (const { server } of drafts) this.drops.push({ server: server.name, segmentId })
+  private drop(row: number, drafts: readonly ServerDraft[]): void {
+    for (const { server } of drafts) {
+      this.emitted += 1
+      this.plan.drops.rows.push(row)
+      this.plan.drops.servers.push(server.number)
+    }
   }
 
-  private cancel(segmentId: string, drafts: readonly ServerDraft[]): void {
-    for (const { server } of drafts) this.cancelledLoads.push({ server: server.name, segmentId })
+  private cancel(row: number, drafts: readonly ServerDraft[]): void {
+    for (const { server } of drafts) {
+      this.emitted += 1
+      this.plan.cancelledLoads.rows.push(row)
+      this.plan.cancelledLoads.servers.push(server.number)
+    }
   }
 
-  private noteUnplaced(segmentId: string, tier: string, reason: UnplacedReason, copies: number): void {
+  private noteUnplaced(row: number, tier: string, reason: UnplacedReason, copies: number): void {
+    this.emitted += 1
     const key = `${reason}/${tier}`
     const noted = this.unplaced.get(key)
-    if (noted === undefined) this.unplaced.set(key, { tier, reason, copies, exampleSegmentId: segmentId })
+    if (noted === undefined) this.unplaced.set(key, { tier, reason, copies, exampleRow: row })
     else noted.copies += copies
   }
-}
-
-/**
- * A planner for one run over the servers as they are. It may be given segments in any order, each once: earlier ones
- * are placed first where limits or room run out.
- */
-export function createPlanner(servers: readonly LoadingServer[], limits: PlanLimits): Planner {
-  return new RunPlanner(servers, limits)
 }

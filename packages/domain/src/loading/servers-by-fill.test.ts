@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { draftOf, fillOf, giveLoad, hasRoom } from './server-draft.ts'
+import { loadingServers, simulatedServer } from '../testing/index.ts'
+import { draftOf, giveLoad, hasRoom } from './server-draft.ts'
 import { ServersByFill } from './servers-by-fill.ts'
-import { simulatedServer } from './simulated-servers.ts'
 
 const mostQueuedLoads = 4
 
@@ -25,21 +25,23 @@ test('the heap chooses as a search through all servers would', () => {
   )
   fc.assert(
     fc.property(sizes, requests, (given, asked) => {
-      const drafts = given.map((server, index) => draftOf(simulatedServer({ ...server, name: `n${index}` })))
+      const drafts = loadingServers(
+        given.map((server, index) => simulatedServer({ ...server, name: `n${index}` })),
+      ).map((server) => draftOf(server))
       const servers = new ServersByFill(drafts, mostQueuedLoads)
-      for (const { sizeBytes, holders, given: elsewhere } of asked) {
+      for (const [turn, { sizeBytes, holders, given: elsewhere }] of asked.entries()) {
         const other = elsewhere === null ? undefined : drafts[elsewhere]
         if (other !== undefined) {
           giveLoad(other, 1)
           servers.noteGivenElsewhere()
         }
-        const mayHold = (draft: (typeof drafts)[number]) => !holders.includes(drafts.indexOf(draft))
+        for (const holder of holders) if (drafts[holder]) drafts[holder].takenFor = turn
         const suitable = drafts.filter(
-          (draft) => draft.queuedLoads < mostQueuedLoads && hasRoom(draft, sizeBytes) && mayHold(draft),
+          (draft) => draft.queuedLoads < mostQueuedLoads && hasRoom(draft, sizeBytes) && draft.takenFor !== turn,
         )
-        const leastFill = Math.min(...suitable.map(fillOf))
-        const fillBefore = new Map(drafts.map((draft) => [draft, fillOf(draft)]))
-        const chosen = servers.assign(sizeBytes, mayHold)
+        const leastFill = Math.min(...suitable.map(({ fill }) => fill))
+        const fillBefore = new Map(drafts.map((draft) => [draft, draft.fill]))
+        const chosen = servers.assign(sizeBytes, turn)
         assert.equal(chosen === undefined, suitable.length === 0)
         if (chosen === undefined) continue
         assert.ok(suitable.includes(chosen))

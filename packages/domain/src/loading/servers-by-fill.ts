@@ -1,9 +1,8 @@
-import { fillOf, giveLoad, hasRoom, type ServerDraft } from './server-draft.ts'
+import { giveLoad, hasRoom, type ServerDraft } from './server-draft.ts'
 
 /** Least loaded first; equally full ones take turns by the length of their queues, then go by name. */
 function isBefore(a: ServerDraft, b: ServerDraft): boolean {
-  const [first, second] = [fillOf(a), fillOf(b)]
-  if (first !== second) return first < second
+  if (a.fill !== b.fill) return a.fill < b.fill
   if (a.queuedLoads !== b.queuedLoads) return a.queuedLoads < b.queuedLoads
   return a.server.name < b.server.name
 }
@@ -16,6 +15,7 @@ export class ServersByFill {
   private readonly all: readonly ServerDraft[]
   private readonly mostQueuedLoads: number
   private readonly heap: ServerDraft[] = []
+  private readonly passedOver: ServerDraft[] = []
   private isStale = true
   /** Segments of this size and more fit nowhere any more. */
   private fitsNowhereBytes = Infinity
@@ -35,11 +35,14 @@ export class ServersByFill {
     this.isStale = true
   }
 
-  /** Gives the segment to the least loaded server that `mayHold` it and has room, and returns that server. */
-  assign(sizeBytes: number, mayHold: (draft: ServerDraft) => boolean): ServerDraft | undefined {
+  /**
+   * Gives the segment, the `turn`th of the run, to the least loaded server that it is not taken for and that has
+   * room, and returns that server.
+   */
+  assign(sizeBytes: number, turn: number): ServerDraft | undefined {
     if (this.isStale) this.rebuild()
     if (sizeBytes >= this.fitsNowhereBytes) return undefined
-    const passedOver: ServerDraft[] = []
+    const { passedOver } = this
     let fitsSomewhere = false
     let chosen: ServerDraft | undefined
     while (chosen === undefined) {
@@ -47,7 +50,7 @@ export class ServersByFill {
       if (draft === undefined) break
       const fits = hasRoom(draft, sizeBytes)
       if (fits) fitsSomewhere = true
-      if (fits && mayHold(draft)) chosen = draft
+      if (fits && draft.takenFor !== turn) chosen = draft
       else passedOver.push(draft)
     }
     if (chosen !== undefined) {
@@ -57,6 +60,7 @@ export class ServersByFill {
       this.fitsNowhereBytes = sizeBytes
     }
     for (const draft of passedOver) this.push(draft)
+    passedOver.length = 0
     return chosen
   }
 

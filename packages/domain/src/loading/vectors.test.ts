@@ -2,15 +2,16 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { compileRules, defaultRule, effectiveRules, matchRule, parseRules } from '../rules/index.ts'
-import { parseInstant, parseInterval } from '../time/index.ts'
-import { createPlanner, type PlanLimits } from './index.ts'
 import {
+  createPlanner,
   isEmptyPlan,
   queuePlan,
   type SimulatedServer,
   simulatedServer,
   workOff,
-} from './simulated-servers.ts'
+} from '../testing/index.ts'
+import { parseInstant, parseInterval } from '../time/index.ts'
+import type { PlanLimits } from './index.ts'
 
 interface RecordedCluster {
   readonly now: string

@@ -1,46 +1,51 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { LoadingServer } from '../loading/index.ts'
 import { parseRules } from '../rules/index.ts'
 import type { Segment } from '../segment/index.ts'
-import { type DatasourceLoadStatus, loadStatusOf } from './index.ts'
+import { loadingServers, type SimulatedServer, simulatedServer, tableOf } from '../testing/index.ts'
+import { type DatasourceLoadStatus, loadStatusOf, type RulesByName } from './index.ts'
 
 const day = 86_400_000
 const now = 100 * day
 
-const segment = (id: string, daysAgo = 1): Segment => ({
+// Appended segments, so that one id beside another does not make their group incomplete.
+const segment = (id: string, daysAgo = 1, dataSource = 'wiki'): Segment => ({
   id,
-  dataSource: 'wiki',
+  dataSource,
   interval: { start: now - daysAgo * day, end: now - (daysAgo - 1) * day },
   version: 'v1',
   partitionNum: 0,
-  partitions: 1,
+  partitions: 0,
   sizeBytes: 1,
   totalRows: 1,
 })
 
-const server = (tier: string, served: string[] = [], given: Partial<LoadingServer> = {}): LoadingServer => ({
-  name: `${tier}${served.join()}`,
-  type: 'historical',
-  tier,
-  maxSizeBytes: 100,
-  usedSizeBytes: 0,
-  loadingSizeBytes: 0,
-  decommissioning: false,
-  served: new Set(served),
-  loading: new Set(),
-  dropping: new Set(),
-  ...given,
-})
+const server = (
+  tier: string,
+  served: string[] = [],
+  given: Partial<SimulatedServer> = {},
+): SimulatedServer =>
+  simulatedServer({ name: `${tier}${served.join()}`, tier, served: new Set(served), ...given })
+
+function statusOf(
+  segments: readonly Segment[],
+  rules: RulesByName,
+  servers: readonly SimulatedServer[],
+): DatasourceLoadStatus[] {
+  const table = tableOf(segments, servers)
+  table.settleTimeline()
+  return table.datasourceNames.map((_, number) =>
+    loadStatusOf(table, number, rules, loadingServers(servers), now),
+  )
+}
 
 const load = (tieredReplicants: Record<string, number>) => ({ type: 'loadForever', tieredReplicants })
 
 interface Case {
   readonly name: string
   readonly segments: readonly Segment[]
-  readonly overshadowed?: readonly string[]
   readonly rules: readonly object[]
-  readonly servers: readonly LoadingServer[]
+  readonly servers: readonly SimulatedServer[]
   readonly wanted: number
   readonly unavailable: number
   readonly missing: Record<string, number>
@@ -112,8 +117,7 @@ const cases: readonly Case[] = [
   },
   {
     name: 'what a drop rule catches, and what is overshadowed, is not wanted',
-    segments: [segment('old', 50), segment('hidden'), segment('a')],
-    overshadowed: ['hidden'],
+    segments: [segment('old', 50), { ...segment('hidden'), version: 'v0' }, segment('a')],
     rules: [{ type: 'loadByPeriod', period: 'P30D', tieredReplicants: { hot: 1 } }, { type: 'dropForever' }],
     servers: [server('hot')],
     wanted: 1,
@@ -159,14 +163,11 @@ const cases: readonly Case[] = [
 ]
 
 describe('the load status', () => {
-  for (const { name, segments, overshadowed = [], rules, servers, wanted, unavailable, missing } of cases) {
+  for (const { name, segments, rules, servers, wanted, unavailable, missing } of cases) {
     it(name, () => {
-      const [status] = loadStatusOf(
-        [{ dataSource: 'wiki', segments, overshadowed: new Set(overshadowed) }],
-        new Map([['wiki', parseRules(rules)]]),
-        servers,
-        now,
-      ) as [DatasourceLoadStatus]
+      const [status] = statusOf(segments, new Map([['wiki', parseRules(rules)]]), servers) as [
+        DatasourceLoadStatus,
+      ]
       assert.deepEqual(
         { ...status, missingCopies: Object.fromEntries(status.missingCopies) },
         {
@@ -180,16 +181,12 @@ describe('the load status', () => {
   }
 
   it('is told for each datasource by its own rules, or the rules of the cluster', () => {
-    const of = (dataSource: string) => ({
-      dataSource,
-      segments: [segment('a')],
-      overshadowed: new Set<string>(),
-    })
     const rules = new Map([
       ['_default', parseRules([load({ cold: 1 })])],
       ['own', parseRules([load({ hot: 1 })])],
     ])
-    const statuses = loadStatusOf([of('own'), of('other')], rules, [server('hot'), server('cold')], now)
+    const segments = [segment('a', 1, 'own'), segment('b', 1, 'other')]
+    const statuses = statusOf(segments, rules, [server('hot'), server('cold')])
     assert.deepEqual(
       statuses.map(({ dataSource, missingCopies }) => [dataSource, [...missingCopies.keys()]]),
       [

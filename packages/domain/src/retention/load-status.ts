@@ -1,6 +1,6 @@
+import { copyFlag, type SegmentTable } from '../inventory/index.ts'
 import type { LoadingServer } from '../loading/index.ts'
-import { type CompiledRule, matchRule, type Rule } from '../rules/index.ts'
-import { type DatasourceSegments, rulesOf } from './plan-retention.ts'
+import { type RulesByName, ruleBoundariesOf } from './plan-retention.ts'
 
 /** How far the loading of one datasource has come. */
 export interface DatasourceLoadStatus {
@@ -13,40 +13,49 @@ export interface DatasourceLoadStatus {
   readonly missingCopies: ReadonlyMap<string, number>
 }
 
-/** The load status of each datasource that has used segments which are not overshadowed. */
+/** The load status of a datasource by its number, as its rules at `now` want it; hidden segments do not count. */
 export function loadStatusOf(
-  datasources: Iterable<DatasourceSegments>,
-  rules: ReadonlyMap<string, readonly Rule[]>,
+  table: SegmentTable,
+  datasource: number,
+  rules: RulesByName,
   servers: readonly LoadingServer[],
   now: number,
-): DatasourceLoadStatus[] {
+): DatasourceLoadStatus {
+  const dataSource = table.datasourceNames[datasource]!
   const historicals = servers.filter(({ type }) => type === 'historical')
   const byTier = Map.groupBy(historicals, ({ tier }) => tier)
-  return [...datasources].map(({ dataSource, segments, overshadowed }) => {
-    const compiled = rulesOf(rules, dataSource, now)
-    const missingCopies = new Map<string, number>()
-    let wantedSegments = 0
-    let unavailableSegments = 0
-    for (const { id, interval } of segments) {
-      if (overshadowed.has(id)) continue
-      const { wanted } = compiled[matchRule(compiled, interval)] as CompiledRule
-      if (wanted.action === 'drop') continue
-      const required =
-        wanted.action === 'load'
-          ? [...wanted.tieredReplicants]
-          : [...byTier].map(([tier, members]) => [tier, members.length] as const)
-      let copiesWanted = 0
-      for (const [tier, copies] of required) {
-        const members = byTier.get(tier) ?? []
-        copiesWanted += copies
-        const served = members.reduce((count, server) => count + (server.served.has(id) ? 1 : 0), 0)
-        const missing = copies - served
+  const tierOfServer = new Map(historicals.map(({ number, tier }) => [number, tier]))
+  const boundaries = ruleBoundariesOf(rules, dataSource, now)
+  const requiredOf = boundaries.compiled.map(({ wanted }): readonly (readonly [string, number])[] => {
+    if (wanted.action === 'drop') return []
+    if (wanted.action === 'load') return [...wanted.tieredReplicants]
+    return [...byTier].map(([tier, members]) => [tier, members.length])
+  })
+  const missingCopies = new Map<string, number>()
+  let wantedSegments = 0
+  let unavailableSegments = 0
+  const { copies } = table
+  const served = new Map<string, number>()
+  for (const group of table.groupsOf(datasource)) {
+    if (table.hiddenOf[group] === 1) continue
+    const required = requiredOf[boundaries.match({ start: table.startOf[group]!, end: table.endOf[group]! })]!
+    let copiesWanted = 0
+    for (const [, count] of required) copiesWanted += count
+    if (copiesWanted === 0) continue
+    table.forEachRow(group, (row) => {
+      wantedSegments += 1
+      served.clear()
+      for (let entry = copies.firstOf[row]!; entry >= 0; entry = copies.nextOf[entry]!) {
+        if ((copies.flagsOf[entry]! & copyFlag.served) === 0) continue
+        const tier = tierOfServer.get(copies.serverOf[entry]!)
+        if (tier !== undefined) served.set(tier, (served.get(tier) ?? 0) + 1)
+      }
+      if (served.size === 0) unavailableSegments += 1
+      for (const [tier, count] of required) {
+        const missing = count - (served.get(tier) ?? 0)
         if (missing > 0) missingCopies.set(tier, (missingCopies.get(tier) ?? 0) + missing)
       }
-      if (copiesWanted === 0) continue
-      wantedSegments += 1
-      if (!historicals.some(({ served }) => served.has(id))) unavailableSegments += 1
-    }
-    return { dataSource, wantedSegments, unavailableSegments, missingCopies }
-  })
+    })
+  }
+  return { dataSource, wantedSegments, unavailableSegments, missingCopies }
 }

@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { LoadingServer } from '../loading/index.ts'
 import { parseRules, type Rule } from '../rules/index.ts'
 import { type Segment, segmentId } from '../segment/index.ts'
+import {
+  loadingServers,
+  type NamedPlan,
+  namedCopies,
+  type SimulatedServer,
+  simulatedServer,
+  tableOf,
+} from '../testing/index.ts'
 import { analyzeTimeline } from '../timeline/index.ts'
-import { type DatasourceSegments, loadStatusOf, planRetention, type RetentionPlan, rulesOf } from './index.ts'
+import { loadStatusOf, RetentionPlanner, rulesOf } from './index.ts'
 
 const day = 86_400_000
 const now = Date.UTC(2026, 5, 15)
@@ -18,30 +25,18 @@ function segment(daysAgo: number, version = 'v1', given: Partial<Segment> = {}):
   return { ...key, id: segmentId(key), partitions: 1, sizeBytes: 1, totalRows: 1, ...given }
 }
 
-function datasource(segments: readonly Segment[], dataSource = 'wiki'): DatasourceSegments {
-  const { overshadowed } = analyzeTimeline(segments)
-  const hidden = segments.filter((_, index) => overshadowed[index]).map(({ id }) => id)
-  return { dataSource, segments, overshadowed: new Set(hidden) }
-}
-
 function server(
   name: string,
-  given: Partial<LoadingServer> = {},
+  given: Partial<SimulatedServer> = {},
   served: readonly Segment[] = [],
-): LoadingServer {
-  return {
+): SimulatedServer {
+  return simulatedServer({
     name,
-    type: 'historical',
-    tier: '_default_tier',
     maxSizeBytes: 1000,
     usedSizeBytes: served.length,
-    loadingSizeBytes: 0,
-    decommissioning: false,
     served: new Set(served.map(({ id }) => id)),
-    loading: new Set(),
-    dropping: new Set(),
     ...given,
-  }
+  })
 }
 
 const load = (tieredReplicants: Record<string, number>, more: object = { type: 'loadForever' }) => ({
@@ -57,25 +52,38 @@ const rules = (own: readonly object[], defaults: readonly object[] = [load({ _de
 interface Given {
   readonly segments: readonly Segment[]
   readonly rules?: ReadonlyMap<string, readonly Rule[]>
-  readonly servers: readonly LoadingServer[]
-  /** Ids that the store has as used beyond `segments`. */
-  readonly alsoUsed?: readonly string[]
+  readonly servers: readonly SimulatedServer[]
 }
 
-function plan(given: Given): RetentionPlan {
-  const used = new Set([...given.segments.map(({ id }) => id), ...(given.alsoUsed ?? [])])
-  return planRetention({
+/** What a whole run over everything sets going, by names. */
+interface ToldPlan extends Pick<NamedPlan, 'loads' | 'drops'> {
+  readonly markUnused: readonly { readonly id: string; readonly reason: string }[]
+  readonly tiersWithoutServers: ReadonlyMap<string, number>
+}
+
+function plan(given: Given): ToldPlan {
+  const { servers } = given
+  const table = tableOf(given.segments, servers)
+  const run = new RetentionPlanner(table).begin({
     now,
-    datasources: given.segments.length === 0 ? [] : [datasource(given.segments)],
     rules: given.rules ?? rules([]),
-    servers: given.servers,
+    servers: loadingServers(servers),
     limits,
-    isUsed: (id) => used.has(id),
   })
+  const told = { loads: [], drops: [], markUnused: [] } as {
+    -readonly [Key in 'loads' | 'drops' | 'markUnused']: ToldPlan[Key][number][]
+  }
+  for (let part = run.next(2); part !== undefined; part = run.next(2)) {
+    told.loads.push(...namedCopies(table, servers, part.loads))
+    told.drops.push(...namedCopies(table, servers, part.drops))
+    for (const { rows, reason } of part.markUnused)
+      told.markUnused.push(...rows.map((row) => ({ id: table.idOf(row), reason })))
+  }
+  return { ...told, tiersWithoutServers: run.tiersWithoutServers() }
 }
 
 /** A plan in short: `load a 1`, `drop b 2`, `unused 3 dropRule`; segments by the days before now, and version. */
-function told(given: Given, { loads, drops, markUnused }: RetentionPlan): string[] {
+function told(given: Given, { loads, drops, markUnused }: ToldPlan): string[] {
   const names = new Map(
     given.segments.map(({ id, interval, version }) => [
       id,
@@ -327,19 +335,13 @@ describe('runs one after the other', () => {
           // The servers begin with any of the segments, some of them no longer used.
           for (const { id } of all) served[choices.next().value % served.length]?.add(id)
           served[0]?.add('not used')
-          const snapshot = () => {
-            const segments = [...used.values()]
-            return {
-              now,
-              datasources: segments.length === 0 ? [] : [datasource(segments)],
-              rules: own2,
-              servers: serverTiers.map((tier, index) =>
-                server(names[index] ?? '', { tier, served: new Set(served[index]) }),
-              ),
-              limits,
-              isUsed: (id: string) => used.has(id),
-            }
-          }
+          const snapshot = () => ({
+            segments: [...used.values()],
+            rules: own2,
+            servers: serverTiers.map((tier, index) =>
+              server(names[index] ?? '', { tier, served: new Set(served[index]) }),
+            ),
+          })
           const visible = () => {
             const segments = [...used.values()].filter(({ id }) => served.some((one) => one.has(id)))
             return new Set(
@@ -364,7 +366,7 @@ describe('runs one after the other', () => {
           for (let run = 0; run < 12; run++) {
             const before = visible()
             const mayGo = dropped()
-            const result = planRetention(snapshot())
+            const result = plan(snapshot())
             for (const { id } of result.markUnused) used.delete(id)
             for (const one of result.loads) served[names.indexOf(one.server)]?.add(one.segmentId)
             for (const one of result.drops) served[names.indexOf(one.server)]?.delete(one.segmentId)
@@ -372,11 +374,15 @@ describe('runs one after the other', () => {
             for (const interval of before)
               if (!mayGo.has(interval)) assert.ok(after.has(interval), `${interval} was lost`)
           }
-          const last = planRetention(snapshot())
+          const last = plan(snapshot())
           assert.deepEqual([last.loads, last.drops, last.markUnused], [[], [], []])
           for (const ids of served) for (const id of ids) assert.ok(used.has(id))
-          const [status] = loadStatusOf(snapshot().datasources, own2, snapshot().servers, now)
-          assert.equal(status?.unavailableSegments ?? 0, unplaceable(snapshot()))
+          const { segments, servers } = snapshot()
+          if (segments.length === 0) return
+          const table = tableOf(segments, servers)
+          table.settleTimeline()
+          const status = loadStatusOf(table, table.datasourceNumber('wiki'), own2, loadingServers(servers), now)
+          assert.equal(status.unavailableSegments, unplaceable(snapshot()))
         },
       ),
       { numRuns: 300 },
@@ -384,18 +390,11 @@ describe('runs one after the other', () => {
   })
 
   /** Segments that rules want in tiers only that have no server. */
-  function unplaceable({
-    datasources,
-    rules: given,
-    servers,
-  }: {
-    datasources: readonly DatasourceSegments[]
-    rules: ReadonlyMap<string, readonly Rule[]>
-    servers: readonly LoadingServer[]
-  }): number {
+  function unplaceable({ segments, rules: given, servers }: Required<Given>): number {
     const present = new Set(servers.map(({ tier }) => tier))
-    return datasources
-      .flatMap(({ segments, overshadowed }) => segments.filter(({ id }) => !overshadowed.has(id)))
+    const { overshadowed } = analyzeTimeline(segments)
+    return segments
+      .filter((_, index) => !overshadowed[index])
       .filter(({ interval }) => {
         const rule = rulesOf(given, 'wiki', now).find((one) => one.appliesTo(interval))
         if (rule?.wanted.action !== 'load' || rule.wanted.tieredReplicants.size === 0) return false

@@ -1,97 +1,228 @@
-import { createPlanner, type LoadingServer, type Plan, type PlanLimits } from '../loading/index.ts'
-import { type CompiledRule, compileRules, effectiveRules, matchRule, type Rule } from '../rules/index.ts'
-import type { Segment } from '../segment/index.ts'
-import { overshadowedBy } from '../timeline/index.ts'
+import { copyFlag, type SegmentTable } from '../inventory/index.ts'
+import { type LoadingServer, type Plan, type PlanLimits, type PreparedWanted, RunPlanner, type Unplaced } from '../loading/index.ts'
+import { type CompiledRule, compileRules, effectiveRules, type Rule, RuleBoundaries } from '../rules/index.ts'
 
-/** The used segments of one datasource, and which of them newer versions hide. */
-export interface DatasourceSegments {
-  readonly dataSource: string
-  readonly segments: readonly Segment[]
-  readonly overshadowed: ReadonlySet<string>
-}
+/** Rules by datasource, the cluster's defaults under `_default`. */
+export type RulesByName = ReadonlyMap<string, readonly Rule[]>
 
-/** Everything that one run decides from. */
+/** Everything that one run decides from, beside the segments. */
 export interface RetentionSnapshot {
   /** The cluster's time in epoch milliseconds. */
   readonly now: number
-  readonly datasources: Iterable<DatasourceSegments>
-  /** Rules by datasource, the cluster's defaults under `_default`. */
-  readonly rules: ReadonlyMap<string, readonly Rule[]>
+  readonly rules: RulesByName
   readonly servers: readonly LoadingServer[]
   readonly limits: PlanLimits
-  isUsed(segmentId: string): boolean
 }
 
-/** A segment to be marked unused, and why. */
-export interface UnusedSegment {
-  readonly id: string
+/** Segments to be marked unused, and why. */
+export interface UnusedSegments {
+  readonly rows: readonly number[]
   readonly reason: 'dropRule' | 'overshadowed'
 }
 
-/** What one run sets going. */
+/** What a part of a run sets going. */
 export interface RetentionPlan extends Plan {
-  readonly markUnused: readonly UnusedSegment[]
-  /** Copies that rules want in tiers which have no server, by tier. */
-  readonly tiersWithoutServers: ReadonlyMap<string, number>
+  readonly markUnused: readonly UnusedSegments[]
 }
 
 /** The name under which the cluster's default rules stand. */
 const clusterDefaults = '_default'
 
+/** All rules that a datasource's segments are matched against. */
+function rulesFor(rules: RulesByName, dataSource: string): Rule[] {
+  return effectiveRules(rules.get(dataSource) ?? [], rules.get(clusterDefaults) ?? [])
+}
+
 /** The rules of a datasource, then the cluster's, ready to be matched at `now`. */
-export function rulesOf(
-  rules: ReadonlyMap<string, readonly Rule[]>,
-  dataSource: string,
-  now: number,
-): CompiledRule[] {
-  return compileRules(effectiveRules(rules.get(dataSource) ?? [], rules.get(clusterDefaults) ?? []), now)
+export function rulesOf(rules: RulesByName, dataSource: string, now: number): CompiledRule[] {
+  return compileRules(rulesFor(rules, dataSource), now)
+}
+
+/** The rules of a datasource, then the cluster's, as boundaries in time at `now`. */
+export function ruleBoundariesOf(rules: RulesByName, dataSource: string, now: number): RuleBoundaries {
+  return new RuleBoundaries(rulesFor(rules, dataSource), now)
+}
+
+/** What a datasource's rules were at the last run, and what they wanted of the servers of then. */
+interface KnownRules {
+  readonly own: readonly Rule[] | undefined
+  readonly defaults: readonly Rule[] | undefined
+  readonly boundaries: RuleBoundaries
+  /** The keys of what each rule wanted. */
+  readonly keys: readonly string[]
 }
 
 /**
- * Decides one run: every used segment falls under the first rule that applies to it and gets its copies; what a
- * drop rule catches becomes unused; an overshadowed segment becomes unused, and not before, once what hides it is
- * served; what is served but not used is dropped.
+ * Decides the runs over one segment table, and keeps from one to the next what they found. A run looks at segments
+ * whose copies, group, rule or visibility changed since the last one, at those under boundaries that time has passed,
+ * and at those of which something is still to be done; what it decides is what a run over everything would.
  */
-export function planRetention(snapshot: RetentionSnapshot): RetentionPlan {
-  const { now, datasources, rules, servers, limits, isUsed } = snapshot
-  const planner = createPlanner(servers, limits)
-  const historicalTiers = new Set(servers.filter(({ type }) => type === 'historical').map(({ tier }) => tier))
-  const isServed = (id: string): boolean => servers.some(({ served }) => served.has(id))
-  const markUnused: UnusedSegment[] = []
-  const tiersWithoutServers = new Map<string, number>()
-  for (const { dataSource, segments, overshadowed } of datasources) {
-    const compiled = rulesOf(rules, dataSource, now)
-    // Hiding segments that no tier is to hold hide as well as served ones.
-    const hiding: Segment[] = []
-    for (const segment of segments) {
-      if (overshadowed.has(segment.id)) continue
-      // The last rule of every list applies always.
-      const { wanted } = compiled[matchRule(compiled, segment.interval)] as CompiledRule
-      planner.planSegment(segment, wanted)
-      if (wanted.action === 'drop') markUnused.push({ id: segment.id, reason: 'dropRule' })
-      let wantsNoCopy = wanted.action === 'load'
-      if (wanted.action === 'load') {
-        for (const [tier, copies] of wanted.tieredReplicants) {
-          if (historicalTiers.has(tier)) wantsNoCopy = false
-          else tiersWithoutServers.set(tier, (tiersWithoutServers.get(tier) ?? 0) + copies)
-        }
-      }
-      if (overshadowed.size > 0 && (wantsNoCopy || isServed(segment.id))) hiding.push(segment)
+export class RetentionPlanner {
+  private readonly table: SegmentTable
+  private readonly known: (KnownRules | undefined)[] = []
+  private readonly serverKeys = new Map<number, string>()
+
+  constructor(table: SegmentTable) {
+    this.table = table
+  }
+
+  /** Begins a run; `wholly` makes it look at everything. */
+  begin(snapshot: RetentionSnapshot, wholly = false): RetentionRun {
+    const { table } = this
+    if (wholly) {
+      this.known.length = 0
+      table.markAll()
     }
-    if (overshadowed.size > 0) {
-      const hidden = segments.filter(({ id }) => overshadowed.has(id))
-      // A version between that nobody serves hides nothing: what it would hide may be all that answers queries.
-      const isHidden = overshadowedBy(hidden, [...hidden.filter(({ id }) => isServed(id)), ...hiding])
-      hidden.forEach(({ id }, index) => {
-        if (isHidden[index]) markUnused.push({ id, reason: 'overshadowed' })
-      })
+    table.settleTimeline()
+    this.markChangedServers(snapshot.servers)
+    const planner = new RunPlanner(table, snapshot.servers, snapshot.limits)
+    const prepared = table.datasourceNames.map((name, number) =>
+      table.usedCountOf(number) === 0 ? [] : this.prepareDatasource(name, number, snapshot, planner),
+    )
+    return new RetentionRun(table, planner, prepared)
+  }
+
+  /** A server that begins or ends to be emptied, or has become another, changes what its copies count for. */
+  private markChangedServers(servers: readonly LoadingServer[]): void {
+    const gone = new Set(this.serverKeys.keys())
+    for (const { number, name, type, tier, decommissioning } of servers) {
+      gone.delete(number)
+      const key = JSON.stringify([name, type, tier, decommissioning])
+      if (this.serverKeys.get(number) === key) continue
+      this.serverKeys.set(number, key)
+      this.table.markServer(number)
+    }
+    for (const number of gone) {
+      this.serverKeys.delete(number)
+      this.table.markServer(number)
     }
   }
-  const plan = planner.result()
-  const unusedDrops = servers.flatMap(({ name, served, dropping }) =>
-    [...served]
-      .filter((id) => !isUsed(id) && !dropping.has(id))
-      .map((segmentId) => ({ server: name, segmentId })),
-  )
-  return { ...plan, drops: [...plan.drops, ...unusedDrops], markUnused, tiersWithoutServers }
+
+  /** Brings the rule of every group up to date, and marks those for which something else is wanted now. */
+  private prepareDatasource(
+    name: string,
+    number: number,
+    { now, rules }: RetentionSnapshot,
+    planner: RunPlanner,
+  ): readonly PreparedWanted[] {
+    const { table } = this
+    const before = this.known[number]
+    const own = rules.get(name)
+    const defaults = rules.get(clusterDefaults)
+    const sameRules = before !== undefined && before.own === own && before.defaults === defaults
+    const boundaries = ruleBoundariesOf(rules, name, now)
+    const prepared = boundaries.compiled.map(({ wanted }) => planner.prepare(wanted))
+    const keys = prepared.map(({ key }) => key)
+    const swept = sameRules ? before.boundaries.sweptUntil(now) : []
+    const sameKeys = sameRules && keys.every((key, index) => key === before.keys[index])
+    const isPassed = (time: number): boolean => swept.some(({ from, to }) => from <= time && time <= to)
+    for (const group of table.groupsOf(number)) {
+      const start = table.startOf[group]!
+      const end = table.endOf[group]!
+      const old = table.ruleOf[group]!
+      if (sameKeys && old >= 0 && !isPassed(start) && !isPassed(end)) continue
+      const rule = boundaries.match({ start, end })
+      table.ruleOf[group] = rule
+      if (old >= 0 && before?.keys[old] === keys[rule]) continue
+      table.markGroup(group)
+      table.noteServedChange(group)
+    }
+    this.known[number] = { own, defaults, boundaries, keys }
+    return prepared
+  }
+}
+
+/** One run, planned part by part so that whoever applies the plan can do other things in between. */
+export class RetentionRun {
+  private readonly table: SegmentTable
+  private readonly planner: RunPlanner
+  /** What each rule wants, by datasource. */
+  private readonly prepared: readonly (readonly PreparedWanted[])[]
+  private nextRow = 0
+  private isCovered = false
+
+  constructor(table: SegmentTable, planner: RunPlanner, prepared: readonly (readonly PreparedWanted[])[]) {
+    this.table = table
+    this.planner = planner
+    this.prepared = prepared
+  }
+
+  /**
+   * Decides for the next segments, `most` of those that have to be looked at, and undefined when all have been: every
+   * used segment falls under the first rule that applies to it and gets its copies; what a drop rule catches becomes
+   * unused; an overshadowed segment becomes unused, and not before, once what hides it is served; what is served but
+   * not used is dropped. A segment is decided by what is known of it at this moment.
+   */
+  next(most = Infinity): RetentionPlan | undefined {
+    if (!this.isCovered) {
+      this.isCovered = true
+      const rows = this.coveredRows()
+      return { ...this.planner.take(), markUnused: [{ rows, reason: 'overshadowed' }] }
+    }
+    const { table, planner } = this
+    if (this.nextRow >= table.rowLimit) return undefined
+    const dropped: number[] = []
+    let left = most
+    let row = this.nextRow
+    for (; row < table.rowLimit && left > 0; row += 1) {
+      if (table.markedOf[row] === 0) continue
+      left -= 1
+      table.markedOf[row] = this.planRow(row, dropped) ? 1 : 0
+    }
+    this.nextRow = row
+    return { ...planner.take(), markUnused: [{ rows: dropped, reason: 'dropRule' }] }
+  }
+
+  /** Copies that rules want in tiers which have no server, by tier. */
+  tiersWithoutServers(): ReadonlyMap<string, number> {
+    const { table } = this
+    const copiesByTier = new Map<string, number>()
+    this.prepared.forEach((rules, number) => {
+      if (!rules.some(({ tiersWithoutServers }) => tiersWithoutServers.length > 0)) return
+      for (const group of table.groupsOf(number)) {
+        const wanted = rules[table.ruleOf[group]!]
+        if (wanted === undefined || table.hiddenOf[group] === 1) continue
+        for (const [tier, copies] of wanted.tiersWithoutServers)
+          copiesByTier.set(tier, (copiesByTier.get(tier) ?? 0) + copies * table.memberCountOf[group]!)
+      }
+    })
+    return copiesByTier
+  }
+
+  /** The wanted copies that were given to no server so far. */
+  unplaced(): readonly Unplaced[] {
+    return this.planner.allUnplaced()
+  }
+
+  /** Whether the segment has to be looked at again by the next run. */
+  private planRow(row: number, dropped: number[]): boolean {
+    const { table, planner } = this
+    const group = table.groupOf[row]!
+    if (group === -1) return planner.planUnused(row)
+    // Hidden segments keep their copies until they are marked unused.
+    if (table.hiddenOf[group] === 1) return false
+    const prepared = this.prepared[table.datasourceOf[group]!]?.[table.ruleOf[group]!]
+    // Its group has come during this run.
+    if (prepared === undefined) return true
+    const isOpen = planner.planSegment(row, prepared)
+    if (prepared.wanted.action !== 'drop') return isOpen
+    dropped.push(row)
+    return true
+  }
+
+  private coveredRows(): number[] {
+    const { table } = this
+    const { copies } = table
+    const covered = table.takeCovered((row, group) => {
+      // Visible segments that no tier is to hold hide as well as served ones. A version between that nobody serves
+      // hides nothing: what it would hide may be all that answers queries.
+      if (table.hiddenOf[group] === 0 && this.prepared[table.datasourceOf[group]!]?.[table.ruleOf[group]!]?.wantsNoCopy) return true
+      for (let entry = copies.firstOf[row]!; entry >= 0; entry = copies.nextOf[entry]!)
+        if ((copies.flagsOf[entry]! & copyFlag.served) !== 0) return true
+      return false
+    })
+    const rows: number[] = []
+    for (const group of covered) table.forEachRow(group, (row) => rows.push(row))
+    return rows
+  }
 }

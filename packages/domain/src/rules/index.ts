@@ -2,3 +2,4 @@
 export * from './match.ts'
 export * from './region.ts'
 export * from './rule.ts'
+export * from './rule-boundaries.ts'

@@ -22,15 +22,18 @@ export interface Timeline {
   readonly visible: VisiblePiece[]
 }
 
-interface Group {
+/** The segments of one interval and version: they hide and show together, once their core partition set is complete. */
+export interface TimelineGroup {
   readonly interval: Interval
   readonly version: string
-  readonly segments: number[]
-  complete: boolean
-  overshadowed: boolean
+  readonly complete: boolean
 }
 
-/** Segments of one interval and version. They hide and show together, once their core partition set is complete. */
+interface Group extends TimelineGroup {
+  readonly segments: number[]
+  complete: boolean
+}
+
 function groupsOf(segments: readonly TimelineSegment[]): Group[] {
   const groups = new Map<string, Group>()
   segments.forEach((segment, index) => {
@@ -38,7 +41,7 @@ function groupsOf(segments: readonly TimelineSegment[]): Group[] {
     const key = `${interval.start}/${interval.end}/${version}`
     const group = groups.get(key)
     if (group === undefined) {
-      groups.set(key, { interval, version, segments: [index], complete: false, overshadowed: false })
+      groups.set(key, { interval, version, segments: [index], complete: false })
     } else {
       group.segments.push(index)
     }
@@ -58,7 +61,7 @@ function isComplete(members: readonly TimelineSegment[]): boolean {
 
 const compare = <T extends number | string>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0)
 
-function highestVersionFirst(a: Group, b: Group): number {
+function highestVersionFirst(a: TimelineGroup, b: TimelineGroup): number {
   return (
     compare(b.version, a.version) ||
     compare(a.interval.start, b.interval.start) ||
@@ -76,7 +79,7 @@ class Slots {
   private readonly nextFree: Int32Array
   private readonly slotAt: ReadonlyMap<number, number>
 
-  constructor(groups: readonly Group[]) {
+  constructor(groups: readonly TimelineGroup[]) {
     const times = new Set(groups.flatMap(({ interval }) => [interval.start, interval.end]))
     this.ends = [...times].sort(compare)
     this.slotAt = new Map(this.ends.map((time, slot) => [time, slot]))
@@ -114,17 +117,17 @@ class Slots {
   }
 }
 
-/** Marks the overshadowed groups, which must be sorted highest version first, and tells who shows each slot. */
-function sweep(groups: readonly Group[]): Slots {
+/** Which groups are overshadowed, and who shows each slot. The groups must be sorted highest version first. */
+function sweep(groups: readonly TimelineGroup[]): { readonly slots: Slots; readonly overshadowed: Uint8Array } {
   const slots = new Slots(groups)
+  const overshadowed = new Uint8Array(groups.length)
   let first = 0
   while (first < groups.length) {
     // Groups of one version do not hide each other: all are judged before any of them takes its time.
     let end = first
     while (end < groups.length && groups[end]!.version === groups[first]!.version) end += 1
     for (let index = first; index < end; index += 1) {
-      const group = groups[index]!
-      group.overshadowed = slots.covers(group.interval)
+      if (slots.covers(groups[index]!.interval)) overshadowed[index] = 1
     }
     for (let index = first; index < end; index += 1) {
       const group = groups[index]!
@@ -132,7 +135,7 @@ function sweep(groups: readonly Group[]): Slots {
     }
     first = end
   }
-  return slots
+  return { slots, overshadowed }
 }
 
 function visiblePieces(groups: readonly Group[], { ends, ownerOf }: Slots): VisiblePiece[] {
@@ -164,43 +167,20 @@ function visiblePieces(groups: readonly Group[], { ends, ownerOf }: Slots): Visi
  */
 export function analyzeTimeline(segments: readonly TimelineSegment[]): Timeline {
   const groups = groupsOf(segments).sort(highestVersionFirst)
-  const slots = sweep(groups)
+  const { slots, overshadowed: hidden } = sweep(groups)
   const overshadowed = new Array<boolean>(segments.length).fill(false)
-  for (const group of groups) {
-    if (group.overshadowed) for (const index of group.segments) overshadowed[index] = true
-  }
+  groups.forEach(({ segments: members }, at) => {
+    if (hidden[at] === 1) for (const index of members) overshadowed[index] = true
+  })
   return { overshadowed, visible: visiblePieces(groups, slots) }
 }
 
 /**
- * The ids of the overshadowed ones among the segments of one datasource. Datasources do not hide each other, so after
- * a change only those that changed need to be asked about again.
+ * The overshadowed ones among the groups of one datasource. Datasources do not hide each other, nor do groups that
+ * share no time, so after a change only those that overlap it need to be asked about again.
  */
-export function overshadowedIds(
-  segments: readonly (TimelineSegment & { readonly id: string })[],
-): Set<string> {
-  const groups = groupsOf(segments).sort(highestVersionFirst)
-  sweep(groups)
-  const ids = new Set<string>()
-  for (const group of groups) {
-    if (group.overshadowed) for (const index of group.segments) ids.add(segments[index]!.id)
-  }
-  return ids
-}
-
-/**
- * Which of `candidates` the segments of `hiding` cover wholly with complete groups of higher versions. Candidates do
- * not hide each other; one that is to hide stands in both lists.
- */
-export function overshadowedBy(
-  candidates: readonly TimelineSegment[],
-  hiding: readonly TimelineSegment[],
-): boolean[] {
-  const asked = groupsOf(candidates).map((group) => ({ ...group, complete: false }))
-  sweep([...groupsOf(hiding), ...asked].sort(highestVersionFirst))
-  const overshadowed = new Array<boolean>(candidates.length).fill(false)
-  for (const group of asked) {
-    if (group.overshadowed) for (const index of group.segments) overshadowed[index] = true
-  }
-  return overshadowed
+export function coveredGroups<G extends TimelineGroup>(groups: readonly G[]): G[] {
+  const sorted = groups.toSorted(highestVersionFirst)
+  const { overshadowed } = sweep(sorted)
+  return sorted.filter((_, index) => overshadowed[index] === 1)
 }

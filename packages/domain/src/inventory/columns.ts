@@ -1,0 +1,12 @@
+type Column = Int32Array<ArrayBuffer> | Float64Array<ArrayBuffer> | Uint8Array<ArrayBuffer>
+
+const leastLength = 1024
+
+/** The column with room for at least `length` values: itself, or a longer copy that grows by half. */
+export function grown<C extends Column>(column: C, length: number): C {
+  if (length <= column.length) return column
+  const constructor = column.constructor as new (length: number) => C
+  const longer = new constructor(Math.max(leastLength, length, Math.ceil(column.length * 1.5)))
+  longer.set(column as never)
+  return longer
+}

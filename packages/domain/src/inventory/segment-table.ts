@@ -1,0 +1,533 @@
+import { type Segment, segmentId } from '../segment/index.ts'
+import type { Interval } from '../time/index.ts'
+import { coveredGroups, type TimelineGroup } from '../timeline/index.ts'
+import { grown } from './columns.ts'
+import { CopyTable, copyFlag } from './copy-table.ts'
+import { HashIndex, hashNumber, hashText } from './hash-index.ts'
+import { IntervalUnion } from './interval-union.ts'
+
+/** A datasource of the table; its groups in no order. */
+interface Datasource {
+  readonly name: string
+  readonly number: number
+  groups: Int32Array<ArrayBuffer>
+  groupCount: number
+  usedCount: number
+  hiddenCount: number
+  /** Where groups came, went or grew since the timeline was settled. */
+  changed: Interval[]
+  /** Where something changed that hidden groups wait for: what hides them may be served by now. */
+  toCover: Interval[]
+}
+
+/** What a reader of the metadata store brings of a used segment. */
+export type NewSegment = Omit<Segment, 'interval'> & Pick<Interval, 'start' | 'end'>
+
+// More changed intervals than these are not told apart: the whole datasource is looked at.
+const mostIntervals = 2000
+
+/**
+ * The used segments, and every other segment that a server has something to do with. A segment is a row, a small
+ * whole number; segments of one interval and version are a group, which falls under one rule and hides or shows as
+ * one. Rows whose copies, rule or visibility changed are marked, so that a run looks at them and at no others.
+ */
+export class SegmentTable {
+  readonly copies = new CopyTable()
+  /** Rows below this number have been in use. */
+  rowLimit = 0
+  /** The group of a used segment; -1 for a row that is not used, -2 for one that is free. */
+  groupOf = new Int32Array(0)
+  partitionNumOf = new Int32Array(0)
+  partitionsOf = new Int32Array(0)
+  sizeOf = new Float64Array(0)
+  totalRowsOf = new Float64Array(0)
+  /** 1 for a row that the next run has to look at. */
+  markedOf = new Uint8Array(0)
+  private nextInGroup = new Int32Array(0)
+  private previousInGroup = new Int32Array(0)
+
+  /** Groups below this number have been in use. */
+  groupLimit = 0
+  /** The number of a group's datasource, -1 for a group that is free. */
+  datasourceOf = new Int32Array(0)
+  startOf = new Float64Array(0)
+  endOf = new Float64Array(0)
+  /** 1 for a group that higher versions hide. */
+  hiddenOf = new Uint8Array(0)
+  memberCountOf = new Int32Array(0)
+  /** The rule that the last run found for a group, -1 before one did; runs keep it here. */
+  ruleOf = new Int32Array(0)
+  private readonly versionOf: string[] = []
+  private firstRowOf = new Int32Array(0)
+  private placeOf = new Int32Array(0)
+
+  private readonly rowsById = new HashIndex()
+  private readonly groupsByKey = new HashIndex()
+  /** The ids of rows that are not used, and of used ones whose id is not made from what they are. */
+  private readonly texts = new Map<number, string>()
+  private readonly freeRows: number[] = []
+  private readonly freeGroups: number[] = []
+  private readonly datasourcesByName = new Map<string, Datasource>()
+  private readonly datasourceList: Datasource[] = []
+  private usedRows = 0
+
+  /** The number of used segments. */
+  get usedCount(): number {
+    return this.usedRows
+  }
+
+  /** The names of the datasources by their numbers; some may have no used segments any more. */
+  get datasourceNames(): readonly string[] {
+    return this.datasourceList.map(({ name }) => name)
+  }
+
+  /** The number of a datasource, or -1. */
+  datasourceNumber(name: string): number {
+    return this.datasourcesByName.get(name)?.number ?? -1
+  }
+
+  /** The number of used segments of a datasource. */
+  usedCountOf(datasource: number): number {
+    return this.datasourceList[datasource]?.usedCount ?? 0
+  }
+
+  /** The groups of a datasource, in no order. */
+  groupsOf(datasource: number): Int32Array {
+    const { groups, groupCount } = this.datasourceList[datasource]!
+    return groups.subarray(0, groupCount)
+  }
+
+  /** The version of a group. */
+  version(group: number): string {
+    return this.versionOf[group]!
+  }
+
+  /** Calls `visit` for every used segment of a group. */
+  forEachRow(group: number, visit: (row: number) => void): void {
+    for (let row = this.firstRowOf[group]!; row >= 0; row = this.nextInGroup[row]!) visit(row)
+  }
+
+  isUsed(row: number): boolean {
+    return row >= 0 && this.groupOf[row]! >= 0
+  }
+
+  /** Whether newer versions hide the segment. */
+  isHidden(row: number): boolean {
+    return this.isUsed(row) && this.hiddenOf[this.groupOf[row]!] === 1
+  }
+
+  /** The row of an id, or -1. */
+  rowOf(id: string): number {
+    return this.rowsById.find(hashText(id), (row) => this.idOf(row) === id)
+  }
+
+  /** The id of a row. */
+  idOf(row: number): string {
+    return this.texts.get(row) ?? this.writtenId(row)
+  }
+
+  private writtenId(row: number): string {
+    const group = this.groupOf[row]!
+    return segmentId({
+      dataSource: this.datasourceList[this.datasourceOf[group]!]!.name,
+      interval: { start: this.startOf[group]!, end: this.endOf[group]! },
+      version: this.versionOf[group]!,
+      partitionNum: this.partitionNumOf[row]!,
+    })
+  }
+
+  /** The used segment of a row. */
+  segment(row: number): Segment {
+    const group = this.groupOf[row]!
+    return {
+      id: this.idOf(row),
+      dataSource: this.datasourceList[this.datasourceOf[group]!]!.name,
+      interval: { start: this.startOf[group]!, end: this.endOf[group]! },
+      version: this.versionOf[group]!,
+      partitionNum: this.partitionNumOf[row]!,
+      partitions: this.partitionsOf[row]!,
+      sizeBytes: this.sizeOf[row]!,
+      totalRows: this.totalRowsOf[row]!,
+    }
+  }
+
+  /** Takes in a used segment; one that is known as used stays as it is. */
+  put(segment: NewSegment): void {
+    let row = this.rowOf(segment.id)
+    if (row >= 0 && this.groupOf[row]! >= 0) return
+    if (row < 0) row = this.addRow(segment.id)
+    const group = this.groupFor(segment)
+    this.groupOf[row] = group
+    this.partitionNumOf[row] = segment.partitionNum
+    this.partitionsOf[row] = segment.partitions
+    this.sizeOf[row] = segment.sizeBytes
+    this.totalRowsOf[row] = segment.totalRows
+    const first = this.firstRowOf[group]!
+    this.nextInGroup[row] = first
+    this.previousInGroup[row] = -1
+    if (first >= 0) this.previousInGroup[first] = row
+    this.firstRowOf[group] = row
+    this.memberCountOf[group]! += 1
+    if (this.writtenId(row) === segment.id) this.texts.delete(row)
+    else this.texts.set(row, segment.id)
+    const datasource = this.datasourceList[this.datasourceOf[group]!]!
+    datasource.usedCount += 1
+    if (this.hiddenOf[group] === 1) datasource.hiddenCount += 1
+    this.usedRows += 1
+    this.noteChanged(datasource, group)
+    this.markedOf[row] = 1
+  }
+
+  /** The segment of this id is not used any more; its row stays while a server has something to do with it. */
+  remove(id: string): void {
+    const row = this.rowOf(id)
+    if (row < 0 || this.groupOf[row]! < 0) return
+    const group = this.groupOf[row]!
+    const datasource = this.datasourceList[this.datasourceOf[group]!]!
+    this.noteChanged(datasource, group)
+    this.texts.set(row, id)
+    const [before, after] = [this.previousInGroup[row]!, this.nextInGroup[row]!]
+    if (before >= 0) this.nextInGroup[before] = after
+    else this.firstRowOf[group] = after
+    if (after >= 0) this.previousInGroup[after] = before
+    this.groupOf[row] = -1
+    this.usedRows -= 1
+    datasource.usedCount -= 1
+    if (this.hiddenOf[group] === 1) datasource.hiddenCount -= 1
+    this.memberCountOf[group]! -= 1
+    if (this.memberCountOf[group] === 0) this.removeGroup(datasource, group)
+    this.markedOf[row] = 1
+    this.freeIfIdle(row)
+  }
+
+  /** Forgets that anything is used. */
+  removeAll(): void {
+    for (let row = 0; row < this.rowLimit; row += 1) {
+      if (this.groupOf[row]! < 0) continue
+      this.texts.set(row, this.idOf(row))
+      this.groupOf[row] = -1
+      this.markedOf[row] = 1
+      this.freeIfIdle(row)
+    }
+    for (let group = 0; group < this.groupLimit; group += 1) {
+      if (this.datasourceOf[group]! >= 0)
+        this.removeGroup(this.datasourceList[this.datasourceOf[group]!]!, group)
+    }
+    for (const datasource of this.datasourceList) {
+      datasource.usedCount = 0
+      datasource.hiddenCount = 0
+      datasource.changed = []
+      datasource.toCover = []
+    }
+    this.usedRows = 0
+  }
+
+  /** Sets and clears what a server has to do with a segment (see copyFlag); the segment need not be known. */
+  changeCopy(id: string, server: number, set: number, clear: number): number {
+    let row = this.rowOf(id)
+    if (row < 0) {
+      if (set === 0) return -1
+      row = this.addRow(id)
+    }
+    return this.changeRow(row, server, set, clear)
+  }
+
+  /** The same for a row; returns the entry of the copy table, or -1 where nothing is left of it. */
+  changeRow(row: number, server: number, set: number, clear: number): number {
+    const before = this.copies.flags(row, server)
+    const entry = this.copies.change(row, server, set, clear)
+    const after = entry < 0 ? 0 : this.copies.flagsOf[entry]!
+    if (before === after) return entry
+    this.markedOf[row] = 1
+    const group = this.groupOf[row]!
+    if (group >= 0 && ((before ^ after) & copyFlag.served) !== 0) this.noteServedChange(group)
+    if (entry < 0) this.freeIfIdle(row)
+    return entry
+  }
+
+  /** Takes everything away that a server has to do with segments. */
+  clearServer(server: number): void {
+    const { copies } = this
+    for (let entry = 0; entry < copies.limit; entry += 1) {
+      if (copies.serverOf[entry] === server) this.changeRow(copies.rowOf[entry]!, server, 0, 255)
+    }
+  }
+
+  /** Marks every segment that a server has something to do with. */
+  markServer(server: number): void {
+    const { copies } = this
+    for (let entry = 0; entry < copies.limit; entry += 1)
+      if (copies.serverOf[entry] === server) this.markedOf[copies.rowOf[entry]!] = 1
+  }
+
+  /** Marks all segments of a group. */
+  markGroup(group: number): void {
+    for (let row = this.firstRowOf[group]!; row >= 0; row = this.nextInGroup[row]!) this.markedOf[row] = 1
+  }
+
+  /** Marks everything, so that the next run looks at all there is. */
+  markAll(): void {
+    for (let row = 0; row < this.rowLimit; row += 1) if (this.groupOf[row] !== -2) this.markedOf[row] = 1
+    for (const datasource of this.datasourceList) {
+      if (datasource.groupCount > 0) datasource.changed = [everything]
+      if (datasource.hiddenCount > 0) datasource.toCover = [everything]
+    }
+  }
+
+  /** Something about a group changed that hidden groups may wait for. */
+  noteServedChange(group: number): void {
+    const datasource = this.datasourceList[this.datasourceOf[group]!]!
+    if (datasource.hiddenCount > 0) this.note(datasource.toCover, group)
+  }
+
+  /** Finds which groups newer versions hide, as far as that may have changed, and marks those for which it did. */
+  settleTimeline(): void {
+    for (const datasource of this.datasourceList) {
+      if (datasource.changed.length === 0) continue
+      const touched = new IntervalUnion(datasource.changed)
+      datasource.changed = []
+      const judged = this.overlapping(datasource, touched)
+      const around = new IntervalUnion(judged.map((group) => this.interval(group)))
+      const present = judged.length === datasource.groupCount ? judged : this.overlapping(datasource, around)
+      const hidden = this.hiddenAmong(present)
+      for (const group of judged) {
+        const isHidden = hidden.has(group)
+        if (isHidden) this.note(datasource.toCover, group)
+        if (isHidden === (this.hiddenOf[group] === 1)) continue
+        this.hiddenOf[group] = isHidden ? 1 : 0
+        datasource.hiddenCount += isHidden ? this.memberCountOf[group]! : -this.memberCountOf[group]!
+        this.markGroup(group)
+      }
+      if (datasource.hiddenCount > 0) for (const interval of touched.intervals) datasource.toCover.push(interval)
+      if (datasource.hiddenCount === 0) datasource.toCover = []
+    }
+  }
+
+  /**
+   * The hidden groups whose time what `hides` covers wholly, as far as that may have changed since they were asked for
+   * last; those that are returned are asked about again the next time.
+   */
+  takeCovered(hides: (row: number, group: number) => boolean): number[] {
+    const found: number[] = []
+    for (const datasource of this.datasourceList) {
+      if (datasource.toCover.length === 0) continue
+      const touched = new IntervalUnion(datasource.toCover)
+      datasource.toCover = []
+      if (datasource.hiddenCount === 0) continue
+      const judged = this.overlapping(datasource, touched).filter((group) => this.hiddenOf[group] === 1)
+      const around = new IntervalUnion(judged.map((group) => this.interval(group)))
+      const hiding = this.overlapping(datasource, around).flatMap((group) =>
+        this.timelineGroupOf(group, (row) => hides(row, group)),
+      )
+      // Those that are asked about stand beside those that hide: some are both, and hide each other.
+      const asked = judged.map((group) => ({ ...this.timelineGroup(group), isAsked: true, complete: false }))
+      const covered = new Set(
+        coveredGroups([...hiding, ...asked])
+          .filter((one) => 'isAsked' in one)
+          .map(({ group }) => group),
+      )
+      for (const group of judged) {
+        if (!covered.has(group)) continue
+        found.push(group)
+        this.note(datasource.toCover, group)
+      }
+    }
+    return found
+  }
+
+  private interval(group: number): Interval {
+    return { start: this.startOf[group]!, end: this.endOf[group]! }
+  }
+
+  private overlapping({ groups, groupCount }: Datasource, touched: IntervalUnion): number[] {
+    const { startOf, endOf } = this
+    const found: number[] = []
+    for (let at = 0; at < groupCount; at += 1) {
+      const group = groups[at]!
+      if (touched.overlaps(startOf[group]!, endOf[group]!)) found.push(group)
+    }
+    return found
+  }
+
+  /** Those of the groups that are hidden: most overlap no other at all, and need not be looked at further. */
+  private hiddenAmong(groups: readonly number[]): Set<number> {
+    const starts = Float64Array.from(groups, (group) => this.startOf[group]!).sort()
+    const ends = Float64Array.from(groups, (group) => this.endOf[group]!).sort()
+    const meeting = groups.filter(
+      (group) => countBelow(starts, this.endOf[group]!) - countUpTo(ends, this.startOf[group]!) > 1,
+    )
+    if (meeting.length === 0) return new Set()
+    return new Set(coveredGroups(meeting.map((group) => this.timelineGroup(group))).map(({ group }) => group))
+  }
+
+  private timelineGroup(group: number): TimelineGroup & { readonly group: number } {
+    return this.timelineGroupOf(group, () => true)[0]!
+  }
+
+  /** The group as the timeline sees it if only some of its segments were there; none if none were. */
+  private timelineGroupOf(
+    group: number,
+    isThere: (row: number) => boolean,
+  ): (TimelineGroup & { readonly group: number })[] {
+    let coreSize = 0
+    let count = 0
+    for (let row = this.firstRowOf[group]!; row >= 0; row = this.nextInGroup[row]!) {
+      if (!isThere(row)) continue
+      count += 1
+      coreSize = Math.max(coreSize, this.partitionsOf[row]!)
+    }
+    if (count === 0) return []
+    const present = new Set<number>()
+    if (coreSize > 0 && count >= coreSize) {
+      for (let row = this.firstRowOf[group]!; row >= 0; row = this.nextInGroup[row]!)
+        if (this.partitionNumOf[row]! < coreSize && isThere(row)) present.add(this.partitionNumOf[row]!)
+    }
+    return [
+      {
+        group,
+        interval: this.interval(group),
+        version: this.versionOf[group]!,
+        complete: present.size === coreSize,
+      },
+    ]
+  }
+
+  private noteChanged(datasource: Datasource, group: number): void {
+    this.note(datasource.changed, group)
+  }
+
+  private note(intervals: Interval[], group: number): void {
+    if (intervals.length > mostIntervals) {
+      intervals.length = 0
+      intervals.push(everything)
+    }
+    if (intervals[0] === everything) return
+    const start = this.startOf[group]!
+    const end = this.endOf[group]!
+    const last = intervals.at(-1)
+    if (last === undefined || last.start !== start || last.end !== end) intervals.push({ start, end })
+  }
+
+  private addRow(id: string): number {
+    const row = this.freeRows.pop() ?? this.rowLimit
+    if (row === this.rowLimit) {
+      this.rowLimit += 1
+      this.groupOf = grown(this.groupOf, this.rowLimit)
+      this.partitionNumOf = grown(this.partitionNumOf, this.rowLimit)
+      this.partitionsOf = grown(this.partitionsOf, this.rowLimit)
+      this.sizeOf = grown(this.sizeOf, this.rowLimit)
+      this.totalRowsOf = grown(this.totalRowsOf, this.rowLimit)
+      this.markedOf = grown(this.markedOf, this.rowLimit)
+      this.nextInGroup = grown(this.nextInGroup, this.rowLimit)
+      this.previousInGroup = grown(this.previousInGroup, this.rowLimit)
+    }
+    this.groupOf[row] = -1
+    this.copies.addRow(row)
+    this.texts.set(row, id)
+    this.rowsById.add(hashText(id), row)
+    return row
+  }
+
+  private freeIfIdle(row: number): void {
+    if (this.groupOf[row] !== -1 || this.copies.firstOf[row] !== -1) return
+    this.rowsById.remove(row)
+    this.texts.delete(row)
+    this.groupOf[row] = -2
+    this.markedOf[row] = 0
+    this.freeRows.push(row)
+  }
+
+  private groupFor({ dataSource, start, end, version }: NewSegment): number {
+    let datasource = this.datasourcesByName.get(dataSource)
+    if (datasource === undefined) {
+      const number = this.datasourceList.length
+      const groups = new Int32Array(0)
+      datasource = {
+        name: dataSource,
+        number,
+        groups,
+        groupCount: 0,
+        usedCount: 0,
+        hiddenCount: 0,
+        changed: [],
+        toCover: [],
+      }
+      this.datasourceList.push(datasource)
+      this.datasourcesByName.set(dataSource, datasource)
+    }
+    const { number } = datasource
+    const hash = hashText(version, hashNumber(start, hashNumber(end, number)))
+    const known = this.groupsByKey.find(
+      hash,
+      (group) =>
+        this.startOf[group] === start &&
+        this.endOf[group] === end &&
+        this.datasourceOf[group] === number &&
+        this.versionOf[group] === version,
+    )
+    if (known >= 0) return known
+    const group = this.freeGroups.pop() ?? this.groupLimit
+    if (group === this.groupLimit) {
+      this.groupLimit += 1
+      this.datasourceOf = grown(this.datasourceOf, this.groupLimit)
+      this.startOf = grown(this.startOf, this.groupLimit)
+      this.endOf = grown(this.endOf, this.groupLimit)
+      this.hiddenOf = grown(this.hiddenOf, this.groupLimit)
+      this.memberCountOf = grown(this.memberCountOf, this.groupLimit)
+      this.ruleOf = grown(this.ruleOf, this.groupLimit)
+      this.firstRowOf = grown(this.firstRowOf, this.groupLimit)
+      this.placeOf = grown(this.placeOf, this.groupLimit)
+    }
+    this.datasourceOf[group] = number
+    this.startOf[group] = start
+    this.endOf[group] = end
+    this.versionOf[group] = version
+    this.hiddenOf[group] = 0
+    this.memberCountOf[group] = 0
+    this.ruleOf[group] = -1
+    this.firstRowOf[group] = -1
+    datasource.groups = grown(datasource.groups, datasource.groupCount + 1)
+    datasource.groups[datasource.groupCount] = group
+    this.placeOf[group] = datasource.groupCount
+    datasource.groupCount += 1
+    this.groupsByKey.add(hash, group)
+    return group
+  }
+
+  private removeGroup(datasource: Datasource, group: number): void {
+    this.groupsByKey.remove(group)
+    const last = datasource.groups[datasource.groupCount - 1]!
+    const place = this.placeOf[group]!
+    datasource.groups[place] = last
+    this.placeOf[last] = place
+    datasource.groupCount -= 1
+    this.datasourceOf[group] = -1
+    this.firstRowOf[group] = -1
+    this.memberCountOf[group] = 0
+    this.freeGroups.push(group)
+  }
+}
+
+const everything: Interval = { start: -Infinity, end: Infinity }
+
+/** How many of the sorted values are less. */
+function countBelow(sorted: Float64Array, value: number): number {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (sorted[middle]! < value) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** How many of the sorted values are less or equal. */
+function countUpTo(sorted: Float64Array, value: number): number {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (sorted[middle]! <= value) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,2 @@
+/** Clusters that tests move on by hand. */
+export * from './simulated-servers.ts'
