@@ -1,7 +1,18 @@
-import type { RetentionPlan } from '@svc/domain/retention'
 import { type Database, loadPayloads } from '@svc/shared/postgres'
 import type { RequestSender, SegmentRequest } from '@svc/shared/redis'
 import type { PendingRequest, ServerInventory } from './inventory/index.ts'
+
+/** A copy of a segment on a server. */
+export interface RequestedCopy {
+  readonly server: string
+  readonly segmentId: string
+}
+
+/** What is to be asked of the servers. */
+export interface Requests {
+  readonly loads: readonly (RequestedCopy & { readonly sizeBytes: number })[]
+  readonly drops: readonly RequestedCopy[]
+}
 
 /** What was asked of the servers. */
 export interface QueuedRequests {
@@ -13,25 +24,28 @@ export interface QueuedRequests {
 const batchSize = 32
 
 /**
- * Queues the loads and drops of a plan for the servers concerned. What cannot be queued is forgotten and planned
+ * Queues loads and drops for the servers concerned. What cannot be queued is forgotten and planned
  * again by the next run; the first such error is thrown at the end.
  */
 export async function queueRequests(
-  plan: Pick<RetentionPlan, 'loads' | 'drops'>,
+  requests: Requests,
   term: number,
   database: Database,
   servers: ServerInventory,
   sender: RequestSender,
 ): Promise<QueuedRequests> {
-  const payloads = await loadPayloads(database, [...new Set(plan.loads.map(({ segmentId }) => segmentId))])
+  const payloads = await loadPayloads(database, [
+    ...new Set(requests.loads.map(({ segmentId }) => segmentId)),
+  ])
   const byServer = new Map<string, { id: string; request: SegmentRequest; sizeBytes: number }[]>()
   const add = (server: string, id: string, request: SegmentRequest, sizeBytes: number) => {
     const requests = byServer.get(server)
     if (requests) requests.push({ id, request, sizeBytes })
     else byServer.set(server, [{ id, request, sizeBytes }])
   }
-  for (const { server, segmentId } of plan.drops) add(server, segmentId, { action: 'drop', id: segmentId }, 0)
-  for (const { server, segmentId, sizeBytes } of plan.loads) {
+  for (const { server, segmentId } of requests.drops)
+    add(server, segmentId, { action: 'drop', id: segmentId }, 0)
+  for (const { server, segmentId, sizeBytes } of requests.loads) {
     const payload = payloads.get(segmentId)
     // Erased since the plan was made: nothing is left to load.
     if (payload) add(server, segmentId, { action: 'load', payload }, sizeBytes)

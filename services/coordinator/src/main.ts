@@ -35,8 +35,11 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   const leadership = createLeadership()
   const segments = createSegmentInventory(database)
   const rules = followRules(database)
-  const servers = new ServerInventory(settings.get('svc.coordinator.serverTimeout'), (server, failure) =>
-    logger.error('A server could not do what it was asked', { dataServer: server, ...failure }),
+  const servers = new ServerInventory(
+    settings.get('svc.coordinator.serverTimeout'),
+    (server, failure) =>
+      logger.error('A server could not do what it was asked', { dataServer: server, ...failure }),
+    segments.table,
   )
   const redis = openProducerConnection(settings)
   const sender = createRequestSender(redis, settings.get('svc.queue.prefix'))

@@ -5,8 +5,8 @@ const leastLength = 1024
 /** The column with room for at least `length` values: itself, or a longer copy that grows by half. */
 export function grown<C extends Column>(column: C, length: number): C {
   if (length <= column.length) return column
-  const constructor = column.constructor as new (length: number) => C
-  const longer = new constructor(Math.max(leastLength, length, Math.ceil(column.length * 1.5)))
+  const columnType = column.constructor as new (length: number) => C
+  const longer = new columnType(Math.max(leastLength, length, Math.ceil(column.length * 1.5)))
   longer.set(column as never)
   return longer
 }

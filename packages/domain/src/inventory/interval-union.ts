@@ -6,7 +6,9 @@ export class IntervalUnion {
 
   constructor(intervals: readonly Interval[]) {
     const melted: { start: number; end: number }[] = []
-    for (const { start, end } of intervals.toSorted((a, b) => (a.start < b.start ? -1 : a.start > b.start ? 1 : 0))) {
+    for (const { start, end } of intervals.toSorted((a, b) =>
+      a.start < b.start ? -1 : a.start > b.start ? 1 : 0,
+    )) {
       const last = melted.at(-1)
       if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end)
       else melted.push({ start, end })

@@ -185,7 +185,7 @@ export class SegmentTable {
     const group = this.groupOf[row]!
     const datasource = this.datasourceList[this.datasourceOf[group]!]!
     this.noteChanged(datasource, group)
-    this.texts.set(row, id)
+    this.texts.set(row, this.idOf(row))
     const [before, after] = [this.previousInGroup[row]!, this.nextInGroup[row]!]
     if (before >= 0) this.nextInGroup[before] = after
     else this.firstRowOf[group] = after
@@ -292,13 +292,13 @@ export class SegmentTable {
       const hidden = this.hiddenAmong(present)
       for (const group of judged) {
         const isHidden = hidden.has(group)
-        if (isHidden) this.note(datasource.toCover, group)
         if (isHidden === (this.hiddenOf[group] === 1)) continue
         this.hiddenOf[group] = isHidden ? 1 : 0
         datasource.hiddenCount += isHidden ? this.memberCountOf[group]! : -this.memberCountOf[group]!
         this.markGroup(group)
       }
-      if (datasource.hiddenCount > 0) for (const interval of touched.intervals) datasource.toCover.push(interval)
+      if (datasource.hiddenCount > 0)
+        for (const interval of touched.intervals) datasource.toCover.push(interval)
       if (datasource.hiddenCount === 0) datasource.toCover = []
     }
   }

@@ -390,7 +390,11 @@ function checkPlan(cluster: readonly SimulatedServer[], plan: NamedPlan, given: 
 }
 
 /** Queues the plan and checks that no segment has fewer copies than before or than it should. */
-function queueSafely(cluster: readonly SimulatedServer[], wanted: readonly WantedCopies[], plan: NamedPlan): void {
+function queueSafely(
+  cluster: readonly SimulatedServer[],
+  wanted: readonly WantedCopies[],
+  plan: NamedPlan,
+): void {
   const staying = cluster.filter((server) => !server.decommissioning)
   const count = (servers: readonly SimulatedServer[]) =>
     segmentIds.map((id) => tierNames.map((tier) => servedIn(servers, tier, id)))

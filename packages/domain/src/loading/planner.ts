@@ -137,8 +137,13 @@ export class RunPlanner {
     const nothing = { wanted, wantsNoCopy: false, tiersWithoutServers: [], required: [], isNamed }
     if (wanted.action === 'drop') return { ...nothing, key: 'drop' }
     if (wanted.action === 'broadcast') {
-      const able = this.tiers.map(({ active }) => active.filter(canHoldSegments).map(({ server }) => server.name))
-      return { ...nothing, key: JSON.stringify(['broadcast', able, this.brokers.map(({ server }) => server.name)]) }
+      const able = this.tiers.map(({ active }) =>
+        active.filter(canHoldSegments).map(({ server }) => server.name),
+      )
+      return {
+        ...nothing,
+        key: JSON.stringify(['broadcast', able, this.brokers.map(({ server }) => server.name)]),
+      }
     }
     const named = [...wanted.tieredReplicants].map(([name, count]) => ({
       name,
@@ -245,7 +250,11 @@ export class RunPlanner {
       for (let entry = firstOf[row]!; entry >= 0; entry = nextOf[entry]!) {
         if (this.drafts[serverOf[entry]!]?.tier !== tier.place) continue
         const flags = flagsOf[entry]!
-        if ((flags & copyFlag.served) !== 0 ? (flags & copyFlag.dropping) === 0 : (flags & copyFlag.loading) !== 0)
+        if (
+          (flags & copyFlag.served) !== 0
+            ? (flags & copyFlag.dropping) === 0
+            : (flags & copyFlag.loading) !== 0
+        )
           counted += 1
       }
       if (counted !== copies) return false

@@ -37,7 +37,8 @@ test('the heap chooses as a search through all servers would', () => {
         }
         for (const holder of holders) if (drafts[holder]) drafts[holder].takenFor = turn
         const suitable = drafts.filter(
-          (draft) => draft.queuedLoads < mostQueuedLoads && hasRoom(draft, sizeBytes) && draft.takenFor !== turn,
+          (draft) =>
+            draft.queuedLoads < mostQueuedLoads && hasRoom(draft, sizeBytes) && draft.takenFor !== turn,
         )
         const leastFill = Math.min(...suitable.map(({ fill }) => fill))
         const fillBefore = new Map(drafts.map((draft) => [draft, draft.fill]))

@@ -20,11 +20,7 @@ const segment = (id: string, daysAgo = 1, dataSource = 'wiki'): Segment => ({
   totalRows: 1,
 })
 
-const server = (
-  tier: string,
-  served: string[] = [],
-  given: Partial<SimulatedServer> = {},
-): SimulatedServer =>
+const server = (tier: string, served: string[] = [], given: Partial<SimulatedServer> = {}): SimulatedServer =>
   simulatedServer({ name: `${tier}${served.join()}`, tier, served: new Set(served), ...given })
 
 function statusOf(

@@ -381,7 +381,13 @@ describe('runs one after the other', () => {
           if (segments.length === 0) return
           const table = tableOf(segments, servers)
           table.settleTimeline()
-          const status = loadStatusOf(table, table.datasourceNumber('wiki'), own2, loadingServers(servers), now)
+          const status = loadStatusOf(
+            table,
+            table.datasourceNumber('wiki'),
+            own2,
+            loadingServers(servers),
+            now,
+          )
           assert.equal(status.unavailableSegments, unplaceable(snapshot()))
         },
       ),

@@ -1,5 +1,12 @@
 import { copyFlag, type SegmentTable } from '../inventory/index.ts'
-import { type LoadingServer, type Plan, type PlanLimits, type PreparedWanted, RunPlanner, type Unplaced } from '../loading/index.ts'
+import {
+  type LoadingServer,
+  type Plan,
+  type PlanLimits,
+  type PreparedWanted,
+  RunPlanner,
+  type Unplaced,
+} from '../loading/index.ts'
 import { type CompiledRule, compileRules, effectiveRules, type Rule, RuleBoundaries } from '../rules/index.ts'
 
 /** Rules by datasource, the cluster's defaults under `_default`. */

@@ -1,5 +1,11 @@
 import { copyFlag, SegmentTable } from '../inventory/index.ts'
-import { type CopyList, type LoadingServer, type PlanLimits, RunPlanner, type Unplaced } from '../loading/index.ts'
+import {
+  type CopyList,
+  type LoadingServer,
+  type PlanLimits,
+  RunPlanner,
+  type Unplaced,
+} from '../loading/index.ts'
 import type { WantedCopies } from '../rules/index.ts'
 import type { Segment } from '../segment/index.ts'
 
@@ -101,18 +107,35 @@ export function createPlanner(servers: readonly SimulatedServer[], limits: PlanL
   const planner = new RunPlanner(table, loadingServers(servers), limits)
   let partitionNum = 0
   return {
-    planSegment: ({ id, sizeBytes }: { readonly id: string; readonly sizeBytes: number }, wanted: WantedCopies) => {
+    planSegment: (
+      { id, sizeBytes }: { readonly id: string; readonly sizeBytes: number },
+      wanted: WantedCopies,
+    ) => {
       partitionNum += 1
-      table.put({ id, dataSource: 'any', start: 0, end: 1, version: 'v1', partitionNum, partitions: 0, sizeBytes, totalRows: 1 })
+      table.put({
+        id,
+        dataSource: 'any',
+        start: 0,
+        end: 1,
+        version: 'v1',
+        partitionNum,
+        partitions: 0,
+        sizeBytes,
+        totalRows: 1,
+      })
       return planner.planSegment(table.rowOf(id), planner.prepare(wanted))
     },
-    result: (): NamedPlan & { readonly unplaced: readonly (Omit<Unplaced, 'exampleRow'> & { exampleSegmentId: string })[] } => {
+    result: (): NamedPlan & {
+      readonly unplaced: readonly (Omit<Unplaced, 'exampleRow'> & { exampleSegmentId: string })[]
+    } => {
       const plan = planner.take()
       return {
         loads: namedCopies(table, servers, plan.loads),
         drops: namedCopies(table, servers, plan.drops),
         cancelledLoads: namedCopies(table, servers, plan.cancelledLoads),
-        unplaced: planner.allUnplaced().map(({ exampleRow, ...unplaced }) => ({ ...unplaced, exampleSegmentId: table.idOf(exampleRow) })),
+        unplaced: planner
+          .allUnplaced()
+          .map(({ exampleRow, ...unplaced }) => ({ ...unplaced, exampleSegmentId: table.idOf(exampleRow) })),
       }
     },
   }

@@ -118,7 +118,10 @@ class Slots {
 }
 
 /** Which groups are overshadowed, and who shows each slot. The groups must be sorted highest version first. */
-function sweep(groups: readonly TimelineGroup[]): { readonly slots: Slots; readonly overshadowed: Uint8Array } {
+function sweep(groups: readonly TimelineGroup[]): {
+  readonly slots: Slots
+  readonly overshadowed: Uint8Array
+} {
   const slots = new Slots(groups)
   const overshadowed = new Uint8Array(groups.length)
   let first = 0

@@ -1,8 +1,9 @@
 import { pipeline } from 'node:stream/promises'
+import type { NewSegment } from '@svc/domain/inventory'
 import type { PartitionFloor } from '@svc/domain/publishing'
 import type { Segment, SegmentPayload } from '@svc/domain/segment'
 import type { Interval } from '@svc/domain/time'
-import { from as copyFrom } from 'pg-copy-streams'
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { join } from 'sql-template-tag'
 import { type Database, type Queries, sql, storeFailure, type Transaction } from './database.ts'
 import { readTime, storedTime } from './stored-time.ts'
@@ -19,6 +20,14 @@ export interface SegmentChanges {
   readonly changed: readonly StoredSegment[]
   readonly removed: readonly string[]
   readonly next: SegmentCursor
+}
+
+/** Who is told of what changed. */
+export interface SegmentFollower {
+  /** The segment is used. */
+  used(segment: NewSegment): void
+  /** The segment is not used, or was erased. */
+  gone(id: string): void
 }
 
 /** The oldest transaction that may have been under way at a reader's last look. */
@@ -81,6 +90,105 @@ export async function loadSegmentChanges(
     }
   })
 }
+
+/**
+ * Tells of the segments that changed since `cursor`, or of all used ones without it, one by one as they come: a
+ * million of them take no room here. A transaction that was under way at the last look is read again, so none is
+ * missed however the transactions end; reading a row twice does no harm. Returns where the next look starts.
+ */
+export async function followSegmentChanges(
+  database: Database,
+  cursor: SegmentCursor | undefined,
+  follower: SegmentFollower,
+): Promise<SegmentCursor> {
+  return await database.transaction(async (transaction) => {
+    await transaction.query(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`)
+    const [snapshot] = await transaction.query<{ next: string }>(
+      sql`SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS next`,
+    )
+    const removed = new Set(
+      cursor === undefined
+        ? []
+        : (
+            await transaction.query<{ id: string }>(
+              sql`SELECT id FROM segment_removals WHERE changed_in >= ${cursor}::xid8`,
+            )
+          ).map(({ id }) => id),
+    )
+    // COPY takes no parameters. A cursor is what the store itself has written, and digits only.
+    const where = cursor === undefined ? 'used' : `changed_in >= '${BigInt(cursor)}'::xid8`
+    const source = transaction.client.query(
+      copyTo(`COPY (SELECT id, datasource, start_ms, end_ms, version, partition_num, partitions, size_bytes,
+        total_rows, used FROM segments WHERE ${where}) TO STDOUT`),
+    )
+    await pipeline(source, async (chunks: AsyncIterable<Buffer>) => {
+      const shared = createTextPool()
+      for await (const lines of linesOf(chunks)) {
+        for (const line of lines) {
+          const fields = line.split('\t').map(readCopyText)
+          const id = fields[0] as string
+          removed.delete(id)
+          if (fields[9] === 't') follower.used(readNewSegment(fields, shared))
+          else follower.gone(id)
+        }
+      }
+    }).catch((error) => {
+      throw storeFailure(error)
+    })
+    for (const id of removed) follower.gone(id)
+    return snapshot?.next ?? '0'
+  })
+}
+
+/**
+ * Gives equal texts as one that stands for itself: a part of a line would keep the whole chunk that it came with for
+ * as long as it is kept.
+ */
+function createTextPool(): (text: string) => string {
+  const texts = new Map<string, string>()
+  return (text) => {
+    let found = texts.get(text)
+    if (found === undefined) {
+      found = Buffer.from(text).toString()
+      texts.set(found, found)
+    }
+    return found
+  }
+}
+
+function readNewSegment(fields: readonly string[], shared: (text: string) => string): NewSegment {
+  const [id, dataSource, startMs, endMs, version, partitionNum, partitions, sizeBytes, totalRows] =
+    fields as [string, string, string, string, string, string, string, string, string]
+  return {
+    id,
+    dataSource: shared(dataSource),
+    start: readTime(startMs),
+    end: readTime(endMs),
+    version: shared(version),
+    partitionNum: Number(partitionNum),
+    partitions: Number(partitions),
+    sizeBytes: Number(sizeBytes),
+    totalRows: Number(totalRows),
+  }
+}
+
+/** The lines of a stream of text, without their ends, as they come. */
+async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
+  let rest: Buffer = Buffer.alloc(0)
+  for await (const chunk of chunks) {
+    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    const end = bytes.lastIndexOf(0x0a)
+    rest = bytes.subarray(end + 1)
+    if (end >= 0) yield bytes.toString('utf8', 0, end).split('\n')
+  }
+}
+
+const copyEscapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f', v: '\v' }
+
+const readCopyText = (text: string): string =>
+  text.includes('\\')
+    ? text.replace(/\\(.)/gs, (_, character: string) => copyEscapes[character] ?? character)
+    : text
 
 /** The payloads of segments, by id; unknown ids are left out. */
 export async function loadPayloads(

@@ -24,7 +24,7 @@ const { database } = stores
 const context = await createTestContext({ after }, stores, 'coordinator')
 const rules = followRules(database)
 const servers = new ServerInventory(60_000, () => undefined)
-const segments = createSegmentInventory(database)
+const segments = createSegmentInventory(database, servers.table)
 let term: number | undefined = 1
 const leadership = { term: () => term }
 const dutyGroup = createDutyGroup('SomeDuties', 60_000, [], context.logger)

@@ -91,15 +91,13 @@ async function loadStatus(
 ): Promise<object> {
   const [currentRules] = await Promise.all([rules.current(), segments.refresh()])
   if (!currentRules.has(defaultRulesName)) throw unavailable('The default rules have not been stored yet')
-  const wanted = segments
-    .datasources()
-    .filter((one) => dataSource === undefined || one.dataSource === dataSource)
-  const statuses = loadStatusOf(
-    wanted,
-    currentRules,
-    servers.loadingServers(performance.now()),
-    context.clock.now(),
-  )
+  const { table } = segments
+  const loadingServers = servers.loadingServers(performance.now())
+  const numbers =
+    dataSource === undefined ? table.datasourceNames.keys() : [table.datasourceNumber(dataSource)]
+  const statuses = [...numbers]
+    .filter((number) => table.usedCountOf(number) > 0)
+    .map((number) => loadStatusOf(table, number, currentRules, loadingServers, context.clock.now()))
   if (query.full) {
     const historicals = servers.servers().filter(({ type }) => type === 'historical')
     const tiers = new Set(historicals.map(({ tier }) => tier))

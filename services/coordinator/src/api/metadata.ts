@@ -1,6 +1,6 @@
 import { invalidInput, notFound } from '@svc/domain/failure'
-import { rulesOf } from '@svc/domain/retention'
-import { type CompiledRule, matchRule } from '@svc/domain/rules'
+import { ruleBoundariesOf } from '@svc/domain/retention'
+import type { CompiledRule } from '@svc/domain/rules'
 import type { SegmentPayload } from '@svc/domain/segment'
 import { formatInstant } from '@svc/domain/time'
 import { authenticated, datasource, type Route, route } from '@svc/shared/http'
@@ -33,17 +33,25 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
   /** How the rules of now see each used segment: hidden or not, and copies wanted. */
   async function rulesView(dataSource: string) {
     await segments.refresh()
-    const found = segments.datasources().find((one) => one.dataSource === dataSource)
-    const compiled = rulesOf(await rules.current(), dataSource, clock.now())
-    const overshadowed = found?.overshadowed ?? new Set<string>()
-    const copies = new Map(
-      (found?.segments ?? []).map(({ id, interval }) => {
-        const { wanted } = compiled[matchRule(compiled, interval)] as CompiledRule
-        const count =
-          wanted.action === 'load' ? [...wanted.tieredReplicants.values()].reduce((a, b) => a + b, 0) : 0
-        return [id, overshadowed.has(id) ? 0 : count]
-      }),
-    )
+    const { table } = segments
+    const number = table.datasourceNumber(dataSource)
+    const boundaries = ruleBoundariesOf(await rules.current(), dataSource, clock.now())
+    const overshadowed = new Set<string>()
+    const copies = new Map<string, number>()
+    for (const group of number < 0 ? [] : table.groupsOf(number)) {
+      const isHidden = table.hiddenOf[group] === 1
+      const interval = { start: table.startOf[group] as number, end: table.endOf[group] as number }
+      const { wanted } = boundaries.compiled[boundaries.match(interval)] as CompiledRule
+      const count =
+        wanted.action === 'load' && !isHidden
+          ? [...wanted.tieredReplicants.values()].reduce((a, b) => a + b, 0)
+          : 0
+      table.forEachRow(group, (row) => {
+        const id = table.idOf(row)
+        if (isHidden) overshadowed.add(id)
+        copies.set(id, count)
+      })
+    }
     return { overshadowed, copies }
   }
 

@@ -3,7 +3,7 @@ import { type Route, type RouteInput, route, state } from '@svc/shared/http'
 import { loadPayloads } from '@svc/shared/postgres'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
-import { type ServerState, servedSegments, sizesByInterval } from '../inventory/index.ts'
+import { type QueueSize, type ServerState, servedSegments, sizesByInterval } from '../inventory/index.ts'
 import { atLeader } from '../leadership.ts'
 import type { ClusterView } from './cluster-view.ts'
 
@@ -19,6 +19,12 @@ export function serverRoutes(view: ClusterView): Route[] {
     const server = servers.get(params.server as string)
     if (!server) throw notFound(`Server [${params.server}] does not exist`)
     return server
+  }
+  const queueSizes = () => {
+    const queues = servers.queues()
+    return Object.fromEntries(
+      servers.servers().map(({ name, number }) => [name, describeQueueSize(queues.get(number) as QueueSize)]),
+    )
   }
   const historicals = () => servers.servers().filter(({ type }) => type === 'historical')
   const withSegments = async (server: ServerState) => {
@@ -124,9 +130,9 @@ export function serverRoutes(view: ClusterView): Route[] {
       summary: 'What the data servers are asked to load and drop; simple in counts',
       query: simpleOnly,
       handle: ({ query }) =>
-        Object.fromEntries(
-          servers.servers().map((server) => [server.name, describeQueue(server, query.simple)]),
-        ),
+        query.simple
+          ? queueSizes()
+          : Object.fromEntries(servers.servers().map((server) => [server.name, describeQueue(server)])),
     }),
   ]
   return routes.map((one) => atLeader(leadership, context, one))
@@ -141,15 +147,16 @@ const describeServer = ({ name, tier, type, priority, usedSizeBytes, maxSizeByte
   maxSize: maxSizeBytes,
 })
 
-function describeQueue({ pending }: ServerState, simple: boolean) {
-  const loads = [...pending].filter(([, { action }]) => action === 'load')
-  const drops = [...pending].filter(([, { action }]) => action === 'drop')
-  if (!simple) return { segmentsToLoad: loads.map(([id]) => id), segmentsToDrop: drops.map(([id]) => id) }
-  const size = (requests: typeof loads) => requests.reduce((total, [, { sizeBytes }]) => total + sizeBytes, 0)
-  return {
-    segmentsToLoad: loads.length,
-    segmentsToDrop: drops.length,
-    segmentsToLoadSize: size(loads),
-    segmentsToDropSize: size(drops),
-  }
+function describeQueue({ pending }: ServerState) {
+  const requests = [...pending]
+  const idsOf = (wanted: 'load' | 'drop') =>
+    requests.filter(([, { action }]) => action === wanted).map(([id]) => id)
+  return { segmentsToLoad: idsOf('load'), segmentsToDrop: idsOf('drop') }
 }
+
+const describeQueueSize = ({ loads, loadSizeBytes, drops }: QueueSize) => ({
+  segmentsToLoad: loads,
+  segmentsToDrop: drops,
+  segmentsToLoadSize: loadSizeBytes,
+  segmentsToDropSize: 0,
+})

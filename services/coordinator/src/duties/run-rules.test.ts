@@ -97,7 +97,7 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
     redis,
     queuePrefix: prefix,
     sender: createRequestSender(redis, prefix),
-    segments: createSegmentInventory(gated),
+    segments: createSegmentInventory(gated, inventory.table),
     servers: inventory,
     rules: followRules(gated),
     requestTimeoutMs: 600_000,

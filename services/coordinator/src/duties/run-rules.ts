@@ -1,4 +1,4 @@
-import { planRetention, type UnusedSegment } from '@svc/domain/retention'
+import { type RetentionPlan, RetentionPlanner, type RetentionRun } from '@svc/domain/retention'
 import { assertLeads, type Database, loadConfig, markUnused } from '@svc/shared/postgres'
 import { type QueueConnection, type RequestSender, readQueueEpoch } from '@svc/shared/redis'
 import type { Clock, Logger } from '@svc/shared/runtime'
@@ -24,6 +24,8 @@ export interface RunRulesInput {
   serversReported(): Promise<void>
 }
 
+// Segments that are decided at a stretch, some milliseconds of work: other requests are answered in between.
+const partSize = 2000
 // Rows that one statement marks: a transaction must end well within the lease.
 const markBatchSize = 5000
 
@@ -47,16 +49,55 @@ export function runRules(input: RunRulesInput): Duty {
     epoch = found
   }
 
-  async function markAll(unused: readonly UnusedSegment[], term: number): Promise<number> {
+  async function markAll(ids: readonly string[], term: number): Promise<number> {
     let marked = 0
-    for (let start = 0; start < unused.length; start += markBatchSize) {
-      const ids = unused.slice(start, start + markBatchSize).map(({ id }) => id)
+    for (let start = 0; start < ids.length; start += markBatchSize) {
       marked += await database.transaction(async (transaction) => {
         await assertLeads(transaction, 'coordinator', term)
-        return await markUnused(transaction, ids, clock.now())
+        return await markUnused(transaction, ids.slice(start, start + markBatchSize), clock.now())
       })
     }
     return marked
+  }
+
+  const { table } = segments
+  const planner = new RetentionPlanner(table)
+
+  /** The plan with segments and servers by their names: their numbers may mean others after a wait. */
+  function named(plan: RetentionPlan, names: readonly (string | undefined)[]) {
+    const copiesOf = ({ rows, servers: numbers }: RetentionPlan['loads']) =>
+      rows.map((row, index) => ({
+        server: names[numbers[index] as number] as string,
+        segmentId: table.idOf(row),
+        sizeBytes: table.sizeOf[row] as number,
+      }))
+    return {
+      unused: plan.markUnused.flatMap(({ rows }) => rows.map((row) => table.idOf(row))),
+      loads: copiesOf(plan.loads),
+      drops: copiesOf(plan.drops),
+    }
+  }
+
+  function tellTroubles(run: RetentionRun): void {
+    const withoutServers = run.tiersWithoutServers()
+    const tiers = JSON.stringify([...withoutServers.keys()])
+    if (tiers !== toldTiers && withoutServers.size > 0) {
+      logger.warn('Rules name tiers that have no server; their copies are loaded nowhere', {
+        tiers: Object.fromEntries(withoutServers),
+      })
+    }
+    toldTiers = tiers
+    const unplaced = run.unplaced().filter(({ reason }) => reason === 'noRoom')
+    const unplacedKey = JSON.stringify(unplaced.map(({ tier }) => tier))
+    if (unplacedKey !== toldUnplaced && unplaced.length > 0) {
+      logger.warn('Copies find no room on the servers of their tier', {
+        unplaced: unplaced.map(({ exampleRow, ...rest }) => ({
+          ...rest,
+          exampleSegmentId: table.idOf(exampleRow),
+        })),
+      })
+    }
+    toldUnplaced = unplacedKey
   }
 
   return {
@@ -73,33 +114,31 @@ export function runRules(input: RunRulesInput): Duty {
         segments.refresh(),
       ])
       if (config.pauseCoordination) return undefined
-      const plan = planRetention({
+      const loadingServers = servers.loadingServers(performance.now(), new Set(config.decommissioningNodes))
+      const names: string[] = []
+      for (const { number, name } of loadingServers) names[number] = name
+      const run = planner.begin({
         now: clock.now(),
-        datasources: segments.datasources(),
         rules: currentRules,
-        servers: servers.loadingServers(performance.now(), new Set(config.decommissioningNodes)),
+        servers: loadingServers,
         limits: {
           maxLoadsPerServer: config.maxSegmentsInNodeLoadingQueue || Number.POSITIVE_INFINITY,
           replicationThrottleLimit: config.replicationThrottleLimit,
         },
-        isUsed: segments.isUsed,
       })
-      const tiers = JSON.stringify([...plan.tiersWithoutServers.keys()])
-      if (tiers !== toldTiers && plan.tiersWithoutServers.size > 0) {
-        logger.warn('Rules name tiers that have no server; their copies are loaded nowhere', {
-          tiers: Object.fromEntries(plan.tiersWithoutServers),
-        })
+      const done = { loads: 0, drops: 0, markedUnused: 0 }
+      for (let part = run.next(partSize); part !== undefined; part = run.next(partSize)) {
+        const { unused, ...requests } = named(part, names)
+        done.markedUnused += await markAll(unused, term)
+        const queued = await queueRequests(requests, term, database, servers, sender)
+        done.loads += queued.loads
+        done.drops += queued.drops
+        await breathe()
       }
-      toldTiers = tiers
-      const unplaced = plan.unplaced.filter(({ reason }) => reason === 'noRoom')
-      const unplacedKey = JSON.stringify(unplaced.map(({ tier }) => tier))
-      if (unplacedKey !== toldUnplaced && unplaced.length > 0) {
-        logger.warn('Copies find no room on the servers of their tier', { unplaced })
-      }
-      toldUnplaced = unplacedKey
-      const marked = await markAll(plan.markUnused, term)
-      const queued = await queueRequests(plan, term, database, servers, sender)
-      return queued.loads + queued.drops + marked > 0 ? { ...queued, markedUnused: marked } : undefined
+      tellTroubles(run)
+      return done.loads + done.drops + done.markedUnused > 0 ? done : undefined
     },
   }
 }
+
+const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

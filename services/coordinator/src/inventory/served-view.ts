@@ -1,7 +1,8 @@
+import { copyFlag } from '@svc/domain/inventory'
 import type { Segment } from '@svc/domain/segment'
 import { formatInterval } from '@svc/domain/time'
 import type { SegmentInventory } from './segment-inventory.ts'
-import type { ServerInventory } from './server-inventory.ts'
+import type { ServerInventory, ServerState } from './server-inventory.ts'
 
 /** A segment that at least one server serves. */
 export interface ServedSegment {
@@ -18,34 +19,47 @@ export interface SizeAndCount {
   readonly count: number
 }
 
-interface MutableServedSegment extends ServedSegment {
-  readonly servers: string[]
-  readonly tiers: Map<string, number>
-}
-
-/** The used segments that are served, by id, in the order of interval and id; only those of one datasource if named. */
+/** The used segments that are served, in the order of interval and id; only those of one datasource if named. */
 export function servedSegments(
-  segments: SegmentInventory,
+  { table }: SegmentInventory,
   servers: ServerInventory,
   dataSource?: string,
 ): ServedSegment[] {
-  const served = new Map<string, MutableServedSegment>()
-  for (const server of servers.servers()) {
-    for (const id of server.served) {
-      const segment = segments.get(id)
-      if (!segment || (dataSource !== undefined && segment.dataSource !== dataSource)) continue
-      let entry = served.get(id)
-      if (!entry) {
-        entry = { segment, servers: [], tiers: new Map() }
-        served.set(id, entry)
-      }
-      entry.servers.push(server.name)
-      if (server.type === 'historical') entry.tiers.set(server.tier, (entry.tiers.get(server.tier) ?? 0) + 1)
+  const { copies } = table
+  const ordered = servers.servers()
+  const places = new Map(ordered.map(({ number }, place) => [number, place]))
+  const numbers =
+    dataSource === undefined ? table.datasourceNames.keys() : [table.datasourceNumber(dataSource)]
+  const found: ServedSegment[] = []
+  for (const number of numbers) {
+    if (number < 0) continue
+    for (const group of table.groupsOf(number)) {
+      table.forEachRow(group, (row) => {
+        const holders: number[] = []
+        for (let entry = copies.firstOf[row] as number; entry >= 0; entry = copies.nextOf[entry] as number) {
+          const place = places.get(copies.serverOf[entry] as number)
+          if (place !== undefined && ((copies.flagsOf[entry] as number) & copyFlag.served) !== 0)
+            holders.push(place)
+        }
+        if (holders.length === 0) return
+        const members = holders.sort((a, b) => a - b).map((place) => ordered[place] as ServerState)
+        found.push({
+          segment: table.segment(row),
+          servers: members.map(({ name }) => name),
+          tiers: tiersOf(members),
+        })
+      })
     }
   }
-  return [...served.values()].sort(
+  return found.sort(
     (a, b) => a.segment.interval.start - b.segment.interval.start || (a.segment.id < b.segment.id ? -1 : 1),
   )
+}
+
+function tiersOf(servers: readonly ServerState[]): Map<string, number> {
+  const tiers = new Map<string, number>()
+  for (const { type, tier } of servers) if (type === 'historical') tiers.set(tier, (tiers.get(tier) ?? 0) + 1)
+  return tiers
 }
 
 /** Bytes and number of segments by interval, the newest interval first. */

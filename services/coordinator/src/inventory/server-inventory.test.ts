@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { copyFlag } from '@svc/domain/inventory'
 import { ReportLog, reportSchema, ServedSegments, type ServerReport } from '@svc/shared/data-server'
 import { fc } from '@svc/shared/testing'
 import { type PendingRequest, ServerInventory } from './index.ts'
@@ -82,7 +83,20 @@ function setUp(...ids: string[]) {
   for (const id of ids) server.served.add(id)
   server.sync(inventory, 1)
   const state = () => inventory.get('a') ?? assert.fail('the server is not known')
-  const planned = (nowMs = 0) => inventory.loadingServers(nowMs)[0] ?? assert.fail()
+  const planned = (nowMs = 0) => {
+    const [seen = assert.fail()] = inventory.loadingServers(nowMs)
+    const { copies, rowLimit } = inventory.table
+    const withFlags = (flags: number) => {
+      const rows = Array.from({ length: rowLimit }, (_, row) => row)
+      const found = rows.filter((row) => (copies.flags(row, seen.number) & flags) !== 0)
+      return new Set(found.map((row) => inventory.table.idOf(row)))
+    }
+    return {
+      ...seen,
+      loading: withFlags(copyFlag.loading),
+      dropping: withFlags(copyFlag.dropping | copyFlag.refused),
+    }
+  }
   return { inventory, server, failures, state, planned }
 }
 

@@ -1,5 +1,7 @@
+import { copyFlag, SegmentTable } from '@svc/domain/inventory'
 import type { LoadingServer } from '@svc/domain/loading'
 import type { ReportAnswer, RequestFailure, ServerReport } from '@svc/shared/data-server'
+import { PendingView, ServedView } from './copy-views.ts'
 
 /** A request that was sent to a server and is not answered yet. */
 export interface PendingRequest {
@@ -11,6 +13,8 @@ export interface PendingRequest {
 
 /** A data server as the leader knows it from its reports. */
 export interface ServerState {
+  /** Its number in the segment table. */
+  readonly number: number
   readonly name: string
   readonly process: string
   readonly type: 'historical' | 'broker'
@@ -22,17 +26,24 @@ export interface ServerState {
   /** The number of changes known. */
   readonly sequence: number
   readonly lastReportAtMs: number
-  readonly served: ReadonlySet<string>
-  readonly pending: ReadonlyMap<string, PendingRequest>
+  readonly served: ServedView
+  readonly pending: PendingView
 }
 
-interface MutableServer extends Omit<ServerState, 'served' | 'pending'> {
-  readonly served: Set<string>
-  readonly pending: Map<string, PendingRequest>
+interface MutableServer extends ServerState {
   /** Segments that the server failed to load, with the time until which it is not asked again. */
   readonly refused: Map<string, { readonly untilMs: number; readonly waitMs: number }>
+  /** Requests that ask for what is already so, as far as is known: the next report ends them. */
+  readonly doubtful: Set<string>
   /** When the queues were lost; undefined once that has been dealt with. */
   lostAtMs: number | undefined
+}
+
+/** Loads and drops that servers were asked for and have not answered. */
+export interface QueueSize {
+  readonly loads: number
+  readonly loadSizeBytes: number
+  readonly drops: number
 }
 
 /** What the leader tells of a failure that a server reported. */
@@ -42,16 +53,24 @@ export type OnRequestFailure = (server: string, failure: RequestFailure) => void
 const firstRefusalMs = 5000
 const longestRefusalMs = 300_000
 
+const { served, loading, dropping, refused } = copyFlag
+const pendingFlags = loading | dropping
+
 /** The data servers that report to the leader: what they serve, and what they were asked to do. */
 export class ServerInventory {
+  /** Where it stands which server has which segment. */
+  readonly table: SegmentTable
   private readonly byName = new Map<string, MutableServer>()
+  private readonly freeNumbers: number[] = []
+  private nextNumber = 0
   private readonly silenceMs: number
   private readonly onFailure: OnRequestFailure
 
   /** A server is forgotten after `silenceMs` without a report. */
-  constructor(silenceMs: number, onFailure: OnRequestFailure) {
+  constructor(silenceMs: number, onFailure: OnRequestFailure, table = new SegmentTable()) {
     this.silenceMs = silenceMs
     this.onFailure = onFailure
+    this.table = table
   }
 
   /** Takes in the reports of one process; answers which servers must send their whole list. */
@@ -67,9 +86,12 @@ export class ServerInventory {
     const known = this.byName.get(report.name)
     const follows = known?.session === report.session && known.sequence === report.from
     if (report.segments === null && !follows) return false
-    // Another life of the process knows nothing of what its former self was asked.
     const sameLife = known?.session === report.session
+    const number = known?.number ?? this.freeNumbers.pop() ?? this.nextNumber++
+    // Another life of the process knows nothing of what its former self was asked.
+    if (known && !sameLife) this.clearFlags(number, pendingFlags | refused)
     const server: MutableServer = {
+      number,
       name: report.name,
       process: report.process,
       type: report.type,
@@ -80,50 +102,88 @@ export class ServerInventory {
       session: report.session,
       sequence: report.to,
       lastReportAtMs: nowMs,
-      served: report.segments ? new Set(report.segments) : (known as MutableServer).served,
-      pending: sameLife ? known.pending : new Map(),
+      served: known?.served ?? new ServedView(this.table, number),
+      pending: known?.pending ?? new PendingView(this.table, number),
       refused: sameLife ? known.refused : new Map(),
+      doubtful: sameLife ? known.doubtful : new Set(),
       lostAtMs: sameLife ? known.lostAtMs : undefined,
     }
+    this.byName.set(report.name, server)
+    if (report.segments) this.takeList(server, report.segments, known !== undefined)
     for (const { id, change } of report.changes) {
-      if (change === 'loaded') server.served.add(id)
-      else server.served.delete(id)
+      if (change === 'loaded') this.noteServed(server, id)
+      else this.noteGone(server, id)
     }
     this.settle(server, report.failures, nowMs)
-    if (report.underWay === 0) forgetLost(server)
-    this.byName.set(report.name, server)
+    if (report.underWay === 0) this.forgetLost(server)
     return true
   }
 
-  /** Takes away the pending requests that the report answers. */
+  private takeList(server: MutableServer, ids: readonly string[], isKnown: boolean): void {
+    if (isKnown) {
+      const listed = new Set(ids)
+      for (const id of [...server.served]) if (!listed.has(id)) this.noteGone(server, id)
+    }
+    for (const id of ids) this.noteServed(server, id)
+  }
+
+  private noteServed(server: MutableServer, id: string): void {
+    this.table.changeCopy(id, server.number, served, loading | refused)
+    server.refused.delete(id)
+  }
+
+  private noteGone({ number }: MutableServer, id: string): void {
+    this.table.changeCopy(id, number, 0, served | dropping)
+  }
+
+  /** Takes away the pending requests that the report answers, beside those that its changes did. */
   private settle(server: MutableServer, failures: readonly RequestFailure[], nowMs: number): void {
+    const { table } = this
     for (const failure of failures) {
-      if (server.pending.get(failure.id)?.action !== failure.action) continue
-      server.pending.delete(failure.id)
+      const flag = failure.action === 'load' ? loading : dropping
+      const row = table.rowOf(failure.id)
+      if (row < 0 || (table.copies.flags(row, server.number) & flag) === 0) continue
       const waitMs = Math.min(
         (server.refused.get(failure.id)?.waitMs ?? firstRefusalMs / 2) * 2,
         longestRefusalMs,
       )
       server.refused.set(failure.id, { untilMs: nowMs + waitMs, waitMs })
+      table.changeRow(row, server.number, refused, flag)
       this.onFailure(server.name, failure)
     }
-    for (const [id, { action }] of server.pending) {
-      if (server.served.has(id) !== (action === 'load')) continue
-      server.pending.delete(id)
-      server.refused.delete(id)
+    for (const id of server.doubtful) {
+      const row = table.rowOf(id)
+      const flags = row < 0 ? 0 : table.copies.flags(row, server.number)
+      if ((flags & loading) !== 0 && (flags & served) !== 0) this.noteServed(server, id)
+      if ((flags & dropping) !== 0 && (flags & served) === 0) table.changeRow(row, server.number, 0, dropping)
     }
+    server.doubtful.clear()
   }
 
   /** Notes requests that are about to be sent. */
   note(name: string, requests: ReadonlyMap<string, PendingRequest>): void {
     const server = this.byName.get(name)
-    if (server) for (const [id, request] of requests) server.pending.set(id, request)
+    if (!server) return
+    const { table } = this
+    for (const [id, { action, sizeBytes, sentAtMs }] of requests) {
+      const isLoad = action === 'load'
+      const entry = table.changeCopy(
+        id,
+        server.number,
+        isLoad ? loading : dropping,
+        isLoad ? dropping : loading,
+      )
+      table.copies.sentAtOf[entry] = sentAtMs
+      const row = table.copies.rowOf[entry] as number
+      if (isLoad && !table.isUsed(row)) table.sizeOf[row] = sizeBytes
+      if ((((table.copies.flagsOf[entry] as number) & served) !== 0) === isLoad) server.doubtful.add(id)
+    }
   }
 
   /** Forgets requests that could not be sent, or are wanted no more. */
   forget(name: string, ids: Iterable<string>): void {
     const server = this.byName.get(name)
-    if (server) for (const id of ids) server.pending.delete(id)
+    if (server) for (const id of ids) this.table.changeCopy(id, server.number, 0, pendingFlags)
   }
 
   /**
@@ -132,10 +192,10 @@ export class ServerInventory {
    */
   forgetAsked(): number {
     let count = 0
-    for (const server of this.byName.values()) {
-      count += server.pending.size
-      server.lostAtMs = performance.now()
-    }
+    const { copies } = this.table
+    for (let entry = 0; entry < copies.limit; entry++)
+      if (copies.serverOf[entry] !== -1 && ((copies.flagsOf[entry] as number) & pendingFlags) !== 0) count++
+    for (const server of this.byName.values()) server.lostAtMs = performance.now()
     return count
   }
 
@@ -146,19 +206,32 @@ export class ServerInventory {
       if (nowMs - server.lastReportAtMs > this.silenceMs) {
         silent.push(server.name)
         this.byName.delete(server.name)
+        this.clearFlags(server.number, 255)
+        this.freeNumbers.push(server.number)
         continue
       }
-      for (const [id, { sentAtMs }] of server.pending)
-        if (nowMs - sentAtMs > requestTimeoutMs) server.pending.delete(id)
       for (const [id, { untilMs }] of server.refused)
         if (nowMs > untilMs + longestRefusalMs) server.refused.delete(id)
+    }
+    const { copies } = this.table
+    for (let entry = 0; entry < copies.limit; entry++) {
+      if (copies.serverOf[entry] === -1 || ((copies.flagsOf[entry] as number) & pendingFlags) === 0) continue
+      if (nowMs - (copies.sentAtOf[entry] as number) <= requestTimeoutMs) continue
+      this.table.changeRow(copies.rowOf[entry] as number, copies.serverOf[entry] as number, 0, pendingFlags)
     }
     return silent
   }
 
   /** Forgets all servers, as a new leader must: each of them reports its whole list again. */
   reset(): void {
+    const { copies } = this.table
+    for (let entry = 0; entry < copies.limit; entry++) {
+      const server = copies.serverOf[entry] as number
+      if (server !== -1) this.table.changeRow(copies.rowOf[entry] as number, server, 0, 255)
+    }
     this.byName.clear()
+    this.freeNumbers.length = 0
+    this.nextNumber = 0
   }
 
   /** The servers that report, historicals before brokers, by name. */
@@ -171,41 +244,71 @@ export class ServerInventory {
     return this.byName.get(name)
   }
 
+  /** What each server, by its number, was asked for and has not answered. */
+  queues(): ReadonlyMap<number, QueueSize> {
+    const { copies, sizeOf } = this.table
+    const queues = new Map(
+      [...this.byName.values()].map(({ number }) => [number, { loads: 0, loadSizeBytes: 0, drops: 0 }]),
+    )
+    for (let entry = 0; entry < copies.limit; entry++) {
+      const flags = copies.flagsOf[entry] as number
+      if (copies.serverOf[entry] === -1 || (flags & pendingFlags) === 0) continue
+      const queue = queues.get(copies.serverOf[entry] as number)
+      if (!queue) continue
+      if ((flags & dropping) !== 0) {
+        queue.drops += 1
+      } else {
+        queue.loads += 1
+        queue.loadSizeBytes += sizeOf[copies.rowOf[entry] as number] as number
+      }
+    }
+    return queues
+  }
+
   /** The servers as planning sees them; those of `leaving` are to be emptied. */
   loadingServers(nowMs: number, leaving: ReadonlySet<string> = new Set()): LoadingServer[] {
+    const queues = this.queues()
     return [...this.byName.values()].map((server) => {
-      const loading = new Set<string>()
-      const dropping = new Set<string>()
-      let loadingSizeBytes = 0
-      for (const [id, { action, sizeBytes }] of server.pending) {
-        if (action === 'load') {
-          loading.add(id)
-          loadingSizeBytes += sizeBytes
-        } else dropping.add(id)
-      }
-      // A server that just failed with a segment is not asked again for a while: for planning it is as busy with
-      // that segment as one that is dropping it.
-      for (const [id, { untilMs }] of server.refused)
-        if (nowMs < untilMs && !server.served.has(id)) dropping.add(id)
-      const { name, type, tier, maxSizeBytes, usedSizeBytes, served } = server
+      this.applyRefusals(server, nowMs)
+      const { number, name, type, tier, maxSizeBytes, usedSizeBytes } = server
+      const queue = queues.get(number)
       return {
+        number,
         name,
         type,
         tier,
         maxSizeBytes,
         usedSizeBytes,
-        loadingSizeBytes,
+        loadingSizeBytes: queue?.loadSizeBytes ?? 0,
+        queuedLoads: queue?.loads ?? 0,
         decommissioning: leaving.has(name),
-        served,
-        loading,
-        dropping,
       }
     })
   }
-}
 
-function forgetLost(server: MutableServer): void {
-  if (server.lostAtMs === undefined) return
-  for (const [id, { sentAtMs }] of server.pending) if (sentAtMs <= server.lostAtMs) server.pending.delete(id)
-  server.lostAtMs = undefined
+  /**
+   * A server that just failed with a segment is not asked again for a while: for planning it is as busy with that
+   * segment as one that is dropping it.
+   */
+  private applyRefusals(server: MutableServer, nowMs: number): void {
+    for (const [id, { untilMs }] of server.refused) {
+      if (nowMs < untilMs) this.table.changeCopy(id, server.number, refused, 0)
+      else this.table.changeCopy(id, server.number, 0, refused)
+    }
+  }
+
+  private clearFlags(number: number, flags: number): void {
+    const { copies } = this.table
+    for (let entry = 0; entry < copies.limit; entry++)
+      if (copies.serverOf[entry] === number)
+        this.table.changeRow(copies.rowOf[entry] as number, number, 0, flags)
+  }
+
+  private forgetLost(server: MutableServer): void {
+    const { lostAtMs, number, pending } = server
+    if (lostAtMs === undefined) return
+    for (const [id, { sentAtMs }] of [...pending])
+      if (sentAtMs <= lostAtMs) this.table.changeCopy(id, number, 0, pendingFlags)
+    server.lostAtMs = undefined
+  }
 }

@@ -1,0 +1,67 @@
+import { copyFlag, type SegmentTable } from '@svc/domain/inventory'
+import type { PendingRequest } from './server-inventory.ts'
+
+const { served, loading, dropping } = copyFlag
+
+function* entriesOf({ copies }: SegmentTable, server: number, flags: number): Generator<number> {
+  for (let entry = 0; entry < copies.limit; entry++)
+    if (copies.serverOf[entry] === server && ((copies.flagsOf[entry] as number) & flags) !== 0) yield entry
+}
+
+/** The ids of the segments that one server serves. To go through them takes a look at every copy that there is. */
+export class ServedView implements Iterable<string> {
+  private readonly table: SegmentTable
+  private readonly server: number
+
+  constructor(table: SegmentTable, server: number) {
+    this.table = table
+    this.server = server
+  }
+
+  has(id: string): boolean {
+    const row = this.table.rowOf(id)
+    return row >= 0 && (this.table.copies.flags(row, this.server) & served) !== 0
+  }
+
+  *[Symbol.iterator](): Generator<string> {
+    const { table } = this
+    for (const entry of entriesOf(table, this.server, served))
+      yield table.idOf(table.copies.rowOf[entry] as number)
+  }
+}
+
+/** What one server was asked and has not answered, by segment id. */
+export class PendingView implements Iterable<[string, PendingRequest]> {
+  private readonly table: SegmentTable
+  private readonly server: number
+
+  constructor(table: SegmentTable, server: number) {
+    this.table = table
+    this.server = server
+  }
+
+  get size(): number {
+    return [...entriesOf(this.table, this.server, loading | dropping)].length
+  }
+
+  *keys(): Generator<string> {
+    for (const [id] of this) yield id
+  }
+
+  *[Symbol.iterator](): Generator<[string, PendingRequest]> {
+    const { table } = this
+    const { copies } = table
+    for (const entry of entriesOf(table, this.server, loading | dropping)) {
+      const row = copies.rowOf[entry] as number
+      const isDrop = ((copies.flagsOf[entry] as number) & dropping) !== 0
+      yield [
+        table.idOf(row),
+        {
+          action: isDrop ? 'drop' : 'load',
+          sizeBytes: isDrop ? 0 : (table.sizeOf[row] as number),
+          sentAtMs: copies.sentAtOf[entry] as number,
+        },
+      ]
+    }
+  }
+}
