@@ -40,9 +40,25 @@ export function addDev(program: Command): void {
     .option('--json', 'print the result as JSON')
     .action(async ({ rounds, profile, json }: { rounds: string; profile: string; json?: boolean }) => {
       const { benchStart } = await import('../development/index.ts')
-      if (!/^[1-9]\d?$/.test(rounds))
-        throw invalidInput(`Option --rounds has value [${rounds}], allowed are numbers from 1 to 99`)
-      const result = await benchStart(Number(rounds), profile, (text) => process.stderr.write(`${text}\n`))
+      const result = await benchStart(parseRounds(rounds), profile, (text) =>
+        process.stderr.write(`${text}\n`),
+      )
+      if (json) process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
+      else console.dir(result, { depth: null })
+    })
+  bench
+    .command('coordinator')
+    .description(
+      'runs over 100,000 and 1,000,000 segments; SVC_REFERENCE names a folder of the recorded system',
+    )
+    .option('--rounds <n>', 'how often (default: 5)', '5')
+    .option('--json', 'print the result as JSON')
+    .action(async ({ rounds, json }: { rounds: string; json?: boolean }) => {
+      const { benchCoordinator } = await import('../development/index.ts')
+      const count = parseRounds(rounds)
+      const result = await benchCoordinator(count, process.env.SVC_REFERENCE, (text) =>
+        process.stderr.write(`${text}\n`),
+      )
       if (json) process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
       else console.dir(result, { depth: null })
     })
@@ -55,4 +71,10 @@ export function addDev(program: Command): void {
       const { runTests } = await import('../development/index.ts')
       process.exitCode = await runTests(pattern, options.concurrency)
     })
+}
+
+function parseRounds(text: string): number {
+  if (!/^[1-9]\d?$/.test(text))
+    throw invalidInput(`Option --rounds has value [${text}], allowed are numbers from 1 to 99`)
+  return Number(text)
 }

@@ -10,6 +10,10 @@ export const copyFlag = {
   dropping: 4,
   /** It failed to load it, and is left alone with it for a while. */
   refused: 8,
+  /** Beside loading: it is to take the place of a copy elsewhere. */
+  moving: 16,
+  /** Beside served: another server is to take its place. */
+  leaving: 32,
 } as const
 
 /**

@@ -33,6 +33,8 @@ const mostIntervals = 2000
  */
 export class SegmentTable {
   readonly copies = new CopyTable()
+  /** Counts the copies that came to be served, or are served no more. */
+  servedChanges = 0
   /** Rows below this number have been in use. */
   rowLimit = 0
   /** The group of a used segment; -1 for a row that is not used, -2 for one that is free. */
@@ -239,8 +241,11 @@ export class SegmentTable {
     const after = entry < 0 ? 0 : this.copies.flagsOf[entry]!
     if (before === after) return entry
     this.markedOf[row] = 1
-    const group = this.groupOf[row]!
-    if (group >= 0 && ((before ^ after) & copyFlag.served) !== 0) this.noteServedChange(group)
+    if (((before ^ after) & copyFlag.served) !== 0) {
+      this.servedChanges += 1
+      const group = this.groupOf[row]!
+      if (group >= 0) this.noteServedChange(group)
+    }
     if (entry < 0) this.freeIfIdle(row)
     return entry
   }

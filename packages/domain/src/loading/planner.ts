@@ -1,5 +1,6 @@
 import { copyFlag, type SegmentTable } from '../inventory/index.ts'
 import type { WantedCopies } from '../rules/index.ts'
+import type { MoveList, MovePlanner } from './plan-moves.ts'
 import { planReplicas } from './plan-replicas.ts'
 import { draftOf, giveLoad, hasRoom, type LoadingServer, type ServerDraft } from './server-draft.ts'
 import { ServersByFill } from './servers-by-fill.ts'
@@ -74,9 +75,21 @@ interface Tier {
   readonly leaving: ServerDraft[]
 }
 
+/** Whether it is a copy, or will be one: not one that goes, nor one that will only take the place of another. */
+const countsAsCopy = (flags: number): boolean =>
+  (flags & copyFlag.served) !== 0
+    ? (flags & copyFlag.dropping) === 0
+    : (flags & (copyFlag.loading | copyFlag.moving)) === copyFlag.loading
+
 const canHoldSegments = ({ server }: ServerDraft): boolean => server.maxSizeBytes > 0
 
 const fullestFirst = (a: ServerDraft, b: ServerDraft): number => {
+  // Equal numbers but for those that are to give up the segment that is being planned.
+  if (
+    a.leavingFor !== b.leavingFor &&
+    Math.max(a.leavingFor, b.leavingFor) === Math.max(a.takenFor, b.takenFor)
+  )
+    return a.leavingFor > b.leavingFor ? -1 : 1
   if (a.fill !== b.fill) return a.fill > b.fill ? -1 : 1
   return a.server.name > b.server.name ? -1 : 1
 }
@@ -208,6 +221,22 @@ export class RunPlanner {
     return this.emitted !== before
   }
 
+  /** The moves of this run, after everything else has been planned; `planner` keeps where the last one stopped. */
+  planMoves(
+    planner: MovePlanner,
+    maxSegmentsToMove: number,
+    preparedOf: (row: number) => PreparedWanted | undefined,
+  ): MoveList {
+    return planner.plan(
+      this.drafts,
+      { maxSegmentsToMove, maxLoadsPerServer: this.limits.maxLoadsPerServer },
+      (row) => {
+        const prepared = preparedOf(row)
+        return prepared?.wanted.action === 'load' && this.isSettled(row, prepared)
+      },
+    )
+  }
+
   /** What was planned since this was asked for last. */
   take(): Plan {
     const { plan } = this
@@ -230,9 +259,7 @@ export class RunPlanner {
     for (let entry = firstOf[row]!; entry >= 0; entry = nextOf[entry]!) {
       const draft = this.drafts[serverOf[entry]!]
       if (draft === undefined || draft.tier < 0) continue
-      const flags = flagsOf[entry]!
-      if ((flags & (copyFlag.served | copyFlag.loading)) === 0) continue
-      if ((flags & copyFlag.served) !== 0 && (flags & copyFlag.dropping) !== 0) continue
+      if (!countsAsCopy(flagsOf[entry]!)) continue
       if (!draft.active || isNamed[draft.tier] === 0) return false
       counted += 1
     }
@@ -249,13 +276,7 @@ export class RunPlanner {
       let counted = 0
       for (let entry = firstOf[row]!; entry >= 0; entry = nextOf[entry]!) {
         if (this.drafts[serverOf[entry]!]?.tier !== tier.place) continue
-        const flags = flagsOf[entry]!
-        if (
-          (flags & copyFlag.served) !== 0
-            ? (flags & copyFlag.dropping) === 0
-            : (flags & copyFlag.loading) !== 0
-        )
-          counted += 1
+        if (countsAsCopy(flagsOf[entry]!)) counted += 1
       }
       if (counted !== copies) return false
     }
@@ -278,9 +299,10 @@ export class RunPlanner {
       if (draft === undefined) continue
       draft.takenFor = this.turn
       const flags = flagsOf[entry]!
+      if ((flags & copyFlag.leaving) !== 0) draft.leavingFor = this.turn
       const serves = (flags & copyFlag.served) !== 0
       // Copies that are being dropped count no more.
-      if (serves ? (flags & copyFlag.dropping) !== 0 : (flags & copyFlag.loading) === 0) continue
+      if (!countsAsCopy(flags)) continue
       const tier = this.tiers[draft.tier]
       if (tier === undefined) (serves ? this.brokersServing : this.brokersLoading).push(draft)
       else if (draft.active) (serves ? tier.served : tier.loading).push(draft)

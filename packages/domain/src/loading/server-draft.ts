@@ -31,6 +31,8 @@ export interface ServerDraft {
   fill: number
   /** The last segment, as a count of those planned, that cannot be given to it: it has it, or is busy with it. */
   takenFor: number
+  /** The last segment that it is to give up before other servers do: another has been given it instead. */
+  leavingFor: number
 }
 
 /** A server as the run finds it. */
@@ -44,6 +46,7 @@ export function draftOf(server: LoadingServer, tier = -1): ServerDraft {
     queuedLoads: server.queuedLoads,
     fill: fillOf(server.maxSizeBytes, filledBytes),
     takenFor: -1,
+    leavingFor: -1,
   }
 }
 

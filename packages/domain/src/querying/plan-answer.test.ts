@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { SegmentTable } from '../inventory/index.ts'
 import type { Segment } from '../segment/index.ts'
 import type { Interval } from '../time/index.ts'
-import { analyzeTimeline, overshadowedBy } from '../timeline/index.ts'
 import { type AnswerSnapshot, planAnswer } from './index.ts'
 
 /** `0-3 v1` or `0-3 v1 1/2`: days, version, partition number and size of the core set. */
@@ -191,12 +191,13 @@ class SmallCluster {
   /** As the coordinator does: what served segments hide becomes unused, what is unused is dropped. */
   coordinate(): void {
     const served = (id: string) => this.servers.some(({ alive, held }) => alive && held.has(id))
-    const all = analyzeTimeline(this.used)
-    const hidden = this.used.filter((_, index) => all.overshadowed[index])
-    const hiding = this.used.filter(({ id }, index) => !all.overshadowed[index] && served(id))
-    const isHidden = overshadowedBy(hidden, [...hidden.filter(({ id }) => served(id)), ...hiding])
-    const unused = new Set(hidden.filter((_, index) => isHidden[index]))
-    this.used = this.used.filter((one) => !unused.has(one))
+    const table = new SegmentTable()
+    for (const { interval, ...one } of this.used) table.put({ ...one, ...interval })
+    table.settleTimeline()
+    const unused = new Set<string>()
+    for (const group of table.takeCovered((row) => served(table.idOf(row))))
+      table.forEachRow(group, (row) => unused.add(table.idOf(row)))
+    this.used = this.used.filter(({ id }) => !unused.has(id))
     const usedIds = new Set(this.used.map(({ id }) => id))
     for (const { alive, held } of this.servers) {
       if (alive) for (const id of held) if (!usedIds.has(id)) held.delete(id)

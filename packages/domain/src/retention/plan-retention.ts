@@ -1,6 +1,8 @@
 import { copyFlag, type SegmentTable } from '../inventory/index.ts'
 import {
   type LoadingServer,
+  type MoveList,
+  MovePlanner,
   type Plan,
   type PlanLimits,
   type PreparedWanted,
@@ -68,9 +70,11 @@ export class RetentionPlanner {
   private readonly table: SegmentTable
   private readonly known: (KnownRules | undefined)[] = []
   private readonly serverKeys = new Map<number, string>()
+  private readonly moves: MovePlanner
 
   constructor(table: SegmentTable) {
     this.table = table
+    this.moves = new MovePlanner(table)
   }
 
   /** Begins a run; `wholly` makes it look at everything. */
@@ -86,7 +90,7 @@ export class RetentionPlanner {
     const prepared = table.datasourceNames.map((name, number) =>
       table.usedCountOf(number) === 0 ? [] : this.prepareDatasource(name, number, snapshot, planner),
     )
-    return new RetentionRun(table, planner, prepared)
+    return new RetentionRun(table, planner, this.moves, prepared)
   }
 
   /** A server that begins or ends to be emptied, or has become another, changes what its copies count for. */
@@ -143,14 +147,21 @@ export class RetentionPlanner {
 export class RetentionRun {
   private readonly table: SegmentTable
   private readonly planner: RunPlanner
+  private readonly movePlanner: MovePlanner
   /** What each rule wants, by datasource. */
   private readonly prepared: readonly (readonly PreparedWanted[])[]
   private nextRow = 0
   private isCovered = false
 
-  constructor(table: SegmentTable, planner: RunPlanner, prepared: readonly (readonly PreparedWanted[])[]) {
+  constructor(
+    table: SegmentTable,
+    planner: RunPlanner,
+    moves: MovePlanner,
+    prepared: readonly (readonly PreparedWanted[])[],
+  ) {
     this.table = table
     this.planner = planner
+    this.movePlanner = moves
     this.prepared = prepared
   }
 
@@ -178,6 +189,11 @@ export class RetentionRun {
     }
     this.nextRow = row
     return { ...planner.take(), markUnused: [{ rows: dropped, reason: 'dropRule' }] }
+  }
+
+  /** Moves within tiers, to be asked for when all segments have been decided; some at a time of each tier. */
+  moves(maxSegmentsToMove: number): MoveList {
+    return this.planner.planMoves(this.movePlanner, maxSegmentsToMove, (row) => this.preparedOf(row))
   }
 
   /** Copies that rules want in tiers which have no server, by tier. */
@@ -208,7 +224,7 @@ export class RetentionRun {
     if (group === -1) return planner.planUnused(row)
     // Hidden segments keep their copies until they are marked unused.
     if (table.hiddenOf[group] === 1) return false
-    const prepared = this.prepared[table.datasourceOf[group]!]?.[table.ruleOf[group]!]
+    const prepared = this.preparedOf(row)
     // Its group has come during this run.
     if (prepared === undefined) return true
     const isOpen = planner.planSegment(row, prepared)
@@ -217,13 +233,22 @@ export class RetentionRun {
     return true
   }
 
+  private preparedOf(row: number): PreparedWanted | undefined {
+    const group = this.table.groupOf[row]!
+    return this.prepared[this.table.datasourceOf[group]!]?.[this.table.ruleOf[group]!]
+  }
+
   private coveredRows(): number[] {
     const { table } = this
     const { copies } = table
     const covered = table.takeCovered((row, group) => {
       // Visible segments that no tier is to hold hide as well as served ones. A version between that nobody serves
       // hides nothing: what it would hide may be all that answers queries.
-      if (table.hiddenOf[group] === 0 && this.prepared[table.datasourceOf[group]!]?.[table.ruleOf[group]!]?.wantsNoCopy) return true
+      if (
+        table.hiddenOf[group] === 0 &&
+        this.prepared[table.datasourceOf[group]!]?.[table.ruleOf[group]!]?.wantsNoCopy
+      )
+        return true
       for (let entry = copies.firstOf[row]!; entry >= 0; entry = copies.nextOf[entry]!)
         if ((copies.flagsOf[entry]! & copyFlag.served) !== 0) return true
       return false

@@ -1,0 +1,144 @@
+// Whole lives of small clusters: whatever the placement they begin with, runs of planning and moving bring every tier
+// to its copies, evenly filled, then set nothing going any more, and on the way no segment has fewer copies than it
+// should and no server more than it can hold.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { copyFlag, type SegmentTable } from '../inventory/index.ts'
+import { RetentionPlanner } from '../retention/index.ts'
+import { parseRules } from '../rules/index.ts'
+import { type Segment, segmentId } from '../segment/index.ts'
+import { simulatedServer, tableOf } from '../testing/index.ts'
+
+const day = 86_400_000
+const limits = { maxLoadsPerServer: 20, replicationThrottleLimit: 1000 }
+
+/** The bytes that a server serves, and those that it is to load. */
+function bytesOf(table: SegmentTable, server: number) {
+  const { copies, sizeOf } = table
+  let [usedSizeBytes, loadingSizeBytes, queuedLoads] = [0, 0, 0]
+  for (let entry = 0; entry < copies.limit; entry += 1) {
+    if (copies.serverOf[entry] !== server) continue
+    const size = sizeOf[copies.rowOf[entry]!]!
+    if (copies.flagsOf[entry]! & copyFlag.served) usedSizeBytes += size
+    else if (copies.flagsOf[entry]! & copyFlag.loading) {
+      loadingSizeBytes += size
+      queuedLoads += 1
+    }
+  }
+  return { usedSizeBytes, loadingSizeBytes, queuedLoads }
+}
+
+const servedCopies = ({ copies }: SegmentTable, row: number): number => {
+  let count = 0
+  for (let entry = copies.firstOf[row]!; entry >= 0; entry = copies.nextOf[entry]!)
+    if ((copies.flagsOf[entry]! & (copyFlag.served | copyFlag.dropping)) === copyFlag.served) count += 1
+  return count
+}
+
+function isAnythingAsked({ copies }: SegmentTable): boolean {
+  for (let entry = 0; entry < copies.limit; entry += 1)
+    if (copies.serverOf[entry] !== -1 && copies.flagsOf[entry]! & (copyFlag.loading | copyFlag.dropping))
+      return true
+  return false
+}
+
+/** The servers do, or fail to do, what they were asked. */
+function work(table: SegmentTable, happens: () => 'done' | 'failed' | 'waits'): void {
+  const { copies } = table
+  for (let entry = 0; entry < copies.limit; entry += 1) {
+    if (copies.serverOf[entry] === -1) continue
+    const [row, server, flags] = [copies.rowOf[entry]!, copies.serverOf[entry]!, copies.flagsOf[entry]!]
+    const what = flags & (copyFlag.loading | copyFlag.dropping) ? happens() : 'waits'
+    if (what === 'waits') continue
+    const isLoad = (flags & copyFlag.loading) !== 0
+    if (what === 'failed')
+      table.changeRow(row, server, 0, copyFlag.loading | copyFlag.moving | copyFlag.dropping)
+    else if (isLoad) table.changeRow(row, server, copyFlag.served, copyFlag.loading | copyFlag.moving)
+    else table.changeRow(row, server, 0, 255)
+  }
+}
+
+const cluster = fc.record({
+  required: fc.integer({ min: 1, max: 2 }),
+  sizes: fc.array(fc.integer({ min: 2000, max: 3000 }), { minLength: 4, maxLength: 7 }),
+  // Every segment lies, at the beginning, on some of the first servers only, or nowhere.
+  segments: fc.array(fc.record({ sizeBytes: fc.integer({ min: 5, max: 20 }), on: fc.nat(3) }), {
+    minLength: 120,
+    maxLength: 200,
+  }),
+  leaving: fc.option(fc.nat(6)),
+  pace: fc.infiniteStream(
+    fc.constantFrom('done' as const, 'done' as const, 'failed' as const, 'waits' as const),
+  ),
+})
+
+test('clusters come to rest evenly filled, and never lose a copy nor hold too much on the way', () => {
+  fc.assert(
+    fc.property(cluster, ({ required, sizes, segments, leaving, pace }) => {
+      const list = segments.map(({ sizeBytes }, number): Segment => {
+        const interval = { start: number * day, end: (number + 1) * day }
+        const key = { dataSource: 'wiki', interval, version: 'v1', partitionNum: 0 }
+        return { ...key, id: segmentId(key), partitions: 1, sizeBytes, totalRows: 1 }
+      })
+      const table = tableOf(
+        list,
+        sizes.map((_, at) => simulatedServer({ name: `n${at}` })),
+      )
+      for (const [at, { on }] of segments.entries())
+        if (on < 2) table.changeRow(table.rowOf(list[at]!.id), on, copyFlag.served, 0)
+      const planner = new RetentionPlanner(table)
+      const rules = new Map([
+        ['_default', parseRules([{ type: 'loadForever', tieredReplicants: { _default_tier: required } }])],
+      ])
+      let runs = 0
+      for (let isOver = false; !isOver; runs += 1) {
+        assert.ok(runs < 400, 'the cluster does not come to rest')
+        const servers = sizes.map((maxSizeBytes, number) => ({
+          number,
+          name: `n${number}`,
+          type: 'historical' as const,
+          tier: '_default_tier',
+          maxSizeBytes,
+          decommissioning: number === leaving,
+          ...bytesOf(table, number),
+        }))
+        for (const { usedSizeBytes, loadingSizeBytes, maxSizeBytes } of servers)
+          assert.ok(usedSizeBytes + loadingSizeBytes <= maxSizeBytes, 'never over capacity')
+        const before = list.map(({ id }) => servedCopies(table, table.rowOf(id)))
+        const run = planner.begin({ now: 0, rules, servers, limits })
+        let planned = 0
+        for (let part = run.next(); part !== undefined; part = run.next()) {
+          const { loads, drops } = part
+          planned += loads.rows.length + drops.rows.length
+          for (const [at, row] of loads.rows.entries())
+            table.changeRow(row, loads.servers[at]!, copyFlag.loading, 0)
+          for (const [at, row] of drops.rows.entries())
+            table.changeRow(row, drops.servers[at]!, copyFlag.dropping, 0)
+        }
+        const { rows, from, to } = run.moves(5)
+        assert.ok(rows.length <= 5)
+        rows.forEach((row, at) => {
+          table.changeRow(row, from[at]!, copyFlag.leaving, 0)
+          table.changeRow(row, to[at]!, copyFlag.loading | copyFlag.moving, 0)
+        })
+        for (const [at, { id }] of list.entries())
+          assert.ok(
+            servedCopies(table, table.rowOf(id)) >= Math.min(required, before[at]!),
+            'never fewer copies than required',
+          )
+        const isIdle = !isAnythingAsked(table)
+        isOver = planned + rows.length === 0 && isIdle && runs > 10
+        work(table, () => (runs < 100 ? pace.next().value : 'done'))
+      }
+      for (const { id } of list) assert.equal(servedCopies(table, table.rowOf(id)), required)
+      const fills = sizes
+        .map((maxSizeBytes, number) => bytesOf(table, number).usedSizeBytes / maxSizeBytes)
+        .filter((_, number) => number !== leaving)
+      assert.ok(Math.max(...fills) - Math.min(...fills) < 0.05, `evenly filled: ${fills}`)
+      if (leaving !== null && leaving < sizes.length)
+        assert.equal(bytesOf(table, leaving).usedSizeBytes, 0, 'a server that leaves is emptied')
+    }),
+    { numRuns: 60 },
+  )
+})
