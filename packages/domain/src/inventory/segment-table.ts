@@ -14,6 +14,8 @@ interface Datasource {
   groupCount: number
   usedCount: number
   hiddenCount: number
+  /** Counts what happened to its segments. */
+  changes: number
   /** Where groups came, went or grew since the timeline was settled. */
   changed: Interval[]
   /** Where something changed that hidden groups wait for: what hides them may be served by now. */
@@ -91,6 +93,11 @@ export class SegmentTable {
   /** The number of used segments of a datasource. */
   usedCountOf(datasource: number): number {
     return this.datasourceList[datasource]?.usedCount ?? 0
+  }
+
+  /** A number that is another whenever used segments of a datasource came, went, were hidden or shown. */
+  changesOf(datasource: number): number {
+    return this.datasourceList[datasource]?.changes ?? 0
   }
 
   /** The groups of a datasource, in no order. */
@@ -218,6 +225,7 @@ export class SegmentTable {
     for (const datasource of this.datasourceList) {
       datasource.usedCount = 0
       datasource.hiddenCount = 0
+      datasource.changes += 1
       datasource.changed = []
       datasource.toCover = []
     }
@@ -299,6 +307,7 @@ export class SegmentTable {
         const isHidden = hidden.has(group)
         if (isHidden === (this.hiddenOf[group] === 1)) continue
         this.hiddenOf[group] = isHidden ? 1 : 0
+        datasource.changes += 1
         datasource.hiddenCount += isHidden ? this.memberCountOf[group]! : -this.memberCountOf[group]!
         this.markGroup(group)
       }
@@ -398,6 +407,7 @@ export class SegmentTable {
   }
 
   private noteChanged(datasource: Datasource, group: number): void {
+    datasource.changes += 1
     this.note(datasource.changed, group)
   }
 
@@ -454,6 +464,7 @@ export class SegmentTable {
         groupCount: 0,
         usedCount: 0,
         hiddenCount: 0,
+        changes: 0,
         changed: [],
         toCover: [],
       }

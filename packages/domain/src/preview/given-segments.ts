@@ -1,4 +1,4 @@
-import { overshadowedIds } from '../timeline/index.ts'
+import { analyzeTimeline } from '../timeline/index.ts'
 import type { GivenSegment } from './parse-request.ts'
 import type { PreviewSegments } from './segments.ts'
 
@@ -13,7 +13,7 @@ export function groupGivenSegments(given: readonly GivenSegment[]): GivenDatasou
   const places = Map.groupBy(given.keys(), (place) => given[place]!.dataSource)
   return [...places].map(([dataSource, own]) => {
     const segments = own.map((place) => given[place]!)
-    const hidden = overshadowedIds(segments.map((segment, index) => ({ ...segment, id: String(index) })))
+    const { overshadowed } = analyzeTimeline(segments)
     return {
       places: own,
       segments: {
@@ -24,7 +24,7 @@ export function groupGivenSegments(given: readonly GivenSegment[]): GivenDatasou
         sizeBytes: (index) => segments[index]!.sizeBytes,
         version: (index) => segments[index]!.version,
         partitionNum: (index) => segments[index]!.partitionNum,
-        isOvershadowed: (index) => hidden.has(String(index)),
+        isOvershadowed: (index) => overshadowed[index]!,
         forEachCopy: () => undefined,
       },
     }

@@ -17,7 +17,7 @@ const { database } = stores
 const context = await createTestContext({ after }, stores, 'coordinator')
 const rules = followRules(database)
 const servers = new ServerInventory(60_000, () => undefined)
-const segments = createSegmentInventory(database)
+const segments = createSegmentInventory(database, servers.table)
 const dayMs = 86_400_000
 const today = Date.UTC(2026, 5, 15)
 const clock = { now: () => today }

@@ -1,12 +1,24 @@
+import { copyFlag, type SegmentTable } from '@svc/domain/inventory'
 import type { LoadingServer } from '@svc/domain/loading'
 import type { PreviewSegments, PreviewServer, SegmentColumns } from '@svc/domain/preview'
-import type { DatasourceSegments } from '@svc/domain/retention'
 
-// Copies that are looked at between two pauses.
-const slice = 16_384
+/** The segments of a datasource as they were when they were looked at: a preview pauses, and they change meanwhile. */
+interface DatasourceSnapshot {
+  readonly changes: number
+  readonly rows: Int32Array
+  readonly starts: Float64Array
+  readonly ends: Float64Array
+  readonly sizes: Float64Array
+  readonly partitionNums: Int32Array
+  readonly hidden: Uint8Array
+  /** The place of each segment's version among `versions`. */
+  readonly versionAt: Int32Array
+  readonly versions: readonly string[]
+  columns: SegmentColumns | undefined
+}
 
-// The columns of a datasource are as good as long as its segments are the same.
-const columnsOfDatasource = new WeakMap<DatasourceSegments, SegmentColumns>()
+// Snapshots are as good as long as the segments of their datasource are the same.
+const snapshotsOfTable = new WeakMap<SegmentTable, Map<number, DatasourceSnapshot>>()
 
 /** A datasource of the cluster as a preview reads it. */
 export interface LiveDatasource {
@@ -27,53 +39,90 @@ export function liveServers(servers: readonly LoadingServer[]): PreviewServer[] 
   }))
 }
 
-/** The used segments of the cluster with the servers that serve them; pauses now and then. */
+/** Used segments of the cluster, by the numbers of their datasources, with the servers that serve them; pauses now and then. */
 export function* liveDatasources(
-  datasources: readonly DatasourceSegments[],
+  table: SegmentTable,
+  numbers: Iterable<number>,
   servers: readonly LoadingServer[],
 ): Generator<undefined, LiveDatasource[]> {
-  const forEachCopy = yield* copiesOf(servers)
-  return datasources.map((datasource) => {
-    const { dataSource, segments, overshadowed } = datasource
-    return {
-      segments: {
-        dataSource,
-        count: segments.length,
-        start: (index) => segments[index]!.interval.start,
-        end: (index) => segments[index]!.interval.end,
-        sizeBytes: (index) => segments[index]!.sizeBytes,
-        version: (index) => segments[index]!.version,
-        partitionNum: (index) => segments[index]!.partitionNum,
-        isOvershadowed: (index) => overshadowed.size > 0 && overshadowed.has(segments[index]!.id),
-        forEachCopy: (index, visit) => forEachCopy(segments[index]!.id, visit),
-      },
-      columns: columnsOfDatasource.get(datasource),
-      keep: (columns) => {
-        columnsOfDatasource.set(datasource, columns)
-      },
-    }
-  })
+  const found: LiveDatasource[] = []
+  for (const number of numbers) {
+    if (table.usedCountOf(number) > 0) found.push(yield* liveDatasource(table, number, servers))
+  }
+  return found
 }
 
-type ForEachCopy = (id: string, visit: (server: number) => void) => void
+function* liveDatasource(
+  table: SegmentTable,
+  number: number,
+  servers: readonly LoadingServer[],
+): Generator<undefined, LiveDatasource> {
+  const { copies } = table
+  const placeOf = new Map(servers.map((server, place) => [server.number, place]))
+  const snapshot = yield* snapshotOf(table, number)
+  const { rows, starts, ends, sizes, partitionNums, hidden, versionAt, versions } = snapshot
+  return {
+    segments: {
+      dataSource: table.datasourceNames[number]!,
+      count: rows.length,
+      start: (index) => starts[index]!,
+      end: (index) => ends[index]!,
+      sizeBytes: (index) => sizes[index]!,
+      version: (index) => versions[versionAt[index]!]!,
+      partitionNum: (index) => partitionNums[index]!,
+      isOvershadowed: (index) => hidden[index] === 1,
+      forEachCopy: (index, visit) => {
+        for (let entry = copies.firstOf[rows[index]!]!; entry >= 0; entry = copies.nextOf[entry]!) {
+          const place = placeOf.get(copies.serverOf[entry]!)
+          if (place !== undefined && (copies.flagsOf[entry]! & copyFlag.served) !== 0) visit(place)
+        }
+      },
+    },
+    columns: snapshot.columns,
+    keep: (columns) => {
+      snapshot.columns = columns
+    },
+  }
+}
 
-/** Finds the servers that serve a segment: chains of numbers, for there may be millions of copies. */
-function* copiesOf(servers: readonly LoadingServer[]): Generator<undefined, ForEachCopy> {
-  const count = servers.reduce((sum, { served }) => sum + served.size, 0)
-  const firstOf = new Map<string, number>()
-  const nextOf = new Int32Array(count)
-  const serverOf = new Int32Array(count)
-  let entry = 0
-  for (const [number, { served }] of servers.entries()) {
-    for (const id of served) {
-      if (entry % slice === 0) yield
-      nextOf[entry] = firstOf.get(id) ?? -1
-      serverOf[entry] = number
-      firstOf.set(id, entry)
-      entry += 1
-    }
+function* snapshotOf(table: SegmentTable, number: number): Generator<undefined, DatasourceSnapshot> {
+  let ofTable = snapshotsOfTable.get(table)
+  if (ofTable === undefined) {
+    ofTable = new Map()
+    snapshotsOfTable.set(table, ofTable)
   }
-  return (id, visit) => {
-    for (let at = firstOf.get(id) ?? -1; at >= 0; at = nextOf[at]!) visit(serverOf[at]!)
+  const changes = table.changesOf(number)
+  const known = ofTable.get(number)
+  if (known?.changes === changes) return known
+  const count = table.usedCountOf(number)
+  const snapshot = {
+    changes,
+    rows: new Int32Array(count),
+    starts: new Float64Array(count),
+    ends: new Float64Array(count),
+    sizes: new Float64Array(count),
+    partitionNums: new Int32Array(count),
+    hidden: new Uint8Array(count),
+    versionAt: new Int32Array(count),
+    versions: [] as string[],
+    columns: undefined,
   }
+  let index = 0
+  // Without a pause: it is some milliseconds a hundred thousand segments, and half a change must not be seen.
+  for (const group of table.groupsOf(number)) {
+    const at = snapshot.versions.push(table.version(group)) - 1
+    table.forEachRow(group, (row) => {
+      snapshot.rows[index] = row
+      snapshot.starts[index] = table.startOf[group]!
+      snapshot.ends[index] = table.endOf[group]!
+      snapshot.sizes[index] = table.sizeOf[row]!
+      snapshot.partitionNums[index] = table.partitionNumOf[row]!
+      snapshot.hidden[index] = table.hiddenOf[group]!
+      snapshot.versionAt[index] = at
+      index += 1
+    })
+  }
+  ofTable.set(number, snapshot)
+  yield
+  return snapshot
 }

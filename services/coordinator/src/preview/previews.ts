@@ -61,6 +61,7 @@ const withoutSegments = (dataSource: string): PreviewSegments => ({
 /** Previews over what the leader knows. One is decided at a time, in slices. */
 export function createPreviews({ context, leadership, segments, servers, rules }: ClusterView): Previews {
   const { clock, database } = context
+  const { table } = segments
   const slices = createSlices()
 
   async function liveCluster() {
@@ -90,7 +91,7 @@ export function createPreviews({ context, leadership, segments, servers, rules }
 
     return await slices.run(function* () {
       const groups = given && groupGivenSegments(given)
-      const live = groups ? [] : yield* liveDatasources(segments.datasources(), loading)
+      const live = groups ? [] : yield* liveDatasources(table, table.datasourceNames.keys(), loading)
       const subjects: Subject[] = (groups ?? live).map((one) => ({
         segments: one.segments,
         columns: 'columns' in one ? one.columns : undefined,
@@ -149,8 +150,8 @@ export function createPreviews({ context, leadership, segments, servers, rules }
     const [stored, loading] = await Promise.all([rules.current(), liveCluster(), segments.refresh()])
     const defaults = stored.get(clusterDefaults) ?? []
     return await slices.run(function* () {
-      const wanted = segments.datasources().filter((one) => isForAll || one.dataSource === dataSource)
-      const live = yield* liveDatasources(wanted, [])
+      const wanted = isForAll ? table.datasourceNames.keys() : [table.datasourceNumber(dataSource)]
+      const live = yield* liveDatasources(table, wanted, [])
       const names = live.map((one) => one.segments.dataSource)
       const subjects: Subject[] = live.map(({ segments: own, columns }) => ({
         segments: own,
