@@ -1,5 +1,6 @@
 /** The commands of ./svc, one file each; what a command needs is loaded when it runs. */
 import type { Command } from 'commander'
+import { addBackup } from './backup.ts'
 import { addDemo } from './demo.ts'
 import { addDev } from './dev.ts'
 import { addDown } from './down.ts'
@@ -28,6 +29,7 @@ export function addCommands(program: Command): void {
     addIngest,
     addRules,
     addExport,
+    addBackup,
     addDemo,
     addDev,
   ])

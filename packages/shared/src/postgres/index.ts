@@ -9,6 +9,7 @@ export {
 export * from './compaction.ts'
 export * from './compaction-tasks.ts'
 export { createDatabase, type Database, type Queries, sql, type Transaction } from './database.ts'
+export { canRestore, type DumpedTable, type DumpTarget, dumpTables, restoreTables } from './dump.ts'
 export * from './dynamic-configs.ts'
 export * from './leases.ts'
 export * from './nodes.ts'

@@ -38,8 +38,11 @@ export async function isSchemaCurrent(database: Database): Promise<boolean> {
   return applied.length === known.length
 }
 
-/** Brings the store to the schema of this version; safe to call from several servers at once. */
-export async function migrateSchema(database: Database): Promise<void> {
+/**
+ * Brings the store to the schema of this version; safe to call from several servers at once. An empty store can be
+ * brought to that of an earlier version: to its first `count` migrations.
+ */
+export async function migrateSchema(database: Database, count = Number.POSITIVE_INFINITY): Promise<void> {
   if (await isSchemaCurrent(database)) return
   await database.transaction(async (transaction) => {
     // Migrations take their time, and those who wait for them as well.
@@ -54,7 +57,7 @@ export async function migrateSchema(database: Database): Promise<void> {
       dir: new URL('.', directory).pathname.replace(/\/$/, ''),
       direction: 'up',
       migrationsTable: 'schema_migrations',
-      count: Number.POSITIVE_INFINITY,
+      count,
       noLock: true,
       // One transaction for all: the runner ends the one that it finds, and the lock with it.
       singleTransaction: true,

@@ -1,0 +1,123 @@
+import type { Readable, Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
+import { type Database, sql, type Transaction } from './database.ts'
+import { knownMigrations, migrateSchema } from './schema.ts'
+
+/** A table as it was written out: its columns in the order of the text. */
+export interface DumpedTable {
+  readonly name: string
+  readonly columns: readonly string[]
+}
+
+/** Where a dump goes. */
+export interface DumpTarget {
+  /** A stream for the rows of a table, in the text form of COPY. */
+  table(name: string): Writable
+  /** A stream for the paths of all files in deep storage, one a line. */
+  paths(): Writable
+}
+
+// Servers announce themselves anew, leaders are elected anew, and the schema is made by its migrations.
+const leftOut = ['nodes', 'leader_leases', 'schema_migrations']
+
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
+/** Writes all tables as they are at one moment, while others go on writing; returns them in the order of restoring. */
+export async function dumpTables(database: Database, target: DumpTarget): Promise<DumpedTable[]> {
+  return await database.transaction(async (transaction) => {
+    await transaction.query(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`)
+    await withoutTimeouts(transaction)
+    const tables = await tablesOf(transaction)
+    for (const { name, columns } of tables) {
+      await copyOut(transaction, `${quoted(name)} (${columns.map(quoted).join(', ')})`, target.table(name))
+    }
+    const paths = `(SELECT DISTINCT payload #>> '{loadSpec,path}' FROM segments
+      WHERE payload #>> '{loadSpec,type}' = 'local')`
+    await copyOut(transaction, paths, target.paths())
+    return tables
+  })
+}
+
+/**
+ * Fills an empty store with dumped tables, all or nothing. `migrations` are those of the store that was dumped: an
+ * older schema is made first, and brought up to date by the first coordinator that starts.
+ */
+export async function restoreTables(
+  database: Database,
+  migrations: readonly string[],
+  tables: readonly DumpedTable[],
+  read: (name: string) => Readable,
+): Promise<void> {
+  await migrateSchema(database, migrations.length)
+  await database.transaction(async (transaction) => {
+    await withoutTimeouts(transaction)
+    const known = new Set((await tablesOf(transaction)).map(({ name }) => name))
+    for (const { name } of tables) {
+      if (!known.has(name)) throw new Error(`The schema has no table [${name}]`)
+      await transaction.client.query(`TRUNCATE ${quoted(name)} CASCADE`)
+    }
+    for (const { name, columns } of tables) {
+      const text = `COPY ${quoted(name)} (${columns.map(quoted).join(', ')}) FROM STDIN`
+      await pipeline(read(name), transaction.client.query(withPatience(copyFrom(text))))
+    }
+    await transaction.query(sql`
+      SELECT setval(sequence, highest + 1, false) FROM (
+        SELECT pg_get_serial_sequence(quote_ident(table_name), column_name) AS sequence,
+          (xpath('/row/highest/text()', query_to_xml(format(
+            'SELECT coalesce(max(%I), 0) AS highest FROM %I', column_name, table_name), true, true, '')))[1]::text::bigint
+            AS highest
+        FROM information_schema.columns WHERE table_schema = 'public' AND is_identity = 'YES'
+      ) AS identities`)
+  })
+}
+
+/** Whether a store with these migrations can be restored here: they are the first ones that are known, in order. */
+export function canRestore(migrations: readonly string[]): boolean {
+  const known = knownMigrations()
+  return migrations.length > 0 && migrations.every((name, index) => known[index] === name)
+}
+
+async function copyOut(transaction: Transaction, what: string, target: Writable): Promise<void> {
+  const rows = withPatience(copyTo(`COPY ${what} TO STDOUT`))
+  await pipeline(transaction.client.query(rows), target)
+  // The driver sets a timer for every statement and takes it away by this call, which this kind does not make.
+  rows.callback?.()
+}
+
+// The longest time that a timer can wait for.
+const longestTimeoutMs = 2 ** 31 - 1
+
+/** The statement with all the time that it needs instead of the pool's timeout; what the driver adds is typed too. */
+function withPatience<Copy extends object>(copy: Copy): Copy & { callback?: () => void } {
+  return Object.assign(copy, { query_timeout: longestTimeoutMs })
+}
+
+async function withoutTimeouts(transaction: Transaction): Promise<void> {
+  await transaction.query(sql`SET LOCAL statement_timeout = 0`)
+  await transaction.query(sql`SET LOCAL idle_in_transaction_session_timeout = 0`)
+}
+
+/** The tables with their columns, each after those that it refers to. */
+async function tablesOf(transaction: Transaction): Promise<DumpedTable[]> {
+  const rows = await transaction.query<{ name: string; columns: string[]; parents: string[] }>(sql`
+    SELECT t.table_name AS name,
+      (SELECT array_agg(c.column_name::text ORDER BY c.ordinal_position) FROM information_schema.columns c
+        WHERE c.table_schema = 'public' AND c.table_name = t.table_name AND c.is_generated = 'NEVER') AS columns,
+      (SELECT coalesce(array_agg(DISTINCT p.relname::text), '{}') FROM pg_constraint k
+        JOIN pg_class p ON p.oid = k.confrelid
+        WHERE k.contype = 'f' AND k.conrelid = quote_ident(t.table_name)::regclass) AS parents
+    FROM information_schema.tables t
+    WHERE t.table_schema = 'public' AND t.table_type = 'BASE TABLE' AND NOT t.table_name = ANY(${leftOut})
+    ORDER BY t.table_name`)
+  const ordered: DumpedTable[] = []
+  const placed = new Set<string>()
+  const place = ({ name, columns, parents }: (typeof rows)[number]): void => {
+    if (placed.has(name)) return
+    placed.add(name)
+    for (const parent of rows.filter((row) => parents.includes(row.name))) place(parent)
+    ordered.push({ name, columns })
+  }
+  for (const row of rows) place(row)
+  return ordered
+}
