@@ -19,6 +19,7 @@ import { firstDefaultRules, rulesRoutes } from './api/rules.ts'
 import { securityRoutes } from './api/security/index.ts'
 import { serverRoutes } from './api/servers.ts'
 import { simulateRulesRoute } from './api/simulate-rules.ts'
+import { simulationRoutes } from './api/simulation.ts'
 import { cleanMetadata, compactSegments, createDutyGroup, runRules } from './duties/index.ts'
 import { createFirstUsers } from './first-users.ts'
 import { followRules } from './followed-rules.ts'
@@ -83,6 +84,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     routes: [
       ...rulesRoutes(context, rules, previews.warningsOf),
       simulateRulesRoute(view, previews),
+      ...simulationRoutes(view),
       ...clusterRoutes(view),
       ...serverRoutes(view),
       ...datasourceRoutes(view),

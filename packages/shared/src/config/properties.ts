@@ -254,6 +254,12 @@ export const properties = {
     'PT10S',
   ),
 
+  'svc.simulation.clock.enabled': property(
+    flag,
+    'the time of rules, versions, clean-up and audit entries is one that can be moved ahead; must be the same on every server',
+    'false',
+  ),
+
   'svc.server.tier': property(text, 'tier of this server', '_default_tier'),
   'svc.server.maxSize': property(sizeBytes, 'bytes of segments that may be assigned to this server', '0'),
   'svc.server.priority': property(wholeNumber(-1000, 1000), 'priority of this server for queries', '0'),

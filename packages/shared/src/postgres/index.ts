@@ -6,6 +6,7 @@ export {
   type StoredAuditEntry,
   saveAudit,
 } from './audit.ts'
+export * from './cluster-clock.ts'
 export * from './compaction.ts'
 export * from './compaction-tasks.ts'
 export { createDatabase, type Database, type Queries, sql, type Transaction } from './database.ts'

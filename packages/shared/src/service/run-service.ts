@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { describeError } from '@svc/domain/failure'
 import type { Request, Response } from 'express'
 import { createServiceClient, type ServiceClient } from '../client/index.ts'
+import { createSimulatedClock, type SimulatedClock } from '../clock/index.ts'
 import { ConfigurationError, loadSettings, type Role, type Settings } from '../config/index.ts'
 import { type Discovery, startDiscovery } from '../discovery/index.ts'
 import {
@@ -43,7 +44,10 @@ import { statusRoutes } from './status-routes.ts'
 export interface ServiceContext {
   readonly settings: Settings
   readonly logger: Logger
+  /** The time that the cluster decides by; that of time-outs, leases and certificates is another. */
   readonly clock: Clock
+  /** The same clock where it is simulated and can be moved; undefined where it is that of the machine. */
+  readonly simulatedClock: SimulatedClock | undefined
   readonly database: Database
   /** The same store through connections of its own, for leases and heartbeats only. */
   readonly coordination: Database
@@ -107,6 +111,9 @@ export async function runService(
     connections: 2,
     applicationName: `${settings.get('svc.service')} coordination`,
   })
+  const simulatedClock = settings.get('svc.simulation.clock.enabled')
+    ? createSimulatedClock(database, logger)
+    : undefined
   const discovery = startDiscovery(coordination, settings, logger)
   const node = (): AnnouncedNode => {
     if (!announcedNode) throw new Error('The ports are not open yet')
@@ -121,7 +128,8 @@ export async function runService(
   const context: ServiceContext = {
     settings,
     logger,
-    clock: systemClock,
+    clock: simulatedClock ?? systemClock,
+    simulatedClock,
     database,
     coordination,
     discovery,
@@ -172,6 +180,7 @@ export async function runService(
     await closed
     await directory?.stop()
     await stores.stop()
+    await simulatedClock?.stop()
     client.close()
     await Promise.all([database.close(), coordination.close()]).catch(() => undefined)
     logger.info('Stopped')
@@ -190,6 +199,7 @@ export async function runService(
   process.on('unhandledRejection', crash)
 
   await waitForSchema(context)
+  await simulatedClock?.start()
   await options.prepareStore?.(context)
   directory = await followDirectory(context)
   await directory.loaded

@@ -69,6 +69,7 @@ export async function createTestContext(
     settings,
     logger,
     clock: systemClock,
+    simulatedClock: undefined,
     database,
     coordination: database,
     discovery,

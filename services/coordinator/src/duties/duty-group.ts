@@ -29,8 +29,20 @@ export interface DutyTimes {
   readonly lastMs: number
 }
 
+/** How one run of a duty went. */
+export interface DutyRun {
+  readonly duty: string
+  readonly durationMs: number
+  /** What it did; null where there was nothing to do, or where it failed. */
+  readonly did: object | null
+  readonly error: string | null
+}
+
 /** Duties that run one after the other, at a period of their own, while this server leads. */
 export interface DutyGroup {
+  readonly name: string
+  /** Runs all duties now, after the run that may be under way, and tells what they did. */
+  runNow(term: number): Promise<readonly DutyRun[]>
   start(term: number): void
   /** Runs as soon as possible, if this server leads. */
   runNow(): void
@@ -63,20 +75,32 @@ export function createDutyGroup(
   let lastRunStart: Date | null = null
   let lastRunEnd: Date | null = null
 
-  const runAll = async (term: number): Promise<number> => {
+  // Runs are asked for by the period and by people; no two of them are under way at once.
+  let lastRun: Promise<unknown> = Promise.resolve()
+  const runInTurn = <Result>(run: () => Promise<Result>): Promise<Result> => {
+    const turn = lastRun.then(run)
+    lastRun = turn.catch(() => undefined)
+    return turn
+  }
+
+  const runAll = async (term: number): Promise<DutyRun[]> => {
     const startedAt = performance.now()
+    const done: DutyRun[] = []
     lastRunStart = new Date()
     for (const [index, duty] of duties.entries()) {
       if (currentTerm !== term) break
       const dutyStartedAt = performance.now()
+      let did: object | undefined
+      let problem: string | null = null
       try {
-        const did = await duty.run(term)
+        did = await duty.run(term)
         if (did) logger.info('Duty done', { duty: duty.name, ...did })
       } catch (error) {
+        problem = describeError(error)
         failures[duty.name] = (failures[duty.name] ?? 0) + 1
         logger.error('Duty failed', {
           duty: duty.name,
-          error: describeError(error),
+          error: problem,
           failures: failures[duty.name],
         })
       }
@@ -89,28 +113,35 @@ export function createDutyGroup(
         totalMs: beforeMs + lastMs,
         lastMs,
       }
+      done.push({ duty: duty.name, durationMs: Math.round(lastMs), did: did ?? null, error: problem })
     }
     lastRunMs = performance.now() - startedAt
     lastRunEnd = new Date()
     runs += 1
     totalMs += lastRunMs
+    return done
+  }
+  const runOfPeriod = async (term: number): Promise<number> => {
+    await runInTurn(() => runAll(term))
     return Math.max(periodMs - lastRunMs, 0)
   }
   return {
+    name,
+    runNow: (term) => runInTurn(() => runAll(term)),
     start: (term) => {
       currentTerm = term
       // The last run of an earlier term may not be over yet; it stops at its next duty.
       const before = stopped
       loop = startLoop(
         periodMs,
-        () => before.then(() => runAll(term)),
+        () => before.then(() => runOfPeriod(term)),
         () => undefined,
       )
     },
     runNow: () => loop?.wake(),
     stop: async () => {
       currentTerm = undefined
-      stopped = loop?.stop() ?? stopped
+      stopped = (loop?.stop() ?? stopped).then(() => lastRun).then(() => undefined)
       loop = undefined
       await stopped
     },
