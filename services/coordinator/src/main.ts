@@ -91,7 +91,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       ...metadataRoutes(view),
       ...dynamicConfigRoutes(context),
       ...compactionConfigRoutes(context),
-      ...compactionStatusRoutes(planner, compactionDuties.runNow),
+      ...compactionStatusRoutes(planner, compactionDuties.wake),
       ...segmentUseRoutes(context, '/svc/coordinator/v1'),
       killIntervalRoute(context),
       ...internalRoutes(context, leadership, servers),

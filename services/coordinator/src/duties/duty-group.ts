@@ -45,7 +45,7 @@ export interface DutyGroup {
   runNow(term: number): Promise<readonly DutyRun[]>
   start(term: number): void
   /** Runs as soon as possible, if this server leads. */
-  runNow(): void
+  wake(): void
   stop(): Promise<void>
   status(): DutyGroupStatus
   times(): readonly DutyTimes[]
@@ -138,7 +138,7 @@ export function createDutyGroup(
         () => undefined,
       )
     },
-    runNow: () => loop?.wake(),
+    wake: () => loop?.wake(),
     stop: async () => {
       currentTerm = undefined
       stopped = (loop?.stop() ?? stopped).then(() => lastRun).then(() => undefined)
