@@ -4,6 +4,8 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { type ClusterStatus, runtimePropertiesFile } from '@svc/cli/cluster'
+import { readSecret } from '@svc/cli/home'
+import type { Call } from '@svc/shared/calls'
 import { loadNodes } from '@svc/shared/postgres'
 import { flights, flightsTask, runTask } from './support/flights.ts'
 import { type LogEntry, logEntries } from './support/log-entries.ts'
@@ -124,9 +126,8 @@ test('the wrong password is in no log', () => {
   }
 })
 
-test('once its password is corrected and it is started again, it takes part', async () => {
+test('once its password is corrected, it takes part without a new start', async () => {
   writeFileSync(strangerFile, rightProperties)
-  await cluster.kill(stranger, 'SIGTERM')
   await cluster.waitUntilReady(stranger)
   await waitUntil(
     'it has loaded what the rules want there',
@@ -135,4 +136,70 @@ test('once its password is corrected and it is started again, it takes part', as
   )
   const { status, stdout } = await runSvc('status', '--home', cluster.home.root)
   assert.equal(status, 0, stdout)
+})
+
+const instances = cluster.plan.services.map(({ instance }) => instance)
+const callsOf = (instance: string) => cluster.at(instance).get<Call[]>('/svc/internal/v1/calls')
+
+test('every call among the servers went over TLS, as the escalator, to a server with its own certificate', async () => {
+  const urls = new Map(instances.map((instance) => [cluster.urls[instance], instance]))
+  for (const instance of instances) {
+    const sent = (await callsOf(instance)).filter(({ direction }) => direction === 'sent')
+    // The router asks for users and roles like everyone else; the coordinator has nobody to ask.
+    if (instance !== 'coordinator') assert.ok(sent.length > 0, instance)
+    for (const call of sent) {
+      const about = JSON.stringify(call)
+      assert.ok(call.tls && call.to.startsWith('https://'), about)
+      assert.equal(call.identity, 'svc_system', about)
+      assert.ok(call.path.startsWith('/svc-internal/'), about)
+      assert.ok(call.from.endsWith(` ${cluster.nameOf(instance)}`), about)
+      const target = urls.get(call.to)
+      assert.ok(target, about)
+      if (call.status !== null) assert.equal(call.certificate, `CN=${target}`, about)
+    }
+  }
+})
+
+test('nothing else goes as the escalator: what was received in its name is what servers sent', async () => {
+  const servers = new Set(
+    cluster.plan.services.map(({ role, instance }) => `${role} ${cluster.nameOf(instance)}`),
+  )
+  for (const instance of instances) {
+    const received = (await callsOf(instance)).filter(({ direction }) => direction === 'received')
+    if (instance === 'router') assert.deepEqual(received, [])
+    for (const call of received) {
+      const about = JSON.stringify(call)
+      assert.ok(call.tls && servers.has(call.from) && call.path.startsWith('/svc-internal/'), about)
+      assert.ok(call.identity === 'svc_system' || call.status === 401 || call.status === null, about)
+    }
+  }
+})
+
+test('a request through the router goes as its caller, and is no call of the servers', async () => {
+  const path = '/svc/coordinator/v1/leader'
+  assert.equal((await cluster.router.send({ path })).status, 200)
+  assert.equal((await cluster.router.send({ path, credentials: null })).status, 401)
+  assert.equal((await cluster.router.send({ path, credentials: 'admin:wrong' })).status, 401)
+  for (const instance of ['router', 'coordinator'])
+    assert.ok(
+      (await callsOf(instance)).every((call) => call.path !== path),
+      instance,
+    )
+  // Someone who calls as the internal user from outside is seen.
+  const password = readSecret(cluster.home, 'internal-client-password')
+  await cluster.router.send({ path, credentials: `svc_system:${password}` })
+  const seen = (await callsOf('coordinator')).find((call) => call.path === path)
+  assert.deepEqual([seen?.from, seen?.identity, seen?.status], ['', 'svc_system', 200])
+})
+
+test('./svc calls shows the journals of all servers', async () => {
+  const shown = await runSvc('calls', '--home', cluster.home.root, '--json', '--count', '1000')
+  assert.equal(shown.status, 0, shown.stderr)
+  const calls = JSON.parse(shown.stdout) as (Call & { instance: string })[]
+  assert.deepEqual(new Set(calls.map(({ instance }) => instance)), new Set(instances))
+  const table = await runSvc('calls', '--home', cluster.home.root, '--instance', 'broker')
+  assert.match(table.stdout, /sent +broker .* svc_system +CN=coordinator +200/)
+  const nobody = await runSvc('calls', '--home', cluster.home.root, '--instance', 'nobody')
+  assert.equal(nobody.status, 1)
+  assert.match(nobody.stderr, /No server \[nobody\]/)
 })

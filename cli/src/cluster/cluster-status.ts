@@ -81,8 +81,10 @@ async function processStatus(
   if (role === 'postgres' || role === 'redis') {
     return { ...known, pid, state: (await isListening(url)) ? 'ready' : 'not ready', problem: null }
   }
-  const { isHealthy, problem } = await askReadiness(url, trusted)
-  return { ...known, pid, state: isHealthy ? 'ready' : 'not ready', problem: problem ?? null }
+  const { isHealthy, problem, isTold } = await askReadiness(url, trusted)
+  // Where it cannot be asked, as with a certificate that does not hold, its log knows more.
+  const logged = isTold ? undefined : lastComplaint(lastLines(logFile(home, instance)))
+  return { ...known, pid, state: isHealthy ? 'ready' : 'not ready', problem: logged ?? problem ?? null }
 }
 
 function readTrusted(home: HomeLayout): string | undefined {

@@ -8,6 +8,8 @@ export interface Health {
   readonly isHealthy: boolean
   /** One sentence; undefined while nothing is known or nothing is wrong. */
   readonly problem: string | undefined
+  /** Whether the problem is the service's own word, not what kept it from being asked. */
+  readonly isTold: boolean
 }
 
 /** Asks a service once: is it ready to serve (`/status/health`)? */
@@ -22,13 +24,14 @@ export async function askReadiness(url: string, trusted: string | undefined): Pr
 
 async function ask(question: string, url: string, trusted: string | undefined): Promise<Health> {
   // A closed port is the usual answer during a start, and the bare socket finds that out at the least cost.
-  if (!(await isListening(url))) return { isHealthy: false, problem: undefined }
+  if (!(await isListening(url))) return { isHealthy: false, problem: undefined, isTold: false }
   try {
     const answer = await sendRequest({ url: question, trusted, timeoutMs: 2000 })
-    if (answer.status === 200 && answer.body === true) return { isHealthy: true, problem: undefined }
-    return { isHealthy: false, problem: errorMessageOf(answer) }
+    if (answer.status === 200 && answer.body === true)
+      return { isHealthy: true, problem: undefined, isTold: true }
+    return { isHealthy: false, problem: errorMessageOf(answer), isTold: true }
   } catch (error) {
-    return { isHealthy: false, problem: `no answer: ${describeError(error)}` }
+    return { isHealthy: false, problem: `no answer: ${describeError(error)}`, isTold: false }
   }
 }
 

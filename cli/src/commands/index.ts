@@ -1,6 +1,7 @@
 /** The commands of ./svc, one file each; what a command needs is loaded when it runs. */
 import type { Command } from 'commander'
 import { addBackup } from './backup.ts'
+import { addCalls } from './calls.ts'
 import { addDemo } from './demo.ts'
 import { addDev } from './dev.ts'
 import { addDown } from './down.ts'
@@ -23,6 +24,7 @@ export function addCommands(program: Command): void {
     addDown,
     addStatus,
     addLogs,
+    addCalls,
     addPassword,
     addPki,
     addReset,

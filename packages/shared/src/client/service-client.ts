@@ -1,11 +1,13 @@
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http'
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https'
 import type { Readable } from 'node:stream'
+import type { TLSSocket } from 'node:tls'
 import { describeError, Failure, unavailable } from '@svc/domain/failure'
+import type { CallJournal } from '../calls/index.ts'
 import type { Settings } from '../config/index.ts'
 import type { Discovery, LeadingRole } from '../discovery/index.ts'
-import { failureOf } from '../http/index.ts'
-import { escalatorHeader } from '../security/index.ts'
+import { failureOf, peerSubject } from '../http/index.ts'
+import { createEscalator, type Escalator } from '../security/index.ts'
 import type { ClientTls, FollowedStores } from '../tls/index.ts'
 
 /** A call of another server. */
@@ -35,6 +37,14 @@ export interface ServiceClient {
 // Answers larger than this are not read: no call among the servers has one.
 const longestAnswerBytes = 256 * 1024 * 1024
 
+/** What a client has besides its stores. */
+export interface ServiceClientOptions {
+  /** The identity of the calls; that of the settings when left out. */
+  readonly escalator?: Escalator
+  /** Where the calls are noted. */
+  readonly journal?: CallJournal
+}
+
 /**
  * A client that names this server (`from`) in every call, so that others can say who had trouble with them, and
  * that trusts the certificates of its stores, or the system's where there are none.
@@ -44,6 +54,7 @@ export function createServiceClient(
   from: () => string,
   discovery: Discovery,
   stores: FollowedStores,
+  { escalator = createEscalator(settings), journal }: ServiceClientOptions = {},
 ): ServiceClient {
   let tlsAgent = createTlsAgent(stores.current().client)
   stores.onChange(() => {
@@ -51,14 +62,31 @@ export function createServiceClient(
     tlsAgent = createTlsAgent(stores.current().client)
   })
   const plainAgent = new PlainAgent({ keepAlive: true, maxSockets: 64 })
-  const authorization = escalatorHeader(settings)
+
+  function note(
+    baseUrl: string,
+    { method, path }: ServiceCall,
+    outcome: { readonly response?: IncomingMessage; readonly error?: unknown },
+  ): void {
+    journal?.add({
+      time: new Date().toISOString(),
+      direction: 'sent',
+      from: from(),
+      to: baseUrl,
+      method,
+      path: path.split('?', 1)[0] ?? '',
+      tls: baseUrl.startsWith('https:'),
+      identity: escalator.identity(),
+      certificate: outcome.response ? peerSubject(outcome.response.socket as TLSSocket) : null,
+      status: outcome.response?.statusCode ?? null,
+      error: outcome.error === undefined ? null : describeError(outcome.error),
+    })
+  }
 
   /** Sends a request and answers with the head of what comes back. */
-  function send(
-    baseUrl: string,
-    { method, path, body }: ServiceCall,
-    signal: AbortSignal,
-  ): Promise<IncomingMessage> {
+  function send(baseUrl: string, call: ServiceCall, signal: AbortSignal): Promise<IncomingMessage> {
+    const { method, path, body } = call
+    const authorization = escalator.header()
     const url = new URL(path, baseUrl)
     const secure = url.protocol === 'https:'
     const data = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
@@ -71,9 +99,16 @@ export function createServiceClient(
       const request = (secure ? tlsRequest : plainRequest)(
         url,
         { method, headers, agent: secure ? tlsAgent : plainAgent, signal },
-        resolve,
+        (response) => {
+          if (response.statusCode === 401) escalator.refused()
+          note(baseUrl, call, { response })
+          resolve(response)
+        },
       )
-      request.on('error', reject)
+      request.on('error', (error) => {
+        note(baseUrl, call, { error })
+        reject(error)
+      })
       request.end(data)
     })
   }
@@ -140,7 +175,9 @@ export function createServiceClient(
   }
 }
 
-const createTlsAgent = (tls: ClientTls): TlsAgent => new TlsAgent({ ...tls, keepAlive: true, maxSockets: 64 })
+// Connections are kept; a new one looks at the certificate again, where a resumed session would not.
+const createTlsAgent = (tls: ClientTls): TlsAgent =>
+  new TlsAgent({ ...tls, keepAlive: true, maxSockets: 64, maxCachedSessions: 0 })
 
 /** Calls under way are finished; no connection is used once more. */
 function retire(agent: TlsAgent): void {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { TLSSocket } from 'node:tls'
 import {
   describeError,
   Failure,
@@ -17,10 +18,12 @@ import express, {
   type Response,
 } from 'express'
 import type { z } from 'zod'
+import type { CallJournal } from '../calls/index.ts'
 import type { Metrics } from '../metrics/index.ts'
 import type { Caller, Security } from '../security/index.ts'
 import { parseJson } from '../wire/index.ts'
 import { createAliases, jsonInAlias } from './aliases.ts'
+import { peerSubject } from './client-certificates.ts'
 import { errorBody, statusOf } from './error-body.ts'
 import { type AuditInfo, Reply, type Route, type RouteInput, streamed } from './route.ts'
 
@@ -32,11 +35,22 @@ export interface RequestLog {
   error(message: string, details?: object): void
 }
 
+/** How the calls of servers are noted. */
+export interface NotedCalls {
+  readonly journal: CallJournal
+  /** Role and name of this server. */
+  name(): string
+  /** The user that the servers are among themselves; empty where no login is asked for. */
+  user(): string
+}
+
 export interface ApplicationOptions {
   readonly routes: readonly Route[]
   readonly security: Security
   readonly log: RequestLog
   readonly metrics: Pick<Metrics, 'count'>
+  /** Where the calls of servers are noted. */
+  readonly calls?: NotedCalls
   /** Words under which the interface is offered beside `svc`. */
   readonly aliases?: readonly string[]
   /** Answers what no route does: the router's proxy. It is called with an authenticated caller. */
@@ -52,6 +66,7 @@ export function createApplication({
   security,
   log,
   metrics,
+  calls,
   aliases: words = [],
   fallback,
 }: ApplicationOptions): Express {
@@ -67,6 +82,7 @@ export function createApplication({
     response.setHeader('X-Content-Type-Options', 'nosniff')
     response.setHeader('Cache-Control', 'no-store')
     logWhenOver(request, response, log, metrics)
+    if (calls) noteWhenOver(request, response, calls)
     response.locals.alias = aliases.translate(request)
     next()
   })
@@ -118,6 +134,30 @@ function logWhenOver(
       path: request.path,
       status: response.statusCode,
       durationMs: Math.round(durationMs),
+    })
+  })
+}
+
+/** Notes a request that a server has made, or that has to do with the identity of the servers. */
+function noteWhenOver(request: Request, response: Response, { journal, name, user }: NotedCalls): void {
+  const from = headerText(request, 'x-svc-from')
+  const { path, socket } = request
+  response.once('close', () => {
+    const identity = response.locals.identity ?? ''
+    const isOfServers = from !== '' || path.startsWith('/svc-internal/')
+    if (!isOfServers && (identity === '' || identity !== user())) return
+    journal.add({
+      time: new Date().toISOString(),
+      direction: 'received',
+      from,
+      to: name(),
+      method: request.method,
+      path,
+      tls: 'encrypted' in socket,
+      identity,
+      certificate: peerSubject(socket as TLSSocket),
+      status: response.headersSent ? response.statusCode : null,
+      error: response.headersSent ? null : 'the caller has left',
     })
   })
 }

@@ -58,8 +58,14 @@ async function refusalReason(
   return undefined
 }
 
+/** The subject of the certificate that the other side of a connection has shown; null where it showed none. */
+export function peerSubject(socket: TLSSocket): string | null {
+  const certificate = socket.getPeerX509Certificate?.()
+  return certificate ? subjectOf(certificate) : null
+}
+
 /** The subject of a certificate on one line, such as `CN=broker`. */
-export function subjectOf(certificate: X509Certificate): string {
+function subjectOf(certificate: X509Certificate): string {
   return certificate.subject?.replaceAll('\n', ', ') ?? ''
 }
 

@@ -1,6 +1,6 @@
 /** HTTP as every server speaks it: routes as data, one application, one error shape, the listening ports. */
-export { createApplication } from './application.ts'
-export { subjectOf } from './client-certificates.ts'
+export { createApplication, type NotedCalls } from './application.ts'
+export { peerSubject } from './client-certificates.ts'
 export { describeEndpoint, type EndpointDescription } from './describe-endpoint.ts'
 export { errorBody, failureOf, statusOf } from './error-body.ts'
 export * from './route.ts'

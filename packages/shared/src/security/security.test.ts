@@ -7,8 +7,8 @@ import { testSettings } from '../testing/index.ts'
 import {
   basicHeader,
   type Credentials,
+  createEscalator,
   createSecurity,
-  escalatorHeader,
   hashPassword,
   type SecurityDirectory,
 } from './index.ts'
@@ -350,7 +350,7 @@ describe('a caller', () => {
 
 describe('the escalator', () => {
   it('shows nothing where no login is asked for', () => {
-    assert.equal(escalatorHeader(testSettings('router')), undefined)
+    assert.equal(createEscalator(testSettings('router')).header(), undefined)
   })
 
   it('shows the internal user', () => {
@@ -359,6 +359,6 @@ describe('the escalator', () => {
       'svc.escalator.internalClientUsername': 'inner',
       'svc.escalator.internalClientPassword': 'pä:ss',
     })
-    assert.equal(escalatorHeader(settings), `Basic ${Buffer.from('inner:pä:ss').toString('base64')}`)
+    assert.equal(createEscalator(settings).header(), `Basic ${Buffer.from('inner:pä:ss').toString('base64')}`)
   })
 })

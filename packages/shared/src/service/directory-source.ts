@@ -104,7 +104,8 @@ export function followCoordinatorDirectory(
     const text = describeTrouble(error, settings)
     readiness.setTrouble('directory', text)
     // While the cluster starts, the coordinator is not there yet for a moment: not worth a line.
-    if (!(error instanceof Failure && error.code === 'unavailable') || performance.now() - startedAt > 5000) {
+    const mayPass = error instanceof Failure && error.code === 'unavailable' && !isAboutCertificate(error)
+    if (!mayPass || performance.now() - startedAt > 5000) {
       trouble.tell(text)
     }
   }
@@ -142,5 +143,14 @@ function describeTrouble(error: unknown, settings: Settings): string {
   if (error instanceof Failure && error.code === 'forbidden') {
     return `The coordinator [${error.context.server}] does not take the escalator's user for the internal one; [svc.escalator.internalClientUsername] must be the same on all servers`
   }
-  return `Users and roles cannot be fetched from the coordinator: ${describeError(error)}`
+  const hint = isAboutCertificate(error)
+    ? '; correct [svc.client.https.trustStorePath] or [svc.client.https.crlPath] of this server, or the certificate of that one'
+    : ''
+  return `Users and roles cannot be fetched from the coordinator: ${describeError(error)}${hint}`
+}
+
+/** Whether a call failed because the certificate of the other side does not hold. */
+function isAboutCertificate(error: unknown): boolean {
+  const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
+  return code !== undefined && /CERT|ISSUER|SIGNATURE|CRL/.test(code)
 }

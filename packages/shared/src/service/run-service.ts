@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { describeError } from '@svc/domain/failure'
 import type { Request, Response } from 'express'
+import { createCallJournal } from '../calls/index.ts'
 import { createServiceClient, type ServiceClient } from '../client/index.ts'
 import { createSimulatedClock, type SimulatedClock } from '../clock/index.ts'
 import { ConfigurationError, loadSettings, type Role, type Settings } from '../config/index.ts'
@@ -11,6 +12,7 @@ import {
   findPortProblems,
   type Listeners,
   listen,
+  type NotedCalls,
   type Route,
 } from '../http/index.ts'
 import { createMetrics, type Metrics } from '../metrics/index.ts'
@@ -27,17 +29,21 @@ import {
   createReadiness,
   createTroubleLog,
   type Logger,
+  type Loop,
   type Readiness,
   systemClock,
 } from '../runtime/index.ts'
-import { type Caller, createSecurity, type Security } from '../security/index.ts'
+import { type Caller, createEscalator, createSecurity, type Security } from '../security/index.ts'
 import { type FollowedStores, followStores, loadTlsStores, type TlsStores } from '../tls/index.ts'
+import { callRoutes } from './call-routes.ts'
 import {
   type FollowedDirectory,
   followCoordinatorDirectory,
   followStoredDirectory,
   openDirectory,
 } from './directory-source.ts'
+import { untilCertificateHolds } from './own-certificate.ts'
+import { logTroubles, tellLastTrouble, tellTroubles } from './server-troubles.ts'
 import { statusRoutes } from './status-routes.ts'
 
 /** What every server has when it is built. */
@@ -89,13 +95,16 @@ export interface ServiceOptions {
 const longestStopMs = 9000
 const requestGraceMs = 5000
 
+// Calls of each direction that the journal of a server keeps.
+const rememberedCalls = 500
+
 /** Runs a server until it is told to stop; the only function that a service's main calls. */
 export async function runService(
   role: Role,
   options: ServiceOptions,
   build: (context: ServiceContext) => ServicePart,
 ): Promise<void> {
-  const { settings, listRoutes, tlsStores } = await readConfiguration(role)
+  const { settings, listRoutes, tlsStores, reread } = await readConfiguration(role)
   const stopping = new AbortController()
   let announcedNode: AnnouncedNode | undefined
   let directory: FollowedDirectory | undefined
@@ -119,12 +128,10 @@ export async function runService(
     if (!announcedNode) throw new Error('The ports are not open yet')
     return announcedNode
   }
-  const client = createServiceClient(
-    settings,
-    () => `${role} ${announcedNode?.name ?? ''}`,
-    discovery,
-    stores,
-  )
+  const journal = createCallJournal(rememberedCalls)
+  const escalator = createEscalator(settings, reread)
+  const name = () => `${role} ${announcedNode?.name ?? ''}`
+  const client = createServiceClient(settings, name, discovery, stores, { escalator, journal })
   const context: ServiceContext = {
     settings,
     logger,
@@ -148,7 +155,7 @@ export async function runService(
     { value: readiness.isReady() && readiness.troubles() === '' ? 1 : 0 },
   ])
   const part = build(context)
-  const routes = [...statusRoutes(context), ...part.routes]
+  const routes = [...statusRoutes(context), ...callRoutes(journal), ...part.routes]
   if (listRoutes) {
     process.stdout.write(`${JSON.stringify(routes.map(describeEndpoint))}\n`)
     process.exit(0)
@@ -158,8 +165,13 @@ export async function runService(
     { current: () => directory?.current() ?? { missing: 'The server is starting' } },
     refusedLoginLog(logger),
   )
-  const listeners = await openPorts(context, { routes, fallback: part.fallback }, security, stores)
+  const listeners = await openPorts(context, { routes, fallback: part.fallback }, security, stores, {
+    journal,
+    name,
+    user: escalator.identity,
+  })
   announcedNode = describeNode(settings, listeners, part.details ?? {})
+  const troubleLoops: Loop[] = []
 
   let isStopping = false
   const stop = async (signal: string, status: number): Promise<void> => {
@@ -171,6 +183,7 @@ export async function runService(
       process.exit(status)
     }, longestStopMs).unref()
     stopping.abort()
+    await Promise.all(troubleLoops.map((loop) => loop.stop()))
     await discovery.stop()
     // No new connection from here on; requests under way go on while the work is ended or handed over.
     const closed = listeners.close(requestGraceMs)
@@ -200,7 +213,13 @@ export async function runService(
 
   await waitForSchema(context)
   await simulatedClock?.start()
+  troubleLoops.push(tellTroubles(coordination, announcedNode, readiness))
+  if (role === 'coordinator') troubleLoops.push(logTroubles(coordination, logger, name))
   await options.prepareStore?.(context)
+  const untilHeld = () => untilCertificateHolds(node(), stores, readiness, logger, stopping.signal)
+  await untilHeld()
+  if (isStopping) return
+  stores.onChange(untilHeld)
   directory = await followDirectory(context)
   await directory.loaded
   if (isStopping) return
@@ -222,6 +241,8 @@ interface Configuration {
   readonly settings: Settings
   readonly listRoutes: boolean
   readonly tlsStores: TlsStores
+  /** Reads the properties once more, as they are by then. */
+  reread(): Settings
 }
 
 /** Reads properties and stores; what is wrong with any of them, and with the ports, is told at once. */
@@ -230,10 +251,20 @@ async function readConfiguration(role: Role): Promise<Configuration> {
   const { settings, problems, faulty } = readProperties(role, files)
   const loaded = await loadTlsStores(settings, Date.now(), faulty)
   if (problems.length === 0 && loaded.kind === 'loaded')
-    return { settings, listRoutes, tlsStores: loaded.stores }
+    return {
+      settings,
+      listRoutes,
+      tlsStores: loaded.stores,
+      reread: () => loadSettings(role, files, process.env),
+    }
   const ofStores = loaded.kind === 'faulty' ? loaded.problems : []
   const ofPorts = await findPortProblems(settings, faulty)
-  return endPlainly(new ConfigurationError([...problems, ...ofStores, ...ofPorts]).message)
+  const { message } = new ConfigurationError([...problems, ...ofStores, ...ofPorts])
+  process.stderr.write(`${message}\n`)
+  const isStoreKnown = ![...faulty].some((name) => name.startsWith('svc.metadata.'))
+  if (isStoreKnown && ofStores.length > 0)
+    await tellLastTrouble(settings, nameBefore(settings), ofStores.join('; '))
+  process.exit(1)
 }
 
 function readProperties(role: Role, files: readonly string[]) {
@@ -285,9 +316,11 @@ async function openPorts(
   { routes, fallback }: Pick<ServicePart, 'routes' | 'fallback'>,
   security: Security,
   stores: FollowedStores,
+  calls: NotedCalls,
 ): Promise<Listeners> {
   const application = createApplication({
     routes,
+    calls,
     security,
     log,
     metrics,
@@ -300,6 +333,12 @@ async function openPorts(
     return endPlainly(describeError(error))
   }
 }
+
+/** What a server is called once its ports are open. */
+const nameBefore = (settings: Settings) => ({
+  role: settings.role,
+  name: `${settings.get('svc.host')}:${portOf(settings)}`,
+})
 
 const portOf = (settings: Settings): number =>
   settings.get(settings.get('svc.enableTlsPort') ? 'svc.tlsPort' : 'svc.plaintextPort')

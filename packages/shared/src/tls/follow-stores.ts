@@ -7,14 +7,14 @@ import { loadTlsStores, storeFiles, type TlsStores } from './tls-stores.ts'
 /** The stores of a server, read again whenever a file of theirs has changed. */
 export interface FollowedStores {
   current(): TlsStores
-  /** Calls back after each change. */
-  onChange(callback: () => void): void
+  /** Calls back after each change, until the returned function is called. */
+  onChange(callback: () => void): () => void
   stop(): Promise<void>
 }
 
 /** Stores that stay as they are, for those who have none on disk. */
 export function fixedStores(stores: TlsStores): FollowedStores {
-  return { current: () => stores, onChange: () => undefined, stop: async () => undefined }
+  return { current: () => stores, onChange: () => () => undefined, stop: async () => undefined }
 }
 
 /**
@@ -58,7 +58,10 @@ export function followStores(
   )
   return {
     current: () => stores,
-    onChange: (callback) => void callbacks.add(callback),
+    onChange: (callback) => {
+      callbacks.add(callback)
+      return () => void callbacks.delete(callback)
+    },
     stop: loop.stop,
   }
 }

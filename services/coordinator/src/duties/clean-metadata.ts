@@ -1,4 +1,4 @@
-import { type Database, forgetOldRemovals, removeStaleNodes } from '@svc/shared/postgres'
+import { type Database, forgetOldRemovals, removeStaleNodes, removeStaleTroubles } from '@svc/shared/postgres'
 import type { Duty } from './duty-group.ts'
 
 // Long after every server that could still ask for them has been started anew.
@@ -10,6 +10,7 @@ export function cleanMetadata(database: Database): Duty {
     name: 'cleanMetadata',
     run: async () => {
       await removeStaleNodes(database, keptMs)
+      await removeStaleTroubles(database, keptMs)
       await forgetOldRemovals(database, keptMs)
       return undefined
     },

@@ -1,0 +1,2 @@
+/** The calls that the servers of a cluster made among themselves, gathered from all of them. */
+export * from './gather-calls.ts'

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Call, createCallJournal } from './index.ts'
+
+const call = (direction: Call['direction'], second: number): Call => ({
+  time: new Date(second * 1000).toISOString(),
+  direction,
+  from: 'broker',
+  to: 'coordinator',
+  method: 'GET',
+  path: '/',
+  tls: true,
+  identity: 'svc_system',
+  certificate: null,
+  status: 200,
+  error: null,
+})
+
+test('a journal keeps the last calls of each direction, newest first', () => {
+  const journal = createCallJournal(3)
+  assert.deepEqual(journal.last(10), [])
+  journal.add(call('received', 0))
+  for (let second = 1; second <= 8; second++) journal.add(call('sent', second))
+  const seconds = (count: number) => journal.last(count).map(({ time }) => Date.parse(time) / 1000)
+  // The one that was received is not driven out by those that are sent.
+  assert.deepEqual(seconds(10), [8, 7, 6, 0])
+  assert.deepEqual(seconds(2), [8, 7])
+})

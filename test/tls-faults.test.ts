@@ -1,0 +1,182 @@
+// Proves that a server whose certificate or trust is wrong is named as such within ten seconds in its own log, in the
+// coordinator's and by ./svc status, that it is never announced meanwhile, that the others go on, and that it recovers by
+// itself when the file is corrected.
+import assert from 'node:assert/strict'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { runtimePropertiesFile } from '@svc/cli/cluster'
+import { readSecret } from '@svc/cli/home'
+import { keyStoreFile, pkiTools, trustStoreFile } from '@svc/cli/pki'
+import { loadNodes } from '@svc/shared/postgres'
+import { type LogEntry, logEntries } from './support/log-entries.ts'
+import { runSvc } from './support/svc-command.ts'
+import { startTestCluster } from './support/test-cluster.ts'
+import { waitUntil } from './support/wait-until.ts'
+
+const faulty = 'historical-hot-1'
+const sound = 'historical-1'
+const noticeMs = 10_000
+
+const cluster = await startTestCluster({ profile: 'secure', historicals: 'hot=1,_default_tier=1' })
+after(() => cluster.end())
+const tools = await pkiTools()
+const { pki: folder } = cluster.home
+const password = readSecret(cluster.home, 'key-store-password') ?? assert.fail()
+const pki = { folder, password, now: Date.now() }
+const faultyName = cluster.nameOf(faulty)
+const propertiesFile = runtimePropertiesFile(cluster.home, faulty)
+const rightProperties = readFileSync(propertiesFile, 'utf8')
+const keyStore = keyStoreFile(folder, faulty)
+const rightKeyStore = `${keyStore}.right`
+const own = (name: string) => path.join(folder, 'own', name)
+
+before(async () => {
+  mkdirSync(own(''))
+  await tools.initAuthority(pki)
+  copyFileSync(keyStore, rightKeyStore)
+  // Another authority, and a certificate of it for the same hosts.
+  const other = { ...pki, folder: path.join(folder, 'other') }
+  mkdirSync(other.folder)
+  await tools.initAuthority(other)
+  const content = { hosts: ['localhost', '127.0.0.1'], types: ['pem'] as const, days: 30 }
+  await tools.issueStores(other, faulty, content)
+})
+
+interface Fault {
+  readonly name: string
+  /** More lines of its own properties. */
+  readonly properties?: readonly string[]
+  spoil(): Promise<void> | void
+  correct(): Promise<void> | void
+  /** What its own log, the coordinator's and the status must name. */
+  readonly named: RegExp
+  /** The process gives up at start and is started again by the supervisor. */
+  readonly ends?: boolean
+}
+
+const faults: readonly Fault[] = [
+  {
+    name: 'a trust store without the authority of the cluster',
+    properties: [`svc.client.https.trustStorePath=${own('trust.pem')}`],
+    spoil: () => copyFileSync(path.join(folder, 'other', 'authority.pem'), own('trust.pem')),
+    correct: () => copyFileSync(trustStoreFile(folder), own('trust.pem')),
+    named: /\[svc\.client\.https\.trustStorePath\].*SELF_SIGNED_CERT_IN_CHAIN/,
+  },
+  {
+    name: 'a certificate of another authority',
+    spoil: () => copyFileSync(keyStoreFile(path.join(folder, 'other'), faulty), keyStore),
+    correct: () => copyFileSync(rightKeyStore, keyStore),
+    named: /\[svc\.server\.https\.keyStorePath\].*SELF_SIGNED_CERT_IN_CHAIN/,
+  },
+  {
+    name: 'a revoked certificate',
+    properties: [`svc.client.https.crlPath=${own('revoked.pem')}`],
+    spoil: () => {
+      copyFileSync(tools.revocationFile(folder), own('nothing-revoked.pem'))
+      copyFileSync(tools.revokeCertificate(pki, faulty), own('revoked.pem'))
+    },
+    correct: () => copyFileSync(own('nothing-revoked.pem'), own('revoked.pem')),
+    named: /\[svc\.client\.https\.crlPath\].*CERT_REVOKED/,
+  },
+  {
+    name: 'a certificate that has expired',
+    spoil: async () => void (await tools.expireStores(pki, faulty)),
+    correct: () => copyFileSync(rightKeyStore, keyStore),
+    named: /\[svc\.server\.https\.keyStorePath\] holds a certificate that expired on/,
+    ends: true,
+  },
+  {
+    name: 'a key store with another password',
+    properties: ['svc.server.https.keyStorePassword={"type":"file","path":"PASSWORD"}'],
+    spoil: () => writeFileSync(own('password'), 'certainly wrong'),
+    correct: () => writeFileSync(own('password'), password),
+    named: /\[svc\.server\.https\.keyStorePassword\] right/,
+    ends: true,
+  },
+]
+
+const servers = () => loadNodes(cluster.store, 5000)
+const isAnnounced = async (name: string) => (await servers()).some((node) => node.name === name)
+
+for (const { name, properties = [], spoil, correct, named, ends = false } of faults) {
+  describe(name, () => {
+    let startedAt = 0
+    const newEntries = (instance: string): LogEntry[] =>
+      logEntriesSince(instance).filter(({ message }) => named.test(message))
+    const logEntriesSince = (instance: string): LogEntry[] =>
+      logEntries(cluster, instance).filter(({ timestamp }) => Date.parse(timestamp) >= startedAt)
+    let logged = 0
+
+    before(async () => {
+      await cluster.stopInstance(faulty)
+      logged = cluster.logOf(faulty).length
+      const lines = properties.map((line) => line.replace('PASSWORD', own('password')))
+      writeFileSync(propertiesFile, `${rightProperties}${lines.map((line) => `${line}\n`).join('')}`)
+      await spoil()
+      startedAt = Date.now()
+      cluster.startInstance(faulty)
+    })
+
+    test('is named in its own log', async () => {
+      await waitUntil(
+        'its log names the cause',
+        () => cluster.logOf(faulty).slice(logged),
+        (log) => named.test(log),
+      )
+    })
+
+    test("is named in the coordinator's log within ten seconds, with the server", async () => {
+      const entries = await waitUntil(
+        'the log of the coordinator names the cause',
+        () => newEntries('coordinator'),
+        (found) => found.length > 0,
+      )
+      const { message, timestamp } = entries[0] ?? assert.fail()
+      assert.ok(message.includes(`Server [historical ${faultyName}]`), message)
+      const tookMs = Date.parse(timestamp) - startedAt
+      assert.ok(tookMs < noticeMs, `it took ${tookMs} ms`)
+    })
+
+    test('is shown by ./svc status', async () => {
+      const { stdout } = await waitUntil(
+        'the status names it',
+        () => runSvc('status', '--home', cluster.home.root),
+        ({ stdout: shown }) =>
+          shown.split('\n').some((line) => line.startsWith('historical') && named.test(line)),
+      )
+      const others = stdout
+        .split('\n')
+        .filter((line) => !line.includes(faulty) && / ready|not ready/.test(line))
+      assert.ok(others.length >= 7 && others.every((line) => !line.includes('not ready')), stdout)
+    })
+
+    test('does not flood the log, and the server is not announced', async () => {
+      assert.equal(await isAnnounced(faultyName), false)
+      assert.equal(await isAnnounced(cluster.nameOf(sound)), true)
+      // Once at first, and again at growing distances of ten seconds and more.
+      const mostLines = 2 + (Date.now() - startedAt) / 10_000
+      assert.ok(newEntries('coordinator').length <= mostLines)
+      if (!ends) assert.ok(newEntries(faulty).length <= 2 * mostLines)
+    })
+
+    test('is over by itself when the file is corrected', async () => {
+      await correct()
+      await cluster.waitUntilReady(faulty)
+      await waitUntil(
+        'it is announced',
+        () => isAnnounced(faultyName),
+        (announced) => announced,
+      )
+      await waitUntil(
+        'the coordinator says that it is over',
+        () => logEntriesSince('coordinator'),
+        (entries) =>
+          entries.some(
+            ({ message }) => message === `Server [historical ${faultyName}] has no trouble any more`,
+          ),
+      )
+      assert.ok(existsSync(keyStore))
+    })
+  })
+}
