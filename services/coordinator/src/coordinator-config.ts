@@ -80,3 +80,37 @@ export function readCoordinatorConfig(stored: { readonly value: string } | undef
 export function parseConfigChange(json: unknown): CoordinatorConfigChange {
   return parseJson(changeSchema, json, { subject: 'The configuration' }) as CoordinatorConfigChange
 }
+
+/** How much the runs of the coordinator may set going. */
+export interface LoadingLimits {
+  readonly maxLoadsPerServer: number
+  readonly replicationThrottleLimit: number
+  readonly maxSegmentsToMove: number
+}
+
+/**
+ * The limits of a run over so many used segments and servers. With smartSegmentLoading they follow from these, as the
+ * documentation of the recorded system describes; a field that somebody has set to another value than its default is
+ * kept to all the same. A limit of 0 loads in the queue of a server stands for none.
+ */
+export function loadingLimitsOf(config: CoordinatorConfig, segments: number, servers: number): LoadingLimits {
+  const limit = (
+    field: 'maxSegmentsInNodeLoadingQueue' | 'replicationThrottleLimit' | 'maxSegmentsToMove',
+    smart: number,
+  ): number =>
+    config.smartSegmentLoading && config[field] === defaultCoordinatorConfig[field] ? smart : config[field]
+  const inQueue = limit(
+    'maxSegmentsInNodeLoadingQueue',
+    // All queues together hold what Redis takes easily and the servers load within some runs.
+    clamp(Math.ceil(queuedAtOnce / Math.max(1, servers)), 100, 5000),
+  )
+  return {
+    maxLoadsPerServer: inQueue === 0 ? Number.POSITIVE_INFINITY : inQueue,
+    replicationThrottleLimit: limit('replicationThrottleLimit', Math.max(100, Math.ceil(segments * 0.05))),
+    maxSegmentsToMove: limit('maxSegmentsToMove', clamp(Math.ceil(segments * 0.02), 100, 1000)),
+  }
+}
+
+const queuedAtOnce = 100_000
+
+const clamp = (value: number, least: number, most: number): number => Math.min(Math.max(value, least), most)

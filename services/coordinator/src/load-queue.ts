@@ -10,7 +10,11 @@ export interface RequestedCopy {
 
 /** What is to be asked of the servers. */
 export interface Requests {
-  readonly loads: readonly (RequestedCopy & { readonly sizeBytes: number })[]
+  readonly loads: readonly (RequestedCopy & {
+    readonly sizeBytes: number
+    /** The load is to take the place of the copy of this server. */
+    readonly replaces?: string
+  })[]
   readonly drops: readonly RequestedCopy[]
 }
 
@@ -18,6 +22,13 @@ export interface Requests {
 export interface QueuedRequests {
   readonly loads: number
   readonly drops: number
+}
+
+interface PreparedRequest {
+  readonly id: string
+  readonly request: SegmentRequest
+  readonly sizeBytes: number
+  readonly replaces: string | undefined
 }
 
 // Requests in one job: small enough that a server works on several at a time, large enough to be cheap.
@@ -37,18 +48,23 @@ export async function queueRequests(
   const payloads = await loadPayloads(database, [
     ...new Set(requests.loads.map(({ segmentId }) => segmentId)),
   ])
-  const byServer = new Map<string, { id: string; request: SegmentRequest; sizeBytes: number }[]>()
-  const add = (server: string, id: string, request: SegmentRequest, sizeBytes: number) => {
+  const byServer = new Map<string, PreparedRequest[]>()
+  const add = (server: string, prepared: PreparedRequest) => {
     const requests = byServer.get(server)
-    if (requests) requests.push({ id, request, sizeBytes })
-    else byServer.set(server, [{ id, request, sizeBytes }])
+    if (requests) requests.push(prepared)
+    else byServer.set(server, [prepared])
   }
   for (const { server, segmentId } of requests.drops)
-    add(server, segmentId, { action: 'drop', id: segmentId }, 0)
-  for (const { server, segmentId, sizeBytes } of requests.loads) {
+    add(server, {
+      id: segmentId,
+      request: { action: 'drop', id: segmentId },
+      sizeBytes: 0,
+      replaces: undefined,
+    })
+  for (const { server, segmentId, sizeBytes, replaces } of requests.loads) {
     const payload = payloads.get(segmentId)
     // Erased since the plan was made: nothing is left to load.
-    if (payload) add(server, segmentId, { action: 'load', payload }, sizeBytes)
+    if (payload) add(server, { id: segmentId, request: { action: 'load', payload }, sizeBytes, replaces })
   }
   let loads = 0
   let drops = 0
@@ -63,7 +79,10 @@ export async function queueRequests(
       servers.note(
         name,
         new Map<string, PendingRequest>(
-          batch.map(({ id, request, sizeBytes }) => [id, { action: request.action, sizeBytes, sentAtMs }]),
+          batch.map(({ id, request, sizeBytes, replaces }) => [
+            id,
+            { action: request.action, sizeBytes, sentAtMs, ...(replaces === undefined ? {} : { replaces }) },
+          ]),
         ),
       )
       try {

@@ -213,6 +213,36 @@ describe('a run of the rules', () => {
     assert.equal(asked().length, 4)
   })
 
+  it('moves copies from a full server to an empty one, which gives them up once they are there', async (scope) => {
+    const held = [1, 2, 3, 4].map(segment)
+    await store(...held)
+    await setRules(loadOn('hot'))
+    const { duty, inventory, asked, report } = await setUp(scope, ...held)
+    inventory.take([report({ maxSizeBytes: 100, usedSizeBytes: 40 })], 1, performance.now())
+    const other = { name: 'emptier', process: 'emptier', session: 'other', maxSizeBytes: 100 }
+    inventory.take([report({ ...other, segments: [] })], 1, performance.now())
+    assert.deepEqual(await duty.run(1), { loads: 0, drops: 0, markedUnused: 0, moves: 2 })
+    const moved = [...(inventory.get('emptier')?.pending.keys() ?? [])]
+    assert.equal(moved.length, 2)
+    assert.deepEqual(asked(), [], 'nothing goes before it is there')
+    assert.equal(await duty.run(1), undefined)
+    inventory.take([report({ ...other, segments: moved, usedSizeBytes: 20 })], 1, performance.now())
+    assert.deepEqual(await duty.run(1), { loads: 0, drops: 2, markedUnused: 0 })
+    assert.deepEqual(asked(), moved.map((id) => `drop ${id}`).sort())
+  })
+
+  it('moves nothing where no segment may move', async (scope) => {
+    await store(segment(1), segment(2))
+    await setRules(loadOn('hot'))
+    const config = JSON.stringify({ maxSegmentsToMove: 0 })
+    await saveConfig(database, coordinatorConfigName, config, 0, audit, now)
+    const { duty, inventory, report } = await setUp(scope, segment(1), segment(2))
+    inventory.take([report({ maxSizeBytes: 100, usedSizeBytes: 20 })], 1, performance.now())
+    const other = { name: 'idle', process: 'idle', session: 'other', maxSizeBytes: 100, segments: [] }
+    inventory.take([report(other)], 1, performance.now())
+    assert.equal(await duty.run(1), undefined)
+  })
+
   it('asks again for what was lost with the queues', async (scope) => {
     await store(segment(1))
     await setRules(loadOn('hot'))

@@ -2,7 +2,7 @@ import { type RetentionPlan, RetentionPlanner, type RetentionRun } from '@svc/do
 import { assertLeads, type Database, loadConfig, markUnused } from '@svc/shared/postgres'
 import { type QueueConnection, type RequestSender, readQueueEpoch } from '@svc/shared/redis'
 import type { Clock, Logger } from '@svc/shared/runtime'
-import { coordinatorConfigName, readCoordinatorConfig } from '../coordinator-config.ts'
+import { coordinatorConfigName, loadingLimitsOf, readCoordinatorConfig } from '../coordinator-config.ts'
 import type { FollowedRules } from '../followed-rules.ts'
 import type { SegmentInventory, ServerInventory } from '../inventory/index.ts'
 import { queueRequests } from '../load-queue.ts'
@@ -38,6 +38,8 @@ export function runRules(input: RunRulesInput): Duty {
   let epoch: string | undefined
   let toldTiers = ''
   let toldUnplaced = ''
+  let toldSlow: ReadonlySet<string> = new Set()
+  const runsStartedAtMs: number[] = []
 
   async function checkQueues(): Promise<void> {
     const found = await readQueueEpoch(redis, queuePrefix)
@@ -78,6 +80,26 @@ export function runRules(input: RunRulesInput): Duty {
     }
   }
 
+  /** Tells once of a server that has had a load in its queue for longer than so many runs. */
+  function tellSlowServers(replicantLifetime: number): void {
+    runsStartedAtMs.push(performance.now())
+    while (runsStartedAtMs.length > replicantLifetime + 1) runsStartedAtMs.shift()
+    const [earliest = 0] = runsStartedAtMs
+    const queues = servers.queues()
+    const isFull = runsStartedAtMs.length > replicantLifetime
+    const slow = servers
+      .servers()
+      .filter(({ number }) => isFull && (queues.get(number)?.oldestLoadAtMs ?? earliest) < earliest)
+      .map(({ name }) => name)
+    const news = slow.filter((name) => !toldSlow.has(name))
+    if (news.length > 0)
+      logger.warn('Servers have had loads in their queues for very many runs', {
+        servers: news,
+        runs: replicantLifetime,
+      })
+    toldSlow = new Set(slow)
+  }
+
   function tellTroubles(run: RetentionRun): void {
     const withoutServers = run.tiersWithoutServers()
     const tiers = JSON.stringify([...withoutServers.keys()])
@@ -115,16 +137,14 @@ export function runRules(input: RunRulesInput): Duty {
       ])
       if (config.pauseCoordination) return undefined
       const loadingServers = servers.loadingServers(performance.now(), new Set(config.decommissioningNodes))
+      const limits = loadingLimitsOf(config, table.usedCount, loadingServers.length)
       const names: string[] = []
       for (const { number, name } of loadingServers) names[number] = name
       const run = planner.begin({
         now: clock.now(),
         rules: currentRules,
         servers: loadingServers,
-        limits: {
-          maxLoadsPerServer: config.maxSegmentsInNodeLoadingQueue || Number.POSITIVE_INFINITY,
-          replicationThrottleLimit: config.replicationThrottleLimit,
-        },
+        limits,
       })
       const done = { loads: 0, drops: 0, markedUnused: 0 }
       for (let part = run.next(partSize); part !== undefined; part = run.next(partSize)) {
@@ -135,8 +155,18 @@ export function runRules(input: RunRulesInput): Duty {
         done.drops += queued.drops
         await breathe()
       }
+      const { rows, from, to } = run.moves(limits.maxSegmentsToMove)
+      const moves = rows.map((row, index) => ({
+        server: names[to[index] as number] as string,
+        replaces: names[from[index] as number] as string,
+        segmentId: table.idOf(row),
+        sizeBytes: table.sizeOf[row] as number,
+      }))
+      const moved = await queueRequests({ loads: moves, drops: [] }, term, database, servers, sender)
       tellTroubles(run)
-      return done.loads + done.drops + done.markedUnused > 0 ? done : undefined
+      tellSlowServers(config.replicantLifetime)
+      if (done.loads + done.drops + done.markedUnused + moved.loads === 0) return undefined
+      return moved.loads > 0 ? { ...done, moves: moved.loads } : done
     },
   }
 }

@@ -9,6 +9,8 @@ export interface PendingRequest {
   readonly sizeBytes: number
   /** Milliseconds of the process's own clock. */
   readonly sentAtMs: number
+  /** A load that is to take the place of the copy of this server. */
+  readonly replaces?: string
 }
 
 /** A data server as the leader knows it from its reports. */
@@ -44,6 +46,8 @@ export interface QueueSize {
   readonly loads: number
   readonly loadSizeBytes: number
   readonly drops: number
+  /** When the oldest load was sent; Infinity without any. */
+  readonly oldestLoadAtMs: number
 }
 
 /** What the leader tells of a failure that a server reported. */
@@ -53,8 +57,9 @@ export type OnRequestFailure = (server: string, failure: RequestFailure) => void
 const firstRefusalMs = 5000
 const longestRefusalMs = 300_000
 
-const { served, loading, dropping, refused } = copyFlag
+const { served, loading, dropping, refused, moving, leaving } = copyFlag
 const pendingFlags = loading | dropping
+const requestFlags = pendingFlags | moving
 
 /** The data servers that report to the leader: what they serve, and what they were asked to do. */
 export class ServerInventory {
@@ -89,7 +94,7 @@ export class ServerInventory {
     const sameLife = known?.session === report.session
     const number = known?.number ?? this.freeNumbers.pop() ?? this.nextNumber++
     // Another life of the process knows nothing of what its former self was asked.
-    if (known && !sameLife) this.clearFlags(number, pendingFlags | refused)
+    if (known && !sameLife) this.clearFlags(number, requestFlags | refused | leaving)
     const server: MutableServer = {
       number,
       name: report.name,
@@ -128,12 +133,12 @@ export class ServerInventory {
   }
 
   private noteServed(server: MutableServer, id: string): void {
-    this.table.changeCopy(id, server.number, served, loading | refused)
+    this.table.changeCopy(id, server.number, served, loading | moving | refused)
     server.refused.delete(id)
   }
 
   private noteGone({ number }: MutableServer, id: string): void {
-    this.table.changeCopy(id, number, 0, served | dropping)
+    this.table.changeCopy(id, number, 0, served | dropping | leaving)
   }
 
   /** Takes away the pending requests that the report answers, beside those that its changes did. */
@@ -148,7 +153,7 @@ export class ServerInventory {
         longestRefusalMs,
       )
       server.refused.set(failure.id, { untilMs: nowMs + waitMs, waitMs })
-      table.changeRow(row, server.number, refused, flag)
+      table.changeRow(row, server.number, refused, flag | moving)
       this.onFailure(server.name, failure)
     }
     for (const id of server.doubtful) {
@@ -165,16 +170,19 @@ export class ServerInventory {
     const server = this.byName.get(name)
     if (!server) return
     const { table } = this
-    for (const [id, { action, sizeBytes, sentAtMs }] of requests) {
+    for (const [id, { action, sizeBytes, sentAtMs, replaces }] of requests) {
       const isLoad = action === 'load'
       const entry = table.changeCopy(
         id,
         server.number,
-        isLoad ? loading : dropping,
-        isLoad ? dropping : loading,
+        isLoad ? (replaces === undefined ? loading : loading | moving) : dropping,
+        isLoad ? dropping : loading | moving,
       )
       table.copies.sentAtOf[entry] = sentAtMs
       const row = table.copies.rowOf[entry] as number
+      const replaced = replaces === undefined ? undefined : this.byName.get(replaces)
+      if (replaced && (table.copies.flags(row, replaced.number) & served) !== 0)
+        table.changeRow(row, replaced.number, leaving, 0)
       if (isLoad && !table.isUsed(row)) table.sizeOf[row] = sizeBytes
       if ((((table.copies.flagsOf[entry] as number) & served) !== 0) === isLoad) server.doubtful.add(id)
     }
@@ -183,7 +191,7 @@ export class ServerInventory {
   /** Forgets requests that could not be sent, or are wanted no more. */
   forget(name: string, ids: Iterable<string>): void {
     const server = this.byName.get(name)
-    if (server) for (const id of ids) this.table.changeCopy(id, server.number, 0, pendingFlags)
+    if (server) for (const id of ids) this.table.changeCopy(id, server.number, 0, requestFlags)
   }
 
   /**
@@ -217,7 +225,7 @@ export class ServerInventory {
     for (let entry = 0; entry < copies.limit; entry++) {
       if (copies.serverOf[entry] === -1 || ((copies.flagsOf[entry] as number) & pendingFlags) === 0) continue
       if (nowMs - (copies.sentAtOf[entry] as number) <= requestTimeoutMs) continue
-      this.table.changeRow(copies.rowOf[entry] as number, copies.serverOf[entry] as number, 0, pendingFlags)
+      this.table.changeRow(copies.rowOf[entry] as number, copies.serverOf[entry] as number, 0, requestFlags)
     }
     return silent
   }
@@ -248,7 +256,10 @@ export class ServerInventory {
   queues(): ReadonlyMap<number, QueueSize> {
     const { copies, sizeOf } = this.table
     const queues = new Map(
-      [...this.byName.values()].map(({ number }) => [number, { loads: 0, loadSizeBytes: 0, drops: 0 }]),
+      [...this.byName.values()].map(({ number }) => [
+        number,
+        { loads: 0, loadSizeBytes: 0, drops: 0, oldestLoadAtMs: Number.POSITIVE_INFINITY },
+      ]),
     )
     for (let entry = 0; entry < copies.limit; entry++) {
       const flags = copies.flagsOf[entry] as number
@@ -259,6 +270,7 @@ export class ServerInventory {
         queue.drops += 1
       } else {
         queue.loads += 1
+        queue.oldestLoadAtMs = Math.min(queue.oldestLoadAtMs, copies.sentAtOf[entry] as number)
         queue.loadSizeBytes += sizeOf[copies.rowOf[entry] as number] as number
       }
     }
@@ -308,7 +320,7 @@ export class ServerInventory {
     const { lostAtMs, number, pending } = server
     if (lostAtMs === undefined) return
     for (const [id, { sentAtMs }] of [...pending])
-      if (sentAtMs <= lostAtMs) this.table.changeCopy(id, number, 0, pendingFlags)
+      if (sentAtMs <= lostAtMs) this.table.changeCopy(id, number, 0, requestFlags)
     server.lostAtMs = undefined
   }
 }

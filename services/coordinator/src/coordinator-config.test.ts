@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { loadingLimitsOf, readCoordinatorConfig } from './coordinator-config.ts'
+
+const limitsOf = (given: object, segments: number, servers: number) => {
+  const config = readCoordinatorConfig({ value: JSON.stringify(given) })
+  const limits = loadingLimitsOf(config, segments, servers)
+  return [limits.maxLoadsPerServer, limits.replicationThrottleLimit, limits.maxSegmentsToMove]
+}
+const noSmart = { smartSegmentLoading: false }
+
+describe('the limits of a run', () => {
+  for (const { name, given, segments, servers, expected } of [
+    { name: 'of a small cluster', given: {}, segments: 10, servers: 1, expected: [5000, 100, 100] },
+    {
+      name: 'grow with the segments',
+      given: {},
+      segments: 20_000,
+      servers: 100,
+      expected: [1000, 1000, 400],
+    },
+    { name: 'end somewhere', given: {}, segments: 1_000_000, servers: 1000, expected: [100, 50_000, 1000] },
+    { name: 'are those of the fields', given: noSmart, segments: 1e6, servers: 9, expected: [500, 500, 100] },
+    {
+      name: 'keep to a field that somebody has set',
+      given: { maxSegmentsInNodeLoadingQueue: 4, maxSegmentsToMove: 0 },
+      segments: 20_000,
+      servers: 100,
+      expected: [4, 1000, 0],
+    },
+    {
+      name: 'are none for a queue of 0',
+      given: { ...noSmart, maxSegmentsInNodeLoadingQueue: 0 },
+      segments: 10,
+      servers: 1,
+      expected: [Infinity, 500, 100],
+    },
+  ])
+    it(name, () => assert.deepEqual(limitsOf(given, segments, servers), expected))
+})
