@@ -171,8 +171,9 @@ export function storeFailure(error: unknown): unknown {
     return invalidInput('A text holds the character U+0000, which cannot be stored', {}, error)
   const socket = code !== undefined && /^E[A-Z_]+$/.test(code)
   const broken = error instanceof AggregateError || (code === undefined && brokenPattern.test(message ?? ''))
+  const untrusted = code !== undefined && /CERT|ISSUER|SIGNATURE/.test(code)
   const away = code !== undefined && statePattern.test(code) && awayPattern.test(code)
-  if (!broken && !socket && !away) return error
+  if (!broken && !socket && !untrusted && !away) return error
   const fullDisk = code === '53100' ? ' (its disk is full)' : ''
   return unavailable(`The metadata store cannot be used now${fullDisk}`, {}, new Error(describeError(error)))
 }

@@ -53,6 +53,9 @@ const suites = [
 // Read by the drivers themselves when they connect; looked at here so that what is wrong is told at start.
 const storeAuthorities = ['svc.metadata.storage.connector.tls.caPath', 'svc.queue.redis.tls.caPath'] as const
 
+// Key exchange of 128 bits of strength and more; the first withstands quantum computers too.
+const groups = 'X25519MLKEM768:X25519:prime256v1:secp384r1'
+
 /** The files that the stores are read from, with the property of each. */
 export function storeFiles(settings: Settings): readonly string[] {
   const paths = [settings.get('svc.client.https.trustStorePath'), settings.get('svc.client.https.crlPath')]
@@ -128,6 +131,7 @@ export async function loadTlsStores(
           minVersion: 'TLSv1.2',
           maxVersion: 'TLSv1.3',
           ciphers: suites,
+          ecdhCurve: groups,
           honorCipherOrder: true,
         },
       },
