@@ -1,6 +1,7 @@
 import {
   aliasList,
   cacheLocations,
+  countsByName,
   flag,
   oneOf,
   type PropertyType,
@@ -287,6 +288,11 @@ export const properties = {
     sizeBytesFrom(leastTaskMemoryBytes),
     'memory that one task may use for its data',
     '1g',
+  ),
+  'svc.indexer.task.mostRunningByType': property(
+    countsByName,
+    'how many tasks of a type may run in the whole cluster at a time; a type that is not named has no limit',
+    '{}',
   ),
   'svc.ingestion.local.allowedRoots': property(
     textList,

@@ -152,3 +152,16 @@ function readSecretFile(path: string): string {
     throw new Error(`the password file [${path}] cannot be read (${(error as NodeJS.ErrnoException).code})`)
   }
 }
+
+/** A JSON object of whole numbers from 1 by name. */
+export const countsByName = propertyType(
+  'a JSON object of whole numbers from 1 such as {"compact":2}',
+  (value): ReadonlyMap<string, number> => {
+    const object = parseJson(value)
+    if (typeof object !== 'object' || object === null || Array.isArray(object)) return refuse()
+    const counts = Object.entries(object).map(([name, count]): [string, number] =>
+      Number.isInteger(count) && count >= 1 ? [name, count] : refuse(),
+    )
+    return new Map(counts)
+  },
+)

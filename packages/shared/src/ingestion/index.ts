@@ -1,5 +1,6 @@
 /** Ingestion: checks an index task and does its work, from its input to segment files in deep storage. */
 export { type Engine, type EngineOptions, openEngine } from './engine.ts'
+export { bucketStartSql } from './granularity-sql.ts'
 export type {
   DimensionSpec,
   DimensionType,
@@ -11,11 +12,14 @@ export type {
 } from './index-spec.ts'
 export type { InputAccess } from './input-access.ts'
 export { longestInlineDataBytes, parseIndexSpec } from './parse-index-spec.ts'
-export type { RowCounts } from './read-rows.ts'
+export { aggregateSql, type RowCounts } from './read-rows.ts'
 export {
   type IndexProgress,
   type IndexResult,
   type IndexTaskOptions,
   runIndexTask,
 } from './run-index-task.ts'
+export { type SegmentMetadata, segmentFormatSql, segmentMetadataKey } from './segment-metadata.ts'
+export { metricValueType } from './stored-columns.ts'
+export { type StoredType, storedTypes } from './stored-value.ts'
 export type { WrittenSegment } from './write-segments.ts'

@@ -153,7 +153,8 @@ function selectChecked(
   return { sql: `SELECT status, instant${['', ...shorts].join(', ')}, ${told} FROM (${middle})`, columns }
 }
 
-function aggregateSql({ type }: MetricSpec, value: string): string {
+/** SQL that aggregates the values of a metric. */
+export function aggregateSql({ type }: Pick<MetricSpec, 'type'>, value: string): string {
   switch (type) {
     case 'count':
       return 'count(*)'

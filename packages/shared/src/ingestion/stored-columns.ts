@@ -11,7 +11,7 @@ export interface StoredDimension {
 }
 
 /** The type that a metric has before and after it is aggregated; a count has no column. */
-export function metricValueType({ type }: MetricSpec): StoredType | undefined {
+export function metricValueType({ type }: Pick<MetricSpec, 'type'>): StoredType | undefined {
   if (type === 'count') return undefined
   return type.startsWith('long') ? 'long' : type.startsWith('double') ? 'double' : 'float'
 }

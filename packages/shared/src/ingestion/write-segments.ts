@@ -8,6 +8,7 @@ import { identifier, instantLiteral, literal } from '../duckdb/index.ts'
 import type { Engine } from './engine.ts'
 import { bucketStartSql } from './granularity-sql.ts'
 import { isStored, type RowsPlan, rowsTable, storedColumns } from './read-rows.ts'
+import { segmentFormatSql } from './segment-metadata.ts'
 
 /** A segment file in deep storage that no one knows of yet. */
 export interface WrittenSegment {
@@ -82,7 +83,14 @@ async function planChunks(plan: RowsPlan, engine: Engine): Promise<Chunk[]> {
  */
 export async function writeSegments(plan: RowsPlan, options: WriteOptions): Promise<WrittenSegment[]> {
   const { engine, deepStorage, directory } = options
-  const { dataSource, metrics } = plan.spec
+  const { dataSource, metrics, rollup, queryGranularity } = plan.spec
+  const format = segmentFormatSql({
+    rollup,
+    queryGranularity,
+    metrics: metrics.map(({ type, name, fieldName }) =>
+      type === 'count' ? { type, name } : { type, name, fieldName },
+    ),
+  })
   const columns = [
     '__time',
     ...storedColumns(plan).map(({ short, name }) => `${short} AS ${identifier(name)}`),
@@ -100,7 +108,7 @@ export async function writeSegments(plan: RowsPlan, options: WriteOptions): Prom
   async function write(chunk: Chunk, file: string): Promise<void> {
     const [answer] = await engine.rows(
       `COPY (SELECT ${columns.join(', ')} FROM ${rowsTable} WHERE ${chunk.rows})
-       TO ${literal(file)} (FORMAT parquet, COMPRESSION zstd)`,
+       TO ${literal(file)} (${format})`,
     )
     if (Number(answer?.Count) === chunk.totalRows) return
     throw new Failure(

@@ -343,7 +343,7 @@ export async function loadCompactionStates(
 
 /** Stores a state under its fingerprint, once; its number. */
 export async function saveCompactionState(
-  transaction: Transaction,
+  transaction: Queries,
   { fingerprint, dataSource, state }: { fingerprint: string; dataSource: string; state: unknown },
 ): Promise<number> {
   const [row] = await transaction.query<{ id: number }>(sql`

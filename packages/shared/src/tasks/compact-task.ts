@@ -25,6 +25,8 @@ export interface CompactSpec {
   readonly interval: Interval
   /** The segments to rewrite, those of the interval that are not among them stay as they are; undefined: all of it. */
   readonly segmentIds: readonly string[] | undefined
+  /** Task slots that the task counts for, and so the threads that it may use. */
+  readonly slots: number
   /** How the segments shall be. */
   readonly config: CompactionConfig
 }
@@ -83,8 +85,14 @@ export function parseCompactSpec(json: unknown): CompactSpec {
     dataSource,
     interval: wholeBuckets(inputSpec.interval, config.granularitySpec?.segmentGranularity ?? undefined),
     segmentIds: inputSpec.segments ?? undefined,
+    slots: slotsOf(context),
     config,
   }
+}
+
+function slotsOf({ compaction }: JsonObject): number {
+  const slots = isJsonObject(compaction) ? compaction.slots : undefined
+  return typeof slots === 'number' && Number.isInteger(slots) && slots > 0 ? slots : 1
 }
 
 function wholeBuckets({ start, end }: Interval, granularity: Granularity | undefined): Interval {

@@ -13,11 +13,16 @@ export function describeTask(task: StoredTask) {
     queueInsertionTime: createdTime,
     statusCode,
     status: statusCode,
-    runnerStatusCode: task.state === 'PENDING' || task.state === 'RUNNING' ? task.state : 'NONE',
+    runnerStatusCode: runnerStatus(task),
     duration: task.durationMs ?? -1,
     location: { host: task.workerHost, port: task.workerPort ?? -1, tlsPort: task.workerTlsPort ?? -1 },
     dataSource: task.dataSource,
     errorMsg: task.errorMessage,
     progress: task.progress,
   }
+}
+
+function runnerStatus({ state, waiting }: StoredTask): string {
+  if (state === 'PENDING') return waiting ? 'WAITING' : 'PENDING'
+  return state === 'RUNNING' ? 'RUNNING' : 'NONE'
 }

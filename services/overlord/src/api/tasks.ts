@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { conflict, forbidden, invalidInput, notFound } from '@svc/domain/failure'
+import { refuse } from '@svc/domain/validation'
 import {
   authenticated,
   jsonBody,
@@ -24,7 +25,7 @@ import {
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
-import { newTaskId, parseKillSpec } from '@svc/shared/tasks'
+import { newTaskId, parseCompactSpec, parseKillSpec } from '@svc/shared/tasks'
 import { positiveCount } from '@svc/shared/wire'
 import { z } from 'zod'
 import { type TaskRunner, taskLogFile } from '../tasks/index.ts'
@@ -36,19 +37,23 @@ const path = (rest: string): string => `/svc/indexer/v1${rest}`
 const defaultListLength = 1000
 // The recorded system's default priorities.
 const ingestionPriority = 50
+const compactionPriority = 25
 const killPriority = 0
 const longestTaskId = 255
+const taskTypes = ['index_parallel', 'compact', 'kill']
 
 const unfinished: readonly TaskState[] = ['PENDING', 'RUNNING']
 const statesOf = {
   running: ['RUNNING'],
   pending: ['PENDING'],
-  waiting: [],
+  waiting: ['PENDING'],
   complete: ['SUCCESS', 'FAILED'],
 } as const satisfies Record<string, readonly TaskState[]>
 
+type ListedState = keyof typeof statesOf
+
 const listQuery = z.object({
-  state: z.enum(Object.keys(statesOf) as (keyof typeof statesOf)[]).optional(),
+  state: z.enum(Object.keys(statesOf) as ListedState[]).optional(),
   datasource: z.string().optional(),
   type: z.string().optional(),
   max: positiveCount.optional(),
@@ -63,12 +68,14 @@ export function taskRoutes(
 ): Route[] {
   const { database, settings, logger } = context
 
-  async function list(caller: Caller, query: z.infer<typeof listQuery>, states?: readonly TaskState[]) {
+  async function list(caller: Caller, query: z.infer<typeof listQuery>, listed?: ListedState) {
     if (query.datasource !== undefined && !caller.can('READ', 'DATASOURCE', query.datasource)) {
       throw forbidden(`The permission [READ] on [DATASOURCE] [${query.datasource}] is missing`)
     }
+    const state = listed ?? query.state
     const tasks = await loadTasks(database, {
-      states: states ?? (query.state && statesOf[query.state]),
+      states: state && statesOf[state],
+      waiting: state === 'waiting' ? true : state === 'pending' ? false : undefined,
       dataSource: query.datasource,
       type: query.type,
       limit: query.max ?? defaultListLength,
@@ -99,14 +106,14 @@ export function taskRoutes(
     return { task: task.id }
   }
 
-  const listRoute = (name: string, summary: string, states?: readonly TaskState[]): Route =>
+  const listRoute = (name: string, summary: string, state?: ListedState): Route =>
     route({
       method: 'GET',
       path: path(`/${name}`),
       access: authenticated,
       summary,
       query: listQuery,
-      handle: ({ caller, query }) => list(caller, query, states),
+      handle: ({ caller, query }) => list(caller, query, state),
     })
 
   return [
@@ -119,10 +126,10 @@ export function taskRoutes(
       handle: submit,
     }),
     listRoute('tasks', 'Tasks, newest first'),
-    listRoute('runningTasks', 'Tasks that a worker works on', statesOf.running),
-    listRoute('pendingTasks', 'Tasks that wait for a worker', statesOf.pending),
-    listRoute('waitingTasks', 'Tasks that wait for a lock', statesOf.waiting),
-    listRoute('completeTasks', 'Tasks that are over', statesOf.complete),
+    listRoute('runningTasks', 'Tasks that a worker works on', 'running'),
+    listRoute('pendingTasks', 'Tasks that wait for a worker', 'pending'),
+    listRoute('waitingTasks', 'Tasks that wait for a lock or a limit', 'waiting'),
+    listRoute('completeTasks', 'Tasks that are over', 'complete'),
     route({
       method: 'GET',
       path: path('/task/:task'),
@@ -197,6 +204,13 @@ function readTask(body: unknown, access: InputAccess): Omit<NewTask, 'payload' |
       priority: priorityOf(spec.context, killPriority),
     }
   }
+  if (type === 'compact') {
+    const spec = parseCompactSpec(body)
+    const id = checkedId(spec.id) ?? newTaskId('compact', spec.dataSource)
+    const priority = priorityOf(spec.context, compactionPriority)
+    return { id, groupId: spec.groupId ?? id, type, dataSource: spec.dataSource, priority }
+  }
+  if (type !== 'index_parallel') throw refuse('type', type, `one of ${taskTypes.join(', ')}`)
   const spec = parseIndexSpec(body, access)
   const id = checkedId(spec.id) ?? newTaskId('index_parallel', spec.dataSource)
   const priority = priorityOf(spec.context, ingestionPriority)

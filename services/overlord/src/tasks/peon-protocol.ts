@@ -1,19 +1,33 @@
 import type { IndexProgress, InputAccess, WrittenSegment } from '@svc/shared/ingestion'
+import type { RewriteOrder, RewriteProgress, RewriteResult } from '@svc/shared/rewriting'
 
 /** What a peon is told to do, once. */
 export interface PeonOrder {
   readonly taskId: string
   readonly attempt: number
-  readonly payload: unknown
-  readonly access: InputAccess
+  readonly work: PeonWork
   readonly workDirectory: string
   readonly storageDirectory: string
   readonly pathPrefix: string
   readonly memoryLimitBytes: number
+  readonly threads: number
 }
+
+/** The work itself. */
+export type PeonWork =
+  | { readonly kind: 'index'; readonly payload: unknown; readonly access: InputAccess }
+  | { readonly kind: 'compact'; readonly order: RewriteOrder }
+
+/** The columns of what a compaction has written. */
+export type WrittenColumns = Pick<RewriteResult, 'dimensions' | 'metrics'>
 
 /** What a peon tells. */
 export type PeonMessage =
-  | { readonly kind: 'progress'; readonly progress: IndexProgress }
-  | { readonly kind: 'done'; readonly segments: readonly WrittenSegment[] }
+  | { readonly kind: 'progress'; readonly progress: IndexProgress | RewriteProgress }
+  | {
+      readonly kind: 'done'
+      readonly segments: readonly WrittenSegment[]
+      /** Of a compaction. */
+      readonly columns?: WrittenColumns
+    }
   | { readonly kind: 'failed'; readonly message: string }

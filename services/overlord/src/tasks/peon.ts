@@ -5,6 +5,7 @@
 import { describeError, Failure } from '@svc/domain/failure'
 import { createLocalDeepStorage } from '@svc/shared/deep-storage'
 import { parseIndexSpec, runIndexTask } from '@svc/shared/ingestion'
+import { rewriteSegments } from '@svc/shared/rewriting'
 import type { PeonMessage, PeonOrder } from './peon-protocol.ts'
 
 const send = (message: PeonMessage): Promise<void> =>
@@ -16,21 +17,32 @@ const log = (message: string, details: object = {}): void => {
   process.stdout.write(`${JSON.stringify({ timestamp: new Date().toISOString(), message, ...details })}\n`)
 }
 
+async function work(order: PeonOrder): Promise<Extract<PeonMessage, { kind: 'done' }>> {
+  const { workDirectory, pathPrefix, memoryLimitBytes, threads } = order
+  const options = {
+    workDirectory,
+    pathPrefix,
+    memoryLimitBytes,
+    threads,
+    deepStorage: createLocalDeepStorage({ rootDirectory: order.storageDirectory }),
+    onProgress: (progress: Extract<PeonMessage, { kind: 'progress' }>['progress']) =>
+      void send({ kind: 'progress', progress }),
+  }
+  if (order.work.kind === 'compact') {
+    const { segments, dimensions, metrics, ...counts } = await rewriteSegments(order.work.order, options)
+    log('Task has rewritten segments', { segments: segments.length, ...counts })
+    return { kind: 'done', segments, columns: { dimensions, metrics } }
+  }
+  const { payload, access } = order.work
+  const { segments, ...counts } = await runIndexTask(parseIndexSpec(payload, access), { ...options, access })
+  log('Task has written its segments', { segments: segments.length, ...counts })
+  return { kind: 'done', segments }
+}
+
 process.once('message', async (order: PeonOrder) => {
   try {
     log('Task started', { task: order.taskId, attempt: order.attempt })
-    const result = await runIndexTask(parseIndexSpec(order.payload, order.access), {
-      workDirectory: order.workDirectory,
-      deepStorage: createLocalDeepStorage({ rootDirectory: order.storageDirectory }),
-      pathPrefix: order.pathPrefix,
-      access: order.access,
-      memoryLimitBytes: order.memoryLimitBytes,
-      threads: 1,
-      onProgress: (progress) => void send({ kind: 'progress', progress }),
-    })
-    const { segments, ...counts } = result
-    log('Task has written its segments', { segments: segments.length, ...counts })
-    await send({ kind: 'done', segments })
+    await send(await work(order))
   } catch (error) {
     const known = error instanceof Failure
     log('Task failed', { error: describeError(error), ...(known ? {} : { stack: (error as Error).stack }) })

@@ -10,15 +10,20 @@ import { filesIn, indexTask, rowsOf } from './test-worker.ts'
 const folder = temporaryFolder({ after })
 const storage = path.join(folder, 'storage')
 const logFile = path.join(folder, 'logs/a.log')
+const index = (payload: unknown): PeonOrder['work'] => ({
+  kind: 'index',
+  payload,
+  access: { allowedRoots: [], allowedHosts: [] },
+})
 const order = (given: Partial<PeonOrder> = {}): PeonOrder => ({
   taskId: 'a',
   attempt: 1,
-  payload: indexTask('koalas', rowsOf(1)),
-  access: { allowedRoots: [], allowedHosts: [] },
+  work: index(indexTask('koalas', rowsOf(1))),
   workDirectory: path.join(folder, 'work'),
   storageDirectory: storage,
   pathPrefix: 'a-1',
   memoryLimitBytes: 256 * 2 ** 20,
+  threads: 1,
   ...given,
 })
 const run = (
@@ -45,13 +50,13 @@ describe('the process of a task', () => {
     context.after(() => {
       delete process.env.SVC_TEST_SECRET
     })
-    const end = await run({ payload: indexTask('koalas', { type: 'inline', data: '{"t":"x"}' }) })
+    const end = await run({ work: index(indexTask('koalas', { type: 'inline', data: '{"t":"x"}' })) })
     assert.equal(end.kind, 'failed')
     assert.doesNotMatch(readFileSync(logFile, 'utf8'), /hunter2/)
   })
 
   it('tells what is wrong with the task, and no more than an id of what is wrong with it', async () => {
-    const bad = await run({ payload: { type: 'nothing' } })
+    const bad = await run({ work: index({ type: 'nothing' }) })
     assert.deepEqual(
       [bad.kind, bad.kind === 'failed' && /^type has the value/.test(bad.message)],
       ['failed', true],

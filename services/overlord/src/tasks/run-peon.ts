@@ -2,15 +2,13 @@ import { fork } from 'node:child_process'
 import { mkdir, open } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { WrittenSegment } from '@svc/shared/ingestion'
 import type { PeonMessage, PeonOrder } from './peon-protocol.ts'
 
 const peonFile = fileURLToPath(new URL('./peon.ts', import.meta.url))
 
 /** How the process of a task ended. */
 export type PeonEnd =
-  | { readonly kind: 'done'; readonly segments: readonly WrittenSegment[] }
-  | { readonly kind: 'failed'; readonly message: string }
+  | Exclude<PeonMessage, { readonly kind: 'progress' }>
   /** It was ended from outside, by `signal` of its caller or by a crash. */
   | { readonly kind: 'died'; readonly how: string }
 

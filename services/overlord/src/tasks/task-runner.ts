@@ -1,22 +1,29 @@
 import { rm } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { describeError, Failure } from '@svc/domain/failure'
 import { createLocalDeepStorage, safeFileName } from '@svc/shared/deep-storage'
 import { type InputAccess, parseIndexSpec, type WrittenSegment } from '@svc/shared/ingestion'
 import {
-  claimTask,
+  claimTaskWithNeeds,
   finishAttempt,
   loadTask,
   loadTaskPayload,
   releaseClaims,
   renewClaim,
+  type StoredTask,
+  type TaskNeeds,
 } from '@svc/shared/postgres'
 import { receiveTasks, type TaskReceiver } from '@svc/shared/redis'
 import { startLoop } from '@svc/shared/runtime'
 import type { ServiceContext } from '@svc/shared/service'
-import { parseKillSpec } from '@svc/shared/tasks'
+import { isCompactTask, parseCompactSpec, parseKillSpec } from '@svc/shared/tasks'
+import { prepareCompaction, publishCompaction } from './compaction.ts'
 import { killSegments, readKillProgress } from './kill-segments.ts'
-import { type PublishingAttempt, publish } from './publish.ts'
+import type { PeonWork } from './peon-protocol.ts'
+import { publishIndex } from './publish-index.ts'
+import type { PublishedState, PublishingAttempt } from './publishing.ts'
 import { type PeonEnd, runPeon } from './run-peon.ts'
 
 /** Runs tasks in the slots of this server. */
@@ -35,8 +42,20 @@ export interface TaskRunner {
 // A worker that does not renew its claim for this long is taken for dead, and its task is run again.
 const claimMs = 10_000
 const renewPeriodMs = 2000
+// How often a task looks whether another one that has its interval is over.
+const retryPublishingMs = 1000
 // Attempts that may end with the worker's death before a task counts as what kills it.
 const mostAttempts = 5
+
+interface Job {
+  readonly work: PeonWork
+  readonly threads: number
+  publish(attempt: PublishingAttempt, end: Extract<PeonEnd, { kind: 'done' }>): Promise<PublishedState>
+}
+
+/** Whether an error says nothing of the task itself: another attempt may succeed. */
+const isTroubleElsewhere = (error: unknown): boolean =>
+  !(error instanceof Failure) || error.code === 'unavailable'
 
 /** The log of a task. */
 export const taskLogFile = (directory: string, taskId: string): string =>
@@ -47,20 +66,26 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
   const capacity = settings.get('svc.worker.capacity')
   const storageDirectory = path.resolve(settings.get('svc.storage.storageDirectory'))
   const deepStorage = createLocalDeepStorage({ rootDirectory: storageDirectory })
+  const mostRunningByType = settings.get('svc.indexer.task.mostRunningByType')
   const running = new Map<string, AbortController>()
   let lastCompletedAt: number | undefined
   let receiver: TaskReceiver | undefined
 
   async function run(taskId: string): Promise<void> {
     if (stopping.aborted || running.has(taskId)) return
+    const task = await loadTask(database, taskId)
+    if (task === undefined) return
+    const payload = await loadTaskPayload(database, taskId)
     const { name, host, plaintextPort, tlsPort } = context.node()
-    const attempt = await claimTask(database, taskId, { name, host, port: plaintextPort, tlsPort }, claimMs)
-    if (attempt === undefined) return
+    const worker = { name, host, port: plaintextPort, tlsPort }
+    const claim = await claimTaskWithNeeds(database, taskId, worker, claimMs, needsOf(task, payload))
+    if (claim.kind !== 'claimed') return
+    const { attempt, preempted } = claim
     const controller = new AbortController()
     running.set(taskId, controller)
-    logger.info('Task started', { task: taskId, attempt })
+    logger.info('Task started', { task: taskId, attempt, ...(preempted.length > 0 ? { preempted } : {}) })
     try {
-      await runAttempt(taskId, attempt, controller)
+      await runAttempt(task, payload, attempt, controller)
     } catch (error) {
       // The store or the disk is away: the claim runs out, and the task is run again.
       logger.error('An attempt of a task broke off', { task: taskId, attempt, error: describeError(error) })
@@ -70,13 +95,27 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
     }
   }
 
-  async function runAttempt(taskId: string, attempt: number, controller: AbortController): Promise<void> {
+  function needsOf({ type, dataSource, priority }: StoredTask, payload: unknown): TaskNeeds {
+    const mostRunning = mostRunningByType.get(type)
+    return {
+      lock: isCompactTask(payload)
+        ? { dataSource, interval: parseCompactSpec(payload).interval, priority }
+        : undefined,
+      limit: mostRunning === undefined ? undefined : { type, mostRunning },
+    }
+  }
+
+  async function runAttempt(
+    { id: taskId, priority }: StoredTask,
+    payload: unknown,
+    attempt: number,
+    controller: AbortController,
+  ): Promise<void> {
     if (attempt > mostAttempts) {
       const errorMessage = `The worker died in each of [${mostAttempts}] attempts`
       await finishAttempt(database, taskId, attempt, { state: 'FAILED', errorMessage })
       return
     }
-    const payload = await loadTaskPayload(database, taskId)
     let progress: unknown
     const claim = startLoop(
       renewPeriodMs,
@@ -89,22 +128,53 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
     try {
       if ((payload as { type?: unknown }).type === 'kill') {
         await runKill(taskId, attempt, payload, controller.signal)
-      } else {
-        const end = await runIndex(taskId, attempt, payload, controller.signal, (next) => {
-          progress = next
-        })
-        await claim.stop()
-        await finish({ taskId, attempt, progress }, payload, end, controller.signal)
+        return
       }
+      const fail = async (errorMessage: string): Promise<void> => {
+        await finishAttempt(database, taskId, attempt, { state: 'FAILED', errorMessage, progress })
+        logger.warn('Task failed', { task: taskId, attempt, error: errorMessage })
+      }
+      const job = await prepare(payload).catch(async (error) => {
+        if (isTroubleElsewhere(error)) throw error
+        await fail(describeError(error))
+      })
+      if (job === undefined) return
+      const end = await runWork(taskId, attempt, job, controller.signal, (next) => {
+        progress = next
+      })
+      await claim.stop()
+      const publishing = () => ({ taskId, attempt, priority, progress })
+      await finish(publishing, job, end, fail, controller.signal)
     } finally {
       await claim.stop()
     }
   }
 
-  async function runIndex(
+  /** What a task has to do, and how what it has written is published. */
+  async function prepare(payload: unknown): Promise<Job> {
+    if (!isCompactTask(payload)) {
+      const spec = parseIndexSpec(payload, access)
+      return {
+        work: { kind: 'index', payload, access },
+        threads: 1,
+        publish: (publishing, end) => publishIndex(database, publishing, spec, end.segments, clock.now()),
+      }
+    }
+    const spec = parseCompactSpec(payload)
+    const prepared = await prepareCompaction(database, spec)
+    const noColumns = { dimensions: [], metrics: [] }
+    return {
+      work: { kind: 'compact', order: prepared.order },
+      threads: Math.min(spec.slots, availableParallelism()),
+      publish: (publishing, { segments, columns = noColumns }) =>
+        publishCompaction(database, publishing, spec, prepared, { segments, columns }, clock.now()),
+    }
+  }
+
+  async function runWork(
     taskId: string,
     attempt: number,
-    payload: unknown,
+    { work, threads }: Job,
     signal: AbortSignal,
     onProgress: (progress: unknown) => void,
   ): Promise<PeonEnd> {
@@ -112,13 +182,18 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
     const workDirectory = path.resolve(settings.get('svc.indexer.task.baseTaskDir'), pathPrefix)
     const memoryLimitBytes = settings.get('svc.indexer.task.memoryLimit')
     const logFile = taskLogFile(settings.get('svc.indexer.logs.directory'), taskId)
+    const order = {
+      taskId,
+      attempt,
+      work,
+      workDirectory,
+      storageDirectory,
+      pathPrefix,
+      memoryLimitBytes,
+      threads,
+    }
     try {
-      return await runPeon(
-        { taskId, attempt, payload, access, workDirectory, storageDirectory, pathPrefix, memoryLimitBytes },
-        logFile,
-        onProgress,
-        signal,
-      )
+      return await runPeon(order, logFile, onProgress, signal)
     } finally {
       await rm(workDirectory, { recursive: true, force: true })
     }
@@ -139,15 +214,13 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
   }
 
   async function finish(
-    { taskId, attempt, progress }: PublishingAttempt,
-    payload: unknown,
+    publishing: () => PublishingAttempt,
+    job: Job,
     end: PeonEnd,
+    fail: (errorMessage: string) => Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
-    const fail = async (errorMessage: string): Promise<void> => {
-      await finishAttempt(database, taskId, attempt, { state: 'FAILED', errorMessage, progress })
-      logger.warn('Task failed', { task: taskId, attempt, error: errorMessage })
-    }
+    const { taskId, attempt } = publishing()
     if (end.kind === 'died') {
       if (signal.aborted) logger.info('Task ended from outside', { task: taskId, attempt })
       else await fail(`The process of the task died (${end.how})`)
@@ -155,27 +228,25 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
     }
     if (end.kind === 'failed') return await fail(end.message)
     try {
-      if (
-        await publish(
-          database,
-          { taskId, attempt, progress },
-          parseIndexSpec(payload, access),
-          end.segments,
-          clock.now(),
-        )
-      ) {
-        logger.info('Task succeeded', { task: taskId, attempt, segments: end.segments.length })
-      } else {
-        logger.warn('Nothing was published: another attempt of the task counts, or it was ended', {
-          task: taskId,
-          attempt,
-        })
-        await removeFiles(end.segments)
+      let published = await job.publish(publishing(), end)
+      while (published === 'intervalTaken') {
+        await delay(retryPublishingMs, undefined, { signal }).catch(() => undefined)
+        if (!(await renewClaim(database, taskId, attempt, claimMs))) published = 'notTheAttempt'
+        else published = await job.publish(publishing(), end)
       }
+      if (published === 'published') {
+        logger.info('Task succeeded', { task: taskId, attempt, segments: end.segments.length })
+        return
+      }
+      logger.warn('Nothing was published: another attempt of the task counts, or it was ended', {
+        task: taskId,
+        attempt,
+      })
+      await removeFiles(end.segments)
     } catch (error) {
       // What the plan refuses is the task's own fault; what the store refuses may work another time.
-      if (!(error instanceof Failure) || error.code === 'unavailable') throw error
-      await fail(error.message)
+      if (isTroubleElsewhere(error)) throw error
+      await fail(describeError(error))
       await removeFiles(end.segments)
     }
   }

@@ -1,0 +1,2 @@
+/** What a compaction reads and what it writes: which parts of which segments go into which new ones. */
+export * from './plan-rewrite.ts'

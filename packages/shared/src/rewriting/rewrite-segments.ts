@@ -1,0 +1,328 @@
+import { mkdir, realpath, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { CompactionConfig, MetricSchema, PartitionsSpec } from '@svc/domain/compaction-config'
+import { Failure, invalidInput, unavailable } from '@svc/domain/failure'
+import { formatInstant, type Interval } from '@svc/domain/time'
+import { type DeepStorage, safeFileName } from '../deep-storage/index.ts'
+import { literal } from '../duckdb/index.ts'
+import { type Engine, openEngine, segmentFormatSql, type WrittenSegment } from '../ingestion/index.ts'
+import { type BucketInput, bucketRowsSql, dimensionAlias, writtenSelect } from './bucket-sql.ts'
+import { type WrittenColumns, type WrittenDimension, writtenColumns } from './columns.ts'
+import { fetchFiles, type InputFile, inspectFiles, type RewriteSource } from './input-files.ts'
+
+export type { RewriteSource } from './input-files.ts'
+
+/** What becomes the segments of one interval. */
+export interface RewriteOrderBucket {
+  readonly interval: Interval
+  /** Segments whose rows are read, of each the ids and the times; no times are all its rows. */
+  readonly rewritten: readonly { readonly id: string; readonly times: readonly Interval[] | undefined }[]
+  /** Ids of segments whose files are taken over. */
+  readonly kept: readonly string[]
+}
+
+/** What to rewrite. */
+export interface RewriteOrder {
+  readonly config: CompactionConfig
+  /** All segments that the buckets name, newest first. */
+  readonly sources: readonly RewriteSource[]
+  readonly buckets: readonly RewriteOrderBucket[]
+}
+
+/** How far a rewriting is. */
+export interface RewriteProgress {
+  readonly phase: 'fetching' | 'rewriting'
+  readonly fraction: number
+  readonly rowsWritten: number
+  readonly segmentsWritten: number
+}
+
+/** What was written; nothing is published yet. */
+export interface RewriteResult {
+  readonly segments: readonly WrittenSegment[]
+  /** What the new segments have, for the state that they are compacted to. */
+  readonly dimensions: readonly WrittenDimension[]
+  readonly metrics: readonly MetricSchema[]
+  readonly rowsRead: number
+  readonly rowsWritten: number
+}
+
+export interface RewriteOptions {
+  /** A folder of its own; what is put there is removed at the end. */
+  readonly workDirectory: string
+  readonly deepStorage: DeepStorage
+  /** Part of every path in deep storage that sets this task apart from all others. */
+  readonly pathPrefix: string
+  readonly memoryLimitBytes: number
+  readonly threads: number
+  readonly onProgress?: ((progress: RewriteProgress) => void) | undefined
+}
+
+const defaultPartitions: PartitionsSpec = {
+  type: 'dynamic',
+  maxRowsPerSegment: 5_000_000,
+  maxTotalRows: null,
+}
+// A segment may have half as many rows again as is aimed at.
+const mostRowsPerTarget = 1.5
+const rowsTable = 'work.ready'
+const patternCharacter = /[*?[]/
+
+/** A part of the rows table that becomes a segment: SQL that is true for its rows. */
+interface Part {
+  readonly where: string
+}
+
+/**
+ * Rewrites segments: reads the visible rows of each bucket and writes them as configured, sorted by time and dimensions,
+ * into as few Parquet files as its partitions allow, at least one. Failures: invalidInput (files that are not what the
+ * metadata store says, damaged ones), notFound, tooLarge (memory), unavailable (deep storage, disk); each leaves
+ * nothing behind in deep storage.
+ */
+export async function rewriteSegments(order: RewriteOrder, options: RewriteOptions): Promise<RewriteResult> {
+  const { config, sources, buckets } = order
+  const { deepStorage } = options
+  await mkdir(options.workDirectory, { recursive: true })
+  const work = await realpath(options.workDirectory)
+  if (patternCharacter.test(work)) {
+    throw unavailable(`The task's folder[${work}] has one of the characters * ? [ in its path`)
+  }
+  const folders = { input: join(work, 'input'), spill: join(work, 'spill'), segments: join(work, 'segments') }
+  const rowsFile = join(work, 'rows.duckdb')
+  const pushed: WrittenSegment[] = []
+  let rowsWritten = 0
+  const report = (phase: RewriteProgress['phase'], fraction: number): void =>
+    options.onProgress?.({ phase, fraction, rowsWritten, segmentsWritten: pushed.length })
+  const clear = async (): Promise<void> => {
+    for (const path of [...Object.values(folders), rowsFile, `${rowsFile}.wal`]) {
+      await rm(path, { recursive: true, force: true })
+    }
+  }
+
+  async function push(file: string, interval: Interval, partition: number, rows: number, named: Named) {
+    const folder = `${formatInstant(interval.start)}_${formatInstant(interval.end)}`
+    const parts = [
+      safeFileName(config.dataSource),
+      folder,
+      safeFileName(options.pathPrefix),
+      `${partition}.parquet`,
+    ]
+    const stored = await deepStorage.push(file, parts.join('/'))
+    await rm(file, { force: true })
+    pushed.push({ interval, ...stored, totalRows: rows, ...named })
+    rowsWritten += rows
+  }
+
+  try {
+    await clear()
+    report('fetching', 0)
+    const paths = await fetchFiles(sources, folders.input, deepStorage, (done) =>
+      report('fetching', done / sources.length),
+    )
+    await mkdir(folders.segments, { recursive: true })
+    const engine = await openEngine({
+      directories: [work],
+      files: [],
+      spillDirectory: folders.spill,
+      memoryLimitBytes: options.memoryLimitBytes,
+      threads: options.threads,
+    })
+    try {
+      await engine.run(`ATTACH ${literal(rowsFile)} AS work`)
+      const files = new Map(
+        (await inspectFiles(sources, paths, engine)).map((file) => [file.source.id, file]),
+      )
+      const fileOf = (id: string): InputFile => {
+        const file = files.get(id)
+        if (file === undefined) throw new Error(`Segment [${id}] is not among the sources`)
+        return file
+      }
+      const read = new Set(buckets.flatMap(({ rewritten }) => rewritten.map(({ id }) => id)))
+      const columns = writtenColumns(
+        config,
+        [...files.values()].filter(({ source }) => read.has(source.id)),
+      )
+      const named = {
+        dimensions: columns.dimensions.map(({ name }) => name),
+        metrics: columns.metrics.map(({ name }) => name),
+      }
+      for (const [index, { interval, rewritten, kept }] of buckets.entries()) {
+        const inputs = rewritten.map(({ id, times }): BucketInput => ({ file: fileOf(id), times }))
+        const written = await writeBucket(engine, inputs, interval, columns, config, folders.segments)
+        for (const [partition, { file, rows }] of written.entries()) {
+          await push(file, interval, partition, rows, named)
+        }
+        for (const [partition, id] of kept.entries()) {
+          const { path, source } = fileOf(id)
+          const names = { dimensions: namesOf(source.dimensions), metrics: namesOf(source.metrics) }
+          await push(path, interval, written.length + partition, source.totalRows, names)
+        }
+        report('rewriting', (index + 1) / buckets.length)
+      }
+      const rowsRead = [...files.values()].reduce(
+        (sum, { source }) => sum + (read.has(source.id) ? source.totalRows : 0),
+        0,
+      )
+      return {
+        segments: pushed,
+        dimensions: columns.dimensions,
+        metrics: columns.metrics,
+        rowsRead,
+        rowsWritten,
+      }
+    } finally {
+      engine.close()
+    }
+  } catch (error) {
+    for (const { path, checksum } of pushed) {
+      await deepStorage.remove({ type: 'local', path, checksum }).catch(() => undefined)
+    }
+    throw error
+  } finally {
+    await clear()
+  }
+}
+
+type Named = Pick<WrittenSegment, 'dimensions' | 'metrics'>
+
+// The names are written one after the other again: those with a comma in them need not be told apart.
+const namesOf = (names: string): string[] => (names === '' ? [] : [names])
+
+/** Writes the rows of a bucket into files of a folder. */
+async function writeBucket(
+  engine: Engine,
+  inputs: readonly BucketInput[],
+  bucket: Interval,
+  columns: WrittenColumns,
+  config: CompactionConfig,
+  folder: string,
+): Promise<{ file: string; rows: number }[]> {
+  const partitions = partitionsOf(config)
+  const keys = partitions.type === 'dynamic' ? [] : keyAliases(partitions, columns)
+  const first = partitions.type === 'range' ? keys : []
+  const rowsSql = bucketRowsSql(inputs, bucket, columns, config, first)
+  const format = segmentFormatSql({
+    rollup: columns.rollup,
+    queryGranularity: config.granularitySpec?.queryGranularity ?? 'NONE',
+    metrics: columns.metrics,
+  })
+  const select = writtenSelect(columns)
+  const copy = async (from: string, partition: number) => {
+    const file = join(folder, `${partition}.parquet`)
+    const [answer] = await engine.rows(`COPY (SELECT ${select} FROM ${from}) TO ${literal(file)} (${format})`)
+    return { file, rows: Number(answer?.Count) }
+  }
+
+  const most = mostRows(partitions)
+  const possible = inputs.reduce((sum, { file }) => sum + file.source.totalRows, 0)
+  if (most !== undefined && possible <= most) {
+    const written = await copy(`(${rowsSql})`, 0)
+    assertComplete(inputs, columns, config, written.rows, possible)
+    return [written]
+  }
+  await engine.run(`CREATE OR REPLACE TABLE ${rowsTable} AS ${rowsSql}`)
+  const [counted] = await engine.rows(`SELECT count(*) AS n FROM ${rowsTable}`)
+  const total = Number(counted?.n)
+  assertComplete(inputs, columns, config, total, possible)
+  const parts = await planParts(engine, partitions, keys, total)
+  const written: { file: string; rows: number }[] = []
+  for (const { where } of parts) written.push(await copy(`${rowsTable} WHERE ${where}`, written.length))
+  const sum = written.reduce((all, { rows }) => all + rows, 0)
+  if (sum !== total) {
+    throw new Failure('internalServerError', `The [${total}] rows of an interval came out as [${sum}] rows`)
+  }
+  await engine.run(`DROP TABLE ${rowsTable}`)
+  // A shard without rows is none, but for the last one: something must stand for the interval.
+  const filled = written.filter(({ rows }) => rows > 0)
+  return filled.length > 0 ? filled : written.slice(0, 1)
+}
+
+/** Where no row is left out or added to another, as many must come out as went in. */
+function assertComplete(
+  inputs: readonly BucketInput[],
+  { rollup }: WrittenColumns,
+  config: CompactionConfig,
+  rows: number,
+  expected: number,
+): void {
+  const keepsAll =
+    !rollup && !config.transformSpec?.filter && inputs.every(({ times }) => times === undefined)
+  if (keepsAll && rows !== expected) {
+    throw invalidInput(`The segments should have [${expected}] rows and have [${rows}]`)
+  }
+}
+
+function partitionsOf(config: CompactionConfig): PartitionsSpec {
+  const { tuningConfig, maxRowsPerSegment } = config
+  if (tuningConfig?.partitionsSpec) return tuningConfig.partitionsSpec
+  return maxRowsPerSegment === null ? defaultPartitions : { ...defaultPartitions, maxRowsPerSegment }
+}
+
+/** The aliases of the dimensions that rows are spread by. */
+function keyAliases(
+  { partitionDimensions }: Pick<Exclude<PartitionsSpec, { type: 'dynamic' }>, 'partitionDimensions'>,
+  { dimensions }: WrittenColumns,
+): string[] {
+  if (partitionDimensions.length === 0) {
+    return dimensions.length === 0 ? ['__time'] : dimensions.map((_, index) => dimensionAlias(index))
+  }
+  return partitionDimensions.map((name) => {
+    const index = dimensions.findIndex((dimension) => dimension.name.toLowerCase() === name.toLowerCase())
+    if (index >= 0) return dimensionAlias(index)
+    throw invalidInput(
+      `tuningConfig.partitionsSpec.partitionDimensions names [${name}], which the segments do not have; allowed are their dimensions`,
+      { field: 'tuningConfig.partitionsSpec.partitionDimensions' },
+    )
+  })
+}
+
+/** How many rows a segment has at the most; undefined where the number of segments is given instead. */
+function mostRows(partitions: PartitionsSpec): number | undefined {
+  if (partitions.type !== 'range') return partitions.maxRowsPerSegment ?? undefined
+  const { maxRowsPerSegment, targetRowsPerSegment } = partitions
+  return maxRowsPerSegment ?? Math.floor((targetRowsPerSegment ?? 1) * mostRowsPerTarget)
+}
+
+async function planParts(
+  engine: Engine,
+  partitions: PartitionsSpec,
+  keys: readonly string[],
+  total: number,
+): Promise<Part[]> {
+  const most = mostRows(partitions)
+  if (most !== undefined && total <= most) return [{ where: 'true' }]
+  if (partitions.type === 'hashed') {
+    const shards = partitions.numShards ?? Math.ceil(total / (most ?? total))
+    return Array.from({ length: shards }, (_, shard) => ({
+      where: `hash(${keys.join(', ')}) % ${shards} = ${shard}`,
+    }))
+  }
+  if (partitions.type === 'range') return await rangeParts(engine, partitions, keys, total)
+  // Parts of one size; as rows are sorted by time, each covers a time of its own.
+  const count = Math.ceil(total / (most ?? total))
+  const starts = Array.from({ length: count }, (_, part) => Math.floor((total * part) / count))
+  return betweenRows(starts, total)
+}
+
+/** Cuts between two values of the keys only, as soon as enough rows have come together. */
+async function rangeParts(
+  engine: Engine,
+  partitions: Extract<PartitionsSpec, { type: 'range' }>,
+  keys: readonly string[],
+  total: number,
+): Promise<Part[]> {
+  const target =
+    partitions.targetRowsPerSegment ??
+    Math.max(1, Math.floor((partitions.maxRowsPerSegment ?? 1) / mostRowsPerTarget))
+  const rows = await engine.rows(
+    `SELECT min(start) AS start FROM (SELECT min(rowid) AS start FROM ${rowsTable} GROUP BY ${keys.join(', ')})
+     GROUP BY start // ${target} ORDER BY 1`,
+  )
+  return betweenRows(
+    rows.map(({ start }) => Number(start)),
+    total,
+  )
+}
+
+const betweenRows = (starts: readonly number[], total: number): Part[] =>
+  starts.map((start, index) => ({ where: `rowid >= ${start} AND rowid < ${starts[index + 1] ?? total}` }))

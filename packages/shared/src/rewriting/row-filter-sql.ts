@@ -1,0 +1,109 @@
+import type { RowFilter } from '@svc/domain/compaction-config'
+import { parseInterval } from '@svc/domain/time'
+import { instantLiteral, literal } from '../duckdb/index.ts'
+import type { StoredType } from '../ingestion/index.ts'
+
+/** A column as a filter finds it: SQL for its value, and its type. */
+export interface FilterColumn {
+  readonly sql: string
+  readonly type: StoredType | 'time'
+}
+
+type FilterValue = string | number
+
+const numberSql = (column: FilterColumn): string =>
+  column.type === 'time' ? `epoch_ms(${column.sql})` : `TRY_CAST(${column.sql} AS DOUBLE)`
+const textSql = (column: FilterColumn): string =>
+  column.type === 'time' ? `CAST(epoch_ms(${column.sql}) AS VARCHAR)` : `CAST(${column.sql} AS VARCHAR)`
+const isNumber = ({ type }: FilterColumn): boolean => type !== 'string' && type !== 'boolean'
+const numberLiteral = (value: FilterValue): string => `TRY_CAST(${literal(String(value))} AS DOUBLE)`
+
+/**
+ * SQL that is true for the rows that a filter keeps. `columnOf` tells what a name stands for, undefined for a column that
+ * no row has. A comparison with no value is neither true nor false, as in SQL.
+ */
+export function rowFilterSql(
+  filter: RowFilter,
+  columnOf: (name: string) => FilterColumn | undefined,
+): string {
+  const column = (name: string): FilterColumn => columnOf(name) ?? { sql: 'NULL', type: 'string' }
+  const compare = (name: string, operator: string, value: FilterValue, numeric: boolean): string =>
+    numeric
+      ? `${numberSql(column(name))} ${operator} ${numberLiteral(value)}`
+      : `${textSql(column(name))} ${operator} ${literal(String(value))}`
+  const between = (
+    name: string,
+    { lower, upper }: { lower?: FilterValue | undefined; upper?: FilterValue | undefined },
+    [lowerOpen, upperOpen]: readonly (boolean | undefined)[],
+    numeric: boolean,
+  ): string =>
+    [
+      lower === undefined ? [] : [compare(name, lowerOpen ? '>' : '>=', lower, numeric)],
+      upper === undefined ? [] : [compare(name, upperOpen ? '<' : '<=', upper, numeric)],
+    ]
+      .flat()
+      .join(' AND ')
+  const inner = (other: RowFilter): string => rowFilterSql(other, columnOf)
+
+  switch (filter.type) {
+    case 'true':
+    case 'false':
+      return filter.type
+    case 'and':
+    case 'or':
+      return `(${filter.fields.map(inner).join(` ${filter.type.toUpperCase()} `)})`
+    case 'not':
+      return `(NOT ${inner(filter.field)})`
+    case 'null':
+      return `(${column(filter.column).sql} IS NULL)`
+    case 'selector':
+      return filter.value === undefined
+        ? `(${column(filter.dimension).sql} IS NULL)`
+        : `(${compare(filter.dimension, '=', filter.value, isNumber(column(filter.dimension)))})`
+    case 'equals':
+      return `(${compare(filter.column, '=', filter.matchValue, filter.matchValueType !== 'STRING')})`
+    case 'in': {
+      const { dimension, values } = filter
+      const numeric = isNumber(column(dimension))
+      const given = values.flatMap((value) => (value === null ? [] : [value]))
+      const list = given.map((value) => (numeric ? numberLiteral(value) : literal(String(value))))
+      const found =
+        list.length === 0
+          ? 'false'
+          : `${numeric ? numberSql(column(dimension)) : textSql(column(dimension))} IN (${list.join(', ')})`
+      return given.length === values.length ? `(${found})` : `(${found} OR ${column(dimension).sql} IS NULL)`
+    }
+    case 'bound': {
+      const { dimension, lowerStrict, upperStrict, ordering } = filter
+      return `(${between(dimension, filter, [lowerStrict, upperStrict], ordering === 'numeric')})`
+    }
+    case 'range': {
+      const { column: name, lowerOpen, upperOpen, matchValueType } = filter
+      return `(${between(name, filter, [lowerOpen, upperOpen], matchValueType !== 'STRING')})`
+    }
+    case 'like': {
+      const escaped = filter.escape === undefined ? '' : ` ESCAPE ${literal(filter.escape)}`
+      return `(${textSql(column(filter.dimension))} LIKE ${literal(filter.pattern)}${escaped})`
+    }
+    case 'interval': {
+      const { sql } = column('__time')
+      const parts = filter.intervals.map((text) => {
+        const { start, end } = parseInterval(text)
+        const bounds = [
+          Number.isFinite(start) ? [`${sql} >= ${instantLiteral(start)}`] : [],
+          Number.isFinite(end) ? [`${sql} < ${instantLiteral(end)}`] : [],
+        ].flat()
+        return bounds.length === 0 ? 'true' : `(${bounds.join(' AND ')})`
+      })
+      return `(${parts.join(' OR ')})`
+    }
+  }
+}
+
+/** The names of the columns that a filter looks at. */
+export function filterColumns(filter: RowFilter): string[] {
+  if ('fields' in filter) return filter.fields.flatMap(filterColumns)
+  if ('field' in filter) return filterColumns(filter.field)
+  if ('dimension' in filter) return [filter.dimension]
+  return 'column' in filter ? [filter.column] : []
+}

@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto'
+import { canonicalText, stateAfter } from '@svc/domain/compaction'
+import { conflict, notFound } from '@svc/domain/failure'
+import { planPublication } from '@svc/domain/publishing'
+import { planRewrite, type RewritePlan } from '@svc/domain/rewriting'
+import { payloadOf, type SegmentPayload } from '@svc/domain/segment'
+import { formatInterval } from '@svc/domain/time'
+import type { WrittenSegment } from '@svc/shared/ingestion'
+import {
+  copySegments,
+  type Database,
+  finishAttempt,
+  loadClusterCompactionConfig,
+  loadOverlapping,
+  loadPartitionFloors,
+  loadPayloads,
+  lockDatasource,
+  type Queries,
+  type StoredSegment,
+  saveCompactionState,
+} from '@svc/shared/postgres'
+import type { RewriteOrder } from '@svc/shared/rewriting'
+import type { CompactSpec } from '@svc/shared/tasks'
+import type { WrittenColumns } from './peon-protocol.ts'
+import type { PublishedState, PublishingAttempt } from './publishing.ts'
+
+type Plan = RewritePlan<StoredSegment>
+
+async function planOf(queries: Queries, spec: CompactSpec): Promise<Plan> {
+  const { dataSource, interval, segmentIds, config } = spec
+  const used = (await loadOverlapping(queries, dataSource, interval)).filter((segment) => segment.used)
+  const granularity = config.granularitySpec?.segmentGranularity ?? null
+  return planRewrite(used, interval, granularity, segmentIds && new Set(segmentIds))
+}
+
+/** What a compact task has to do now: the order for its process, and the segments from which it follows. */
+export interface PreparedCompaction {
+  readonly order: RewriteOrder
+  readonly visibleIds: readonly string[]
+}
+
+/** Decides what a compact task has to do. Without segments in its interval it has no buckets. */
+export async function prepareCompaction(database: Database, spec: CompactSpec): Promise<PreparedCompaction> {
+  const { buckets, visibleIds } = await planOf(database, spec)
+  const segments = new Map<string, StoredSegment>()
+  for (const { rewritten, kept } of buckets) {
+    for (const { segment } of rewritten) segments.set(segment.id, segment)
+    for (const segment of kept) segments.set(segment.id, segment)
+  }
+  const newestFirst = [...segments.values()].sort((a, b) => b.interval.start - a.interval.start)
+  const payloads = await loadPayloads(database, [...segments.keys()])
+  const order: RewriteOrder = {
+    config: spec.config,
+    sources: newestFirst.map(({ id }) => sourceOf(id, payloads.get(id))),
+    buckets: buckets.map(({ interval, rewritten, kept }) => ({
+      interval,
+      rewritten: rewritten.map(({ segment, visible }) => ({
+        id: segment.id,
+        times: isWhole(segment, visible) ? undefined : visible,
+      })),
+      kept: kept.map(({ id }) => id),
+    })),
+  }
+  return { order, visibleIds }
+}
+
+const isWhole = (segment: StoredSegment, visible: readonly StoredSegment['interval'][]): boolean =>
+  visible.length === 1 &&
+  visible[0]?.start === segment.interval.start &&
+  visible[0]?.end === segment.interval.end
+
+function sourceOf(id: string, payload: SegmentPayload | undefined) {
+  if (payload === undefined) throw notFound(`Segment [${id}] is no longer in the metadata store`)
+  const { loadSpec, size, totalRows, dimensions, metrics } = payload
+  return { id, loadSpec, sizeBytes: size, totalRows, dimensions, metrics }
+}
+
+/** What the process of a compact task has written. */
+export interface WrittenCompaction {
+  readonly segments: readonly WrittenSegment[]
+  readonly columns: WrittenColumns
+}
+
+/**
+ * Publishes what a compact task has written and finishes it, in one transaction or not at all. The new version hides
+ * what was read; where that is no longer what is visible, nothing is published: a conflict failure.
+ */
+export async function publishCompaction(
+  database: Database,
+  { taskId, attempt, progress }: PublishingAttempt,
+  spec: CompactSpec,
+  { visibleIds }: PreparedCompaction,
+  { segments, columns }: WrittenCompaction,
+  now: number,
+): Promise<PublishedState> {
+  const { dataSource, interval, config, context } = spec
+  return await database.transaction(async (transaction): Promise<PublishedState> => {
+    await lockDatasource(transaction, dataSource)
+    // Whoever takes the interval away ends the attempt in the same transaction.
+    const end = { state: 'SUCCESS', errorMessage: null, progress } as const
+    if (!(await finishAttempt(transaction, taskId, attempt, end))) return 'notTheAttempt'
+    if (segments.length === 0) return 'published'
+    const present = await planOf(transaction, spec)
+    if (present.visibleIds.join('\n') !== visibleIds.join('\n')) {
+      throw conflict(
+        `The segments of datasource [${dataSource}] in [${formatInterval(interval)}] have changed since the task read them`,
+      )
+    }
+    const plan = planPublication({
+      dataSource,
+      chunks: segments.map((written) => ({ ...written, written })),
+      existing: await loadOverlapping(transaction, dataSource, interval),
+      floors: await loadPartitionFloors(transaction, dataSource, interval),
+      mode: { kind: 'replace', dropExisting: [] },
+      now,
+    })
+    const state = context.storeCompactionState === false ? undefined : stateAfter(config, describe(columns))
+    const stored = state && (await storeState(transaction, dataSource, state))
+    const rows = plan.added.map(({ segment, chunk: { written } }) => ({
+      segment,
+      payload: {
+        ...payloadOf(segment, {
+          loadSpec: { type: 'local', path: written.path, checksum: written.checksum },
+          dimensions: written.dimensions.join(','),
+          metrics: written.metrics.join(','),
+        }),
+        ...stored?.inPayload,
+      },
+      ...(stored === undefined ? {} : { compactionState: stored.id }),
+    }))
+    await copySegments(transaction, rows, taskId, now)
+    return 'published'
+  })
+}
+
+function describe({ dimensions, metrics }: WrittenColumns) {
+  const described = dimensions.map(({ name, type }) => ({
+    type,
+    name,
+    multiValueHandling: 'SORTED_ARRAY',
+    createBitmapIndex: type === 'string',
+  }))
+  return { dimensionsSpec: { dimensions: described }, metricsSpec: metrics }
+}
+
+/** Keeps a state once, under its fingerprint; segments carry it whole unless supervisors are told to save that. */
+async function storeState(transaction: Queries, dataSource: string, state: object) {
+  const fingerprint = createHash('sha256').update(canonicalText({ dataSource, state })).digest('hex')
+  const id = await saveCompactionState(transaction, { fingerprint, dataSource, state })
+  const { useSupervisors, storeCompactionStatePerSegment } = await loadClusterCompactionConfig(transaction)
+  const isWhole = !useSupervisors || storeCompactionStatePerSegment
+  return {
+    id,
+    inPayload: {
+      ...(isWhole ? { lastCompactionState: state } : {}),
+      indexingStateFingerprint: fingerprint,
+    },
+  }
+}

@@ -1,0 +1,87 @@
+import { type NewChunk, type PublicationMode, planPublication } from '@svc/domain/publishing'
+import { payloadOf } from '@svc/domain/segment'
+import { formatInterval, type Interval } from '@svc/domain/time'
+import type { IndexSpec, WrittenSegment } from '@svc/shared/ingestion'
+import {
+  copySegments,
+  type Database,
+  finishAttempt,
+  loadOverlapping,
+  loadPartitionFloors,
+  lockDatasource,
+  markUnused,
+  takeInterval,
+} from '@svc/shared/postgres'
+import type { PublishedState, PublishingAttempt } from './publishing.ts'
+
+type Chunk = NewChunk & { readonly written: WrittenSegment }
+
+/**
+ * Publishes what an index task has written and finishes it, in one transaction or not at all. Tasks of a lower priority
+ * that rewrite the same time fail; one of the same or a higher priority is waited for.
+ */
+export async function publishIndex(
+  database: Database,
+  { taskId, attempt, priority, progress }: PublishingAttempt,
+  spec: IndexSpec,
+  written: readonly WrittenSegment[],
+  now: number,
+): Promise<PublishedState> {
+  const { dataSource } = spec
+  const dropExisting = spec.dropExisting ? (spec.intervals ?? []) : []
+  const mode: PublicationMode = spec.appendToExisting ? { kind: 'append' } : { kind: 'replace', dropExisting }
+  const chunks: Chunk[] = written.map((one) => ({
+    interval: one.interval,
+    sizeBytes: one.sizeBytes,
+    totalRows: one.totalRows,
+    written: one,
+  }))
+  const intervals = distinct([...chunks.map(({ interval }) => interval), ...dropExisting])
+  return await database
+    .transaction(async (transaction): Promise<PublishedState> => {
+      await lockDatasource(transaction, dataSource)
+      for (const interval of intervals) {
+        const preempted = await takeInterval(transaction, taskId, { dataSource, interval, priority })
+        // Nothing has been written: where no interval is free, none is taken.
+        if (preempted === undefined) throw new IntervalTaken()
+      }
+      const end = { state: 'SUCCESS', errorMessage: null, progress } as const
+      if (!(await finishAttempt(transaction, taskId, attempt, end))) throw new NotTheAttempt()
+      const touched = umbrella(intervals)
+      const existing = touched ? await loadOverlapping(transaction, dataSource, touched) : []
+      const floors = touched ? await loadPartitionFloors(transaction, dataSource, touched) : []
+      const plan = planPublication({ dataSource, chunks, existing, floors, mode, now })
+      const rows = plan.added.map(({ segment, chunk: { written: one } }) => ({
+        segment,
+        payload: payloadOf(segment, {
+          loadSpec: { type: 'local', path: one.path, checksum: one.checksum },
+          dimensions: one.dimensions.join(','),
+          metrics: one.metrics.join(','),
+        }),
+      }))
+      if (rows.length > 0) await copySegments(transaction, rows, taskId, now)
+      if (plan.unused.length > 0) await markUnused(transaction, plan.unused, now)
+      return 'published'
+    })
+    .catch((error: unknown): PublishedState => {
+      if (error instanceof IntervalTaken) return 'intervalTaken'
+      if (error instanceof NotTheAttempt) return 'notTheAttempt'
+      throw error
+    })
+}
+
+// They undo the transaction, and with it what was taken from others.
+class IntervalTaken extends Error {}
+class NotTheAttempt extends Error {}
+
+const distinct = (intervals: readonly Interval[]): Interval[] => [
+  ...new Map(intervals.map((interval) => [formatInterval(interval), interval])).values(),
+]
+
+function umbrella(intervals: readonly Interval[]): Interval | undefined {
+  if (intervals.length === 0) return undefined
+  return intervals.reduce((all, { start, end }) => ({
+    start: Math.min(all.start, start),
+    end: Math.max(all.end, end),
+  }))
+}
