@@ -22,6 +22,8 @@ interface Scenario {
 const both = ['plain', 'secure'] as const
 const scenarios: readonly Scenario[] = [
   { file: 'retention-rules.json', steps: 62, at: ['coordinator', 'router'], profiles: both },
+  { file: 'compaction-config.json', steps: 113, at: ['router'], profiles: both },
+  { file: 'compaction-supervisors.json', steps: 30, isSetUp: true, at: ['router'], profiles: both },
   { file: 'operations.json', steps: 83, isSetUp: true, at: ['router'], profiles: ['plain'] },
 ]
 

@@ -1,6 +1,6 @@
 import type { CompactionConfig, MetricSchema, MetricType } from '@svc/domain/compaction-config'
 import { invalidInput } from '@svc/domain/failure'
-import { metricValueType, type StoredType } from '../ingestion/index.ts'
+import type { StoredType } from '../ingestion/index.ts'
 import type { InputFile } from './input-files.ts'
 
 /** A dimension that is written. */
@@ -87,6 +87,3 @@ function presentMetrics(files: readonly InputFile[], rollup: boolean): MetricSch
 // Without rollup no value is aggregated: any way of this type writes it as it is.
 const plainType = (type: StoredType | undefined): MetricType =>
   type === 'long' ? 'longSum' : type === 'float' ? 'floatSum' : 'doubleSum'
-
-/** The type of a metric's column after it is written. */
-export const metricColumnType = (metric: MetricSchema): StoredType => metricValueType(metric) ?? 'long'

@@ -33,6 +33,9 @@ function statusIn({ plan, findings, cluster }: LivePlan, dataSource: string, ful
   }
 }
 
+const hasData = ({ plan }: LivePlan, dataSource: string): boolean =>
+  Object.values(plan.progress.get(dataSource) ?? {}).some(({ segments }) => segments > 0)
+
 /** How far compaction is, whoever runs it, and previews of it. */
 export function compactionStatusRoutes(planner: CompactionPlanner): Route[] {
   return [
@@ -46,7 +49,11 @@ export function compactionStatusRoutes(planner: CompactionPlanner): Route[] {
       handle: async ({ caller, query }) => {
         const live = await planner.plan()
         const readable = [...live.findings.keys()].filter((name) => caller.can('READ', 'DATASOURCE', name))
-        return { latestStatus: readable.map((name) => statusIn(live, name, query.full)) }
+        // Those without data come last: the recorded system does not know of them yet.
+        const [known = [], empty = []] = [true, false].map((wanted) =>
+          readable.filter((name) => hasData(live, name) === wanted),
+        )
+        return { latestStatus: [...known, ...empty].map((name) => statusIn(live, name, query.full)) }
       },
     }),
     route({
