@@ -62,6 +62,25 @@ export function addDev(program: Command): void {
       if (json) process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
       else console.dir(result, { depth: null })
     })
+  bench
+    .command('compaction')
+    .description('time to decide what is to be compacted')
+    .option('--segments <n>', 'how many segments (default: 1000000)', '1000000')
+    .option('--datasources <n>', 'in how many datasources (default: 50)', '50')
+    .option('--rounds <n>', 'how often (default: 5)', '5')
+    .option('--json', 'print the result as JSON')
+    .action(async (options: { segments: string; datasources: string; rounds: string; json?: boolean }) => {
+      const { benchCompaction } = await import('../development/index.ts')
+      const [segments, datasources, rounds] = (['segments', 'datasources', 'rounds'] as const).map((name) => {
+        if (/^[1-9]\d{0,6}$/.test(options[name])) return Number(options[name])
+        throw invalidInput(
+          `Option --${name} has value [${options[name]}], allowed are numbers from 1 to 9999999`,
+        )
+      }) as [number, number, number]
+      const result = benchCompaction(segments, datasources, rounds)
+      if (options.json) process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
+      else console.dir(result, { depth: null })
+    })
   dev
     .command('test')
     .argument('[pattern]', 'only files whose path holds this text')

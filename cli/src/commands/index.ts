@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { addBackup } from './backup.ts'
 import { addCalls } from './calls.ts'
+import { addCompaction } from './compaction.ts'
 import { addDemo } from './demo.ts'
 import { addDev } from './dev.ts'
 import { addDown } from './down.ts'
@@ -30,6 +31,7 @@ export function addCommands(program: Command): void {
     addReset,
     addIngest,
     addRules,
+    addCompaction,
     addExport,
     addBackup,
     addDemo,

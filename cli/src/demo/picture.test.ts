@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { formatBytes } from '../terminal/index.ts'
 import {
   blockSymbols,
   daysPerCharacter,
-  formatBytes,
   LEAST_COLUMNS,
   monthRuler,
   pictureOf,

@@ -1,6 +1,6 @@
 import { formatInstant, type Interval } from '@svc/domain/time'
 import { type BarCharacters, plainBar, progressBar, solidBar } from '../ingest/index.ts'
-import { formatSeconds } from '../terminal/index.ts'
+import { formatBytes, formatSeconds } from '../terminal/index.ts'
 import { type ClusterView, copiesOf, type TierView } from './cluster-view.ts'
 
 /** The characters of a picture. */
@@ -127,19 +127,6 @@ export function rulesText(rules: readonly object[]): string[] {
     const [begin, end] = [index === 0 ? '[' : ' ', index === rules.length - 1 ? ']' : ',']
     return `${begin}${JSON.stringify(rule)}${end}`
   })
-}
-
-/** A number of bytes as people read it, such as `185.4 kB`. */
-export function formatBytes(sizeBytes: number): string {
-  if (sizeBytes < 1000) return `${sizeBytes} B`
-  const units = ['kB', 'MB', 'GB', 'TB']
-  let value = sizeBytes
-  let unit = ''
-  while (value >= 1000 && units.length > 0) {
-    value /= 1000
-    unit = units.shift()!
-  }
-  return `${value.toFixed(1)} ${unit}`
 }
 
 /** A table of the steps and what they took. */

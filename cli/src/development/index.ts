@@ -1,4 +1,6 @@
 /** What those who work on the source need: the checks, the tests, the benchmarks, the generated pages. */
+
+export * from './bench-compaction.ts'
 export * from './bench-coordinator.ts'
 export * from './bench-start.ts'
 export * from './load-endpoints.ts'

@@ -16,3 +16,16 @@ export function sinceCommandMs(): number {
   const prepared = Number(process.env.SVC_STARTED_AT) * 1000
   return Date.now() - (prepared > 0 ? prepared : performance.timeOrigin)
 }
+
+/** A number of bytes as people read it, such as `185.4 kB`. */
+export function formatBytes(sizeBytes: number): string {
+  if (sizeBytes < 1000) return `${sizeBytes} B`
+  const units = ['kB', 'MB', 'GB', 'TB']
+  let value = sizeBytes
+  let unit = ''
+  while (value >= 1000 && units.length > 0) {
+    value /= 1000
+    unit = units.shift()!
+  }
+  return `${value.toFixed(1)} ${unit}`
+}

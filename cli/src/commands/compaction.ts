@@ -1,0 +1,218 @@
+import type { CompactionStatus, DescribedPlan } from '@svc/domain/compaction'
+import { invalidInput } from '@svc/domain/failure'
+import type { Command } from 'commander'
+import type { CompactionChange, ListedTask, Table } from '../compaction/index.ts'
+import { existingHome, withHome } from './home-option.ts'
+
+interface PreviewOptions {
+  readonly home?: string
+  readonly json?: boolean
+}
+
+interface StatusOptions {
+  readonly home?: string
+  readonly datasource?: string
+  readonly full?: boolean
+  readonly json?: boolean
+}
+
+interface SetOptions {
+  readonly home?: string
+  readonly author?: string
+  readonly comment?: string
+  readonly json?: boolean
+}
+
+interface HistoryOptions {
+  readonly home?: string
+  readonly datasource: string
+  readonly count?: string
+  readonly json?: boolean
+}
+
+// Rows that a table shows at the most.
+const mostRows = 200
+
+const base = '/svc/indexer/v1/compaction'
+
+/** Adds `./svc compaction` with its commands. */
+export function addCompaction(program: Command): void {
+  const compaction = program
+    .command('compaction')
+    .description('show, preview and configure the compaction of a running cluster')
+  addPreview(compaction)
+  addStatus(compaction)
+  addSet(compaction)
+  addHistory(compaction)
+}
+
+function addPreview(compaction: Command): void {
+  withHome(compaction.command('preview').description('show what would be compacted, in which order'))
+    .argument('<file>', 'JSON that says what shall be taken otherwise; - reads standard input')
+    .option('--json', 'print the answer as JSON')
+    .addHelpText(
+      'after',
+      `
+The file holds one datasource configuration, a list of them, the cluster configuration, or an object with
+clusterConfig, compactionConfigs and segments. What it leaves out is as the cluster has it. Nothing is changed.
+Examples:
+  ./svc compaction preview flights-compaction.json
+  echo '{"compactionPolicy":{"type":"mostFragmentedFirst"}}' | ./svc compaction preview -
+  echo '{}' | ./svc compaction preview - --json`,
+    )
+    .action(async (file: string, { home, json }: PreviewOptions) => {
+      const room = await import('../compaction/index.ts')
+      const request = room.previewRequest(room.readJsonFile(file))
+      const client = await connect(home)
+      const plan = (await client.send('POST', `${base}/simulate`, request)) as DescribedPlan
+      if (json) return printJson(plan)
+      await printTables([
+        [
+          'Candidates, in the order in which they are taken:',
+          room.candidatesTable(plan),
+          'Nothing needs compaction.',
+        ],
+        ['Skipped:', room.skippedTable(plan), 'Nothing is skipped.'],
+        ['By datasource:', room.sumsTable(plan), 'No datasource has a compaction configuration.'],
+      ])
+    })
+}
+
+function addStatus(compaction: Command): void {
+  withHome(compaction.command('status').description('show how far compaction is'))
+    .option('--datasource <name>', 'only this one')
+    .option('--full', 'every interval too (with --json)')
+    .option('--json', 'print it as JSON')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  ./svc compaction status
+  ./svc compaction status --datasource flights --full --json`,
+    )
+    .action(async ({ home, datasource, full, json }: StatusOptions) => {
+      if (full && !json) throw invalidInput('Option --full needs --json')
+      const client = await connect(home)
+      const one = datasource === undefined ? '' : encodeURIComponent(datasource)
+      const status = client.send('GET', `${base}/status/datasources${one && `/${one}`}${full ? '?full' : ''}`)
+      const listed = await Promise.all(
+        ['running', 'pending', 'waiting'].map(
+          (state) =>
+            client.send(
+              'GET',
+              `/svc/indexer/v1/tasks?type=compact&state=${state}${one && `&datasource=${one}`}`,
+            ) as Promise<ListedTask[]>,
+        ),
+      )
+      const tasks = [...new Map(listed.flat().map((task) => [task.id, task])).values()]
+      const { latestStatus } = (await status) as { latestStatus: CompactionStatus[] }
+      if (json) return printJson({ latestStatus, tasks })
+      const [room, { plainBar, solidBar }] = await Promise.all([
+        import('../compaction/index.ts'),
+        import('../ingest/index.ts'),
+      ])
+      const bar = process.stdout.isTTY ? solidBar : plainBar
+      const none =
+        datasource === undefined
+          ? 'No datasource is compacted.'
+          : `Datasource [${datasource}] is not compacted: it has no configuration, or its supervisor is suspended.`
+      await printTables([
+        ['', room.statusTable(latestStatus, bar), none],
+        ['Tasks:', room.tasksTable(tasks, bar), 'No compact task is under way.'],
+      ])
+    })
+}
+
+function addSet(compaction: Command): void {
+  withHome(compaction.command('set').description('set the configuration of datasources, or of the cluster'))
+    .argument('<file>', 'a JSON configuration, or a list of those of datasources; - reads standard input')
+    .option('--author <name>', 'who changes it, for the history')
+    .option('--comment <text>', 'why, for the history')
+    .option('--json', 'print the configurations as they are stored as JSON')
+    .addHelpText(
+      'after',
+      `
+An object with a dataSource is the configuration of that datasource, any other is the cluster's.
+Examples:
+  ./svc compaction set flights-compaction.json --comment "months with rollup"
+  echo '{"dataSource":"flights","granularitySpec":{"segmentGranularity":"MONTH"}}' | ./svc compaction set -
+  echo '{"useSupervisors":true,"compactionTaskSlotRatio":0.5}' | ./svc compaction set -`,
+    )
+    .action(async (file: string, { home, author, comment, json }: SetOptions) => {
+      const [{ configsToSet, readJsonFile }, { auditHeaders }] = await Promise.all([
+        import('../compaction/index.ts'),
+        import('../rules/index.ts'),
+      ])
+      const configs = configsToSet(readJsonFile(file))
+      const headers = auditHeaders({ author, comment })
+      const client = await connect(home)
+      const stored: unknown[] = []
+      for (const { dataSource, config } of configs) {
+        const path =
+          dataSource === undefined
+            ? `${base}/config/cluster`
+            : `${base}/config/datasources/${encodeURIComponent(dataSource)}`
+        await client.send('POST', path, config, headers)
+        stored.push(await client.send('GET', path))
+        if (json) continue
+        process.stdout.write(
+          dataSource === undefined
+            ? 'The configuration of the cluster is set.\n'
+            : `The configuration of [${dataSource}] is set; ./svc compaction status shows what follows.\n`,
+        )
+      }
+      if (json) printJson(stored.length === 1 ? (stored[0] as object) : stored)
+    })
+}
+
+function addHistory(compaction: Command): void {
+  withHome(compaction.command('history').description('show who changed what holds for a datasource'))
+    .requiredOption('--datasource <name>', 'the datasource')
+    .option('--count <n>', 'as many of the last changes, newest first (default: all, oldest first)')
+    .option('--json', 'print them as JSON')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  ./svc compaction history --datasource flights
+  ./svc compaction history --datasource flights --count 10 --json`,
+    )
+    .action(async ({ home, datasource, count, json }: HistoryOptions) => {
+      if (count !== undefined && !/^[1-9]\d{0,5}$/.test(count)) {
+        throw invalidInput(`Option --count has value [${count}], allowed are whole numbers from 1 to 999999`)
+      }
+      const client = await connect(home)
+      const path = `${base}/config/datasources/${encodeURIComponent(datasource)}/history`
+      const query = count === undefined ? '' : `?count=${count}`
+      const { entries } = (await client.send('GET', `${path}${query}`)) as { entries: CompactionChange[] }
+      if (json) return printJson(entries)
+      const { historyTable } = await import('../compaction/index.ts')
+      await printTables([
+        ['', historyTable(entries), `The compaction of [${datasource}] was never configured.`],
+      ])
+    })
+}
+
+async function connect(home: string | undefined) {
+  const { connectToCluster } = await import('../client/index.ts')
+  return connectToCluster(existingHome(home))
+}
+
+function printJson(answer: object): void {
+  process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`)
+}
+
+/** Prints tables with their titles; where one has no rows, what that means. */
+async function printTables(
+  tables: readonly (readonly [title: string, table: Table, none: string])[],
+): Promise<void> {
+  const { emphasized, formatTable } = await import('../terminal/index.ts')
+  const texts = tables.map(([title, { header, rows }, none]) => {
+    if (rows.length === 0) return none
+    const more = rows.length - mostRows
+    const rest = more > 0 ? `\n… and ${more.toLocaleString('en-US')} more (--json shows all)` : ''
+    const table = `${formatTable(header, rows.slice(0, mostRows))}${rest}`
+    return title === '' ? table : `${emphasized(title)}\n${table}`
+  })
+  process.stdout.write(`${texts.join('\n\n')}\n`)
+}

@@ -1,0 +1,163 @@
+import type { CompactionStatus, DescribedPlan } from '@svc/domain/compaction'
+import { type BarCharacters, progressBar } from '../ingest/index.ts'
+import { formatBytes } from '../terminal/index.ts'
+
+/** Head and rows of a table. */
+export interface Table {
+  readonly header: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+}
+
+/** A change as the history endpoint answers it. */
+export interface CompactionChange {
+  readonly globalConfig: Readonly<Record<string, unknown>> | null
+  readonly compactionConfig: Readonly<Record<string, unknown>> | null
+  readonly auditInfo: { readonly author: string; readonly identity: string; readonly comment: string } | null
+  readonly auditTime: string
+}
+
+/** A task as the overlord lists it. */
+export interface ListedTask {
+  readonly id: string
+  readonly dataSource: string
+  readonly runnerStatusCode: string
+  readonly progress: unknown
+}
+
+const barWidth = 24
+
+const shortInterval = (text: string): string => text.replaceAll('T00:00:00.000Z', '')
+const percent = (fraction: number): string => `${Math.floor(fraction * 100)} %`
+
+/** What would be taken, in its order; those that wait under the policy keep their place. */
+export function candidatesTable({ candidates }: DescribedPlan): Table {
+  return {
+    header: ['#', 'datasource', 'interval', 'segments', 'size', 'what', 'slots', 'why'],
+    rows: candidates.map((candidate, index) => [
+      String(index + 1),
+      candidate.dataSource,
+      shortInterval(candidate.interval),
+      String(candidate.segments.length),
+      formatBytes(candidate.bytes),
+      candidate.mode === null ? 'waits' : candidate.mode === 'ALL_SEGMENTS' ? 'all' : 'uncompacted only',
+      String(candidate.slots),
+      candidate.reason,
+    ]),
+  }
+}
+
+/** What would be left alone, and why; neighbours that are left alone for one reason share a row. */
+export function skippedTable({ skipped }: DescribedPlan): Table {
+  const runs: { first: DescribedPlan['skipped'][number]; start: string; end: string; intervals: number }[] =
+    []
+  for (const one of skipped) {
+    const [start, end] = one.interval.split('/') as [string, string]
+    const last = runs.at(-1)
+    const isSame =
+      last?.first.dataSource === one.dataSource &&
+      last.first.code === one.code &&
+      last.first.reason === one.reason
+    if (last && isSame && (last.end === start || last.start === end)) {
+      if (last.end === start) last.end = end
+      else last.start = start
+      last.intervals += 1
+    } else runs.push({ first: one, start, end, intervals: 1 })
+  }
+  return {
+    header: ['datasource', 'interval', 'code', 'why'],
+    rows: runs.map(({ first, start, end, intervals }) => [
+      first.dataSource,
+      shortInterval(`${start}/${end}`) + (intervals === 1 ? '' : ` (${count(intervals, 'interval')})`),
+      first.code,
+      first.reason,
+    ]),
+  }
+}
+
+/** The sums of each datasource. */
+export function sumsTable({ stats }: DescribedPlan): Table {
+  return {
+    header: ['datasource', 'compacted', 'awaiting', 'skipped'],
+    rows: Object.entries(stats).map(([dataSource, { compacted, awaiting, skipped }]) => [
+      dataSource,
+      ...[compacted, awaiting, skipped].map(({ bytes, segments, intervals }) =>
+        figures(bytes, segments, intervals),
+      ),
+    ]),
+  }
+}
+
+/** How far each datasource is: the bar shows the compacted share of all that is not skipped. */
+export function statusTable(statuses: readonly CompactionStatus[], bar: BarCharacters): Table {
+  return {
+    header: ['datasource', 'done', '', 'compacted', 'awaiting', 'skipped'],
+    rows: statuses.map((status) => {
+      const wanted = status.bytesCompacted + status.bytesAwaitingCompaction
+      const fraction = wanted === 0 ? 1 : status.bytesCompacted / wanted
+      return [
+        status.dataSource,
+        progressBar(fraction, barWidth, bar),
+        wanted === 0 ? '' : percent(fraction),
+        figures(status.bytesCompacted, status.segmentCountCompacted, status.intervalCountCompacted),
+        figures(
+          status.bytesAwaitingCompaction,
+          status.segmentCountAwaitingCompaction,
+          status.intervalCountAwaitingCompaction,
+        ),
+        figures(status.bytesSkipped, status.segmentCountSkipped, status.intervalCountSkipped),
+      ]
+    }),
+  }
+}
+
+/** How far the tasks are that have not ended. */
+export function tasksTable(tasks: readonly ListedTask[], bar: BarCharacters): Table {
+  return {
+    header: ['task', 'datasource', 'state', 'done', ''],
+    rows: tasks.map(({ id, dataSource, runnerStatusCode, progress }) => {
+      const told = (progress ?? {}) as { fraction?: unknown }
+      const fraction = typeof told.fraction === 'number' ? told.fraction : 0
+      return [id, dataSource, runnerStatusCode, progressBar(fraction, barWidth, bar), percent(fraction)]
+    }),
+  }
+}
+
+/** One row for each change, in the order given. */
+export function historyTable(changes: readonly CompactionChange[]): Table {
+  return {
+    header: ['time', 'author', 'as user', 'comment', 'datasource', 'cluster'],
+    rows: changes.map(({ auditTime, auditInfo, compactionConfig, globalConfig }) => [
+      auditTime,
+      inOneLine(auditInfo?.author ?? ''),
+      inOneLine(auditInfo?.identity ?? ''),
+      inOneLine(auditInfo?.comment ?? ''),
+      compactionConfig === null ? 'removed' : summaryOf(compactionConfig),
+      globalConfig === null ? '' : summaryOf(globalConfig),
+    ]),
+  }
+}
+
+const figures = (bytes: number, segments: number, intervals: number): string =>
+  segments === 0
+    ? '-'
+    : `${formatBytes(bytes)} in ${count(segments, 'segment')}, ${count(intervals, 'interval')}`
+
+const count = (number: number, thing: string): string =>
+  `${number.toLocaleString('en-US')} ${thing}${number === 1 ? '' : 's'}`
+
+/** The fields that say something, on one line. */
+function summaryOf(config: Readonly<Record<string, unknown>>): string {
+  const told = Object.entries(config).filter(([name, value]) => value !== null && name !== 'dataSource')
+  const longest = 100
+  const text = inOneLine(
+    told
+      .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : value}`)
+      .join(', '),
+  )
+  return text.length > longest ? `${text.slice(0, longest)}…` : text
+}
+
+// Texts are whatever somebody sent: what is printed must not steer the terminal.
+function inOneLine(text: string): string {
+  return text.replace(/\p{Cc}+/gu, ' ').trim()
+}

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { plainBar } from '../ingest/index.ts'
+import {
+  candidatesTable,
+  configsToSet,
+  historyTable,
+  previewRequest,
+  skippedTable,
+  statusTable,
+  sumsTable,
+  tasksTable,
+} from './index.ts'
+
+describe('what a file asks to preview', () => {
+  const config = { dataSource: 'flights', skipOffsetFromLatest: 'PT0S' }
+  for (const [json, expected] of [
+    [config, { compactionConfigs: [config] }],
+    [[config], { compactionConfigs: [config] }],
+    [{ compactionTaskSlotRatio: 0.5 }, { compactionTaskSlotRatio: 0.5 }],
+    [{ segments: [] }, { segments: [] }],
+    [{}, {}],
+  ] as const) {
+    test(JSON.stringify(json), () => assert.deepEqual(previewRequest(json), expected))
+  }
+  for (const [json, message] of [
+    [3, /^Failure: The body has the value \[3\]/],
+    [[{ dataSource: 7 }], /^Failure: compactionConfigs\[0\]\.dataSource has the value \[7\]/],
+    [{ ...config, inputSegmentSizeBytes: -1 }, /inputSegmentSizeBytes has the value \[-1\]/],
+    [{ engine: 'fast' }, /^Failure: engine has the value \[fast\]/],
+  ] as const) {
+    test(`${JSON.stringify(json)} is refused`, () => assert.throws(() => previewRequest(json), message))
+  }
+})
+
+describe('what a file sets', () => {
+  const [a, b] = [{ dataSource: 'a' }, { dataSource: 'b' }]
+  for (const [json, dataSources] of [
+    [a, ['a']],
+    [
+      [b, a],
+      ['b', 'a'],
+    ],
+    [{ useSupervisors: true }, [undefined]],
+  ] as const) {
+    test(JSON.stringify(json), () => {
+      const set = configsToSet(json)
+      assert.deepEqual(
+        set.map(({ dataSource }) => dataSource),
+        dataSources,
+      )
+      assert.deepEqual(
+        set.map(({ config }) => config),
+        [json].flat(),
+      )
+    })
+  }
+  for (const [json, message] of [
+    ['a', /^Failure: The file is no configuration/],
+    [[a, { useSupervisors: true }], /^Failure: \[1\] is no configuration/],
+    [[a, a], /^Failure: \[a\] is there twice/],
+    [[a, { dataSource: 'b', taskPriority: 'x' }], /^Failure: \[1\]\.taskPriority has the value \[x\]/],
+    [{ useSupervisors: 3 }, /^Failure: useSupervisors has the value \[3\]/],
+  ] as const) {
+    test(`${JSON.stringify(json)} is refused`, () => assert.throws(() => configsToSet(json), message))
+  }
+})
+
+describe('tables', () => {
+  const none = { bytes: 0, segments: 0, intervals: 0 }
+  const plan = {
+    candidates: [
+      {
+        dataSource: 'flights',
+        interval: '2001-01-01T00:00:00.000Z/2001-01-02T00:00:00.000Z',
+        compactionInterval: '2001-01-01T00:00:00.000Z/2001-02-01T00:00:00.000Z',
+        segments: ['x', 'y'],
+        bytes: 2500,
+        eligible: true,
+        mode: 'UNCOMPACTED_SEGMENTS_ONLY' as const,
+        slots: 2,
+        reason: 'not compacted yet',
+      },
+    ],
+    stats: {
+      flights: { compacted: none, skipped: none, awaiting: { bytes: 2500, segments: 2, intervals: 1 } },
+    },
+    skipped: ['01/02', '03/04', '04/05', '06/07'].map((days, index) => {
+      const [start, end] = days.split('/').map((day) => `2001-03-${day}T00:00:00.000Z`)
+      const reason = index === 3 ? 'locked' : 'too large'
+      return { dataSource: 'flights', interval: `${start}/${end}`, code: 'INPUT_TOO_LARGE' as const, reason }
+    }),
+  }
+
+  test('of a plan', () => {
+    assert.deepEqual(candidatesTable(plan).rows, [
+      ['1', 'flights', '2001-01-01/2001-01-02', '2', '2.5 kB', 'uncompacted only', '2', 'not compacted yet'],
+    ])
+    assert.deepEqual(skippedTable(plan).rows, [
+      ['flights', '2001-03-01/2001-03-02', 'INPUT_TOO_LARGE', 'too large'],
+      ['flights', '2001-03-03/2001-03-05 (2 intervals)', 'INPUT_TOO_LARGE', 'too large'],
+      ['flights', '2001-03-06/2001-03-07', 'INPUT_TOO_LARGE', 'locked'],
+    ])
+    assert.deepEqual(sumsTable(plan).rows, [['flights', '-', '2.5 kB in 2 segments, 1 interval', '-']])
+  })
+
+  test('of a status have a bar of what is done', () => {
+    const status = {
+      dataSource: 'flights',
+      scheduleStatus: 'RUNNING' as const,
+      bytesAwaitingCompaction: 300,
+      bytesCompacted: 100,
+      bytesSkipped: 0,
+      segmentCountAwaitingCompaction: 3,
+      segmentCountCompacted: 1,
+      segmentCountSkipped: 0,
+      intervalCountAwaitingCompaction: 3,
+      intervalCountCompacted: 1,
+      intervalCountSkipped: 0,
+    }
+    const empty = { ...status, dataSource: 'empty', bytesAwaitingCompaction: 0, bytesCompacted: 0 }
+    const { header, rows } = statusTable([status, empty], plainBar)
+    assert.deepEqual(
+      rows.map((row) => [row.length, ...row.slice(0, 3)]),
+      [
+        [header.length, 'flights', '######------------------', '25 %'],
+        [header.length, 'empty', '########################', ''],
+      ],
+    )
+  })
+
+  test('of tasks have a bar each, also where nothing is told yet', () => {
+    const task = { id: 'a', dataSource: 'flights', runnerStatusCode: 'RUNNING' }
+    const { rows } = tasksTable(
+      [
+        { ...task, progress: { phase: 'writing', fraction: 0.5 } },
+        { ...task, progress: null },
+      ],
+      plainBar,
+    )
+    assert.deepEqual(
+      rows.map((row) => row.slice(3)),
+      [
+        ['############------------', '50 %'],
+        ['------------------------', '0 %'],
+      ],
+    )
+  })
+
+  test('of a history cannot steer the terminal', () => {
+    const { header, rows } = historyTable([
+      {
+        globalConfig: { useSupervisors: false },
+        compactionConfig: { dataSource: 'flights', taskPriority: 25, metricsSpec: null },
+        auditInfo: { author: 'me\x1b[2J', identity: 'admin', comment: 'a\nb' },
+        auditTime: '2026-01-01T00:00:00.000Z',
+      },
+      { globalConfig: null, compactionConfig: null, auditInfo: null, auditTime: '2026-01-02T00:00:00.000Z' },
+    ])
+    assert.equal(rows[0]!.length, header.length)
+    assert.deepEqual(rows, [
+      ['2026-01-01T00:00:00.000Z', 'me [2J', 'admin', 'a b', 'taskPriority 25', 'useSupervisors false'],
+      ['2026-01-02T00:00:00.000Z', '', '', '', 'removed', ''],
+    ])
+  })
+})

@@ -1,0 +1,106 @@
+import { cpus } from 'node:os'
+import { type CompactionSegment, planCompaction, stateAfter } from '@svc/domain/compaction'
+import { parseClusterConfig, parseCompactionConfig } from '@svc/domain/compaction-config'
+import { segmentId } from '@svc/domain/segment'
+
+/** What the benchmark of deciding found: of each case the least, the median and the greatest time. */
+export interface CompactionBenchmark {
+  readonly machine: string
+  readonly segments: number
+  readonly dataSources: number
+  readonly rounds: number
+  readonly cases: readonly {
+    readonly policy: string
+    readonly segmentGranularity: string
+    readonly candidates: number
+    readonly milliseconds: { readonly least: number; readonly median: number; readonly most: number }
+  }[]
+}
+
+const dayMs = 86_400_000
+const segmentsOfDay = 20
+
+/**
+ * Decides about compaction, from segments in memory to candidates in order, and measures. A third of the segments was
+ * never compacted, a third was compacted as configured, a third otherwise.
+ */
+export function benchCompaction(segments: number, dataSources: number, rounds: number): CompactionBenchmark {
+  const names = Array.from({ length: dataSources }, (_, index) => `datasource${index}`)
+  const cases = []
+  for (const granularity of [null, 'DAY', 'MONTH']) {
+    const configs = names.map((dataSource) =>
+      parseCompactionConfig({
+        dataSource,
+        maxRowsPerSegment: 5_000_000,
+        ...(granularity === null ? {} : { granularitySpec: { segmentGranularity: granularity } }),
+      }),
+    )
+    const states = [
+      undefined,
+      stateAfter(configs[0]!),
+      stateAfter(parseCompactionConfig({ dataSource: 'x', maxRowsPerSegment: 77 })),
+    ]
+    const stored = new Map(names.map((name) => [name, segmentsOf(name, segments / dataSources, states)]))
+    for (const type of ['newestSegmentFirst', 'mostFragmentedFirst', 'fixedIntervalOrder']) {
+      const eligibleCandidates = names
+        .slice(0, 10)
+        .map((datasource) => ({ datasource, interval: '2000-01-01/2040-01-01' }))
+      const cluster = parseClusterConfig({
+        compactionPolicy: type === 'fixedIntervalOrder' ? { type, eligibleCandidates } : { type },
+      })
+      const times: number[] = []
+      let candidates = 0
+      for (let round = 0; round < rounds; round++) {
+        const startedAt = performance.now()
+        const plan = planCompaction({
+          cluster,
+          configs,
+          segmentsOf: (dataSource) => stored.get(dataSource) ?? [],
+          locks: [],
+          workerCapacity: 100,
+        })
+        times.push(Math.round(performance.now() - startedAt))
+        candidates = plan.candidates.length
+      }
+      times.sort((a, b) => a - b)
+      cases.push({
+        policy: type,
+        segmentGranularity: granularity ?? 'none',
+        candidates,
+        milliseconds: {
+          least: times[0] as number,
+          median: times[Math.floor(times.length / 2)] as number,
+          most: times.at(-1) as number,
+        },
+      })
+    }
+  }
+  const [processor] = cpus()
+  const machine = `${cpus().length} x ${processor?.model ?? 'unknown processor'}`
+  return { machine, segments, dataSources, rounds, cases }
+}
+
+function segmentsOf(
+  dataSource: string,
+  count: number,
+  states: readonly CompactionSegment['lastCompactionState'][],
+): CompactionSegment[] {
+  const first = Date.UTC(2020, 0, 1)
+  return Array.from({ length: count }, (_, index) => {
+    const day = Math.floor(index / segmentsOfDay)
+    const key = {
+      dataSource,
+      interval: { start: first + day * dayMs, end: first + (day + 1) * dayMs },
+      version: '2026-01-01T00:00:00.000Z',
+      partitionNum: index % segmentsOfDay,
+    }
+    return {
+      ...key,
+      id: segmentId(key),
+      partitions: segmentsOfDay,
+      sizeBytes: 5_000_000,
+      totalRows: 100_000,
+      lastCompactionState: states[day % states.length],
+    }
+  })
+}
