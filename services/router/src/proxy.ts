@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { describeError, notFound, unavailable } from '@svc/domain/failure'
 import { type Route, route, state } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
 import { Agent, type Dispatcher, errors } from 'undici'
+import { type Relayed, relay } from './relay.ts'
 import { type Target, targetOf } from './target.ts'
 
 /** A request with the path that the caller sent, whatever has been read into it since. */
@@ -72,29 +72,20 @@ export function createProxy(context: ServiceContext): Proxy {
     if (!target) throw notFound(`Path [${requestTarget.split('?', 1)[0]}] does not exist`)
     const hasBody =
       request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length']) > 0
-    let answer = await reach(target, request, response, hasBody)
-    if (answer.statusCode === 307) {
+    if ((await reach(target, request, response, hasBody)) === 'moved') {
       // Sent on by a server that leads no longer: its successor is looked for here, the caller need not know.
-      await answer.body.dump()
       await discovery.refresh().catch(() => undefined)
-      if (!hasBody) answer = await reach(target, request, response, hasBody)
-      if (answer.statusCode === 307) {
+      if (hasBody || (await reach(target, request, response, hasBody)) === 'moved') {
         throw unavailable(`The ${target.role} has just changed its leader; send the request again`)
       }
     }
-    response.writeHead(answer.statusCode, keptHeaders(answer.headers))
-    await pipeline(answer.body, response).catch((error) => {
-      // The caller left, or the target broke off in the middle: the connection tells the caller.
-      logger.debug('An answer broke off', { error: describeError(error) })
-      response.destroy()
-    })
     // A target may answer before it has read the whole body: the caller's connection is good for more only then.
     request.resume()
   }
 
   /** Sends the request; one that found nobody is sent once more to whoever leads by then. */
   async function reach(target: Target, request: IncomingMessage, response: ServerResponse, hasBody: boolean) {
-    const first = await discoverAddress(target)
+    const first = isKnown(target) ? addressOf(target) : await discoverAddress(target)
     try {
       return await send(first, target, request, response, hasBody)
     } catch (error) {
@@ -112,30 +103,31 @@ export function createProxy(context: ServiceContext): Proxy {
     }
   }
 
+  const isKnown = ({ role }: Target): boolean =>
+    role === 'broker' ? discovery.nodes(role).length > 0 : discovery.hasLeader(role)
+
   async function discoverAddress(target: Target): Promise<string> {
-    const { role } = target
-    const known = role === 'broker' ? discovery.nodes(role).length > 0 : discovery.hasLeader(role)
-    if (!known) await discovery.refresh().catch(() => undefined)
+    if (!isKnown(target)) await discovery.refresh().catch(() => undefined)
     return addressOf(target)
   }
 
-  async function send(
+  function send(
     origin: string,
     target: Target,
     request: IncomingMessage,
     response: ServerResponse,
     hasBody: boolean,
-  ): Promise<Dispatcher.ResponseData> {
-    const controller = new AbortController()
-    response.once('close', () => controller.abort())
-    return await agent.request({
+  ): Promise<Relayed> {
+    const sent = {
       origin,
       path: target.path,
       method: request.method as Dispatcher.HttpMethod,
       headers: [...sentHeaders(request), 'X-Request-Id', String(response.getHeader('x-request-id'))],
       body: hasBody ? bodyOf(request) : null,
-      signal: controller.signal,
-    })
+    }
+    return relay(agent, sent, response, keptHeaders, (error) =>
+      logger.debug('An answer broke off', { error: describeError(error) }),
+    )
   }
 
   return {
@@ -182,7 +174,11 @@ function sentHeaders(request: IncomingMessage): string[] {
   return headers
 }
 
+// What nearly every connection says, which names no header.
+const namesNothing: ReadonlySet<string> = new Set(['keep-alive', 'close'])
+
 function namedByConnection(header: string | undefined): ReadonlySet<string> {
+  if (header === undefined || header === '' || header === 'keep-alive') return namesNothing
   return new Set(
     (header ?? '')
       .toLowerCase()
@@ -191,9 +187,11 @@ function namedByConnection(header: string | undefined): ReadonlySet<string> {
   )
 }
 
-function keptHeaders(headers: Dispatcher.ResponseData['headers']): Record<string, string | string[]> {
+function keptHeaders(
+  headers: Record<string, string | string[] | undefined>,
+): Record<string, string | string[]> {
   const kept: Record<string, string | string[]> = {}
-  const named = namedByConnection(String(headers.connection ?? ''))
+  const named = namedByConnection(headers.connection?.toString())
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined && !connectionHeaders.has(name) && !named.has(name)) kept[name] = value
   }

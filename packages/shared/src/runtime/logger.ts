@@ -11,12 +11,19 @@ export interface Logger {
 
 /** The log of a server; every line names the service and the server. */
 export function createLogger(settings: Settings, server: string): Logger {
-  return winston.createLogger({
-    level: settings.get('svc.log.level'),
+  const level = settings.get('svc.log.level')
+  const logger = winston.createLogger({
+    level,
     defaultMeta: { service: settings.get('svc.service'), server },
     format: winston.format.combine(winston.format.timestamp(), winston.format.json()),
     transports: [new winston.transports.Console({ forceConsole: true })],
   })
+  // The library would make the text of every line first, and leave out those that are not wanted after that.
+  const writer = (wanted: keyof Logger): Logger[keyof Logger] =>
+    logger.isLevelEnabled(wanted)
+      ? (message, details) => void logger[wanted](message, details)
+      : () => undefined
+  return { error: writer('error'), warn: writer('warn'), info: writer('info'), debug: writer('debug') }
 }
 
 /**
