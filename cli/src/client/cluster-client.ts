@@ -18,6 +18,13 @@ export interface ClusterClient {
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
   ): Promise<unknown>
+  /** The same with the whole answer. */
+  ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<ServiceAnswer>
 }
 
 /** How the router of one cluster is reached as its admin. */
@@ -44,24 +51,26 @@ export function accessToCluster(home: HomeLayout): ClusterAccess {
 /** A client for the cluster that runs in a home. Throws a Failure when none does. */
 export function connectToCluster(home: HomeLayout): ClusterClient {
   const { routerUrl, trusted, credentials } = accessToCluster(home)
+  const ask: ClusterClient['ask'] = async (method, path, body, headers) => {
+    const answer = await sendRequest({
+      method,
+      url: `${routerUrl}${path}`,
+      trusted,
+      credentials,
+      body,
+      ...(headers ? { headers } : {}),
+    }).catch((error: unknown) => {
+      throw unavailable(`The router at [${routerUrl}] cannot be reached: ${describeError(error)}`)
+    })
+    if (answer.status < 200 || answer.status > 299) {
+      throw refusalOf(answer, `${method} ${path}`)
+    }
+    return answer
+  }
   return {
     routerUrl,
-    send: async (method, path, body, headers) => {
-      const answer = await sendRequest({
-        method,
-        url: `${routerUrl}${path}`,
-        trusted,
-        credentials,
-        body,
-        ...(headers ? { headers } : {}),
-      }).catch((error: unknown) => {
-        throw unavailable(`The router at [${routerUrl}] cannot be reached: ${describeError(error)}`)
-      })
-      if (answer.status < 200 || answer.status > 299) {
-        throw refusalOf(answer, `${method} ${path}`)
-      }
-      return answer.body
-    },
+    ask,
+    send: async (method, path, body, headers) => (await ask(method, path, body, headers)).body,
   }
 }
 

@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestOptions } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http'
 
 /** One request to a service. */
 export interface ServiceRequest {
@@ -17,6 +17,7 @@ export interface ServiceRequest {
 /** What came back: the status and the body, read as JSON where it is that. */
 export interface ServiceAnswer {
   readonly status: number
+  readonly headers: IncomingHttpHeaders
   readonly body: unknown
 }
 
@@ -52,7 +53,8 @@ export async function sendRequest(request: ServiceRequest): Promise<ServiceAnswe
   })
   const chunks: Buffer[] = []
   for await (const chunk of response) chunks.push(chunk)
-  return { status: response.statusCode ?? 0, body: parseBody(Buffer.concat(chunks).toString()) }
+  const { statusCode = 0, headers } = response
+  return { status: statusCode, headers, body: parseBody(Buffer.concat(chunks).toString()) }
 }
 
 /** The message of an error answer; its status when it has none. */

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { addBackup } from './backup.ts'
 import { addCalls } from './calls.ts'
+import { addClock } from './clock.ts'
 import { addCompaction } from './compaction.ts'
 import { addDemo } from './demo.ts'
 import { addDev } from './dev.ts'
@@ -32,6 +33,7 @@ export function addCommands(program: Command): void {
     addIngest,
     addRules,
     addCompaction,
+    addClock,
     addExport,
     addBackup,
     addDemo,

@@ -1,6 +1,7 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import type { AnsweredRule, RulesChange, Table } from '../rules/index.ts'
+import type { ClusterClient } from '../client/index.ts'
+import type { AnsweredPreview, AnsweredRule, RulesChange, Table } from '../rules/index.ts'
 import { existingHome, withHome } from './home-option.ts'
 
 interface GetOptions {
@@ -25,12 +26,31 @@ interface HistoryOptions {
   readonly json?: boolean
 }
 
+interface PreviewCommandOptions {
+  readonly home?: string
+  readonly datasource?: string
+  readonly horizon?: string
+  readonly now?: string
+  readonly full?: boolean
+  readonly json?: boolean
+}
+
+interface DiffOptions {
+  readonly home?: string
+  readonly datasource: string
+  readonly json?: boolean
+}
+
 const RULES = '/svc/coordinator/v1/rules'
 
 /** Adds `./svc rules` with its commands. */
 export function addRules(program: Command): void {
-  const rules = program.command('rules').description('show and set the retention rules of a running cluster')
+  const rules = program
+    .command('rules')
+    .description('show, preview and set the retention rules of a running cluster')
   addGet(rules)
+  addPreview(rules)
+  addDiff(rules)
   addSet(rules)
   addHistory(rules)
 }
@@ -64,6 +84,93 @@ Examples:
       )) as AnsweredRule[]
       const none = `Datasource [${datasource}] has no rules of its own: the cluster's defaults apply (--full shows them).`
       await tell(json, list, (room) => room.rulesTable({ [datasource]: list }), none)
+      if (!json) await showTimeline(client, [datasource, list])
+    })
+}
+
+function addPreview(rules: Command): void {
+  withHome(rules.command('preview').description('tell what rules would do, and change nothing'))
+    .argument(
+      '<file>',
+      'a JSON list of rules, lists by datasource, or a whole request; - reads standard input',
+    )
+    .option('--datasource <name>', 'the datasource that the list is for (default: for all of them)')
+    .option('--horizon <period>', 'look ahead so far, such as P90D, at most P10Y')
+    .option('--now <time>', 'as of this time instead of that of the cluster')
+    .option('--full', 'with --json: the segments too, the first 10000')
+    .option('--json', 'print the whole answer as JSON')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  ./svc rules preview flights-rules.json --datasource flights
+  ./svc rules preview flights-rules.json --datasource flights --horizon P90D
+  echo '[{"type":"dropForever"}]' | ./svc rules preview - --datasource _default --json`,
+    )
+    .action(async (file: string, options: PreviewCommandOptions) => {
+      const room = await import('../rules/index.ts')
+      const json = room.readJson(file)
+      const body = room.previewRequestOf(json, options)
+      const client = await connect(options.home)
+      const query = options.full ? '?full&limit=10000' : ''
+      const answer = (await client.send('POST', `${RULES}/simulate${query}`, body)) as AnsweredPreview
+      if (options.json) {
+        process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`)
+        return
+      }
+      const { formatTable } = await import('../terminal/index.ts')
+      const parts = [room.previewTable(answer), room.tiersTable(answer), room.stepsTable(answer)]
+        .filter(({ rows }) => rows.length > 0)
+        .map(({ header, rows }) => formatTable(header, rows))
+      if (parts.length === 0) parts.push('No segments are concerned.')
+      process.stdout.write(`As of ${answer.now}:\n\n${parts.join('\n\n')}\n`)
+      if (Array.isArray(json) && options.datasource !== undefined)
+        await showTimeline(client, [options.datasource, json], {
+          now: answer.now,
+          data: room.keptRange(answer),
+        })
+      tellWarnings(answer.warnings.map(({ message }) => message))
+    })
+}
+
+function addDiff(rules: Command): void {
+  withHome(
+    rules
+      .command('diff')
+      .description('compare the rules of a datasource with those of a file (exit status 1 when they differ)'),
+  )
+    .argument('<file>', 'a JSON list of rules; - reads standard input')
+    .requiredOption('--datasource <name>', 'the datasource (_default: the defaults of the cluster)')
+    .option('--json', 'print the differences as JSON')
+    .addHelpText(
+      'after',
+      `
+Example:
+  ./svc rules diff flights-rules.json --datasource flights`,
+    )
+    .action(async (file: string, { home, datasource, json }: DiffOptions) => {
+      const room = await import('../rules/index.ts')
+      const { formatRule, parseRules } = await import('@svc/domain/rules')
+      const after = parseRules(room.readRules(file)).map(formatRule) as AnsweredRule[]
+      const client = await connect(home)
+      const before = (await client.send('GET', room.rulesPath(datasource))) as AnsweredRule[]
+      const lines = room.diffOfRules(before, after)
+      const isSame = lines.every(({ kind }) => kind === 'same')
+      process.exitCode = isSame ? 0 : 1
+      if (json) {
+        process.stdout.write(`${JSON.stringify(lines, null, 2)}\n`)
+        return
+      }
+      if (isSame) {
+        process.stdout.write(`The rules of [${datasource}] are those of the file.\n`)
+        return
+      }
+      const signs = { same: ' ', removed: '-', added: '+' }
+      for (const { kind, rule } of lines) process.stdout.write(`${signs[kind]} ${JSON.stringify(rule)}\n`)
+      process.stdout.write('\nNow:\n')
+      await showTimeline(client, [datasource, before])
+      process.stdout.write('\nWith the file:\n')
+      await showTimeline(client, [datasource, after])
     })
 }
 
@@ -91,10 +198,12 @@ Examples:
       const headers = auditHeaders({ author, comment })
       const list = readRules(file)
       const client = await connect(home)
-      await setRules(existingHome(home), datasource, list, headers)
+      const warnings = await setRules(existingHome(home), datasource, list, headers)
       const stored = (await client.send('GET', rulesPath(datasource))) as AnsweredRule[]
       const none = `Datasource [${datasource}] has no rules of its own any more: the cluster's defaults apply.`
       await tell(json, stored, (room) => room.rulesTable({ [datasource]: stored }), none)
+      if (!json) await showTimeline(client, [datasource, stored])
+      tellWarnings(warnings)
     })
 }
 
@@ -126,6 +235,41 @@ Examples:
 async function connect(home: string | undefined) {
   const { connectToCluster } = await import('../client/index.ts')
   return connectToCluster(existingHome(home))
+}
+
+/** Warnings go where errors go, so that what is printed can be read on by others. */
+function tellWarnings(messages: readonly string[]): void {
+  for (const message of messages) process.stderr.write(`svc: warning: ${message}\n`)
+}
+
+const WIDEST_PICTURE = 120
+
+/** Shows what a list of rules wants at which time, the defaults of the cluster behind it. */
+async function showTimeline(
+  client: ClusterClient,
+  [datasource, list]: readonly [string, readonly unknown[]],
+  shown: { readonly now?: string; readonly data?: { start: string; end: string } | undefined } = {},
+): Promise<void> {
+  const [{ timelinePicture }, { parseRules, defaultRule }, { parseInstant }] = await Promise.all([
+    import('../rules/index.ts'),
+    import('@svc/domain/rules'),
+    import('@svc/domain/time'),
+  ])
+  const now = shown.now ?? (await timeOf(client))
+  const defaults = datasource === '_default' ? [] : parseRules(await client.send('GET', `${RULES}/_default`))
+  const lines = timelinePicture({
+    rules: [...parseRules(list), ...defaults, defaultRule],
+    now: parseInstant(now),
+    data: shown.data && { start: parseInstant(shown.data.start), end: parseInstant(shown.data.end) },
+    columns: Math.min(process.stdout.columns ?? WIDEST_PICTURE, WIDEST_PICTURE),
+  })
+  process.stdout.write(`\n${lines.join('\n')}\n`)
+}
+
+/** The time of the cluster, which need not be that of this machine: a preview of nothing tells it. */
+async function timeOf(client: ClusterClient): Promise<string> {
+  const nothing = { rules: {}, segments: [], servers: [] }
+  return ((await client.send('POST', `${RULES}/simulate`, nothing)) as AnsweredPreview).now
 }
 
 type RulesRoom = typeof import('../rules/index.ts')

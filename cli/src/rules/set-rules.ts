@@ -1,6 +1,7 @@
 import { invalidInput } from '@svc/domain/failure'
 import { connectToCluster } from '../client/index.ts'
 import type { HomeLayout } from '../home/index.ts'
+import { warningsOfHeader } from './warnings-text.ts'
 
 /** What the history of changes keeps besides the rules. */
 export interface RulesAudit {
@@ -29,12 +30,16 @@ function headerOf(option: string, name: string, value: string | undefined): Reco
   )
 }
 
-/** Replaces the rules of a datasource in the cluster of a home, which must run. Throws a Failure when refused. */
+/**
+ * Replaces the rules of a datasource in the cluster of a home, which must run, and answers what the cluster has to say of
+ * them. Throws a Failure when refused.
+ */
 export async function setRules(
   home: HomeLayout,
   dataSource: string,
   rules: readonly unknown[],
   headers: Readonly<Record<string, string>>,
-): Promise<void> {
-  await connectToCluster(home).send('POST', rulesPath(dataSource), rules, headers)
+): Promise<readonly string[]> {
+  const answer = await connectToCluster(home).ask('POST', rulesPath(dataSource), rules, headers)
+  return warningsOfHeader(answer.headers['x-svc-warnings'] as string | undefined)
 }

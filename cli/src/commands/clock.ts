@@ -1,0 +1,75 @@
+import { invalidInput } from '@svc/domain/failure'
+import type { Command } from 'commander'
+import { existingHome, withHome } from './home-option.ts'
+
+const CLOCK = '/svc/simulation/v1/clock'
+
+interface ClockOptions {
+  readonly home?: string
+  readonly json?: boolean
+}
+
+interface AnsweredClock {
+  readonly now: string
+  readonly rate: number
+}
+
+/** Adds `./svc clock` with its commands. */
+export function addClock(program: Command): void {
+  const clock = program
+    .command('clock')
+    .description('show and move the simulated time of a running cluster (svc.simulation.clock.enabled)')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  ./svc up --detach --set common.svc.simulation.clock.enabled=true
+  ./svc clock
+  ./svc clock advance P30D
+  ./svc clock set 2030-01-01
+  ./svc clock rate 0`,
+    )
+  addMove(clock, 'show', 'show the time of the cluster')
+  addMove(clock, 'advance', 'move it ahead by a period, such as P30D', {
+    argument: '<period>',
+    change: (period) => ({ advance: period }),
+  })
+  addMove(clock, 'set', 'move it ahead to a time, such as 2030-01-01T00:00:00Z', {
+    argument: '<time>',
+    change: (time) => ({ now: time }),
+  })
+  addMove(clock, 'rate', 'let it go so many times as fast as real time; 0 stops it', {
+    argument: '<number>',
+    change: (text) => {
+      const rate = Number(text)
+      if (text.trim() === '' || !Number.isFinite(rate))
+        throw invalidInput(`The pace has the value [${text}], allowed are numbers from 0`)
+      return { rate }
+    },
+  })
+}
+
+interface Move {
+  readonly argument: string
+  readonly change: (value: string) => object
+}
+
+function addMove(clock: Command, name: string, about: string, move?: Move): void {
+  const command = withHome(clock.command(name, { isDefault: move === undefined }).description(about))
+  if (move) command.argument(move.argument)
+  command.option('--json', 'print it as JSON').action(async (...given: unknown[]) => {
+    const [value, options] = (move ? given : [undefined, ...given]) as [string, ClockOptions]
+    const change = move?.change(value)
+    const { connectToCluster } = await import('../client/index.ts')
+    const client = connectToCluster(existingHome(options.home))
+    const answer = (await client.send(change ? 'POST' : 'GET', CLOCK, change)) as AnsweredClock
+    process.stdout.write(
+      options.json ? `${JSON.stringify(answer)}\n` : `${answer.now} (${paceOf(answer.rate)})\n`,
+    )
+  })
+}
+
+function paceOf(rate: number): string {
+  if (rate === 0) return 'it stands still'
+  return rate === 1 ? 'as fast as real time' : `${rate} times as fast as real time`
+}

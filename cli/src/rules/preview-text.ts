@@ -1,0 +1,120 @@
+import type { Table } from './rules-table.ts'
+
+interface CopyTally {
+  readonly segments: number
+  readonly copies: number
+  readonly bytes: number
+}
+
+interface DatasourceSummary {
+  readonly tiers: Readonly<
+    Record<string, Readonly<Record<'before' | 'after' | 'loaded' | 'dropped', CopyTally>>>
+  >
+  readonly markedUnused: { readonly segments: number; readonly bytes: number }
+  readonly oldestInterval: string | null
+  readonly newestInterval: string | null
+}
+
+interface TierSummary {
+  readonly servers: number
+  readonly capacityBytes: number | null
+  readonly bytesBefore: number
+  readonly bytesAfter: number
+  readonly doesNotFit: CopyTally
+}
+
+/** A preview as the coordinator answers it. */
+export interface AnsweredPreview {
+  readonly now: string
+  readonly summary: {
+    readonly datasources: Readonly<Record<string, DatasourceSummary>>
+    readonly tiers?: Readonly<Record<string, TierSummary>>
+    readonly steps?: readonly {
+      readonly now: string
+      readonly datasources: Readonly<Record<string, DatasourceSummary>>
+    }[]
+  }
+  readonly warnings: readonly { readonly type: string; readonly message: string }[]
+}
+
+const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
+
+/** Bytes as people read them, such as `1.5 GB`. */
+export function formatBytes(bytes: number): string {
+  let value = bytes
+  let unit = 0
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000
+    unit += 1
+  }
+  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`
+}
+
+const amount = ({ copies, bytes }: CopyTally): string =>
+  copies === 0 ? '' : `${copies} (${formatBytes(bytes)})`
+
+/** One row for each datasource and tier: copies before and after, and what is loaded and dropped. */
+export function previewTable({ summary }: AnsweredPreview): Table {
+  const rows = Object.entries(summary.datasources).flatMap(([dataSource, { tiers, markedUnused }]) => {
+    const ofTiers = Object.entries(tiers)
+      .filter(([, { before, after }]) => before.copies + after.copies > 0)
+      .map(([tier, { before, after, loaded, dropped }]) => [
+        dataSource,
+        tier,
+        amount(before) || '0',
+        amount(after) || '0',
+        amount(loaded),
+        amount(dropped),
+      ])
+    const { segments, bytes } = markedUnused
+    const unused =
+      segments === 0
+        ? []
+        : [[dataSource, 'marked unused', '', `${segments} segments (${formatBytes(bytes)})`, '', '']]
+    return [...ofTiers, ...unused]
+  })
+  return { header: ['datasource', 'tier', 'copies now', 'then', 'loaded', 'dropped'], rows }
+}
+
+/** One row for each tier: what it holds, and what finds no room. */
+export function tiersTable({ summary }: AnsweredPreview): Table {
+  return {
+    header: ['tier', 'servers', 'bytes now', 'then', 'room', 'does not fit'],
+    rows: Object.entries(summary.tiers ?? {}).map(
+      ([tier, { servers, bytesBefore, bytesAfter, capacityBytes, doesNotFit }]) => [
+        tier,
+        String(servers),
+        formatBytes(bytesBefore),
+        formatBytes(bytesAfter),
+        capacityBytes === null ? 'without limit' : formatBytes(capacityBytes),
+        amount(doesNotFit),
+      ],
+    ),
+  }
+}
+
+/** One row for each step into the future in which something happens. */
+export function stepsTable({ summary }: AnsweredPreview): Table {
+  const rows = (summary.steps ?? []).flatMap(({ now, datasources }) =>
+    Object.entries(datasources).flatMap(([dataSource, { tiers, markedUnused }]) => {
+      const changes = Object.entries(tiers).flatMap(([tier, { loaded, dropped }]) => [
+        ...(loaded.copies > 0 ? [`${tier} +${loaded.copies}`] : []),
+        ...(dropped.copies > 0 ? [`${tier} -${dropped.copies}`] : []),
+      ])
+      const unused = markedUnused.segments > 0 ? [`${markedUnused.segments} segments unused`] : []
+      const what = [...changes, ...unused].join(', ')
+      return what === '' ? [] : [[now, dataSource, what]]
+    }),
+  )
+  return { header: ['time', 'datasource', 'copies'], rows }
+}
+
+/** From the oldest to the newest data that stay; undefined where none do. */
+export function keptRange({ summary }: AnsweredPreview): { start: string; end: string } | undefined {
+  const intervals = Object.values(summary.datasources).flatMap(({ oldestInterval, newestInterval }) =>
+    oldestInterval === null || newestInterval === null
+      ? []
+      : [{ start: oldestInterval.split('/')[0]!, end: newestInterval.split('/')[1]! }],
+  )
+  return intervals.length === 1 ? intervals[0] : undefined
+}

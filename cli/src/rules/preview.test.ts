@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { defaultRule, formatRule, parseRules } from '@svc/domain/rules'
+import { parseInstant } from '@svc/domain/time'
+import {
+  type AnsweredRule,
+  diffOfRules,
+  formatBytes,
+  previewRequestOf,
+  stepsTable,
+  timelinePicture,
+  warningsOfHeader,
+} from './index.ts'
+
+const now = parseInstant('2026-06-15')
+
+describe('the picture of rules', () => {
+  const picture = (rules: object[], columns = 60) =>
+    timelinePicture({ rules: [...parseRules(rules), defaultRule], now, columns })
+
+  test('shows copies by tier, what is dropped, and which rule says so', () => {
+    assert.deepEqual(
+      picture([
+        { type: 'loadByPeriod', period: 'P1M', tieredReplicants: { hot: 2, cold: 12 } },
+        { type: 'loadByPeriod', period: 'P2M', tieredReplicants: { cold: 1 } },
+        { type: 'dropForever' },
+      ]),
+      [
+        '               2026-04-07                         2026-06-22',
+        '                                                    now|',
+        'cold           ....111111111111111111+++++++++++++++++++++++',
+        'hot            ......................22222222222222222222222',
+        'unused         xxxx.........................................',
+        'rule           333322222222222222222211111111111111111111111',
+      ],
+    )
+  })
+
+  test('has lines of one length, within the columns', () => {
+    for (const columns of [30, 60, 120]) {
+      const lines = picture([{ type: 'broadcastForever' }], columns)
+      const [, , ...bars] = lines
+      assert.equal(new Set(bars.map(({ length }) => length)).size, 1)
+      assert.ok(bars[0]!.length <= Math.max(columns, 40))
+      assert.ok(bars.some((line) => /^every server +b+$/.test(line)))
+    }
+  })
+
+  test('is of the years around now where no rule names a time', () => {
+    const [axis] = picture([{ type: 'dropForever' }])
+    assert.match(axis!, /2025-06-15 .*2027-06-15$/)
+  })
+
+  test('leaves eternity out', () => {
+    const eternity = '-146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z'
+    assert.match(picture([{ type: 'loadByInterval', interval: eternity }])[0]!, /2025-06-15/)
+  })
+})
+
+describe('what differs between rules', () => {
+  const rules = (...periods: string[]) =>
+    parseRules(periods.map((period) => ({ type: 'dropBeforeByPeriod', period }))).map(
+      formatRule,
+    ) as AnsweredRule[]
+  const cases: [before: string[], after: string[], diff: string][] = [
+    [[], [], ''],
+    [['P1D'], ['P1D'], ' P1D'],
+    [['P1D'], ['P2D'], '-P1D +P2D'],
+    [['P1D', 'P2D', 'P3D'], ['P1D', 'P3D'], ' P1D -P2D  P3D'],
+    [['P1D', 'P3D'], ['P1D', 'P2D', 'P3D'], ' P1D +P2D  P3D'],
+    [['P1D', 'P2D', 'P3D', 'P4D'], ['P4D', 'P2D', 'P3D', 'P1D'], '-P1D +P4D  P2D  P3D -P4D +P1D'],
+  ]
+  for (const [before, after, diff] of cases) {
+    test(`${before} to ${after}`, () => {
+      const signs = { same: ' ', removed: '-', added: '+' }
+      const lines = diffOfRules(rules(...before), rules(...after))
+      assert.equal(lines.map(({ kind, rule }) => `${signs[kind]}${rule.period}`).join(' '), diff)
+    })
+  }
+})
+
+describe('the request for a preview', () => {
+  const list = [{ type: 'dropForever' }]
+  const cases: [json: unknown, options: object, request: object][] = [
+    [list, {}, { rules: list }],
+    [list, { datasource: 'a', horizon: 'P1D' }, { rules: { a: list }, horizon: 'P1D' }],
+    [list, { datasource: '_default', now: '2026' }, { rules: {}, defaultRules: list, now: '2026' }],
+    [{ a: list, b: [] }, {}, { rules: { a: list, b: [] } }],
+    [{ rules: { a: list }, segments: [] }, {}, { rules: { a: list }, segments: [] }],
+    [{ rules: list, servers: [] }, { horizon: 'P1D' }, { rules: list, servers: [], horizon: 'P1D' }],
+    [{ rules: list }, {}, { rules: { rules: list } }],
+  ]
+  for (const [json, options, request] of cases) {
+    test(JSON.stringify([json, options]), () => assert.deepEqual(previewRequestOf(json, options), request))
+  }
+  test('what fits to no file is refused', () => {
+    assert.throws(() => previewRequestOf({ a: list }, { datasource: 'a' }), /--datasource needs/)
+    for (const json of [5, null, 'x']) assert.throws(() => previewRequestOf(json, {}), /neither a list/)
+  })
+})
+
+test('bytes are told in the unit that suits them', () => {
+  assert.deepEqual([0, 999, 1000, 1_550_000, 2e15, 5e18].map(formatBytes), [
+    '0 B',
+    '999 B',
+    '1.0 kB',
+    '1.6 MB',
+    '2.0 PB',
+    '5000.0 PB',
+  ])
+})
+
+test('only steps in which something happens are told', () => {
+  const none = { segments: 0, copies: 0, bytes: 0 }
+  const two = { segments: 1, copies: 2, bytes: 20 }
+  const summaryOf = (loaded: object, dropped: object, segments: number) => ({
+    wiki: {
+      tiers: { hot: { before: none, after: none, loaded, dropped } },
+      markedUnused: { segments, bytes: 0 },
+      oldestInterval: null,
+      newestInterval: null,
+    },
+  })
+  const steps = [
+    { now: '1', datasources: summaryOf(none, none, 0) },
+    { now: '2', datasources: summaryOf(two, none, 0) },
+    { now: '3', datasources: summaryOf(none, two, 1) },
+  ]
+  const answer = { now: '0', summary: { datasources: {}, steps }, warnings: [] } as never
+  assert.deepEqual(stepsTable(answer).rows, [
+    ['2', 'wiki', 'hot +2'],
+    ['3', 'wiki', 'hot -2, 1 segments unused'],
+  ])
+})
+
+test('warnings of the header are told with how many more there are', () => {
+  assert.deepEqual(warningsOfHeader(undefined), [])
+  assert.deepEqual(warningsOfHeader('{"count":0,"warnings":[]}'), [])
+  assert.deepEqual(warningsOfHeader('{"count":3,"warnings":[{"message":"a"}]}'), ['a', 'and 2 more'])
+})

@@ -1,0 +1,66 @@
+import type { AnsweredRule } from './rules-table.ts'
+
+/** A line of a comparison: in both lists, only in the old one, or only in the new one. */
+export interface DiffLine {
+  readonly kind: 'same' | 'removed' | 'added'
+  readonly rule: AnsweredRule
+}
+
+// Beyond this the middle of two lists is told as removed and added whole.
+const mostCompared = 2000
+
+/** What changes from one list of rules to another, rule by rule and in their order. */
+export function diffOfRules(before: readonly AnsweredRule[], after: readonly AnsweredRule[]): DiffLine[] {
+  const [old, young] = [before.map(textOf), after.map(textOf)]
+  let head = 0
+  while (head < old.length && head < young.length && old[head] === young[head]) head += 1
+  let tail = 0
+  while (
+    tail < old.length - head &&
+    tail < young.length - head &&
+    old[old.length - 1 - tail] === young[young.length - 1 - tail]
+  )
+    tail += 1
+  const same = (rules: readonly AnsweredRule[]): DiffLine[] => rules.map((rule) => ({ kind: 'same', rule }))
+  return [
+    ...same(before.slice(0, head)),
+    ...diffOfMiddle(before.slice(head, before.length - tail), after.slice(head, after.length - tail)),
+    ...same(before.slice(before.length - tail)),
+  ]
+}
+
+const textOf = (rule: AnsweredRule): string => JSON.stringify(rule)
+
+/** By the longest common run of rules in the same order. */
+function diffOfMiddle(before: readonly AnsweredRule[], after: readonly AnsweredRule[]): DiffLine[] {
+  const removed = before.map((rule): DiffLine => ({ kind: 'removed', rule }))
+  const added = after.map((rule): DiffLine => ({ kind: 'added', rule }))
+  if (before.length * after.length > mostCompared ** 2) return [...removed, ...added]
+  const [old, young] = [before.map(textOf), after.map(textOf)]
+  const width = after.length + 1
+  const common = new Int32Array((before.length + 1) * width)
+  for (let i = before.length - 1; i >= 0; i -= 1) {
+    for (let j = after.length - 1; j >= 0; j -= 1) {
+      common[i * width + j] =
+        old[i] === young[j]
+          ? common[(i + 1) * width + j + 1]! + 1
+          : Math.max(common[(i + 1) * width + j]!, common[i * width + j + 1]!)
+    }
+  }
+  const lines: DiffLine[] = []
+  let [i, j] = [0, 0]
+  while (i < before.length && j < after.length) {
+    if (old[i] === young[j]) {
+      lines.push({ kind: 'same', rule: before[i]! })
+      i += 1
+      j += 1
+    } else if (common[(i + 1) * width + j]! >= common[i * width + j + 1]!) {
+      lines.push(removed[i]!)
+      i += 1
+    } else {
+      lines.push(added[j]!)
+      j += 1
+    }
+  }
+  return [...lines, ...removed.slice(i), ...added.slice(j)]
+}

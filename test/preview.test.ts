@@ -1,0 +1,269 @@
+// Proves on whole processes that what a preview says is what happens: rules are previewed, then set, and the servers
+// end with the copies that were told; and that one clock, moved ahead by hand, drives rules, versions and audit entries.
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { flights, flightsTask, runTask } from './support/flights.ts'
+import { servedByInventory, storedSegments } from './support/segments.ts'
+import { runSvc } from './support/svc-command.ts'
+import { startTestCluster } from './support/test-cluster.ts'
+import { waitUntil } from './support/wait-until.ts'
+
+const { dataSource } = flights
+const dayMs = 86_400_000
+// The first of the ninety days of the data set.
+const firstDay = Date.parse('2001-01-01T00:00:00Z')
+const dateOf = (day: number) => new Date(firstDay + day * dayMs).toISOString()
+
+const cluster = await startTestCluster({
+  profile: 'plain',
+  historicals: 'hot=2,_default_tier=1',
+  // No duty runs by itself: each run is asked for.
+  set: ['svc.simulation.clock.enabled=true', 'coordinator.svc.coordinator.period=PT1H'],
+})
+after(() => cluster.end())
+const { router, store, home } = cluster
+const servers = { hot: ['historical-hot-1', 'historical-hot-2'], _default_tier: ['historical-1'] }
+
+const rulesPath = `/svc/coordinator/v1/rules/${dataSource}`
+const clockPath = '/svc/simulation/v1/clock'
+const instants = { now: '' }
+
+interface Run {
+  readonly now: string
+  readonly groups: { name: string; duties: { duty: string; did: Record<string, number> | null }[] }[]
+}
+const run = async (): Promise<Run> => (await router.post('/svc/simulation/v1/run', {})).json as Run
+
+/** What the duty of rules did in a run. */
+const rulesRun = ({ groups }: Run) =>
+  groups.flatMap(({ duties }) => duties).find(({ duty }) => duty === 'runRules')?.did ?? null
+
+/** The copies of each segment by tier, as the coordinator knows them from the servers. */
+async function copiesHeld(): Promise<Record<string, Record<string, number>>> {
+  const held: Record<string, Record<string, number>> = {}
+  for (const [tier, instances] of Object.entries(servers)) {
+    for (const instance of instances) {
+      for (const id of await servedByInventory(cluster, instance)) {
+        held[id] ??= {}
+        held[id][tier] = (held[id][tier] ?? 0) + 1
+      }
+    }
+  }
+  return held
+}
+
+interface Row {
+  readonly interval: string
+  readonly version: string
+  readonly action: string
+  readonly loaded: Record<string, number>
+}
+interface Preview {
+  readonly now: string
+  readonly segments: Row[]
+  readonly summary: { datasources: Record<string, { markedUnused: { segments: number } }> }
+  readonly warnings: { type: string }[]
+}
+const preview = async (rules: object[], query = '?full'): Promise<Preview> =>
+  (await router.post(`/svc/coordinator/v1/rules/simulate${query}`, { rules: { [dataSource]: rules } }))
+    .json as Preview
+
+/** The copies that a preview tells, by segment id, without segments that have none. */
+const copiesTold = ({ segments }: Preview) =>
+  Object.fromEntries(
+    segments
+      .filter(({ loaded }) => Object.keys(loaded).length > 0)
+      .map(({ interval, version, loaded }) => [
+        `${dataSource}_${interval.replace('/', '_')}_${version}`,
+        loaded,
+      ]),
+  )
+
+/** Runs the duties until the servers hold these copies and there is nothing left to do. */
+async function untilHeld(expected: Record<string, Record<string, number>>): Promise<void> {
+  await waitUntil(
+    'the servers hold what the preview told',
+    async () => {
+      const did = rulesRun(await run())
+      const held = await copiesHeld()
+      return { did, held }
+    },
+    ({ did, held }) => did === null && JSON.stringify(sorted(held)) === JSON.stringify(sorted(expected)),
+  )
+}
+const sorted = (copies: Record<string, Record<string, number>>) =>
+  Object.entries(copies)
+    .map(([id, tiers]) => [id, Object.entries(tiers).sort()])
+    .sort()
+
+before(async () => {
+  const present = await router.get<{ now: string; rate: number }>(clockPath)
+  assert.equal(present.rate, 1)
+  // A day of the cluster's own, far from that of the machine, that stands still until it is moved.
+  instants.now = '2100-01-01T00:00:00.000Z'
+  await router.post(clockPath, { now: instants.now, rate: 0 })
+  await runTask(router, flightsTask())
+})
+
+describe('the clock', () => {
+  test('is the same wherever it is asked for', async () => {
+    for (const client of [router, cluster.at('coordinator')])
+      assert.deepEqual(await client.get(clockPath), { now: instants.now, rate: 0 })
+    const text = await runSvc('clock', '--home', home.root)
+    assert.deepEqual([text.status, text.stdout], [0, `${instants.now} (it stands still)\n`])
+  })
+
+  test('gives segments their versions at the overlord', async () => {
+    const segments = await storedSegments(store, dataSource)
+    assert.equal(segments.length, flights.days)
+    for (const { id } of segments) assert.match(id, /_2100-01-01T00:00:00\.000Z$/)
+  })
+
+  test('gives audit entries their times, and the preview its now', async () => {
+    await router.post(rulesPath, [{ type: 'loadForever', tieredReplicants: { hot: 1 } }])
+    const [entry] = await router.get<{ auditTime: string }[]>(`${rulesPath}/history?count=1`)
+    assert.equal(entry!.auditTime, instants.now)
+    assert.equal((await preview([])).now, instants.now)
+  })
+
+  test('is not set back', async () => {
+    const answer = await router.send({ method: 'POST', path: clockPath, json: { now: '2099-12-31' } })
+    assert.equal(answer.status, 400, answer.text)
+    assert.deepEqual(await router.get(clockPath), { now: instants.now, rate: 0 })
+  })
+})
+
+describe('a preview is what happens', () => {
+  const cases: { name: string; rules: object[] }[] = [
+    { name: 'one copy in one tier', rules: [{ type: 'loadForever', tieredReplicants: { hot: 1 } }] },
+    {
+      name: 'more copies than servers, and a tier that there is not',
+      rules: [{ type: 'loadForever', tieredReplicants: { hot: 3, _default_tier: 1, nosuchtier: 1 } }],
+    },
+    {
+      name: 'a part of the time elsewhere, another nowhere, the rest everywhere',
+      rules: [
+        {
+          type: 'loadByInterval',
+          interval: `${dateOf(0)}/${dateOf(30)}`,
+          tieredReplicants: { _default_tier: 1 },
+        },
+        {
+          type: 'loadByInterval',
+          interval: `${dateOf(30)}/${dateOf(40)}`,
+          tieredReplicants: {},
+          useDefaultTierForNull: false,
+        },
+        { type: 'broadcastForever' },
+      ],
+    },
+    {
+      name: 'some days dropped for good',
+      rules: [
+        { type: 'dropByInterval', interval: `${dateOf(80)}/${dateOf(90)}` },
+        { type: 'loadForever', tieredReplicants: { hot: 2 } },
+      ],
+    },
+  ]
+  for (const { name, rules } of cases) {
+    test(name, async () => {
+      const told = await preview(rules)
+      const posted = await router.post(rulesPath, rules)
+      const { warnings } = JSON.parse(posted.headers['x-svc-warnings'] as string)
+      assert.deepEqual(warnings, told.warnings)
+      await untilHeld(copiesTold(told))
+      const unused = (await storedSegments(store, dataSource)).filter(({ used }) => !used)
+      const dropped = told.segments.filter(({ action }) => action === 'drop')
+      assert.equal(unused.length, dropped.length)
+      const after = await preview(rules)
+      assert.equal(after.summary.datasources[dataSource]!.markedUnused.segments, 0)
+    })
+  }
+})
+
+describe('time moved ahead', () => {
+  test('drives rules: what was previewed for then is what a run does then', async () => {
+    const daysAgo = Math.round((Date.parse(instants.now) - firstDay) / dayMs)
+    // Ten days are older than that now; in thirty days forty are.
+    const rules = [
+      { type: 'dropBeforeByPeriod', period: `P${daysAgo - 10}D` },
+      { type: 'loadForever', tieredReplicants: { hot: 1 } },
+    ]
+    const unusedOf = ({ summary }: Preview) => summary.datasources[dataSource]!.markedUnused.segments
+    assert.equal(unusedOf(await preview(rules, '')), 10)
+    const then = (
+      await router.post('/svc/coordinator/v1/rules/simulate', {
+        rules: { [dataSource]: rules },
+        horizon: 'P30D',
+      })
+    ).json as Preview & {
+      summary: {
+        steps: { now: string; datasources: Record<string, { markedUnused: { segments: number } }> }[]
+      }
+    }
+    const later = then.summary.steps.reduce(
+      (sum, { datasources }) => sum + datasources[dataSource]!.markedUnused.segments,
+      0,
+    )
+    assert.equal(later, 30)
+
+    await router.post(rulesPath, rules)
+    assert.equal(rulesRun(await run())!.markedUnused, 10)
+    assert.equal(rulesRun(await run())?.markedUnused ?? 0, 0)
+    const moved = await runSvc('clock', 'advance', 'P30D', '--home', home.root, '--json')
+    instants.now = then.summary.steps.at(-1)!.now
+    assert.deepEqual([moved.status, JSON.parse(moved.stdout)], [0, { now: instants.now, rate: 0 }])
+    const done = await run()
+    assert.equal(done.now, instants.now)
+    assert.equal(rulesRun(done)!.markedUnused, later)
+  })
+})
+
+describe('./svc rules', () => {
+  const file = path.join(home.root, 'rules.json')
+  const rules = [{ type: 'loadForever', tieredReplicants: { hot: 3 } }, { type: 'dropForever' }]
+  const svcRules = (...args: string[]) => runSvc('rules', ...args, '--home', home.root)
+
+  test('preview tells what a file would do and changes nothing', async () => {
+    writeFileSync(file, JSON.stringify(rules))
+    const stored = await router.get(rulesPath)
+    const shown = await svcRules('preview', file, '--datasource', dataSource, '--horizon', 'P30D')
+    assert.equal(shown.status, 0, shown.stderr)
+    assert.match(shown.stdout, /^datasource +tier +copies now +then/m)
+    assert.match(shown.stdout, /^flights +hot +\d+ \(.*B\) +\d+ \(.*B\)/m)
+    assert.match(shown.stdout, /^hot +3+$/m, 'the picture')
+    assert.match(shown.stderr, /^svc: warning: .*rule \[1\] \[dropForever\] is never reached/m)
+    assert.ok(!shown.stdout.includes('\u001b'), 'plain text where no terminal is')
+    const json = await svcRules('preview', file, '--datasource', dataSource, '--json', '--full')
+    const answer = JSON.parse(json.stdout) as Preview
+    assert.ok(answer.segments.length > 0)
+    assert.deepEqual(await router.get(rulesPath), stored)
+  })
+
+  test('diff says what would change, set changes it, and then nothing differs', async () => {
+    const differs = await svcRules('diff', file, '--datasource', dataSource)
+    assert.equal(differs.status, 1, differs.stderr)
+    assert.match(differs.stdout, /^- \{.*dropBeforeByPeriod/m)
+    assert.match(differs.stdout, /^\+ \{"type":"dropForever"\}$/m)
+    const set = await svcRules('set', file, '--datasource', dataSource)
+    assert.equal(set.status, 0, set.stderr)
+    assert.match(set.stderr, /warning: .*never reached/)
+    const same = await svcRules('diff', file, '--datasource', dataSource)
+    assert.equal(same.status, 0, same.stderr)
+    const got = await svcRules('get', '--datasource', dataSource)
+    assert.match(got.stdout, /^ +now\|$/m)
+    const history = await svcRules('history', '--datasource', dataSource, '--count', '1')
+    assert.match(history.stdout, new RegExp(instants.now.replaceAll('.', '\\.')))
+  })
+
+  test('what is wrong is told with status 2, what is refused with 1', async () => {
+    writeFileSync(file, '{"rules":[],"horizon":"P10000Y"}')
+    const refused = await svcRules('preview', file)
+    assert.equal(refused.status, 1)
+    assert.match(refused.stderr, /horizon has the value \[P10000Y\]/)
+    writeFileSync(file, '5')
+    assert.equal((await svcRules('preview', file)).status, 2)
+  })
+})
