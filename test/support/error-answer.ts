@@ -11,6 +11,7 @@ const kinds: Readonly<Record<number, { errorCode: string; category: string; pers
   409: { errorCode: 'conflict', category: 'CONFLICT', persona: 'USER' },
   413: { errorCode: 'tooLarge', category: 'CAPACITY_EXCEEDED', persona: 'USER' },
   415: { errorCode: 'unsupportedMediaType', category: 'UNSUPPORTED', persona: 'USER' },
+  429: { errorCode: 'busy', category: 'CAPACITY_EXCEEDED', persona: 'USER' },
   500: { errorCode: 'internalServerError', category: 'RUNTIME_FAILURE', persona: 'OPERATOR' },
   503: { errorCode: 'unavailable', category: 'UNAVAILABLE', persona: 'OPERATOR' },
 }

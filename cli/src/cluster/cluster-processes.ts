@@ -73,7 +73,7 @@ export class ClusterProcesses {
 
   /** Every member with its present state, in the order in which they are shown. */
   list(): RunningProcess[] {
-    const order = [...this.#plan.services.map(({ instance }) => instance), 'postgres', 'redis']
+    const order = [...this.#plan.services.map(({ instance }) => instance), 'postgres', 'redis', 'directory']
     const members = order
       .map((instance) => this.#members.get(instance))
       .filter((member) => member !== undefined)

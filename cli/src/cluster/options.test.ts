@@ -77,6 +77,7 @@ test('has defaults for everything', () => {
     instances: new Map(),
     profile: 'secure',
     set: [],
+    ldap: false,
   })
 })
 

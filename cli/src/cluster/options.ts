@@ -33,6 +33,8 @@ export interface PlanOptions {
   readonly instances: ReadonlyMap<CountedRole, number>
   readonly profile: Profile
   readonly set: readonly PropertySetting[]
+  /** Whether a sample directory runs as well, whose users can log in. */
+  readonly ldap: boolean
 }
 
 /** Of one tier, and of one role. */
@@ -53,6 +55,7 @@ export interface WrittenOptions {
   readonly profile?: string | undefined
   /** Each as `name=value` or `role.name=value`. */
   readonly set?: readonly string[] | undefined
+  readonly ldap?: boolean | undefined
 }
 
 /** Reads options as users write them; throws a Failure that names the option, the value and what is allowed. */
@@ -63,7 +66,17 @@ export function parseOptions(written: WrittenOptions): PlanOptions {
     instances: parseInstances(written.instances ?? ''),
     profile: parseProfile(written.profile ?? 'secure'),
     set: (written.set ?? []).map(parseSetting),
+    ldap: parseLdap(written),
   }
+}
+
+function parseLdap({ ldap = false, profile = 'secure' }: WrittenOptions): boolean {
+  if (ldap && profile !== 'secure') {
+    throw invalidInput(
+      `Option --ldap needs the profile [secure], not [${profile}]: there is no log-in without it`,
+    )
+  }
+  return ldap
 }
 
 function parsePortOffset(written: number | string): number {

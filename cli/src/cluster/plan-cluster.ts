@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { invalidInput } from '@svc/domain/failure'
+import { directoryProperties } from '../directory/index.ts'
 import { type HomeLayout, type SecretName, secretFile } from '../home/index.ts'
 import { keyStoreFile, trustStoreFile } from '../pki/index.ts'
 import { POSTGRES_USER } from '../postgres/index.ts'
@@ -25,6 +26,8 @@ export interface ClusterPlan {
   readonly options: PlanOptions
   readonly postgresPort: number
   readonly redisPort: number
+  /** The port of the sample directory; undefined where there is none. */
+  readonly directoryPort: number | undefined
   readonly services: readonly ServicePlan[]
   /** What stands in `common.runtime.properties`. */
   readonly common: Properties
@@ -49,6 +52,7 @@ const DEFAULT_TIER = '_default_tier'
 
 const POSTGRES_PORT = 15432
 const REDIS_PORT = 16379
+const DIRECTORY_PORT = 10389
 
 /** The port of the first instance of each role, and the one that further instances count on from. */
 const ports: Record<Role, { plaintext: number; tls: number; further: number }> = {
@@ -74,6 +78,7 @@ export function planCluster(options: PlanOptions, surroundings: PlanSurroundings
     options,
     postgresPort: POSTGRES_PORT + options.portOffset,
     redisPort: REDIS_PORT + options.portOffset,
+    directoryPort: options.ldap ? DIRECTORY_PORT + options.portOffset : undefined,
     services,
     common,
     hasTls: services.some(({ properties }) => isOn(common, properties, 'svc.enableTlsPort')),
@@ -87,6 +92,7 @@ export function portsInUse(plan: ClusterPlan): { port: number; use: string }[] {
   const found = [
     { port: plan.postgresPort, use: 'postgres' },
     { port: plan.redisPort, use: 'redis' },
+    ...(plan.directoryPort === undefined ? [] : [{ port: plan.directoryPort, use: 'directory' }]),
   ]
   for (const { instance, plaintextPort, tlsPort, properties } of plan.services) {
     if (isOn(plan.common, properties, 'svc.enablePlaintextPort'))
@@ -182,6 +188,9 @@ function commonProperties(options: PlanOptions, { home, dataFolder }: PlanSurrou
     'svc.indexer.logs.directory': home.taskLogs,
     'svc.ingestion.local.allowedRoots': JSON.stringify([home.input, dataFolder]),
     ...(options.profile === 'secure' ? securityProperties(home) : {}),
+    ...(options.ldap
+      ? directoryProperties(home, DIRECTORY_PORT + options.portOffset, AUTHENTICATOR, AUTHORIZER)
+      : {}),
     ...Object.fromEntries(fromUser.map(({ name, value }) => [name, value])),
   }
 }

@@ -34,6 +34,7 @@ export function ensurePasswords(
 ): Passwords {
   const isSecure = plan.options.profile === 'secure'
   if (isSecure) ensureSecret(home, 'internal-client-password')
+  if (plan.options.ldap) ensureSecret(home, 'directory-password')
   return {
     postgres: ensureSecret(home, 'postgres-password'),
     redis: ensureSecret(home, 'redis-password'),

@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { unavailable } from '@svc/domain/failure'
+import { directoryServer } from '../directory/index.ts'
 import {
   type HomeLayout,
   homeLayout,
@@ -155,7 +156,8 @@ class ClusterStart {
       const services = this.#startServices()
       const postgres = this.#startPostgres(passwords.postgres)
       begun.push(services, postgres)
-      const [notReady] = await Promise.all([services, postgres, this.#startRedis(passwords.redis)])
+      const others = [this.#startRedis(passwords.redis), this.#startDirectory()]
+      const [notReady] = await Promise.all([services, postgres, ...others])
       this.#signal.throwIfAborted()
       this.#isStarting = false
       return this.#running(passwords, notReady)
@@ -198,6 +200,15 @@ class ClusterStart {
     this.#start('redis', url, redisServer(this.#home, program, redisPort, password))
     await this.#until(() => isListening(url))
     this.#tellReady('redis')
+  }
+
+  async #startDirectory(): Promise<void> {
+    const { directoryPort } = this.#plan
+    if (directoryPort === undefined) return
+    const url = `ldap://127.0.0.1:${directoryPort}`
+    this.#start('directory', url, directoryServer(this.#home, directoryPort))
+    await this.#until(() => isListening(url))
+    this.#tellReady('directory')
   }
 
   async #startServices(): Promise<NotReady[]> {

@@ -16,7 +16,7 @@ export type DetachedMessage =
 /** Options that can be handed to another process. */
 export type DetachedOptions = Pick<
   StartOptions,
-  'home' | 'portOffset' | 'historicals' | 'instances' | 'profile' | 'set' | 'adminPassword'
+  'home' | 'portOffset' | 'historicals' | 'instances' | 'profile' | 'set' | 'ldap' | 'adminPassword'
 >
 
 /** Starts the cluster under a process of its own, tells its steps, and returns when all is ready. */
@@ -26,7 +26,7 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
   const out = options.json ? process.stderr : process.stdout
   const logPath = logFile(home, 'supervisor')
   const log = openSync(logPath, 'a', 0o600)
-  const { json, home: _home, portOffset, historicals, instances, profile, set, adminPassword } = options
+  const { json, home: _home, portOffset, historicals, instances, profile, set, ldap, adminPassword } = options
   const child = fork(path.join(import.meta.dirname, 'supervise.ts'), [home.root], {
     detached: true,
     cwd: home.root,
@@ -43,6 +43,7 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
     instances,
     profile,
     set,
+    ldap,
     adminPassword,
   } satisfies DetachedOptions)
   const summary = await new Promise<Summary>((resolve, reject) => {

@@ -10,6 +10,7 @@ interface UpOptions {
   readonly profile?: string
   readonly set?: readonly string[]
   readonly adminPassword?: string
+  readonly ldap?: boolean
   readonly detach?: boolean
   readonly json?: boolean
 }
@@ -34,6 +35,7 @@ export function addUp(program: Command): void {
       collect,
     )
     .option('--admin-password <password>', "the admin's first password (default: a random one)")
+    .option('--ldap', 'run a sample LDAP directory too, whose users alice, bob and carol can log in')
     .option('--detach', 'return when the cluster is ready and leave it running')
     .option('--json', 'print what runs as JSON')
     .addHelpText(

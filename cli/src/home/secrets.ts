@@ -12,6 +12,7 @@ export const secretNames = [
   'postgres-password',
   'redis-password',
   'key-store-password',
+  'directory-password',
 ] as const
 
 /** The name of a secret of a home. */

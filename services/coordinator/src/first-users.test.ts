@@ -22,7 +22,7 @@ const { database } = stores
 
 async function login(user: string, password: string) {
   const directory = await loadSecurityDirectory(database)
-  const security = createSecurity(context.settings, { current: () => directory }, () => undefined)
+  const security = createSecurity(context.settings, { current: () => directory })
   const result = await security.authenticate(basicHeader(user, password), { address: '', server: '' })
   return result.kind === 'known' ? result.caller : undefined
 }

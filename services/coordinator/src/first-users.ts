@@ -1,6 +1,8 @@
-import { actions, type Permission, resourceTypes } from '@svc/domain/access'
+import { actions, type Permission, resourceTypes, securityResource } from '@svc/domain/access'
 import {
+  addGroupMapping,
   announceSecurityChange,
+  assignMappingRole,
   claimInitialization,
   saveAuthenticationUser,
   saveUserWithRole,
@@ -11,9 +13,12 @@ import type { ServiceContext } from '@svc/shared/service'
 const adminUser = 'admin'
 
 /** Everything there is to permit: what the roles of the first users hold. */
-const allPermissions: readonly Permission[] = resourceTypes.flatMap((type) =>
-  actions.map((action) => ({ resource: { type, name: '.*' }, action })),
-)
+const allPermissions: readonly Permission[] = [
+  ...resourceTypes.flatMap((type) => actions.map((action) => ({ resource: { type, name: '.*' }, action }))),
+  // Changing users and roles takes a permission that names them.
+  ...actions.map((action) => ({ resource: { type: 'CONFIG', name: securityResource }, action }) as const),
+]
+const adminMapping = 'adminGroupMapping'
 
 /**
  * Fills the stores of users and roles that were never filled: `admin` and the internal user. A store that was
@@ -23,6 +28,8 @@ export async function createFirstUsers({ settings, database, logger }: ServiceCo
   const internalUser = settings.get('svc.escalator.internalClientUsername')
   for (const authenticator of settings.get('svc.auth.authenticatorChain')) {
     if (settings.getNamed('svc.auth.authenticator.<name>.type', authenticator) !== 'basic') continue
+    const validator = 'svc.auth.authenticator.<name>.credentialsValidator.type'
+    if (settings.getNamed(validator, authenticator) === 'ldap') continue
     const passwords = [
       [adminUser, settings.getNamed('svc.auth.authenticator.<name>.initialAdminPassword', authenticator)],
       [
@@ -48,7 +55,15 @@ export async function createFirstUsers({ settings, database, logger }: ServiceCo
     await database.transaction(async (transaction) => {
       if (!(await claimInitialization(transaction, 'authorizer', authorizer))) return
       for (const user of [adminUser, internalUser])
-        await saveUserWithRole(transaction, authorizer, user, allPermissions)
+        await saveUserWithRole(transaction, authorizer, user, user, allPermissions)
+      const initialUser = settings.getNamed('svc.auth.authorizer.<name>.initialAdminUser', authorizer)
+      const initialRole = settings.getNamed('svc.auth.authorizer.<name>.initialAdminRole', authorizer)
+      await saveUserWithRole(transaction, authorizer, initialUser, initialRole, allPermissions)
+      const group = settings.getNamed('svc.auth.authorizer.<name>.initialAdminGroupMapping', authorizer)
+      if (group !== undefined) {
+        await addGroupMapping(transaction, authorizer, adminMapping, group)
+        await assignMappingRole(transaction, authorizer, adminMapping, initialRole)
+      }
       await announceSecurityChange(transaction)
     })
   }

@@ -1,6 +1,14 @@
 /** Permissions: what a caller may do with which resource. */
 
-export { administratorsOf, permissionsOf } from './administrators.ts'
-export { isGroupPattern } from './group-pattern.ts'
+export {
+  administratorsOf,
+  filteredGroups,
+  type MappedRoleDirectory,
+  mappingsOf,
+  permissionsOf,
+  permissionsOfRoles,
+} from './administrators.ts'
+export { type AccessExplanation, explainAccess } from './explain.ts'
+export { compileGroupPattern, isGroupPattern } from './group-pattern.ts'
 export { longestNamePattern, parsePermissions } from './parse-permissions.ts'
 export * from './permission.ts'

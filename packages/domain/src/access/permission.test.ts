@@ -43,3 +43,35 @@ for (const { name, access, allowed } of cases) {
 test('nothing is allowed without permissions', () => {
   assert.equal(isAllowed([], { type: 'STATE', name: 'STATE', action: 'READ' }), false)
 })
+
+const writesSecurity: readonly [pattern: string, allowed: boolean][] = [
+  ['security', true],
+  ['CONFIG|security', true],
+  ['security|secrets', true],
+  ['(security)', true],
+  ['.*security.*', true],
+  ['.*', false],
+  ['.+', false],
+  ['security|.*', false],
+  ['[a-z]*|security', false],
+  ['sec.*', true],
+  ['[a-z]+', false],
+  ['Security', false],
+  ['securit', false],
+  ['securityx', false],
+]
+for (const [pattern, allowed] of writesSecurity) {
+  const permission: Permission = { resource: { type: 'CONFIG', name: pattern }, action: 'WRITE' }
+  test(`CONFIG WRITE on [${pattern}] ${allowed ? 'lets' : 'does not let'} change users and roles`, () => {
+    const access: Access = { type: 'CONFIG', name: 'security', action: 'WRITE' }
+    assert.equal(isAllowed(compilePermissions([permission], wholeName), access), allowed)
+    const asRecorded = compilePermissions([permission], wholeName, { compatibility: true })
+    assert.equal(isAllowed(asRecorded, access), wholeName(pattern)('security'))
+    const reading: Permission = { ...permission, action: 'READ' }
+    assert.equal(
+      isAllowed(compilePermissions([reading], wholeName), { ...access, action: 'READ' }),
+      wholeName(pattern)('security'),
+      'reading takes any pattern',
+    )
+  })
+}

@@ -39,24 +39,57 @@ export interface CompiledPermission {
   readonly type: ResourceType
   readonly action: Action
   readonly matchesName: (name: string) => boolean
+  /** Whether it may grant changes of users, roles and mappings: its pattern is meant for them. */
+  readonly isForSecurity: boolean
+}
+
+/** The resource that stands for users, roles and mappings, of type CONFIG. */
+export const securityResource = 'security'
+
+// Names of nothing: a pattern that matches any of them is meant for all names.
+const anyNames = ['', 'x', 'X', '0', 'a name that no pattern is meant for']
+
+/** What makes checks differ from the recorded ones. */
+export interface CompileOptions {
+  /** Any pattern that matches `security` grants changes of users and roles, as in the recorded system. */
+  readonly compatibility?: boolean
 }
 
 /** The permissions ready to be checked; what `compilePattern` throws for a broken pattern passes through. */
 export function compilePermissions(
   permissions: readonly Permission[],
   compilePattern: CompilePattern,
+  { compatibility = false }: CompileOptions = {},
 ): CompiledPermission[] {
-  return permissions.map(({ resource, action }) => ({
-    type: resource.type,
-    action,
-    matchesName: compilePattern(resource.name),
-  }))
+  return permissions.map(({ resource, action }) => {
+    const matchesName = compilePattern(resource.name)
+    const namesSecurity = matchesName(securityResource) && !anyNames.some(matchesName)
+    return {
+      type: resource.type,
+      action,
+      matchesName,
+      isForSecurity: compatibility || namesSecurity,
+    }
+  })
 }
 
-/** Whether any of the permissions grants the access. */
+/**
+ * Whether any of the permissions grants the access. Changing users and roles takes a pattern that is meant for that:
+ * whoever may write every configuration is not an administrator by it.
+ */
 export function isAllowed(permissions: readonly CompiledPermission[], access: Access): boolean {
-  return permissions.some(
-    ({ type, action, matchesName }) =>
-      type === access.type && action === access.action && matchesName(access.name),
+  return permissions.some((permission) => grants(permission, access))
+}
+
+/** Whether this one permission grants the access. */
+export function grants(permission: CompiledPermission, access: Access): boolean {
+  const { type, action, matchesName, isForSecurity } = permission
+  const changesSecurity =
+    access.action === 'WRITE' && access.type === 'CONFIG' && access.name === securityResource
+  return (
+    type === access.type &&
+    action === access.action &&
+    matchesName(access.name) &&
+    (isForSecurity || !changesSecurity)
   )
 }

@@ -1,4 +1,7 @@
 /** The configuration of a server: properties as data, read from files and environment, all problems at once. */
+
+export { loginNotices } from './login-notices.ts'
+export { addNetwork } from './login-problems.ts'
 export { leastTaskMemoryBytes, properties, type Role, roles } from './properties.ts'
 export { propertiesDocument } from './properties-document.ts'
 export type { CacheLocation } from './property-types.ts'

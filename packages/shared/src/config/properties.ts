@@ -214,9 +214,69 @@ export const properties = {
     'first password of the internal user',
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.type': property(
-    oneOf('metadata'),
-    'where the users are kept',
+    oneOf('metadata', 'ldap'),
+    'where the users are kept: in the metadata store, or in an LDAP directory',
     'metadata',
+  ),
+  'svc.auth.authenticator.<name>.credentialsValidator.url': property(
+    text,
+    'address of the directory, ldap://host:port or ldaps://host:port',
+  ),
+  'svc.auth.authenticator.<name>.credentialsValidator.bindUser': property(
+    text,
+    'distinguished name that searches the directory; without it searches are anonymous',
+  ),
+  'svc.auth.authenticator.<name>.credentialsValidator.bindPassword': property(
+    password,
+    'password of bindUser',
+  ),
+  'svc.auth.authenticator.<name>.credentialsValidator.baseDn': property(
+    text,
+    'distinguished name below which users are searched',
+  ),
+  'svc.auth.authenticator.<name>.credentialsValidator.userSearch': property(
+    text,
+    'filter that finds a user; %s stands for the name that was typed, escaped',
+    '(uid=%s)',
+  ),
+  'svc.auth.authenticator.<name>.credentialsValidator.userAttribute': property(
+    text,
+    'attribute that holds the name by which a found user is known here',
+    'uid',
+  ),
+  'svc.auth.authenticator.<name>.credentialsValidator.groupBaseDn': property(
+    text,
+    'where groups are searched that name their members, for directories without memberOf',
+  ),
+  'svc.auth.authenticator.<name>.credentialsValidator.groupSearch': property(
+    text,
+    'filter that finds the groups of a user; %s stands for the distinguished name of the user, escaped',
+    '(|(member=%s)(uniqueMember=%s))',
+  ),
+  'svc.auth.authenticator.<name>.credentialsValidator.connectTimeout': property(
+    periodMs,
+    'wait for a connection to the directory',
+    'PT3S',
+  ),
+  'svc.auth.authenticator.<name>.credentialsValidator.readTimeout': property(
+    periodMs,
+    'wait for an answer of the directory',
+    'PT5S',
+  ),
+  'svc.auth.authenticator.<name>.credentialsValidator.credentialVerifyDuration': property(
+    wholeNumber(0, 86_400),
+    'seconds for which a verified login is not verified again',
+    '60',
+  ),
+  'svc.auth.authenticator.<name>.credentialsValidator.credentialMaxDuration': property(
+    wholeNumber(0, 86_400),
+    'seconds after its verification for which a login holds while the directory is away',
+    '600',
+  ),
+  'svc.auth.authenticator.<name>.credentialsValidator.credentialCacheSize': property(
+    wholeNumber(1, 1_000_000),
+    'verified logins that are remembered at a time',
+    '1000',
   ),
   'svc.auth.authenticator.<name>.skipOnFailure': property(
     flag,
@@ -234,10 +294,69 @@ export const properties = {
   ),
   'svc.auth.authorizers': property(textList, 'names of the authorizers', '["allowAll"]'),
   'svc.auth.authorizer.<name>.type': property(oneOf('basic', 'allowAll'), 'kind of the authorizer'),
+  'svc.auth.authorizer.<name>.initialAdminUser': property(text, 'user who gets initialAdminRole', 'admin'),
+  'svc.auth.authorizer.<name>.initialAdminRole': property(
+    text,
+    'role that is made with every permission',
+    'admin',
+  ),
+  'svc.auth.authorizer.<name>.initialAdminGroupMapping': property(
+    text,
+    'directory group whose members get initialAdminRole, by a mapping named adminGroupMapping',
+  ),
+  'svc.auth.authorizer.<name>.roleProvider.type': property(
+    oneOf('metadata', 'ldap'),
+    'ldap: roles come from group mappings too',
+    'metadata',
+  ),
+  'svc.auth.authorizer.<name>.roleProvider.groupFilters': property(
+    textList,
+    'patterns of the directory groups that count (*, a whole name, *,suffix, prefix,*); all where empty',
+    '[]',
+  ),
+  'svc.auth.authorizer.<name>.compatibility': property(
+    flag,
+    'answers as recorded where ours are stricter: lists not filtered, CONFIG WRITE on any name makes an administrator',
+    'false',
+  ),
+  'svc.auth.basic.ssl.protocol': property(
+    oneOf('TLS', 'TLSv1.2', 'TLSv1.3'),
+    'least version of TLS to a directory; TLS stands for 1.2',
+    'TLS',
+  ),
+  'svc.auth.basic.ssl.trustStoreType': property(storeTypes, 'kind of the trust store for directories', 'jks'),
+  'svc.auth.basic.ssl.trustStorePath': property(text, 'certificates that are trusted for ldaps addresses'),
+  'svc.auth.basic.ssl.trustStorePassword': property(password, 'password of that trust store', ''),
+  'svc.auth.basic.ssl.validateHostnames': property(
+    flag,
+    'the host of a directory must be in its certificate; false is refused',
+    'true',
+  ),
+  'svc.auth.credentials.minLength': property(wholeNumber(1, 128), 'least length of a new password', '8'),
+  'svc.auth.throttle.failures': property(
+    wholeNumber(0, 1_000_000),
+    'failed logins of one user from one address after which further ones are refused with 429; 0 switches it off',
+    '20',
+  ),
+  'svc.auth.throttle.period': property(periodMs, 'time within which failed logins are counted', 'PT15M'),
+  'svc.auth.internalClientAllowedNetworks': property(
+    textList,
+    'networks such as 10.0.0.0/8 from which the internal user is let in; all where empty',
+    '[]',
+  ),
+  'svc.auth.unsecuredPaths': property(
+    textList,
+    'paths that need no login and no permission: whole ones, or ending in /* for all below',
+    '[]',
+  ),
+  'svc.auth.allowUnauthenticatedHttpOptions': property(flag, 'OPTIONS needs no login', 'false'),
   'svc.escalator.type': property(oneOf('noop', 'basic'), 'identity of the servers among themselves', 'noop'),
   'svc.escalator.internalClientUsername': property(text, 'user name of the internal user', 'svc_system'),
   'svc.escalator.internalClientPassword': property(password, 'password of the internal user'),
-  'svc.escalator.authorizerName': property(text, 'authorizer of the internal user'),
+  'svc.escalator.authorizerName': property(
+    text,
+    'authorizer of the internal user; it must be one that an authenticator of the chain names',
+  ),
 
   'svc.storage.type': property(oneOf('local'), 'kind of deep storage', 'local'),
   'svc.storage.storageDirectory': property(text, 'folder of deep storage', 'var/svc/segments'),

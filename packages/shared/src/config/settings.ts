@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'dot-properties'
+import { loginProblems } from './login-problems.ts'
 import { type PropertyDefinition, type PropertyName, properties, type Role } from './properties.ts'
 
 type Definition<Name extends PropertyName> = (typeof properties)[Name]
@@ -21,6 +22,8 @@ export interface Settings {
   getNamed<Name extends NamedProperty>(name: Name, instance: string): ReadValue<Name>
   /** Every property with its value as text, for people; secrets are left out. */
   list(): Readonly<Record<string, string>>
+  /** The names of the properties that were set. */
+  readonly names: readonly string[]
 }
 
 /** Where one property was set: a file, the environment, or the defaults. */
@@ -91,6 +94,7 @@ export function loadSettings(role: Role, files: readonly string[], environment: 
   }
   const settings = createSettings(role, raw, values, environment)
   problems.push(...contradictions(settings, raw))
+  problems.push(...loginProblems(settings, (name) => raw.get(name)?.source ?? 'defaults'))
   if (problems.length > 0) throw new ConfigurationError(problems, { settings, faulty })
   return settings
 }
@@ -122,6 +126,7 @@ function createSettings(
   }
   return {
     role,
+    names: [...raw.keys()].filter((name) => name.startsWith('svc.')),
     get: (name) => read(name, properties[name]) as never,
     getNamed: (name, instance) =>
       read(

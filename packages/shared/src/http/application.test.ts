@@ -191,29 +191,25 @@ let port: number
 before(async () => {
   const users: Record<string, Awaited<ReturnType<typeof hashPassword>>> = {}
   for (const name of ['admin', 'reader', 'guest', 'svc_system']) users[name] = await hashPassword('pw')
-  const security = createSecurity(
-    settings,
-    {
-      current: () => ({
-        version: 1,
-        authenticators: { a: users },
-        authorizers: {
-          z: {
-            users: { admin: ['all'], reader: ['reader'], svc_system: ['all'] },
-            roles: {
-              all: everything,
-              reader: [
-                { resource: { type: 'STATE', name: 'STATE' }, action: 'READ' },
-                { resource: { type: 'DATASOURCE', name: 'wiki.*' }, action: 'READ' },
-              ],
-            },
-            groupMappings: {},
+  const security = createSecurity(settings, {
+    current: () => ({
+      version: 1,
+      authenticators: { a: users },
+      authorizers: {
+        z: {
+          users: { admin: ['all'], reader: ['reader'], svc_system: ['all'] },
+          roles: {
+            all: everything,
+            reader: [
+              { resource: { type: 'STATE', name: 'STATE' }, action: 'READ' },
+              { resource: { type: 'DATASOURCE', name: 'wiki.*' }, action: 'READ' },
+            ],
           },
+          groupMappings: {},
         },
-      }),
-    },
-    () => undefined,
-  )
+      },
+    }),
+  })
   server = createServer(createApplication({ routes, security, log, metrics }))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   port = (server.address() as AddressInfo).port
@@ -694,11 +690,7 @@ describe('a caller who leaves', () => {
 })
 
 describe('an application', () => {
-  const security = createSecurity(
-    testSettings('router'),
-    { current: () => ({ missing: '' }) },
-    () => undefined,
-  )
+  const security = createSecurity(testSettings('router'), { current: () => ({ missing: '' }) })
   const answering = (method: Route['method'], path: string) =>
     route({ method, path, access: open, summary: '', handle: () => undefined })
 
@@ -718,7 +710,7 @@ describe('an application', () => {
     const seen: string[] = []
     const options = {
       routes: [answering('GET', '/own')],
-      security: createSecurity(testSettings('router'), { current: () => ({ missing: '' }) }, () => undefined),
+      security: createSecurity(testSettings('router'), { current: () => ({ missing: '' }) }),
       log,
       metrics,
       fallback: async (
@@ -740,11 +732,7 @@ describe('an application', () => {
   })
 
   it('says that it cannot know yet who calls, rather than refusing', async (context) => {
-    const starting = createSecurity(
-      settings,
-      { current: () => ({ missing: 'The users are not here yet' }) },
-      () => undefined,
-    )
+    const starting = createSecurity(settings, { current: () => ({ missing: 'The users are not here yet' }) })
     const other = createServer(createApplication({ routes: [], security: starting, log, metrics }))
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     context.after(() => other.close())

@@ -55,6 +55,17 @@ export interface ApplicationOptions {
   readonly aliases?: readonly string[]
   /** Answers what no route does: the router's proxy. It is called with an authenticated caller. */
   readonly fallback?: (request: Request, response: Response, caller: Caller) => Promise<void>
+  /** Told of requests that were refused for a missing permission. */
+  readonly onForbidden?: (refusal: Forbidden) => void
+}
+
+/** A request that its caller lacked a permission for. */
+export interface Forbidden {
+  readonly identity: string
+  readonly address: string
+  readonly method: string
+  readonly path: string
+  readonly message: string
 }
 
 /**
@@ -69,6 +80,7 @@ export function createApplication({
   calls,
   aliases: words = [],
   fallback,
+  onForbidden,
 }: ApplicationOptions): Express {
   const aliases = createAliases(words)
   const app = express()
@@ -93,7 +105,7 @@ export function createApplication({
     await fallback(request, response, caller)
   })
   app.use((error: unknown, request: Request, response: Response, _next: NextFunction) =>
-    answerError(error, request, response, log),
+    answerError(error, request, response, log, onForbidden),
   )
   return app
 }
@@ -238,11 +250,21 @@ function dispatch(methods: Methods, security: Security): RequestHandler {
 }
 
 async function authenticate(request: Request, response: Response, security: Security): Promise<Caller> {
+  const unsecured = security.unsecured(request.path)
+  if (unsecured) return unsecured
+  if (request.method === 'OPTIONS' && security.openOptions) return security.nobody
   const result = await security.authenticate(request.headers.authorization, {
     address: addressOf(request),
     server: headerText(request, 'x-svc-from'),
   })
   if (result.kind === 'unavailable') throw new Failure('unavailable', result.message)
+  if (result.kind === 'throttled') {
+    response.setHeader('Retry-After', String(result.retryAfterSeconds))
+    throw new Failure(
+      'busy',
+      `Too many logins of this user failed from this address; try again in [${result.retryAfterSeconds}] seconds`,
+    )
+  }
   if (result.kind === 'refused') {
     // As recorded: HEAD is not offered to strangers, who would not see the body that says why they are refused.
     if (request.method === 'HEAD')
@@ -366,9 +388,20 @@ function sendJson(response: Response, body: unknown): void {
   else response.type('json').send(jsonInAlias(body, alias))
 }
 
-function answerError(error: unknown, request: Request, response: Response, log: RequestLog): void {
+function answerError(
+  error: unknown,
+  request: Request,
+  response: Response,
+  log: RequestLog,
+  onForbidden: ApplicationOptions['onForbidden'],
+): void {
   const details = { requestId: response.locals.requestId, identity: response.locals.identity }
   const failure = toFailure(error, request, details, log)
+  if (failure.code === 'forbidden') {
+    const { method, path } = request
+    const identity = String(response.locals.identity ?? '')
+    onForbidden?.({ identity, address: addressOf(request), method, path, message: failure.message })
+  }
   if (response.headersSent) {
     response.destroy()
     return

@@ -1,5 +1,5 @@
 /** HTTP as every server speaks it: routes as data, one application, one error shape, the listening ports. */
-export { createApplication, type NotedCalls } from './application.ts'
+export { type ApplicationOptions, createApplication, type Forbidden, type NotedCalls } from './application.ts'
 export { peerSubject } from './client-certificates.ts'
 export { describeEndpoint, type EndpointDescription } from './describe-endpoint.ts'
 export { errorBody, failureOf, statusOf } from './error-body.ts'

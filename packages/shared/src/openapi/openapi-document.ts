@@ -14,6 +14,8 @@ export interface OpenApiOperation {
   readonly tags: readonly string[]
   readonly summary: string
   readonly description: string
+  /** What a caller needs, for those who decide by it. */
+  readonly 'x-access': Access
   readonly operationId: string
   readonly parameters: readonly Json[]
   readonly requestBody?: Json
@@ -111,6 +113,7 @@ function operationOf(role: Role, template: string, endpoint: EndpointDescription
     tags: [role],
     summary,
     description: describeAccess(access),
+    'x-access': access,
     operationId: `${method.toLowerCase()}${template.replace(/[^A-Za-z0-9]+(\w)?/g, (_, next = '') => next.toUpperCase())}`,
     parameters: [...pathParameters, ...queryParameters(query)],
     ...(body

@@ -58,6 +58,24 @@ export async function replaceCredentials(
   )
 }
 
+/** Puts another hash of the same password in place of one, and tells the servers; nothing where it was replaced. */
+export async function renewCredentials(
+  database: Database,
+  authenticator: string,
+  name: string,
+  outdated: Credentials,
+  renewed: Credentials,
+): Promise<void> {
+  await database.transaction(async (transaction) => {
+    await transaction.query(sql`SELECT version FROM security_version FOR UPDATE`)
+    const rows = await transaction.query(sql`
+      UPDATE authentication_users SET credentials = ${JSON.stringify(renewed)}
+      WHERE authenticator = ${authenticator} AND name = ${name} AND credentials->>'hash' = ${outdated.hash}
+      RETURNING name`)
+    if (changed(rows)) await announceSecurityChange(transaction)
+  })
+}
+
 /** Removes a user that can log in; false if there is none. */
 export async function removeAuthenticationUser(
   queries: Queries,
@@ -232,22 +250,23 @@ export async function saveAuthenticationUser(
     VALUES (${authenticator}, ${name}, ${JSON.stringify(credentials)}) ON CONFLICT DO NOTHING`)
 }
 
-/** Stores a user of an authorizer with one role of the same name that holds `permissions`. */
+/** Stores a user of an authorizer with a role that holds `permissions`; what is there already is left alone. */
 export async function saveUserWithRole(
   transaction: Queries,
   authorizer: string,
   name: string,
+  role: string,
   permissions: readonly Permission[],
 ): Promise<void> {
   await transaction.query(sql`
     INSERT INTO authorization_roles (authorizer, name, permissions)
-    VALUES (${authorizer}, ${name}, ${JSON.stringify(permissions)}) ON CONFLICT DO NOTHING`)
+    VALUES (${authorizer}, ${role}, ${JSON.stringify(permissions)}) ON CONFLICT DO NOTHING`)
   await transaction.query(
     sql`INSERT INTO authorization_users (authorizer, name) VALUES (${authorizer}, ${name}) ON CONFLICT DO NOTHING`,
   )
   await transaction.query(sql`
     INSERT INTO authorization_user_roles (authorizer, user_name, role_name)
-    VALUES (${authorizer}, ${name}, ${name}) ON CONFLICT DO NOTHING`)
+    VALUES (${authorizer}, ${name}, ${role}) ON CONFLICT DO NOTHING`)
 }
 
 /** Counts the version up and tells every listening server, when the transaction ends well. */

@@ -61,7 +61,7 @@ describe('the directory', () => {
       assert.equal(await addAuthenticationUser(transaction, 'A', 'ann'), true)
       assert.equal(await addAuthenticationUser(transaction, 'A', 'ann'), false)
       await addAuthenticationUser(transaction, 'B', 'ann')
-      await saveUserWithRole(transaction, 'Z', 'admin', [permission])
+      await saveUserWithRole(transaction, 'Z', 'admin', 'admin', [permission])
       await addAuthorizationUser(transaction, 'Z', 'ann')
       await addRole(transaction, 'Z', 'reader')
       assert.equal(await addRole(transaction, 'Z', 'reader'), false)
@@ -121,7 +121,7 @@ describe('the directory', () => {
     await change(async (transaction) => {
       for (const name of ['__proto__', 'constructor']) {
         await saveAuthenticationUser(transaction, name, name, credentials)
-        await saveUserWithRole(transaction, name, name, [permission])
+        await saveUserWithRole(transaction, name, name, name, [permission])
       }
     })
     // As it is told to the other servers.

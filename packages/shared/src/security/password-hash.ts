@@ -43,6 +43,15 @@ export async function verifyPassword(password: string, credentials: Credentials)
   return expected.length === derived.length && timingSafeEqual(expected, derived)
 }
 
+/** Whether a hash was made with other parameters than today's. */
+export function isOutdated({ cost, blockSize, parallelization }: Credentials): boolean {
+  return (
+    cost !== parameters.cost ||
+    blockSize !== parameters.blockSize ||
+    parallelization !== parameters.parallelization
+  )
+}
+
 /** Credentials that no password fits: verifying against them costs an unknown user the same work. */
 export const unknownUserCredentials: Credentials = {
   ...parameters,

@@ -11,6 +11,7 @@ import {
   createSecurity,
   hashPassword,
   type SecurityDirectory,
+  type SecurityOptions,
 } from './index.ts'
 
 /** Every computation of a hash is counted; it is done all the same. */
@@ -34,10 +35,14 @@ const origin = { address: '192.0.2.7', server: '' }
 interface Setup {
   readonly skipA?: boolean
   readonly properties?: Record<string, string>
+  readonly options?: SecurityOptions
 }
 
 /** Security with the chain A, B and users as the test says. */
-function setUp(first: Partial<SecurityDirectory>, { skipA = false, properties = {} }: Setup = {}) {
+function setUp(
+  first: Partial<SecurityDirectory>,
+  { skipA = false, properties = {}, options = {} }: Setup = {},
+) {
   const settings = testSettings('historical', {
     'svc.auth.authenticatorChain': '["A","B"]',
     ...Object.fromEntries(
@@ -55,8 +60,10 @@ function setUp(first: Partial<SecurityDirectory>, { skipA = false, properties = 
   })
   let directory: SecurityDirectory = { version: 1, authenticators: {}, authorizers: {}, ...first }
   const refused: string[] = []
-  const security = createSecurity(settings, { current: () => directory }, (user, from) =>
-    refused.push(`${user} from ${from.address}`),
+  const security = createSecurity(
+    settings,
+    { current: () => directory },
+    { onRefused: (user, from) => refused.push(`${user} from ${from.address}`), ...options },
   )
   const login = (user: string, password: string) => security.authenticate(basicHeader(user, password), origin)
   return {
@@ -136,7 +143,11 @@ describe('a chain', () => {
       'svc.escalator.type': 'basic',
       'svc.escalator.internalClientPassword': 'x',
     })
-    const security = createSecurity(settings, { current: () => ({ missing: 'Not yet' }) }, assert.fail)
+    const security = createSecurity(
+      settings,
+      { current: () => ({ missing: 'Not yet' }) },
+      { onRefused: assert.fail },
+    )
     const outcome = await security.authenticate(basicHeader('a', 'b'), origin)
     assert.deepEqual(outcome, { kind: 'unavailable', message: 'Not yet' })
     assert.equal((await security.authenticate(undefined, origin)).kind, 'refused')

@@ -1,10 +1,14 @@
-import { createHmac, randomBytes } from 'node:crypto'
-import { unavailable } from '@svc/domain/failure'
-import type { Settings } from '../config/index.ts'
+import { timingSafeEqual } from 'node:crypto'
+import { BlockList, isIPv6 } from 'node:net'
+import { addNetwork, type Settings } from '../config/index.ts'
 import { readBasicHeader } from './basic-header.ts'
-import { type Caller, nobody, permittedCaller, unrestricted } from './caller.ts'
+import { type Caller, createCallerCache, nobody, unrestricted } from './caller.ts'
 import type { DirectorySource, SecurityDirectory } from './directory.ts'
-import { type Credentials, unknownUserCredentials, verifyPassword } from './password-hash.ts'
+import type { DirectoryLogins } from './directory-logins.ts'
+import { digestOf } from './login-digest.ts'
+import { createMetadataLogins, type OnOutdated } from './metadata-logins.ts'
+import type { Credentials } from './password-hash.ts'
+import { type LoginThrottle, noThrottle } from './throttle.ts'
 
 /** Where a login comes from: the address, and the server that it says it is, for the log. */
 export interface LoginOrigin {
@@ -15,6 +19,7 @@ export interface LoginOrigin {
 export type Authentication =
   | { readonly kind: 'known'; readonly caller: Caller }
   | { readonly kind: 'refused' }
+  | { readonly kind: 'throttled'; readonly retryAfterSeconds: number }
   | { readonly kind: 'unavailable'; readonly message: string }
 
 /** Who callers are and whether they are servers of the cluster. */
@@ -23,97 +28,200 @@ export interface Security {
   authenticate(authorizationHeader: string | undefined, origin: LoginOrigin): Promise<Authentication>
   /** Whether the caller proved to be the escalator's identity; anyone is where everything is allowed. */
   isInternal(caller: Caller): boolean
+  /** Whoever asks for a path that needs neither login nor permission; undefined for all other paths. */
+  unsecured(path: string): Caller | undefined
+  /** Whether OPTIONS needs no login. */
+  readonly openOptions: boolean
 }
 
-/** Runs work a few at a time; beyond those that may wait it is refused as unavailable. */
-function createLimit(
-  atOnce: number,
-  mostWaiting: number,
-): <Result>(work: () => Promise<Result>) => Promise<Result> {
-  let running = 0
-  const waiting: (() => void)[] = []
-  return async (work) => {
-    if (running >= atOnce) {
-      if (waiting.length >= mostWaiting) throw unavailable('Too many logins are being verified; try again')
-      await new Promise<void>((resolve) => waiting.push(resolve))
-    } else running += 1
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else running -= 1
-    }
-  }
+/** What security tells others, and has from others. */
+export interface SecurityOptions {
+  /** Told of refused logins; `server` of the origin is empty where no server of the cluster is behind it. */
+  readonly onRefused?: (user: string, origin: LoginOrigin) => void
+  /** Told of logins that were just verified: not of those that are remembered. */
+  readonly onLogin?: (caller: Caller, origin: LoginOrigin) => void
+  readonly onOutdated?: OnOutdated
+  readonly throttle?: LoginThrottle
+  /** The directories of authenticators with an `ldap` validator, by name of the authenticator. */
+  readonly directories?: ReadonlyMap<string, DirectoryLogins>
 }
 
-/** Told of refused logins; `server` is empty where no server of the cluster is behind it. */
-export type OnRefused = (user: string, origin: LoginOrigin) => void
+interface Login {
+  readonly user: string
+  readonly password: string
+}
 
-// Hashing a password keeps a thread busy that files need as well: a flood of guesses may not take them all.
-const hashesAtOnce = 2
-const hashesWaiting = 64
-
-// Verified credentials that are remembered at a time, each as a keyed digest.
-const rememberedLogins = 1000
+/** What one member of the chain says of a login. */
+type Verdict =
+  | { readonly kind: 'known'; readonly identity: string; readonly groups: readonly string[] }
+  | { readonly kind: 'wrong' | 'unknown' }
+  | { readonly kind: 'unavailable'; readonly message: string }
 
 /**
  * Security as configured: the chain of authenticators, asked in order, and the authorizers. Verified credentials
- * are remembered as long as the stored hash is the one they were verified against.
+ * are remembered as long as the stored hash is the one they were verified against; those of a directory for the time
+ * that is configured.
  */
 export function createSecurity(
   settings: Settings,
   directory: DirectorySource,
-  onRefused: OnRefused,
+  {
+    onRefused = () => undefined,
+    onLogin = () => undefined,
+    onOutdated,
+    throttle = noThrottle,
+    directories = new Map(),
+  }: SecurityOptions = {},
 ): Security {
   const chain = settings.get('svc.auth.authenticatorChain')
   const internalUser = settings.get('svc.escalator.internalClientUsername')
   const allowsEveryone = (name: string) =>
     name === 'allowAll' || settings.getNamed('svc.auth.authenticator.<name>.type', name) === 'allowAll'
+  const skipsOn = (name: string) =>
+    settings.getNamed('svc.auth.authenticator.<name>.skipOnFailure', name) === true
   const asksForLogin = chain.some((name) => !allowsEveryone(name))
-  const verify = createPasswordVerifier()
+  const metadata = createMetadataLogins(onOutdated)
   const callers = createCallerCache(settings)
+  const allowsInternal = internalNetworks(settings)
+  const isOwnEscalator = escalatorCheck(settings)
+  const digest = digestOf()
+  const underWay = new Map<string, Promise<Authentication>>()
 
-  async function authenticate(header: string | undefined, origin: LoginOrigin): Promise<Authentication> {
-    const login = readBasicHeader(header)
-    let attempted = false
+  /** What is remembered of a login, found without work; undefined where it has to be verified. */
+  function remembered(login: Login, current: SecurityDirectory): Caller | undefined {
+    for (const name of chain) {
+      if (allowsEveryone(name)) return undefined
+      const logins = directories.get(name)
+      if (logins) {
+        const verdict = logins.remembered(login.user, login.password)
+        if (verdict?.kind === 'known') return callers(name, verdict.identity, verdict.groups, current)
+        if (verdict?.kind !== 'unknown') return undefined
+      } else {
+        const stored = storedCredentials(current, name, login.user)
+        if (stored) {
+          return metadata.isRemembered(name, login.user, login.password, stored)
+            ? callers(name, login.user, [], current)
+            : undefined
+        }
+      }
+      if (!skipsOn(name)) return undefined
+    }
+    return undefined
+  }
+
+  async function ask(
+    name: string,
+    login: Login,
+    current: SecurityDirectory,
+    isTaken: boolean,
+  ): Promise<Verdict> {
+    const logins = directories.get(name)
+    if (logins) return isTaken ? { kind: 'unknown' } : await logins.verify(login.user, login.password)
+    const stored = isTaken ? undefined : storedCredentials(current, name, login.user)
+    if (await metadata.verify(name, login.user, login.password, stored))
+      return { kind: 'known', identity: login.user, groups: [] }
+    return { kind: stored ? 'wrong' : 'unknown' }
+  }
+
+  /** Asks the chain about a login; undefined where a member lets in whoever is unknown before it. */
+  async function verify(login: Login, current: SecurityDirectory): Promise<Authentication | undefined> {
     let isTaken = false
+    let missing: string | undefined
     for (const name of chain) {
       if (allowsEveryone(name)) {
-        if (isTaken) break
-        if (name === 'allowAll') return { kind: 'known', caller: unrestricted(name, name) }
-        // Whoever comes this far is known by the name of the authenticator; its authorizer decides like any other.
-        const current = directory.current()
-        if ('missing' in current) return { kind: 'unavailable', message: current.missing }
-        return { kind: 'known', caller: callers(name, name, current) }
+        if (isTaken || missing !== undefined) break
+        return undefined
       }
-      if (!login) continue
-      const current = directory.current()
-      if ('missing' in current) return { kind: 'unavailable', message: current.missing }
-      const stored: Credentials | undefined = isTaken
-        ? undefined
-        : storedCredentials(current, name, login.user)
-      attempted = true
-      if (await verify(name, login.user, login.password, stored)) {
-        return { kind: 'known', caller: callers(name, login.user, current) }
+      const verdict = await ask(name, login, current, isTaken)
+      if (verdict.kind === 'known' && !isTaken) {
+        return { kind: 'known', caller: callers(name, verdict.identity, verdict.groups, current) }
       }
       // A user that is known here is looked for nowhere else: a name hides the same name further on. The work is
       // done all the same, so that the time of an answer does not tell who is known.
-      isTaken ||= stored !== undefined
-      if (!settings.getNamed('svc.auth.authenticator.<name>.skipOnFailure', name)) break
+      isTaken ||= verdict.kind === 'wrong'
+      if (verdict.kind === 'unavailable') missing ??= verdict.message
+      if (!skipsOn(name)) break
     }
-    if (attempted && login) onRefused(login.user, origin)
+    return missing === undefined ? { kind: 'refused' } : { kind: 'unavailable', message: missing }
+  }
+
+  async function verifyCounted(
+    login: Login,
+    origin: LoginOrigin,
+    current: SecurityDirectory,
+  ): Promise<Authentication | undefined> {
+    // The servers' own password is not guessed by whoever has it: their calls are never held back.
+    const isCounted = !isOwnEscalator(login)
+    const waitSeconds = isCounted ? await throttle.begin(login.user, origin.address) : undefined
+    if (waitSeconds !== undefined) {
+      onRefused(login.user, origin)
+      return { kind: 'throttled', retryAfterSeconds: waitSeconds }
+    }
+    const outcome = await verify(login, current)
+    // Only refusals count; what could not be verified is nobody's failure.
+    if (isCounted && outcome?.kind !== 'refused') await throttle.succeeded(login.user, origin.address)
+    if (outcome?.kind === 'refused') onRefused(login.user, origin)
+    if (outcome?.kind === 'known') onLogin(outcome.caller, origin)
+    return outcome
+  }
+
+  /** Requests at the same time share the work, unless users or passwords were changed in between. */
+  function verifyOnce(
+    login: Login,
+    origin: LoginOrigin,
+    current: SecurityDirectory,
+  ): Promise<Authentication | undefined> {
+    const key = digest(String(current.version), login.user, login.password, origin.address)
+    let attempt: Promise<Authentication | undefined> | undefined = underWay.get(key)
+    if (!attempt) {
+      attempt = verifyCounted(login, origin, current)
+      underWay.set(key, attempt as Promise<Authentication>)
+      const forget = () => underWay.delete(key)
+      attempt.then(forget, forget)
+    }
+    return attempt
+  }
+
+  /** Whoever needs no credentials, by a member that lets everyone in. */
+  function withoutLogin(current: SecurityDirectory): Authentication {
+    const name = chain.find(allowsEveryone)
+    if (name === undefined) return { kind: 'refused' }
+    // Whoever comes this far is known by the name of the authenticator; its authorizer decides like any other.
+    return { kind: 'known', caller: callers(name, name, [], current) }
+  }
+
+  async function authenticate(header: string | undefined, origin: LoginOrigin): Promise<Authentication> {
+    const [first] = chain
+    if (first === 'allowAll') return { kind: 'known', caller: unrestricted(first, first) }
+    const login = readBasicHeader(header)
+    if (!login && !chain.some(allowsEveryone)) return { kind: 'refused' }
+    const current = directory.current()
+    if ('missing' in current) return { kind: 'unavailable', message: current.missing }
+    if (!login || (first !== undefined && allowsEveryone(first))) return withoutLogin(current)
+    const known = remembered(login, current)
+    const outcome: Authentication = known
+      ? { kind: 'known', caller: known }
+      : ((await verifyOnce(login, origin, current)) ?? withoutLogin(current))
+    if (outcome.kind !== 'known' || outcome.caller.identity !== internalUser) return outcome
+    if (allowsInternal(origin.address)) return outcome
+    onRefused(login.user, origin)
     return { kind: 'refused' }
   }
 
+  const openPaths = unsecuredPaths(settings)
   return {
     nobody,
     authenticate,
     isInternal: (caller) =>
       caller.authenticator !== '' &&
       (!asksForLogin || (!allowsEveryone(caller.authenticator) && caller.identity === internalUser)),
+    unsecured: (path) => (openPaths(path) ? unsecuredCaller : undefined),
+    openOptions: settings.get('svc.auth.allowUnauthenticatedHttpOptions'),
   }
 }
+
+// As in the recorded system, a path that needs no login needs no permission either; it never is one of a server.
+const unsecuredCaller: Caller = unrestricted('anonymous', '')
 
 /** The credentials of a user, if it is known and has any. */
 function storedCredentials(
@@ -125,68 +233,31 @@ function storedCredentials(
   return users && Object.hasOwn(users, user) ? (users[user] ?? undefined) : undefined
 }
 
-type PasswordVerifier = (
-  authenticator: string,
-  user: string,
-  password: string,
-  stored: Credentials | undefined,
-) => Promise<boolean>
+/** Whether the internal user may come from an address. */
+function internalNetworks(settings: Settings): (address: string) => boolean {
+  const networks = settings.get('svc.auth.internalClientAllowedNetworks')
+  if (networks.length === 0) return () => true
+  const list = new BlockList()
+  for (const network of networks) addNetwork(list, network)
+  return (address) => list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+}
 
-function createPasswordVerifier(): PasswordVerifier {
-  const key = randomBytes(32)
-  const verified = new Map<string, string>()
-  const underWay = new Map<string, Promise<boolean>>()
-  const hashing = createLimit(hashesAtOnce, hashesWaiting)
-  return async (authenticator, user, password, stored) => {
-    const digest = createHmac('sha256', key)
-      .update(JSON.stringify([authenticator, user, password]))
-      .digest('base64')
-    if (stored && verified.get(digest) === stored.hash) return true
-    // Requests at the same time share the work, unless the password was changed in between.
-    const attemptKey = `${digest} ${stored?.hash ?? ''}`
-    let attempt = underWay.get(attemptKey)
-    if (!attempt) {
-      attempt = hashing(() => verifyPassword(password, stored ?? unknownUserCredentials))
-      underWay.set(attemptKey, attempt)
-    }
-    try {
-      if (!(await attempt) || !stored) return false
-    } finally {
-      underWay.delete(attemptKey)
-    }
-    verified.delete(digest)
-    verified.set(digest, stored.hash)
-    for (const oldest of verified.keys()) {
-      if (verified.size <= rememberedLogins) break
-      verified.delete(oldest)
-    }
-    return true
+/** Whether a login is the one that this server itself uses as the escalator. */
+function escalatorCheck(settings: Settings): (login: Login) => boolean {
+  const user = settings.get('svc.escalator.internalClientUsername')
+  const password = Buffer.from(settings.get('svc.escalator.internalClientPassword') ?? '')
+  return (login) => {
+    const given = Buffer.from(login.password)
+    return login.user === user && given.length === password.length && timingSafeEqual(given, password)
   }
 }
 
-/** Callers with their compiled permissions, kept as long as the directory they were made from. */
-function createCallerCache(settings: Settings) {
-  let madeFrom: SecurityDirectory | undefined
-  const callers = new Map<string, Caller>()
-  return (authenticator: string, user: string, directory: SecurityDirectory): Caller => {
-    if (madeFrom !== directory) {
-      callers.clear()
-      madeFrom = directory
-    }
-    const key = JSON.stringify([authenticator, user])
-    const cached = callers.get(key)
-    if (cached) return cached
-    const authorizer = settings.getNamed('svc.auth.authenticator.<name>.authorizerName', authenticator) ?? ''
-    const everything =
-      authorizer === 'allowAll' ||
-      settings.getNamed('svc.auth.authorizer.<name>.type', authorizer) === 'allowAll'
-    const known = Object.hasOwn(directory.authorizers, authorizer)
-      ? directory.authorizers[authorizer]
-      : undefined
-    const caller = everything
-      ? unrestricted(user, authenticator)
-      : permittedCaller(user, authenticator, known ?? { users: {}, roles: {}, groupMappings: {} })
-    callers.set(key, caller)
-    return caller
-  }
+/** The test of paths by the patterns of servlets: whole ones, and those that end in `/*`, which cover the bare prefix. */
+function unsecuredPaths(settings: Settings): (path: string) => boolean {
+  const patterns = settings.get('svc.auth.unsecuredPaths')
+  const whole = new Set(patterns.filter((pattern) => !pattern.endsWith('/*')))
+  const prefixes = patterns.filter((pattern) => pattern.endsWith('/*')).map((pattern) => pattern.slice(0, -2))
+  if (patterns.length === 0) return () => false
+  return (path) =>
+    whole.has(path) || prefixes.some((prefix) => path === prefix || path.startsWith(`${prefix}/`))
 }

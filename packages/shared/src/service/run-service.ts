@@ -4,17 +4,18 @@ import type { Request, Response } from 'express'
 import { createCallJournal } from '../calls/index.ts'
 import { createServiceClient, type ServiceClient } from '../client/index.ts'
 import { createSimulatedClock, type SimulatedClock } from '../clock/index.ts'
-import { ConfigurationError, loadSettings, type Role, type Settings } from '../config/index.ts'
+import { ConfigurationError, loadSettings, loginNotices, type Role, type Settings } from '../config/index.ts'
 import { type Discovery, startDiscovery } from '../discovery/index.ts'
 import {
+  type ApplicationOptions,
   createApplication,
   describeEndpoint,
   findPortProblems,
   type Listeners,
   listen,
-  type NotedCalls,
   type Route,
 } from '../http/index.ts'
+import { openLoginThrottle, type SharedThrottle } from '../login-throttle/index.ts'
 import { createMetrics, type Metrics } from '../metrics/index.ts'
 import {
   type AnnouncedNode,
@@ -22,6 +23,7 @@ import {
   type Database,
   isSchemaCurrent,
   migrateSchema,
+  renewCredentials,
 } from '../postgres/index.ts'
 import {
   type Clock,
@@ -33,7 +35,14 @@ import {
   type Readiness,
   systemClock,
 } from '../runtime/index.ts'
-import { type Caller, createEscalator, createSecurity, type Security } from '../security/index.ts'
+import {
+  type Caller,
+  createEscalator,
+  createSecurity,
+  type DirectorySource,
+  openDirectoryLogins,
+  type Security,
+} from '../security/index.ts'
 import { type FollowedStores, followStores, loadTlsStores, type TlsStores } from '../tls/index.ts'
 import { callRoutes } from './call-routes.ts'
 import {
@@ -43,6 +52,7 @@ import {
   openDirectory,
 } from './directory-source.ts'
 import { untilCertificateHolds } from './own-certificate.ts'
+import { type SecurityAudit, startSecurityAudit } from './security-audit.ts'
 import { logTroubles, tellLastTrouble, tellTroubles } from './server-troubles.ts'
 import { statusRoutes } from './status-routes.ts'
 
@@ -160,16 +170,23 @@ export async function runService(
     process.stdout.write(`${JSON.stringify(routes.map(describeEndpoint))}\n`)
     process.exit(0)
   }
-  const security = createSecurity(
-    settings,
-    { current: () => directory?.current() ?? { missing: 'The server is starting' } },
-    refusedLoginLog(logger),
-  )
-  const listeners = await openPorts(context, { routes, fallback: part.fallback }, security, stores, {
-    journal,
-    name,
-    user: escalator.identity,
+  for (const notice of loginNotices(settings)) logger.warn(notice)
+  const audit = startSecurityAudit(database, systemClock, logger, () => announcedNode?.name ?? role)
+  const throttle = openLoginThrottle(settings, () => performance.now())
+  const security = await openSecurity(context, audit, throttle, {
+    current: () => directory?.current() ?? { missing: 'The server is starting' },
   })
+  const application: ApplicationOptions = {
+    routes,
+    calls: { journal, name, user: escalator.identity },
+    security,
+    log: logger,
+    metrics: context.metrics,
+    aliases: settings.get('svc.api.aliases'),
+    onForbidden: audit.forbidden,
+    ...(part.fallback ? { fallback: part.fallback } : {}),
+  }
+  const listeners = await openPorts(context, application, stores)
   announcedNode = describeNode(settings, listeners, part.details ?? {})
   const troubleLoops: Loop[] = []
 
@@ -192,6 +209,8 @@ export async function runService(
       .catch((error) => logger.error('Part of the server did not stop well', { error: describeError(error) }))
     await closed
     await directory?.stop()
+    await audit.stop()
+    throttle?.stop()
     await stores.stop()
     await simulatedClock?.stop()
     client.close()
@@ -312,23 +331,42 @@ function endPlainly(message: string): never {
 }
 
 async function openPorts(
-  { settings, logger: log, metrics }: ServiceContext,
-  { routes, fallback }: Pick<ServicePart, 'routes' | 'fallback'>,
-  security: Security,
+  { settings, logger: log }: ServiceContext,
+  application: ApplicationOptions,
   stores: FollowedStores,
-  calls: NotedCalls,
 ): Promise<Listeners> {
-  const application = createApplication({
-    routes,
-    calls,
-    security,
-    log,
-    metrics,
-    aliases: settings.get('svc.api.aliases'),
-    ...(fallback ? { fallback } : {}),
-  })
   try {
-    return await listen(settings, application, stores, { onRefusedClient: refusedClientLog(log) })
+    return await listen(settings, createApplication(application), stores, {
+      onRefusedClient: refusedClientLog(log),
+    })
+  } catch (error) {
+    return endPlainly(describeError(error))
+  }
+}
+
+/** Who callers are, with all that it takes: directories, counters of failures, the audit. */
+async function openSecurity(
+  { settings, database, logger }: ServiceContext,
+  audit: SecurityAudit,
+  throttle: SharedThrottle | undefined,
+  directory: DirectorySource,
+): Promise<Security> {
+  const tellRefused = refusedLoginLog(logger)
+  const trouble = createTroubleLog(logger)
+  try {
+    return createSecurity(settings, directory, {
+      onRefused: (user, origin) => {
+        tellRefused(user, origin)
+        audit.loginFailed(user, origin)
+      },
+      onLogin: audit.loggedIn,
+      onOutdated: async (authenticator, user, outdated, renewed) => {
+        await renewCredentials(database, authenticator, user, outdated, renewed)
+        logger.info('A password was hashed again with the parameters of today', { authenticator, user })
+      },
+      ...(throttle ? { throttle } : {}),
+      directories: await openDirectoryLogins(settings, () => performance.now(), trouble.tell),
+    })
   } catch (error) {
     return endPlainly(describeError(error))
   }

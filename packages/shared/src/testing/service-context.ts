@@ -57,7 +57,7 @@ export async function createTestContext(
   const client = createServiceClient(settings, () => `${role} ${node.name}`, discovery, tlsStores)
   const directory = changingDirectory()
   const metrics = createMetrics(role)
-  const security = createSecurity(settings, directory, () => undefined)
+  const security = createSecurity(settings, directory)
   scope.after(async () => {
     stopping.abort()
     await discovery.stop()

@@ -14,24 +14,19 @@ import { type ChangeSecurity, expect, nameParameter } from './change.ts'
 const base = '/svc-ext/basic-security/authentication'
 const usersPath = `${base}/db/:authenticator/users`
 
-// NIST SP 800-63B 5.1.1.2 names 8 as the least length; the most keeps hashing one password cheap.
-const shortestPassword = 8
+// Hashing one password stays cheap.
 const longestPassword = 1024
 
-const credentialsSchema = z.strictObject({
-  password: z
-    .string({ error: `a text of ${shortestPassword} to ${longestPassword} characters` })
-    .min(shortestPassword, {
-      error: `${shortestPassword} to ${longestPassword} characters`,
-    })
-    .max(longestPassword, {
-      error: `${shortestPassword} to ${longestPassword} characters`,
-    }),
-})
-
-/** The values are not repeated in a refusal: they are secrets. */
-function parseCredentials(json: unknown): z.infer<typeof credentialsSchema> {
-  return parseJson(credentialsSchema, json, { subject: 'The credentials', hideValues: true })
+/** A parser of new passwords of at least so many characters; values are not repeated in a refusal: they are secrets. */
+function credentialsParser(shortest: number): (json: unknown) => { readonly password: string } {
+  const allowed = `${shortest} to ${longestPassword} characters`
+  const schema = z.strictObject({
+    password: z
+      .string({ error: `a text of ${allowed}` })
+      .min(shortest, { error: allowed })
+      .max(longestPassword, { error: allowed }),
+  })
+  return (json) => parseJson(schema, json, { subject: 'The credentials', hideValues: true })
 }
 
 /** The endpoints of users that can log in. */
@@ -110,7 +105,7 @@ export function authenticationRoutes(context: ServiceContext, change: ChangeSecu
       path: `${usersPath}/:user/credentials`,
       access: securityConfig('WRITE'),
       summary: 'Sets the password of a user',
-      body: jsonBody(parseCredentials),
+      body: jsonBody(credentialsParser(settings.get('svc.auth.credentials.minLength'))),
       handle: async (input) => {
         const authenticator = authenticatorOf(input)
         const user = nameParameter(input.params, 'user')

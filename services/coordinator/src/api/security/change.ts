@@ -1,8 +1,19 @@
-import { administratorsOf, type Permission, permissionsOf } from '@svc/domain/access'
+import {
+  administratorsOf,
+  type Permission,
+  permissionsOf,
+  permissionsOfRoles,
+  securityResource,
+} from '@svc/domain/access'
 import { conflict, invalidInput } from '@svc/domain/failure'
 import type { RouteInput } from '@svc/shared/http'
 import { changeSecurity, readSecurityDirectory, type Transaction } from '@svc/shared/postgres'
-import { type AuthorizerDirectory, permits, type SecurityDirectory } from '@svc/shared/security'
+import {
+  type AuthorizerDirectory,
+  authorizerOptions,
+  permits,
+  type SecurityDirectory,
+} from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 
 /** Makes one change of users, roles or mappings; `key` says what it is about, `payload` what was stored. */
@@ -13,8 +24,7 @@ export type ChangeSecurity = (
   change: (transaction: Transaction) => Promise<void>,
 ) => Promise<void>
 
-const mayWriteSecurity = (permissions: readonly Permission[]): boolean =>
-  permits(permissions, { action: 'WRITE', type: 'CONFIG', name: 'security' })
+const writeSecurity = { action: 'WRITE', type: 'CONFIG', name: securityResource } as const
 
 // What the servers do among themselves needs these; without them the cluster would stop working.
 const internalNeeds = [
@@ -33,6 +43,7 @@ export function securityChanges(context: ServiceContext): ChangeSecurity {
     .get('svc.auth.authorizers')
     .filter((name) => settings.getNamed('svc.auth.authorizer.<name>.type', name) === 'basic')
 
+  /** Who could administer, by name; the members of a mapped group of a directory are named by their mapping. */
   const administrators = (directory: SecurityDirectory): string[] =>
     basicAuthorizers.flatMap((authorizer) => {
       const authenticators = settings
@@ -40,13 +51,24 @@ export function securityChanges(context: ServiceContext): ChangeSecurity {
         .filter(
           (name) => settings.getNamed('svc.auth.authenticator.<name>.authorizerName', name) === authorizer,
         )
+      // Only the directory knows who can log in there.
+      const isDirectory = (name: string) =>
+        settings.getNamed('svc.auth.authenticator.<name>.credentialsValidator.type', name) === 'ldap'
       const canLogIn = (user: string) =>
-        user !== internalUser && authenticators.some((name) => directory.authenticators[name]?.[user] != null)
-      return administratorsOf(
-        directory.authorizers[authorizer] ?? emptyAuthorizer,
-        canLogIn,
-        mayWriteSecurity,
-      )
+        user !== internalUser &&
+        authenticators.some((name) => isDirectory(name) || directory.authenticators[name]?.[user] != null)
+      const known = directory.authorizers[authorizer] ?? emptyAuthorizer
+      const { groupFilters, compatibility } = authorizerOptions(settings, authorizer)
+      const mayWriteSecurity = (permissions: readonly Permission[]) =>
+        permits(permissions, writeSecurity, { compatibility })
+      const mappings =
+        groupFilters !== undefined && authenticators.some(isDirectory) ? known.groupMappings : {}
+      return [
+        ...administratorsOf(known, canLogIn, mayWriteSecurity),
+        ...Object.keys(mappings).filter((name) =>
+          mayWriteSecurity(permissionsOfRoles(known, mappings[name]?.roles ?? [])),
+        ),
+      ]
     })
   const internalIsAble = (directory: SecurityDirectory): boolean =>
     basicAuthorizers.every((authorizer) => {
@@ -61,7 +83,7 @@ export function securityChanges(context: ServiceContext): ChangeSecurity {
       const after = await readSecurityDirectory(transaction)
       if (administrators(before).length > 0 && administrators(after).length === 0) {
         throw conflict(
-          'Nobody could administer users and roles any more; give another user a password and a role with the permission [WRITE] on [CONFIG] [security] first',
+          'Nobody could administer users and roles any more; give another user a password and a role with the permission [WRITE] on [CONFIG] by a pattern that names [security] first',
         )
       }
       if (internalIsAble(before) && !internalIsAble(after)) {

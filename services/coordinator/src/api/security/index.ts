@@ -1,12 +1,19 @@
 /** Users, roles, permissions and group mappings, as endpoints. */
 import type { Route } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
+import { securityAuditRoute } from './audit.ts'
 import { authenticationRoutes } from './authentication.ts'
 import { authorizationRoutes } from './authorization.ts'
 import { securityChanges } from './change.ts'
+import { explainRoute } from './explain.ts'
 
 /** All endpoints below /svc-ext/basic-security that only the coordinator answers. */
 export function securityRoutes(context: ServiceContext): Route[] {
   const change = securityChanges(context)
-  return [...authenticationRoutes(context, change), ...authorizationRoutes(context, change)]
+  return [
+    ...authenticationRoutes(context, change),
+    ...authorizationRoutes(context, change),
+    explainRoute(context),
+    securityAuditRoute(context),
+  ]
 }

@@ -1,0 +1,89 @@
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type HomeLayout, logFile, secretFile } from '../home/index.ts'
+import type { ProcessSpec } from '../supervisor/index.ts'
+import type { DirectoryContent, DirectoryEntry } from './embedded-directory.ts'
+
+const suffix = 'dc=example,dc=org'
+const bindDn = `cn=search,${suffix}`
+
+// The groups of the sample and their members; carol has no group, and gets roles only of her own.
+const groups: Readonly<Record<string, readonly string[]>> = {
+  administrators: ['alice'],
+  analysts: ['alice', 'bob'],
+}
+const users = ['alice', 'bob', 'carol']
+
+const userDn = (user: string) => `uid=${user},ou=users,${suffix}`
+const groupDn = (group: string) => `cn=${group},ou=groups,${suffix}`
+
+/** The sample: alice, bob and carol, whose password is their name with `-password`. */
+export function sampleDirectory(bindPassword: string): DirectoryContent {
+  const people = users.map((user): DirectoryEntry => {
+    const memberOf = Object.keys(groups)
+      .filter((group) => groups[group]?.includes(user))
+      .map(groupDn)
+    return {
+      dn: userDn(user),
+      password: `${user}-password`,
+      attributes: {
+        objectClass: ['inetOrgPerson'],
+        uid: [user],
+        cn: [user],
+        sn: [user],
+        ...(memberOf.length > 0 ? { memberOf } : {}),
+      },
+    }
+  })
+  const memberships = Object.entries(groups).map(
+    ([group, members]): DirectoryEntry => ({
+      dn: groupDn(group),
+      attributes: { objectClass: ['groupOfNames'], cn: [group], member: members.map(userDn) },
+    }),
+  )
+  return { suffix, bindDn, bindPassword, entries: [...people, ...memberships] }
+}
+
+const name = 'sampleDirectory'
+
+/** The properties by which a cluster that knows the users of `authenticator` knows those of the sample as well. */
+export function directoryProperties(
+  home: HomeLayout,
+  port: number,
+  authenticator: string,
+  authorizer: string,
+): Readonly<Record<string, string>> {
+  const prefix = `svc.auth.authenticator.${name}`
+  return {
+    'svc.auth.authenticatorChain': JSON.stringify([authenticator, name]),
+    [`svc.auth.authenticator.${authenticator}.skipOnFailure`]: 'true',
+    [`${prefix}.type`]: 'basic',
+    [`${prefix}.authorizerName`]: authorizer,
+    [`${prefix}.credentialsValidator.type`]: 'ldap',
+    [`${prefix}.credentialsValidator.url`]: `ldap://127.0.0.1:${port}`,
+    [`${prefix}.credentialsValidator.bindUser`]: bindDn,
+    [`${prefix}.credentialsValidator.bindPassword`]: JSON.stringify({
+      type: 'file',
+      path: secretFile(home, 'directory-password'),
+    }),
+    [`${prefix}.credentialsValidator.baseDn`]: `ou=users,${suffix}`,
+    [`${prefix}.credentialsValidator.userSearch`]: '(&(uid=%s)(objectClass=inetOrgPerson))',
+    [`${prefix}.credentialsValidator.userAttribute`]: 'uid',
+    [`svc.auth.authorizer.${authorizer}.roleProvider.type`]: 'ldap',
+    [`svc.auth.authorizer.${authorizer}.initialAdminGroupMapping`]: groupDn('administrators'),
+  }
+}
+
+/** How the sample directory of a home is run. */
+export function directoryServer(home: HomeLayout, port: number): ProcessSpec {
+  const main = path.join(path.dirname(fileURLToPath(import.meta.url)), 'run-directory.ts')
+  return {
+    instance: 'directory',
+    program: 'node',
+    file: process.execPath,
+    args: [main, String(port), secretFile(home, 'directory-password')],
+    cwd: home.root,
+    logFile: logFile(home, 'directory'),
+    stopSignal: 'SIGTERM',
+  }
+}

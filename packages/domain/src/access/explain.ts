@@ -1,0 +1,77 @@
+import { filteredGroups, type MappedRoleDirectory, mappingsOf } from './administrators.ts'
+import {
+  type Access,
+  type CompileOptions,
+  type CompilePattern,
+  compilePermissions,
+  grants,
+  type Permission,
+} from './permission.ts'
+
+/** Why an access is granted or not: the roles that count, where they come from, and the permissions that decide. */
+export interface AccessExplanation {
+  readonly groups: readonly { readonly group: string; readonly counts: boolean }[]
+  readonly mappings: readonly {
+    readonly mapping: string
+    readonly group: string
+    readonly roles: readonly string[]
+  }[]
+  readonly roles: readonly {
+    readonly role: string
+    readonly from: readonly string[]
+    readonly exists: boolean
+  }[]
+  /** The permissions of the type and action that is asked for, and whether each grants the access. */
+  readonly permissions: readonly {
+    readonly role: string
+    readonly permission: Permission
+    readonly grants: boolean
+  }[]
+  readonly allowed: boolean
+}
+
+/** Who asks: by name, with the groups of a directory; `groupFilters` undefined where groups do not count. */
+export interface ExplainedUser {
+  readonly user: string
+  readonly groups: readonly string[]
+  readonly groupFilters: readonly string[] | undefined
+}
+
+/** Explains one access of a user; without an access, only the roles. */
+export function explainAccess(
+  directory: MappedRoleDirectory,
+  { user, groups, groupFilters }: ExplainedUser,
+  access: Access | undefined,
+  compilePattern: CompilePattern,
+  options: CompileOptions,
+): AccessExplanation {
+  const counted = groupFilters === undefined ? [] : filteredGroups(groups, groupFilters)
+  const mappings = mappingsOf(directory, counted)
+  const sources = new Map<string, string[]>()
+  const add = (role: string, from: string) => sources.set(role, [...(sources.get(role) ?? []), from])
+  if (Object.hasOwn(directory.users, user)) for (const role of directory.users[user] ?? []) add(role, 'user')
+  for (const { mapping, roles } of mappings) for (const role of roles) add(role, `group mapping [${mapping}]`)
+  const permissions =
+    access === undefined
+      ? []
+      : [...sources.keys()].flatMap((role) =>
+          (Object.hasOwn(directory.roles, role) ? (directory.roles[role] ?? []) : [])
+            .filter(
+              (permission) => permission.resource.type === access.type && permission.action === access.action,
+            )
+            .map((permission) => ({
+              role,
+              permission,
+              grants: compilePermissions([permission], compilePattern, options).some((one) =>
+                grants(one, access),
+              ),
+            })),
+        )
+  return {
+    groups: groups.map((group) => ({ group, counts: counted.includes(group) })),
+    mappings,
+    roles: [...sources].map(([role, from]) => ({ role, from, exists: Object.hasOwn(directory.roles, role) })),
+    permissions,
+    allowed: permissions.some((permission) => permission.grants),
+  }
+}

@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto'
+import type { Settings } from '../config/index.ts'
+import type { QueueConnection } from '../redis/index.ts'
+import type { LoginThrottle } from '../security/index.ts'
+
+/** A throttle that can be ended. */
+export interface SharedThrottle extends LoginThrottle {
+  stop(): void
+}
+
+// One step, so that a counter without an end of its time can never be left behind. Returns count and milliseconds left.
+const countAttempt = `
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+return { count, redis.call('PTTL', KEYS[1]) }`
+
+// Counters that this process keeps while Redis is away.
+const mostLocalCounters = 10_000
+
+/** Counts failed logins in Redis, for all servers together; while Redis is away each server counts for itself. */
+export function openLoginThrottle(settings: Settings, now: () => number): SharedThrottle | undefined {
+  const most = settings.get('svc.auth.throttle.failures')
+  const periodMs = settings.get('svc.auth.throttle.period')
+  if (most === 0) return undefined
+  const keyPrefix = `${settings.get('svc.queue.prefix')}:login-failures:`
+  let redis: QueueConnection | undefined
+  const local = new Map<string, { count: number; readonly endsAt: number }>()
+  // The names that attackers try may be long, and tell passwords that were typed in the wrong field.
+  const keyOf = (user: string, address: string) =>
+    `${keyPrefix}${createHash('sha256')
+      .update(JSON.stringify([user, address]))
+      .digest('base64url')}`
+
+  function countLocally(key: string): { count: number; leftMs: number } {
+    const time = now()
+    const kept = local.get(key)
+    const counter = kept && kept.endsAt > time ? kept : { count: 0, endsAt: time + periodMs }
+    counter.count += 1
+    local.delete(key)
+    local.set(key, counter)
+    for (const oldest of local.keys()) {
+      if (local.size <= mostLocalCounters) break
+      local.delete(oldest)
+    }
+    return { count: counter.count, leftMs: counter.endsAt - time }
+  }
+
+  /** Opened with the first login to verify: most servers of a quiet cluster never need it. */
+  async function connected(): Promise<QueueConnection> {
+    if (!redis) {
+      const { openProducerConnection } = await import('../redis/index.ts')
+      redis ??= openProducerConnection(settings)
+    }
+    if (redis.status !== 'ready') {
+      const opening = redis
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, 500)
+        opening.once('ready', () => {
+          clearTimeout(timer)
+          resolve()
+        })
+      })
+    }
+    return redis
+  }
+
+  return {
+    begin: async (user, address) => {
+      const key = keyOf(user, address)
+      let attempts: { count: number; leftMs: number }
+      try {
+        const [count, leftMs] = (await (await connected()).eval(countAttempt, 1, key, periodMs)) as [
+          number,
+          number,
+        ]
+        attempts = { count, leftMs }
+      } catch {
+        attempts = countLocally(key)
+      }
+      return attempts.count > most ? Math.max(1, Math.ceil(attempts.leftMs / 1000)) : undefined
+    },
+    succeeded: async (user, address) => {
+      const key = keyOf(user, address)
+      local.delete(key)
+      await redis?.del(key).catch(() => undefined)
+    },
+    stop: () => redis?.disconnect(),
+  }
+}

@@ -1,0 +1,61 @@
+import type { Interval } from '@svc/domain/time'
+import { type AuditEntry, type StoredAuditEntry, saveAudit } from './audit.ts'
+import { type Database, type Queries, sql } from './database.ts'
+import { securityAuditType } from './security-changes.ts'
+
+/** What is written down of security: changes of users and roles, and what happens at the doors of servers. */
+export const securityEventTypes = [
+  securityAuditType,
+  'security.loginFailure',
+  'security.forbidden',
+  'security.login',
+] as const
+export type SecurityEventType = (typeof securityEventTypes)[number]
+
+/** An entry of the audit of security with its number, by which further ones are asked for. */
+export interface StoredSecurityEvent extends StoredAuditEntry {
+  readonly id: number
+}
+
+/** Which entries to read: the newest `count` before the entry `before`, of the types, and as the rest says. */
+export interface SecurityEventQuery {
+  readonly types: readonly SecurityEventType[]
+  readonly count: number
+  readonly before?: number | undefined
+  readonly identity?: string | undefined
+  readonly key?: string | undefined
+  readonly ip?: string | undefined
+  readonly interval?: Interval | undefined
+}
+
+/** Writes entries, all or none. */
+export async function saveSecurityEvents(
+  database: Database,
+  entries: readonly AuditEntry[],
+  now: number,
+): Promise<void> {
+  await database.transaction(async (transaction) => {
+    for (const entry of entries) await saveAudit(transaction, entry, now)
+  })
+}
+
+/** The entries of the audit of security, newest first. */
+export async function loadSecurityEvents(
+  queries: Queries,
+  { types, count, before, identity, key, ip, interval }: SecurityEventQuery,
+): Promise<StoredSecurityEvent[]> {
+  const only = [
+    before === undefined ? sql`` : sql`AND id < ${before}`,
+    identity === undefined ? sql`` : sql`AND identity = ${identity}`,
+    key === undefined ? sql`` : sql`AND key = ${key}`,
+    ip === undefined ? sql`` : sql`AND ip = ${ip}`,
+    interval === undefined
+      ? sql``
+      : sql`AND created_at >= to_timestamp(${interval.start / 1000}) AND created_at < to_timestamp(${interval.end / 1000})`,
+  ] as const
+  return await queries.query<StoredSecurityEvent>(sql`
+    SELECT id, type, key, author, comment, identity, ip, payload, created_at AS "createdAt"
+    FROM audit WHERE type LIKE 'security%' AND type = ANY(${types})
+    ${only[0]} ${only[1]} ${only[2]} ${only[3]} ${only[4]}
+    ORDER BY id DESC LIMIT ${count}`)
+}

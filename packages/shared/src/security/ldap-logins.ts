@@ -1,0 +1,230 @@
+import { randomUUID } from 'node:crypto'
+import { describeError, Failure } from '@svc/domain/failure'
+import type { Client, Entry } from 'ldapts'
+import type { Settings } from '../config/index.ts'
+import { readTrustStore } from '../tls/index.ts'
+import type { DirectoryLogins, DirectoryVerdict } from './directory-logins.ts'
+import { createLimit } from './limit.ts'
+import { digestOf } from './login-digest.ts'
+
+const prefix = 'svc.auth.authenticator.<name>.credentialsValidator'
+
+// A directory is asked by so many logins at a time; further ones wait, and beyond those they are refused.
+const loginsAtOnce = 8
+const loginsWaiting = 256
+
+// After a failure the directory is left alone so long: logins are told at once instead of each waiting for it.
+const pauseMs = 1000
+
+/** Told what is wrong with a directory. */
+export type OnTrouble = (text: string, details: object) => void
+
+/**
+ * The logins of all authenticators of the chain whose users are in a directory. Throws a plain error where the trust
+ * store for directories or a filter cannot be used. The client library is loaded only where there is a directory.
+ */
+export async function openDirectoryLogins(
+  settings: Settings,
+  now: () => number,
+  onTrouble: OnTrouble,
+): Promise<ReadonlyMap<string, DirectoryLogins>> {
+  const found = new Map<string, DirectoryLogins>()
+  for (const name of settings.get('svc.auth.authenticatorChain')) {
+    if (name === 'allowAll' || settings.getNamed(`${prefix}.type`, name) !== 'ldap') continue
+    if (settings.getNamed('svc.auth.authenticator.<name>.type', name) !== 'basic') continue
+    found.set(name, remembering(await openLdap(settings, name, onTrouble), settings, name, now))
+  }
+  return found
+}
+
+type AskDirectory = (user: string, password: string) => Promise<DirectoryVerdict>
+
+interface RememberedLogin {
+  readonly digest: string
+  readonly verdict: DirectoryVerdict
+  readonly at: number
+}
+
+/** What the directory said is remembered: of each user the last login that held, and of each unknown user that. */
+function remembering(
+  ask: AskDirectory,
+  settings: Settings,
+  name: string,
+  now: () => number,
+): DirectoryLogins {
+  const verifyMs = settings.getNamed(`${prefix}.credentialVerifyDuration`, name) * 1000
+  const mostMs = settings.getNamed(`${prefix}.credentialMaxDuration`, name) * 1000
+  const size = settings.getNamed(`${prefix}.credentialCacheSize`, name)
+  const digest = digestOf()
+  // Apart, so that a flood of names that do not exist drives nobody out who does.
+  const known = new Map<string, RememberedLogin>()
+  const unknown = new Map<string, RememberedLogin>()
+
+  const keep = (logins: Map<string, RememberedLogin>, user: string, login: RememberedLogin): void => {
+    logins.delete(user)
+    logins.set(user, login)
+    for (const oldest of logins.keys()) {
+      if (logins.size <= size) break
+      logins.delete(oldest)
+    }
+  }
+  const find = (user: string, password: string, longestMs: number): DirectoryVerdict | undefined => {
+    const login = known.get(user)
+    if (login && login.digest === digest(user, password) && now() - login.at < longestMs) return login.verdict
+    const stranger = unknown.get(user)
+    return stranger && now() - stranger.at < longestMs ? stranger.verdict : undefined
+  }
+
+  return {
+    remembered: (user, password) => find(user, password, verifyMs),
+    verify: async (user, password) => {
+      const verdict = await ask(user, password)
+      if (verdict.kind === 'unavailable') return find(user, password, mostMs) ?? verdict
+      const login = { digest: digest(user, password), verdict, at: now() }
+      if (verdict.kind === 'known') {
+        unknown.delete(user)
+        keep(known, user, login)
+      } else if (verdict.kind === 'unknown') {
+        known.delete(user)
+        keep(unknown, user, login)
+      } else {
+        unknown.delete(user)
+        // A wrong guess does not make the right password forgotten.
+      }
+      return verdict
+    },
+  }
+}
+
+async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble): Promise<AskDirectory> {
+  const ldap = await import('ldapts')
+  const text = (property: 'url' | 'baseDn') => settings.getNamed(`${prefix}.${property}`, name) as string
+  const url = text('url')
+  const baseDn = text('baseDn')
+  const bindUser = settings.getNamed(`${prefix}.bindUser`, name)
+  const bindPassword = settings.getNamed(`${prefix}.bindPassword`, name) ?? ''
+  const userAttribute = settings.getNamed(`${prefix}.userAttribute`, name)
+  const groupBaseDn = settings.getNamed(`${prefix}.groupBaseDn`, name)
+  const fillFilter = (property: 'userSearch' | 'groupSearch', value: string): string =>
+    settings.getNamed(`${prefix}.${property}`, name).replaceAll('%s', () => ldap.escapeFilter`${value}`)
+  for (const property of ['userSearch', 'groupSearch'] as const) {
+    try {
+      ldap.FilterParser.parseString(fillFilter(property, 'x'))
+    } catch (error) {
+      throw new Error(
+        `[${prefix.replace('<name>', name)}.${property}] is not a filter that can be used: ${describeError(error)}`,
+      )
+    }
+  }
+  const tlsOptions = url.startsWith('ldaps:') ? await directoryTls(settings) : undefined
+  const limit = createLimit(loginsAtOnce, loginsWaiting)
+  let pausedUntil = 0
+
+  const attributeOf = (entry: Entry, attribute: string): string[] => {
+    const key = Object.keys(entry).find((one) => one.toLowerCase() === attribute.toLowerCase())
+    const value = key === undefined ? [] : entry[key]
+    return (Array.isArray(value) ? value : [value]).map(String)
+  }
+
+  /** Searches as the bind user; the first entry that is found is the user, as in the recorded system. */
+  async function findUser(client: Client, user: string) {
+    if (bindUser !== undefined) await client.bind(bindUser, bindPassword)
+    const { searchEntries } = await client.search(baseDn, {
+      scope: 'sub',
+      filter: fillFilter('userSearch', user),
+      attributes: [userAttribute, 'memberOf'],
+    })
+    const [entry] = searchEntries
+    if (!entry) return undefined
+    const groups = new Set(attributeOf(entry, 'memberOf'))
+    if (groupBaseDn !== undefined) {
+      const found = await client.search(groupBaseDn, {
+        scope: 'sub',
+        filter: fillFilter('groupSearch', entry.dn),
+        attributes: ['1.1'],
+      })
+      for (const { dn } of found.searchEntries) groups.add(dn)
+    }
+    const [identity = user] = attributeOf(entry, userAttribute)
+    return { dn: entry.dn, identity, groups: [...groups] }
+  }
+
+  /** Whether the directory takes the password of an entry. */
+  async function proves(client: Client, dn: string, password: string): Promise<boolean> {
+    try {
+      await client.bind(dn, password)
+      return true
+    } catch (error) {
+      if (error instanceof ldap.ResultCodeError && !isAway(error)) return false
+      throw error
+    }
+  }
+
+  const isAway = (error: unknown): boolean =>
+    error instanceof ldap.BusyError ||
+    error instanceof ldap.UnavailableError ||
+    error instanceof ldap.UnwillingToPerformError ||
+    error instanceof ldap.OperationsError
+
+  async function askNow(user: string, password: string): Promise<DirectoryVerdict> {
+    const client = new ldap.Client({
+      url,
+      connectTimeout: settings.getNamed(`${prefix}.connectTimeout`, name),
+      timeout: settings.getNamed(`${prefix}.readTimeout`, name),
+      strictDN: false,
+      ...(tlsOptions ? { tlsOptions } : {}),
+    })
+    try {
+      const found = await findUser(client, user)
+      // An unknown user costs the same exchange as a wrong password.
+      const dn = found?.dn ?? `cn=${randomUUID()},${baseDn}`
+      const isProved = await proves(client, dn, password)
+      if (!found) return { kind: 'unknown' }
+      return isProved ? { kind: 'known', identity: found.identity, groups: found.groups } : { kind: 'wrong' }
+    } finally {
+      client.unbind().catch(() => undefined)
+    }
+  }
+
+  return async (user, password) => {
+    // RFC 4513 5.1.2: many directories take a bind with an empty password for a success that proves nothing.
+    if (password === '' || user === '') return { kind: 'wrong' }
+    const unavailable = {
+      kind: 'unavailable',
+      message: `The directory of authenticator [${name}] cannot be asked; try again`,
+    } as const
+    if (performance.now() < pausedUntil) return unavailable
+    try {
+      return await limit(() => askNow(user, password))
+    } catch (error) {
+      // Too many at a time are no trouble of the directory.
+      if (error instanceof Failure) throw error
+      pausedUntil = performance.now() + pauseMs
+      onTrouble(
+        `The directory of authenticator [${name}] cannot be asked: logins that need it are refused with 503`,
+        {
+          url,
+          error: describeError(error),
+        },
+      )
+      return unavailable
+    }
+  }
+}
+
+/** How TLS to directories is spoken: with trust of its own, and the host name always checked. */
+async function directoryTls(settings: Settings) {
+  const path = settings.get('svc.auth.basic.ssl.trustStorePath') as string
+  const ca = await readTrustStore({
+    path,
+    type: settings.get('svc.auth.basic.ssl.trustStoreType'),
+    password: settings.get('svc.auth.basic.ssl.trustStorePassword'),
+    property: 'svc.auth.basic.ssl.trustStorePath',
+  })
+  const protocol = settings.get('svc.auth.basic.ssl.protocol')
+  return {
+    ca: [...ca],
+    minVersion: protocol === 'TLSv1.3' ? ('TLSv1.3' as const) : ('TLSv1.2' as const),
+    rejectUnauthorized: true,
+  }
+}

@@ -1,0 +1,60 @@
+import { readFile } from 'node:fs/promises'
+import { notFound } from '@svc/domain/failure'
+import type { Access } from '@svc/shared/http'
+
+/** An endpoint of any server, with what a path has in place of its parameters. */
+export interface FoundEndpoint {
+  readonly template: string
+  readonly access: Access
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+// The interface of all servers as it is written down at the router: the coordinator has only its own routes.
+const documentFile = new URL('../../../../router/openapi.json', import.meta.url)
+
+interface Operation {
+  readonly 'x-access': Access
+}
+
+let document:
+  | Promise<{ readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> }>
+  | undefined
+
+/** The endpoint that a method and path name. Throws notFound where no server has it. */
+export async function findEndpoint(method: string, path: string): Promise<FoundEndpoint> {
+  // Read when first asked for: most coordinators never are.
+  document ??= readFile(documentFile, 'utf8').then((text) => JSON.parse(text))
+  const { paths } = await document
+  const asked = path.split('?', 1)[0] as string
+  const candidates = [asked, `/proxy/coordinator${asked}`, `/proxy/overlord${asked}`]
+  for (const candidate of candidates) {
+    // Literal paths come before those with parameters, as in the servers.
+    const templates = Object.keys(paths).sort((a, b) => a.split('{').length - b.split('{').length)
+    for (const template of templates) {
+      const parameters = matchTemplate(template, candidate)
+      const operation = parameters && paths[template]?.[method.toLowerCase()]
+      if (operation) return { template, access: operation['x-access'], parameters }
+    }
+  }
+  throw notFound(`No server has an endpoint [${method}] [${asked}]`)
+}
+
+function matchTemplate(template: string, path: string): Record<string, string> | undefined {
+  const parts = template.split('/')
+  const given = path.replace(/(?<=.)\/$/, '').split('/')
+  if (parts.length !== given.length) return undefined
+  const parameters: Record<string, string> = {}
+  for (const [index, part] of parts.entries()) {
+    const name = /^\{(\w+)\}$/.exec(part)?.[1]
+    if (name === undefined) {
+      if (part !== given[index]) return undefined
+    } else {
+      try {
+        parameters[name] = decodeURIComponent(given[index] as string)
+      } catch {
+        return undefined
+      }
+    }
+  }
+  return parameters
+}

@@ -1,0 +1,408 @@
+// Proves that logins of users in a directory are decided as the directory says: against a real OpenLDAP with the
+// memberOf overlay, plain and over TLS, and against the embedded directory that demonstrations use.
+import assert from 'node:assert/strict'
+import { type AddressInfo, createServer } from 'node:net'
+import { after, describe, test } from 'node:test'
+import { sampleDirectory, startDirectory } from '@svc/cli/directory'
+import { loadSettings } from '@svc/shared/config'
+import {
+  basicHeader,
+  createSecurity,
+  type DirectoryLogins,
+  hashPassword,
+  openDirectoryLogins,
+  type SecurityDirectory,
+} from '@svc/shared/security'
+import { makeCertificate, startSlapd, suffix } from './support/slapd.ts'
+import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
+
+const folder = newTestFolder()
+after(() => removeTestFolder(folder))
+
+const person = (
+  uid: string,
+  password = `${uid}-password`,
+) => `dn: uid=${uid.replace('*', '\\2a')},ou=users,${suffix}
+objectClass: inetOrgPerson
+uid: ${uid}
+cn: ${uid}
+sn: ${uid}
+userPassword: ${password}`
+
+const ldif = `dn: ${suffix}
+objectClass: dcObject
+objectClass: organization
+o: example
+dc: example
+
+dn: ou=users,${suffix}
+objectClass: organizationalUnit
+ou: users
+
+dn: ou=groups,${suffix}
+objectClass: organizationalUnit
+ou: groups
+
+dn: cn=search,${suffix}
+objectClass: organizationalRole
+objectClass: simpleSecurityObject
+cn: search
+userPassword: search-secret
+
+${['alice', 'bob', 'carol', 'st*ar'].map((uid) => person(uid)).join('\n\n')}
+
+dn: cn=administrators,ou=groups,${suffix}
+objectClass: groupOfNames
+cn: administrators
+member: uid=alice,ou=users,${suffix}
+
+dn: cn=analysts,ou=groups,${suffix}
+objectClass: groupOfNames
+cn: analysts
+member: uid=alice,ou=users,${suffix}
+member: uid=bob,ou=users,${suffix}
+
+dn: cn=unique,ou=groups,${suffix}
+objectClass: groupOfUniqueNames
+cn: unique
+uniqueMember: uid=carol,ou=users,${suffix}`
+
+const good = await makeCertificate(folder, 'directory', 'IP:127.0.0.1,DNS:localhost')
+const elsewhere = await makeCertificate(folder, 'elsewhere', 'DNS:elsewhere.example.org')
+const slapd = await startSlapd(`${folder}/one`, ldif, good)
+after(() => slapd.stop())
+const other = await startSlapd(`${folder}/two`, ldif, elsewhere)
+after(() => other.stop())
+const embedded = await startDirectory(sampleDirectory('search-secret'), 0)
+after(() => embedded.stop())
+
+const prefix = 'svc.auth.authenticator.L'
+let nowMs = 0
+const troubles: string[] = []
+
+/** Settings with the authenticator L, whose users are in a directory, and the metadata authenticator M. */
+function settingsOf(url: string, properties: Readonly<Record<string, string>> = {}) {
+  const all: Readonly<Record<string, string>> = {
+    'svc.auth.authenticatorChain': '["L"]',
+    [`${prefix}.type`]: 'basic',
+    [`${prefix}.authorizerName`]: 'Z',
+    [`${prefix}.credentialsValidator.type`]: 'ldap',
+    [`${prefix}.credentialsValidator.url`]: url,
+    [`${prefix}.credentialsValidator.bindUser`]: `cn=search,${suffix}`,
+    [`${prefix}.credentialsValidator.bindPassword`]: 'search-secret',
+    [`${prefix}.credentialsValidator.baseDn`]: `ou=users,${suffix}`,
+    [`${prefix}.credentialsValidator.userSearch`]: '(&(uid=%s)(objectClass=inetOrgPerson))',
+    'svc.auth.authorizers': '["Z"]',
+    'svc.auth.authorizer.Z.type': 'basic',
+    'svc.auth.authorizer.Z.roleProvider.type': 'ldap',
+    'svc.escalator.type': 'basic',
+    'svc.escalator.internalClientPassword': 'internal-secret',
+    ...properties,
+  }
+  const variables = Object.entries(all).map(([name, value]) => [name.replaceAll('.', '_'), value])
+  return loadSettings('router', [], Object.fromEntries(variables))
+}
+
+async function loginsOf(
+  url: string,
+  properties: Readonly<Record<string, string>> = {},
+): Promise<DirectoryLogins> {
+  const opened = await openDirectoryLogins(
+    settingsOf(url, properties),
+    () => nowMs,
+    (text, details) => troubles.push(`${text} ${JSON.stringify(details)}`),
+  )
+  return opened.get('L')!
+}
+
+const group = (cn: string) => `cn=${cn},ou=groups,${suffix}`
+
+for (const [name, url] of [
+  ['OpenLDAP', slapd.url],
+  ['the embedded directory', embedded.url],
+] as const) {
+  describe(name, async () => {
+    const logins = await loginsOf(url)
+
+    test('knows its users by the right password only, with their groups', async () => {
+      const alice = await logins.verify('alice', 'alice-password')
+      assert.ok(alice.kind === 'known')
+      assert.equal(alice.identity, 'alice')
+      assert.deepEqual([...alice.groups].sort(), [group('administrators'), group('analysts')])
+      assert.deepEqual(await logins.verify('bob', 'bob-password'), {
+        kind: 'known',
+        identity: 'bob',
+        groups: [group('analysts')],
+      })
+      assert.deepEqual(await logins.verify('carol', 'carol-password'), {
+        kind: 'known',
+        identity: 'carol',
+        groups: [],
+      })
+      assert.deepEqual(await logins.verify('bob', 'alice-password'), { kind: 'wrong' })
+      assert.deepEqual(await logins.verify('dave', 'dave-password'), { kind: 'unknown' })
+    })
+
+    test('has one spelling of a name, whatever was typed', async () => {
+      const typed = await logins.verify('ALICE', 'alice-password')
+      assert.ok(typed.kind === 'known')
+      assert.equal(typed.identity, 'alice')
+    })
+
+    test('finds groups by their members where users do not name them', async () => {
+      const reverse = await loginsOf(url, {
+        [`${prefix}.credentialsValidator.groupBaseDn`]: `ou=groups,${suffix}`,
+      })
+      const alice = await reverse.verify('alice', 'alice-password')
+      assert.ok(alice.kind === 'known')
+      assert.deepEqual([...alice.groups].sort(), [group('administrators'), group('analysts')])
+    })
+
+    test('whose bind user has another password is away, and says so', async () => {
+      const wrong = await loginsOf(url, { [`${prefix}.credentialsValidator.bindPassword`]: 'no' })
+      assert.equal((await wrong.verify('alice', 'alice-password')).kind, 'unavailable')
+      assert.match(troubles.at(-1)!, /directory of authenticator \[L\] cannot be asked/)
+    })
+  })
+}
+
+/** Names with the characters of filters and of distinguished names in them. */
+function injections(): string[] {
+  const pieces = [
+    '*',
+    'ali*',
+    '*ce',
+    'alice)',
+    'alice)(uid=*',
+    '*)(uid=*',
+    'x)(|(uid=alice',
+    'alice))(|(uid=*',
+    '\\',
+    'alice\\',
+  ]
+  const ends = [
+    '',
+    ')',
+    ')(cn=*',
+    ')(objectClass=*))',
+    '\0',
+    '\\2a',
+    '\\00',
+    ')(&(1=1',
+    '))%00',
+    ',ou=users',
+    '+cn=x',
+    '#',
+    ';',
+    '<',
+    '>',
+    '"',
+    '=',
+    '&',
+    '|',
+    '!',
+  ]
+  return pieces.flatMap((piece) => ends.map((end) => `${piece}${end}`))
+}
+
+describe('a directory', () => {
+  test('with a user whose name is a pattern knows that user by it', async () => {
+    const logins = await loginsOf(slapd.url)
+    const star = await logins.verify('st*ar', 'st*ar-password')
+    assert.ok(star.kind === 'known')
+    assert.equal(star.identity, 'st*ar')
+  })
+
+  test('with 200 names that would say more than a name knows none of them', async () => {
+    const logins = await loginsOf(slapd.url)
+    const names = injections()
+    assert.equal(names.length, 200)
+    let slowestMs = 0
+    for (const injected of names) {
+      const startedAt = performance.now()
+      const { kind } = await logins.verify(injected, 'alice-password')
+      slowestMs = Math.max(slowestMs, performance.now() - startedAt)
+      assert.ok(
+        kind === 'unknown' || kind === 'wrong',
+        `${JSON.stringify(injected)}: ${kind} ${troubles.at(-1)}`,
+      )
+    }
+    console.log(`slowest answer to an injected name: ${slowestMs.toFixed(1)} ms`)
+  })
+
+  test('is never asked about an empty password or name', async () => {
+    // Whoever asked would be told that nobody is there.
+    const logins = await loginsOf('ldap://127.0.0.1:1')
+    assert.deepEqual(await logins.verify('alice', ''), { kind: 'wrong' })
+    assert.deepEqual(await logins.verify('', 'x'), { kind: 'wrong' })
+  })
+
+  test('that names groups by uniqueMember only is asked for them', async () => {
+    const reverse = await loginsOf(slapd.url, {
+      [`${prefix}.credentialsValidator.groupBaseDn`]: `ou=groups,${suffix}`,
+    })
+    const carol = await reverse.verify('carol', 'carol-password')
+    assert.ok(carol.kind === 'known')
+    assert.deepEqual(carol.groups, [group('unique')])
+  })
+
+  const trust = (file: string) => ({
+    'svc.auth.basic.ssl.trustStoreType': 'pem',
+    'svc.auth.basic.ssl.trustStorePath': file,
+  })
+
+  test('is asked over TLS, with the trust store for directories', async () => {
+    const logins = await loginsOf(slapd.tlsUrl, trust(good.certificateFile))
+    assert.equal((await logins.verify('bob', 'bob-password')).kind, 'known')
+    assert.equal((await logins.verify('bob', 'no')).kind, 'wrong')
+  })
+
+  test('is not believed with a certificate of another authority, or of another host', async () => {
+    const untrusted = await loginsOf(slapd.tlsUrl, trust(elsewhere.certificateFile))
+    assert.equal((await untrusted.verify('bob', 'bob-password')).kind, 'unavailable')
+    const otherHost = await loginsOf(other.tlsUrl, trust(elsewhere.certificateFile))
+    assert.equal((await otherHost.verify('bob', 'bob-password')).kind, 'unavailable')
+  })
+
+  test('that does not answer is away after the time that is configured', async () => {
+    const silent = createServer(() => undefined)
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const { port } = silent.address() as AddressInfo
+    const logins = await loginsOf(`ldap://127.0.0.1:${port}`, {
+      [`${prefix}.credentialsValidator.readTimeout`]: 'PT0.2S',
+    })
+    assert.equal((await logins.verify('bob', 'bob-password')).kind, 'unavailable')
+    silent.close()
+  })
+
+  test('is not asked again for a while; away, it is remembered for longer, and no longer than that', async () => {
+    const logins = await loginsOf(other.url, {
+      [`${prefix}.credentialsValidator.credentialVerifyDuration`]: '60',
+      [`${prefix}.credentialsValidator.credentialMaxDuration`]: '600',
+    })
+    assert.equal(logins.remembered('bob', 'bob-password'), undefined)
+    assert.equal((await logins.verify('bob', 'bob-password')).kind, 'known')
+    assert.equal((await logins.verify('ghost', 'x')).kind, 'unknown')
+    nowMs += 59_000
+    assert.equal(logins.remembered('bob', 'bob-password')?.kind, 'known')
+    assert.equal(logins.remembered('ghost', 'y')?.kind, 'unknown')
+    assert.equal(logins.remembered('bob', 'other'), undefined, 'another password is asked about')
+    nowMs += 2000
+    assert.equal(logins.remembered('bob', 'bob-password'), undefined)
+    await other.stop()
+    assert.equal((await logins.verify('bob', 'bob-password')).kind, 'known')
+    assert.equal((await logins.verify('bob', 'guess')).kind, 'unavailable')
+    assert.equal((await logins.verify('carol', 'carol-password')).kind, 'unavailable')
+    nowMs += 600_000
+    assert.equal((await logins.verify('bob', 'bob-password')).kind, 'unavailable')
+    await other.start()
+    for (;;) {
+      const { kind } = await logins.verify('carol', 'carol-password')
+      if (kind === 'known') break
+      assert.equal(kind, 'unavailable')
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  })
+})
+
+describe('a chain with a directory', async () => {
+  const hash = await hashPassword('metadata-password')
+  const directory: SecurityDirectory = {
+    version: 1,
+    authenticators: { M: { alice: hash, mia: hash } },
+    authorizers: {
+      Z: {
+        users: { mia: ['reader'] },
+        roles: {
+          reader: [{ resource: { type: 'STATE', name: 'STATE' }, action: 'READ' }],
+          analyst: [{ resource: { type: 'DATASOURCE', name: 'wiki' }, action: 'READ' }],
+        },
+        groupMappings: { analysts: { groupPattern: `*,ou=groups,${suffix}`, roles: ['analyst'] } },
+      },
+    },
+  }
+  const chained = async (
+    chain: readonly string[],
+    skip: boolean,
+    url: string,
+    more: Record<string, string> = {},
+  ) => {
+    const settings = settingsOf(url, {
+      'svc.auth.authenticatorChain': JSON.stringify(chain),
+      'svc.auth.authenticator.M.type': 'basic',
+      'svc.auth.authenticator.M.authorizerName': 'Z',
+      [`svc.auth.authenticator.${chain[0]}.skipOnFailure`]: String(skip),
+      ...more,
+    })
+    const directories = await openDirectoryLogins(
+      settings,
+      () => nowMs,
+      () => undefined,
+    )
+    const security = createSecurity(settings, { current: () => directory }, { directories })
+    return async (user: string, password: string) => {
+      const outcome = await security.authenticate(basicHeader(user, password), { address: '::1', server: '' })
+      return outcome.kind === 'known' ? outcome.caller.authenticator : outcome.kind
+    }
+  }
+
+  const rows: readonly [
+    chain: readonly string[],
+    skip: boolean,
+    user: string,
+    password: string,
+    outcome: string,
+  ][] = [
+    [['L', 'M'], true, 'bob', 'bob-password', 'L'],
+    [['L', 'M'], true, 'mia', 'metadata-password', 'M'],
+    [['L', 'M'], false, 'mia', 'metadata-password', 'refused'],
+    [['L', 'M'], true, 'alice', 'metadata-password', 'refused'],
+    [['L', 'M'], false, 'alice', 'alice-password', 'L'],
+    [['L', 'M'], true, 'nobody', 'x', 'refused'],
+    [['M', 'L'], true, 'bob', 'bob-password', 'L'],
+    [['M', 'L'], false, 'bob', 'bob-password', 'refused'],
+    [['M', 'L'], true, 'alice', 'alice-password', 'refused'],
+    [['M', 'L'], true, 'alice', 'metadata-password', 'M'],
+    [['M', 'L'], true, 'mia', 'wrong', 'refused'],
+    [['M', 'L'], true, 'nobody', 'x', 'refused'],
+  ]
+  for (const [chain, skip, user, password, expected] of rows) {
+    test(`${chain.join(' then ')}, skip ${skip}: ${user} with [${password}] is ${expected}`, async () => {
+      const outcome = await chained(chain, skip, slapd.url)
+      assert.equal(await outcome(user, password), expected)
+      assert.equal(await outcome(user, password), expected, 'and once more, as it is remembered')
+    })
+  }
+
+  test('whose directory is away cannot say who is unknown, and knows whom the next member knows', async () => {
+    const outcome = await chained(['L', 'M'], true, 'ldap://127.0.0.1:1')
+    assert.equal(await outcome('bob', 'bob-password'), 'unavailable')
+    assert.equal(await outcome('mia', 'metadata-password'), 'M')
+    assert.equal(await outcome('mia', 'wrong'), 'unavailable')
+    const closed = await chained(['L', 'M'], false, 'ldap://127.0.0.1:1')
+    assert.equal(await closed('mia', 'metadata-password'), 'unavailable')
+  })
+
+  test('takes roles from mapped groups that the filters let through', async () => {
+    const filters = (list: string) => ({ 'svc.auth.authorizer.Z.roleProvider.groupFilters': list })
+    const can = async (more: Record<string, string>) => {
+      const settings = settingsOf(slapd.url, more)
+      const directories = await openDirectoryLogins(
+        settings,
+        () => nowMs,
+        () => undefined,
+      )
+      const security = createSecurity(settings, { current: () => directory }, { directories })
+      const outcome = await security.authenticate(basicHeader('bob', 'bob-password'), {
+        address: '',
+        server: '',
+      })
+      assert.ok(outcome.kind === 'known')
+      return outcome.caller.can('READ', 'DATASOURCE', 'wiki')
+    }
+    assert.equal(await can({}), true)
+    assert.equal(await can(filters(`["cn=analysts,*"]`)), true)
+    assert.equal(await can(filters(`["cn=others,*"]`)), false)
+    assert.equal(await can({ 'svc.auth.authorizer.Z.roleProvider.type': 'metadata' }), false)
+  })
+})

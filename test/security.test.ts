@@ -1,0 +1,244 @@
+// Proves, on a cluster with the sample directory, who is let in and why: users of the directory by their groups, held-back
+// guesses, passwords that change everywhere within a second, administrators that cannot be lost, and an audit of it all.
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { sql } from '@svc/shared/postgres'
+import { assertError } from './support/error-answer.ts'
+import { startTestCluster } from './support/test-cluster.ts'
+import { waitUntil } from './support/wait-until.ts'
+
+const base = '/svc-ext/basic-security'
+const authentication = `${base}/authentication/db/MyBasicMetadataAuthenticator`
+const authorization = `${base}/authorization/db/MyBasicMetadataAuthorizer`
+
+const cluster = await startTestCluster({ profile: 'secure', ldap: true })
+after(() => cluster.end())
+const coordinator = cluster.at('coordinator')
+const servers = cluster.plan.services.map(({ instance }) => cluster.at(instance))
+
+const alice = 'alice:alice-password'
+const carol = 'carol:carol-password'
+
+/** The status of a path that needs no permission: 404 tells that the login was accepted. */
+const login = async (client: typeof coordinator, credentials: string) =>
+  (await client.send({ path: '/nosuch', credentials })).status
+
+interface Audit {
+  readonly entries: readonly {
+    readonly id: number
+    readonly kind: string
+    readonly key: string
+    readonly identity: string
+    readonly address: string
+    readonly details: Readonly<Record<string, unknown>>
+  }[]
+  readonly before: number | null
+}
+const auditOf = (query: string) => coordinator.get<Audit>(`${base}/audit?${query}`)
+
+async function addUser(name: string, password: string): Promise<void> {
+  await coordinator.post(`${authentication}/users/${name}`, undefined)
+  await coordinator.post(`${authentication}/users/${name}/credentials`, { password })
+  await coordinator.post(`${authorization}/users/${name}`, undefined)
+}
+
+describe('users of the sample directory', () => {
+  test('log in on every server; the group of administrators administers, others have what they are given', async () => {
+    for (const server of servers) {
+      assert.equal(await login(server, alice), 404, server.url)
+      assert.equal(await login(server, carol), 404, server.url)
+      assert.equal(await login(server, 'alice:wrong'), 401, server.url)
+    }
+    const status = await coordinator.send({ path: '/status', credentials: alice })
+    assert.equal(status.status, 200, status.text)
+    assertError(await coordinator.send({ path: '/status', credentials: carol }), 403)
+    const users = await coordinator.send({ path: `${authorization}/users`, credentials: alice })
+    assert.equal(users.status, 200, users.text)
+  })
+
+  test('get the roles of mappings within a second, everywhere', async () => {
+    await coordinator.post(`${authorization}/roles/analyst`, undefined)
+    await coordinator.post(`${authorization}/roles/analyst/permissions`, [
+      { resource: { type: 'STATE', name: 'STATE' }, action: 'READ' },
+    ])
+    await coordinator.post(`${authorization}/groupMappings/analysts`, {
+      name: 'analysts',
+      groupPattern: 'cn=analysts,*',
+      roles: ['analyst'],
+    })
+    for (const server of servers) {
+      await waitUntil(
+        `bob reads the state of ${server.url}`,
+        () => server.send({ path: '/status', credentials: 'bob:bob-password' }),
+        ({ status }) => status === 200,
+      )
+    }
+  })
+})
+
+describe('explain', () => {
+  const explain = async (query: string) =>
+    (await coordinator.get(`${authorization}/explain?${query}`)) as {
+      readonly allowed: boolean
+      readonly because: string
+      readonly roles: readonly { readonly role: string; readonly from: readonly string[] }[]
+    }
+
+  test('tells by which role something is granted, and what is missing', async () => {
+    const path = encodeURIComponent('/svc/coordinator/v1/rules/wikipedia')
+    const admin = await explain(`user=admin&method=POST&path=${path}`)
+    assert.equal(admin.allowed, true)
+    assert.match(admin.because, /\[WRITE\] on \[DATASOURCE\] \[wikipedia\]/)
+    assert.deepEqual(admin.roles[0], { role: 'admin', from: ['user'], exists: true })
+    const nobody = await explain(`user=nobody&path=${path}`)
+    assert.equal(nobody.allowed, false)
+    const group = encodeURIComponent('cn=analysts,ou=groups,dc=example,dc=org')
+    const byGroup = await explain(`user=bob&path=%2Fstatus&group=${group}`)
+    assert.equal(byGroup.allowed, true)
+    assert.deepEqual(byGroup.roles, [{ role: 'analyst', from: ['group mapping [analysts]'], exists: true }])
+    const tasks = await explain(`user=admin&path=${encodeURIComponent('/svc/indexer/v1/tasks')}`)
+    assert.equal(tasks.allowed, true, 'endpoints of other servers are known')
+    const unknown = await coordinator.send({ path: `${authorization}/explain?user=admin&path=%2Fnosuch` })
+    assertError(unknown, 404)
+  })
+})
+
+describe('passwords', () => {
+  test('changed count on every server within a second or so', async () => {
+    await addUser('peter', 'first-password')
+    for (const server of servers) {
+      await waitUntil(
+        `peter is known at ${server.url}`,
+        () => login(server, 'peter:first-password'),
+        (status) => status === 404,
+      )
+    }
+    await coordinator.post(`${authentication}/users/peter/credentials`, { password: 'second-password' })
+    const changedAt = performance.now()
+    for (const server of servers) {
+      await waitUntil(
+        `the old password is dropped at ${server.url}`,
+        () => login(server, 'peter:first-password'),
+        (status) => status === 401,
+      )
+      assert.equal(await login(server, 'peter:second-password'), 404)
+    }
+    console.log(`old password dropped everywhere after ${Math.round(performance.now() - changedAt)} ms`)
+  })
+
+  test('that are short are refused', async () => {
+    const short = {
+      method: 'POST',
+      path: `${authentication}/users/peter/credentials`,
+      json: { password: 'seven77' },
+    }
+    assertError(await coordinator.send(short), 400)
+  })
+
+  test('whose hash was made with other parameters are hashed again at the next login', async () => {
+    await addUser('olga', 'olga-password')
+    const weak = { algorithm: 'scrypt', cost: 2, blockSize: 1, parallelization: 1 }
+    const { scryptSync } = await import('node:crypto')
+    const hash = scryptSync('olga-password', Buffer.alloc(16), 32, { N: 2, r: 1, p: 1 }).toString('base64')
+    const stored = { ...weak, salt: Buffer.alloc(16).toString('base64'), hash }
+    await cluster.store.query(sql`
+      UPDATE authentication_users SET credentials = ${JSON.stringify(stored)} WHERE name = 'olga'`)
+    await cluster.store.query(sql`UPDATE security_version SET version = version + 1`)
+    await cluster.store.query(sql`SELECT pg_notify('svc_security', '')`)
+    await waitUntil(
+      'the hash has the parameters of today',
+      async () => {
+        await login(cluster.router, 'olga:olga-password')
+        const [row] = await cluster.store.query<{ credentials: { cost: number } }>(
+          sql`SELECT credentials FROM authentication_users WHERE name = 'olga'`,
+        )
+        return row?.credentials.cost ?? 0
+      },
+      (cost) => cost > 1000,
+    )
+    assert.equal(await login(coordinator, 'olga:olga-password'), 404)
+  })
+
+  test('are not guessed: after 20 failures further ones are not verified, on any server', async () => {
+    await addUser('victim', 'victim-password')
+    for (let guess = 0; guess < 20; guess++) {
+      assert.equal(await login(coordinator, `victim:guess-${guess}`), 401, `guess ${guess}`)
+    }
+    const held = await coordinator.send({ path: '/nosuch', credentials: 'victim:guess-20' })
+    assertError(held, 429)
+    assert.ok(Number(held.headers['retry-after']) > 60)
+    for (const server of servers) assert.equal(await login(server, 'victim:victim-password'), 429, server.url)
+    assert.equal(await login(coordinator, 'admin:wrong'), 401, 'other users are not held back')
+    for (let guess = 0; guess < 21; guess++) {
+      const status = await login(coordinator, `ghost:guess-${guess}`)
+      assert.equal(status, guess < 20 ? 401 : 429, 'unknown users are answered alike')
+    }
+  })
+})
+
+describe('administrators', () => {
+  const change = (method: string, path: string, json?: unknown) => coordinator.send({ method, path, json })
+
+  test('cannot be lost: the last one is kept, and the internal user keeps what it needs', async () => {
+    // The group of administrators in the directory goes first.
+    assert.equal((await change('DELETE', `${authorization}/groupMappings/adminGroupMapping`)).status, 200)
+    // Members of the directory may hold roles by their name; nobody does, so admin is the last one.
+    assertError(await change('DELETE', `${authorization}/users/admin`), 409)
+    assertError(await change('DELETE', `${authorization}/users/admin/roles/admin`), 409)
+    assertError(await change('DELETE', `${authorization}/roles/admin`), 409)
+    assertError(await change('POST', `${authorization}/roles/admin/permissions`, []), 409)
+    assertError(await change('POST', `${authorization}/roles/svc_system/permissions`, []), 409)
+    assertError(await change('DELETE', `${authorization}/users/svc_system`), 409)
+  })
+
+  test('are not whoever may write any configuration', async () => {
+    await addUser('tuner', 'tuner-password')
+    await change('POST', `${authorization}/roles/tuner`)
+    await coordinator.post(`${authorization}/roles/tuner/permissions`, [
+      { resource: { type: 'CONFIG', name: '.*' }, action: 'WRITE' },
+    ])
+    await change('POST', `${authorization}/users/tuner/roles/tuner`)
+    const credentials = 'tuner:tuner-password'
+    const path = `${authorization}/users/tuner/roles/admin`
+    assertError(await coordinator.send({ method: 'POST', path, credentials }), 403)
+    const tuned = await coordinator.send({
+      method: 'POST',
+      path: '/svc/coordinator/v1/config',
+      json: {},
+      credentials,
+    })
+    assert.equal(tuned.status, 200, tuned.text)
+  })
+})
+
+describe('the audit', () => {
+  test('has changes, refused logins, missing permissions and administrators, filtered and by pages', async () => {
+    const changes = await auditOf('kind=change&count=1000')
+    assert.ok(
+      changes.entries.some(({ key, identity }) => key.endsWith('/users/tuner') && identity === 'admin'),
+    )
+    assert.ok(!JSON.stringify(changes).includes('password"'), 'no password is written down')
+    const failures = await waitUntil(
+      'the refused logins are written down',
+      () => auditOf('kind=loginFailure&key=victim'),
+      ({ entries }) => entries.length > 0,
+    )
+    assert.equal(failures.entries[0]?.address, '127.0.0.1')
+    await waitUntil(
+      'the missing permission is written down',
+      () => auditOf('kind=forbidden&identity=tuner'),
+      ({ entries }) => entries.length > 0,
+    )
+    await waitUntil(
+      'the administrator is written down',
+      () => auditOf('kind=login&identity=alice'),
+      ({ entries }) => entries.length > 0,
+    )
+    const first = await auditOf('count=2')
+    assert.equal(first.entries.length, 2)
+    const second = await auditOf(`count=2&before=${first.before}`)
+    assert.ok(second.entries[0]!.id < first.entries[1]!.id)
+    assertError(await coordinator.send({ path: `${base}/audit?kind=nosuch` }), 400)
+    assertError(await coordinator.send({ path: `${base}/audit`, credentials: carol }), 403)
+  })
+})

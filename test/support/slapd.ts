@@ -1,0 +1,155 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import path from 'node:path'
+import { repositoryRoot } from '@svc/cli/home'
+import { libraryPath, unpackDebianPackages } from '../../launcher/debian-packages.mjs'
+
+/** An OpenLDAP of a test, filled as the test says, with the memberOf overlay. */
+export interface Slapd {
+  readonly url: string
+  readonly tlsUrl: string
+  /** Ends it; it can be started again with the same data. */
+  stop(): Promise<void>
+  start(): Promise<void>
+}
+
+/** The suffix, and who may write below it. */
+export const suffix = 'dc=example,dc=org'
+const rootDn = `cn=root,${suffix}`
+const rootPassword = 'root-secret'
+
+interface Program {
+  readonly file: string
+  /** The folder of an unpacked package; empty where the system has it. */
+  readonly base: string
+}
+
+const cacheFolder = path.join(repositoryRoot, '.cache/slapd')
+
+/** slapd from PATH, else from the cache, else from the package archive; missing is a failure. */
+async function findSlapd(): Promise<Program> {
+  const folders = [...(process.env.PATH ?? '').split(path.delimiter), '/usr/sbin', '/usr/local/sbin']
+  const file = folders.map((folder) => path.join(folder, 'slapd')).find(existsSync)
+  if (file !== undefined) return { file, base: '' }
+  const unpacked = path.join(cacheFolder, 'usr/sbin/slapd')
+  if (!existsSync(unpacked)) {
+    await unpackDebianPackages({ names: ['slapd'], alsoNeeded: /^(lib|slapd)/, folder: cacheFolder })
+  }
+  return { file: unpacked, base: cacheFolder }
+}
+
+/** Certificate and key of the TLS port, PEM files, with the authority that clients trust. */
+export interface SlapdTls {
+  readonly certificateFile: string
+  readonly keyFile: string
+}
+
+/** Starts a directory in a folder of the test. */
+export async function startSlapd(folder: string, ldif: string, tls: SlapdTls): Promise<Slapd> {
+  const program = await findSlapd()
+  const data = path.join(folder, 'data')
+  mkdirSync(data, { recursive: true })
+  const configuration = path.join(folder, 'slapd.conf')
+  const modules = [`${program.base}/usr/lib/ldap`, `${program.base}/usr/lib64/openldap`].find(existsSync)
+  const schemas = `${program.base}/etc/ldap/schema`
+  writeFileSync(
+    configuration,
+    `${[
+      ...['core', 'cosine', 'inetorgperson'].map((name) => `include ${schemas}/${name}.schema`),
+      ...(modules === undefined ? [] : [`modulepath ${modules}`]),
+      'moduleload back_mdb',
+      'moduleload memberof',
+      `pidfile ${folder}/slapd.pid`,
+      `argsfile ${folder}/slapd.args`,
+      // Many directories take a name without a password for an anonymous success: the worst case.
+      'allow bind_anon_cred bind_anon_dn',
+      `TLSCertificateFile ${tls.certificateFile}`,
+      `TLSCertificateKeyFile ${tls.keyFile}`,
+      'database mdb',
+      'maxsize 33554432',
+      `suffix "${suffix}"`,
+      `rootdn "${rootDn}"`,
+      `rootpw ${rootPassword}`,
+      `directory ${data}`,
+      'overlay memberof',
+      'access to attrs=userPassword by anonymous auth by * none',
+      'access to * by users read by * none',
+    ].join('\n')}\n`,
+  )
+  const libraries = program.base === '' ? undefined : libraryPath(program.base)
+  const env = { ...process.env, ...(libraries ? { LD_LIBRARY_PATH: libraries } : {}) }
+  const [port, tlsPort] = [await freePort(), await freePort()]
+  const addresses = `ldap://127.0.0.1:${port}/ ldaps://127.0.0.1:${tlsPort}/`
+  let child: ChildProcess | undefined
+
+  async function start(): Promise<void> {
+    // -d 0 keeps it in the foreground, so that it ends with this process's signal.
+    child = spawn(program.file, ['-f', configuration, '-h', addresses, '-d', '0'], { env, stdio: 'ignore' })
+    for (;;) {
+      if (child.exitCode !== null) throw new Error(`slapd ended with status ${child.exitCode}`)
+      if (await isOpen(tlsPort)) return
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+  async function stop(): Promise<void> {
+    if (!child || child.exitCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill('SIGTERM')
+    await ended
+  }
+
+  await start()
+  await addEntries(port, ldif)
+  return { url: `ldap://127.0.0.1:${port}`, tlsUrl: `ldaps://127.0.0.1:${tlsPort}`, start, stop }
+}
+
+/** Adds entries over the wire, as the overlay keeps memberOf only then. */
+async function addEntries(port: number, ldif: string): Promise<void> {
+  const { Client } = await import('ldapts')
+  const client = new Client({ url: `ldap://127.0.0.1:${port}` })
+  await client.bind(rootDn, rootPassword)
+  for (const block of ldif.trim().split(/\n\s*\n/)) {
+    const lines = block.split('\n').map((line) => line.trim())
+    const attributes: Record<string, string[]> = {}
+    for (const line of lines.slice(1)) {
+      const colon = line.indexOf(': ')
+      const name = line.slice(0, colon)
+      attributes[name] = [...(attributes[name] ?? []), line.slice(colon + 2)]
+    }
+    await client.add(lines[0]!.replace(/^dn: /, ''), attributes)
+  }
+  await client.unbind()
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+async function isOpen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}
+
+/** A self-signed certificate for hosts, made by openssl, as PEM files. */
+export async function makeCertificate(folder: string, name: string, subjects: string): Promise<SlapdTls> {
+  const keyFile = path.join(folder, `${name}.key`)
+  const certificateFile = path.join(folder, `${name}.pem`)
+  const args = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', `/CN=${name}`]
+  const files = ['-keyout', keyFile, '-out', certificateFile, '-addext', `subjectAltName=${subjects}`]
+  await new Promise<void>((resolve, reject) => {
+    execFile('openssl', [...args, ...files], (error) => (error ? reject(error) : resolve()))
+  })
+  return { keyFile, certificateFile }
+}
