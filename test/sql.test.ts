@@ -9,6 +9,7 @@ import { openEngine } from '@svc/shared/ingestion'
 import { flights, flightsTask, runTask } from './support/flights.ts'
 import { storedSegments } from './support/segments.ts'
 import { askSql, sqlRows } from './support/sql.ts'
+import { runSvc } from './support/svc-command.ts'
 import { startTestCluster } from './support/test-cluster.ts'
 import { newTestFolder } from './support/test-folder.ts'
 import { addUsers, credentialsOf } from './support/test-users.ts'
@@ -321,6 +322,143 @@ describe('bad queries', () => {
       await agent.destroy()
     }
   }
+})
+
+describe('native queries', () => {
+  const ask = (json: object, credentials?: string) =>
+    router.send({
+      method: 'POST',
+      path: '/svc/v2',
+      json,
+      ...(credentials === undefined ? {} : { credentials }),
+    })
+  const dataSource = flights.dataSource
+  const february = '2001-02-01/2001-03-01'
+
+  test('timeBoundary', async () => {
+    const [[min, max]] = (await sqlRows(router, 'SELECT min(__time), max(__time) FROM flights')) as [
+      [string, string],
+    ]
+    assert.deepEqual((await ask({ queryType: 'timeBoundary', dataSource })).json, [
+      { timestamp: min, result: { minTime: min, maxTime: max } },
+    ])
+    assert.deepEqual((await ask({ queryType: 'timeBoundary', dataSource, bound: 'maxTime' })).json, [
+      { timestamp: max, result: { maxTime: max } },
+    ])
+    const never = { queryType: 'timeBoundary', dataSource, intervals: ['1999-01-01/2000-01-01'] }
+    assert.deepEqual((await ask(never)).json, [])
+  })
+
+  test('dataSourceMetadata', async () => {
+    const [[max]] = (await sqlRows(router, 'SELECT max(__time) FROM flights')) as [[string]]
+    const source = { type: 'table', name: dataSource }
+    assert.deepEqual((await ask({ queryType: 'dataSourceMetadata', dataSource: source })).json, [
+      { timestamp: '2001-03-31T00:00:00.000Z', result: { maxIngestedEventTime: max } },
+    ])
+  })
+
+  interface Batch {
+    readonly segmentId: string
+    readonly columns: readonly string[]
+    readonly events: readonly unknown[]
+  }
+
+  test('scan of everything', async () => {
+    const batches = (await ask({ queryType: 'scan', dataSource, batchSize: 100 })).json as Batch[]
+    assert.ok(batches.every(({ events }) => events.length <= 100))
+    assert.equal(
+      batches.reduce((sum, { events }) => sum + events.length, 0),
+      flights.rows,
+    )
+    const ids = (await storedSegments(store, dataSource)).map(({ id }) => id)
+    assert.deepEqual([...new Set(batches.map(({ segmentId }) => segmentId))].sort(), ids)
+    assert.deepEqual(batches[0]?.columns, ['__time', 'origin', 'destination', 'distance'])
+  })
+
+  test('scan of some columns of some rows', async () => {
+    const query = {
+      queryType: 'scan',
+      dataSource,
+      intervals: february,
+      columns: ['__time', 'origin', 'none'],
+      filter: {
+        type: 'and',
+        fields: [
+          { type: 'selector', dimension: 'origin', value: 'DFW' },
+          { type: 'not', field: { type: 'in', dimension: 'destination', values: ['LAX', 'ORD'] } },
+        ],
+      },
+      order: 'ascending',
+    }
+    const expected = (await sqlRows(
+      router,
+      `SELECT epoch_ms(__time), origin, NULL FROM flights WHERE origin = 'DFW' AND destination NOT IN ('LAX', 'ORD')
+       AND __time >= TIMESTAMP '2001-02-01' AND __time < TIMESTAMP '2001-03-01' ORDER BY 1`,
+    )) as unknown[][]
+    const compacted = (await ask({ ...query, resultFormat: 'compactedList' })).json as Batch[]
+    assert.deepEqual(
+      compacted.flatMap(({ events }) => events),
+      expected,
+    )
+    const list = (await ask({ ...query, limit: 3, offset: 1 })).json as Batch[]
+    assert.deepEqual(
+      list.flatMap(({ events }) => events),
+      expected.slice(1, 4).map(([time, origin]) => ({ __time: time, origin, none: null })),
+    )
+    assert.deepEqual((await ask({ ...query, limit: 0 })).json, [])
+  })
+
+  test('who may not read, and what is wrong', async () => {
+    const query = { queryType: 'timeBoundary', dataSource: 'secret' }
+    assert.equal((await ask(query, credentialsOf('reader'))).status, 403)
+    assert.equal((await ask({ ...query, dataSource }, credentialsOf('reader'))).status, 200)
+    assert.equal((await ask({ ...query, dataSource: 'nosuch' })).status, 404)
+    const bad = [
+      { ...query, queryType: 'groupBy' },
+      { ...query, intervals: ['x'] },
+      { ...query, filter: { type: 'javascript' } },
+      { ...query, queryType: 'scan', limit: -1 },
+      {},
+    ]
+    for (const json of bad) {
+      const { status, text } = await ask(json)
+      assert.equal(status, 400, text)
+    }
+  })
+})
+
+describe('./svc sql', () => {
+  const sql = (...args: string[]) => runSvc('sql', '--home', home.root, ...args)
+  test('shows a table', async () => {
+    const { status, stdout } = await sql(
+      'SELECT origin, count(*) AS n FROM flights GROUP BY 1 ORDER BY 2 DESC LIMIT 2',
+    )
+    assert.equal(status, 0)
+    assert.match(stdout, /^origin +n\n─+\nDFW +1103\nORD +1095\n\(2 rows, \d+\.\d s\)\n$/)
+  })
+  test('prints JSON and CSV', async () => {
+    const query = `SELECT origin, NULL AS "none", 'a,b' AS t FROM flights WHERE origin = 'DFW' LIMIT 1`
+    assert.deepEqual(JSON.parse((await sql('--json', query)).stdout), [
+      { origin: 'DFW', none: null, t: 'a,b' },
+    ])
+    assert.equal((await sql('--csv', query)).stdout, 'origin,none,t\nDFW,,"a,b"\n')
+  })
+  test('tells what is wrong', async () => {
+    const refused = await sql('SELECT nope FROM flights')
+    assert.equal(refused.status, 1)
+    assert.match(refused.stderr, /^svc: Line \[1\], column \[8\]: /)
+    assert.equal((await sql('--json', '--csv', 'SELECT 1')).status, 2)
+    assert.match(
+      (
+        await sql(
+          '--timeout',
+          '1',
+          'SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE a.range + b.range = 7',
+        )
+      ).stderr,
+      /longer than the \[1000\] ms/,
+    )
+  })
 })
 
 describe('what servers hold and lose', () => {

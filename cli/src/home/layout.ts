@@ -18,6 +18,7 @@ export interface HomeLayout {
   readonly deepStorage: string
   readonly cache: string
   readonly query: string
+  readonly sqlHistory: string
   readonly input: string
   readonly taskLogs: string
   readonly tasks: string
@@ -46,6 +47,7 @@ export function homeLayout(folder: string): HomeLayout {
     deepStorage: path.join(root, 'deep-storage'),
     cache: path.join(root, 'cache'),
     query: path.join(root, 'query'),
+    sqlHistory: path.join(root, 'sql-history'),
     input: path.join(root, 'input'),
     taskLogs: path.join(root, 'task-logs'),
     tasks: path.join(root, 'tasks'),

@@ -33,6 +33,8 @@ export interface DatasourceRelation {
   readonly files: readonly RelationFile[]
   /** Columns of texts that it has where there is no file to tell. */
   readonly columnsWithoutFiles: readonly string[]
+  /** A further column of this name tells the path of a row's file. */
+  readonly fileColumn?: string
 }
 
 /** A system table: rows of JSON, one a line. */

@@ -76,21 +76,27 @@ async function defineTables({ connection }: LockedDatabase, order: QueryOrder): 
   await connection.run('USE svc')
 }
 
-function relationSql({ files, columnsWithoutFiles }: DatasourceRelation): string {
+function relationSql({ files, columnsWithoutFiles, fileColumn }: DatasourceRelation): string {
   if (files.length === 0) {
-    const columns = columnsWithoutFiles.map((name) => `NULL::VARCHAR AS ${identifier(name)}`)
+    const names = [...columnsWithoutFiles, ...(fileColumn === undefined ? [] : [fileColumn])]
+    const columns = names.map((name) => `NULL::VARCHAR AS ${identifier(name)}`)
     return `SELECT ${['NULL::TIMESTAMP_MS AS __time', ...columns].join(', ')} WHERE false`
   }
   const whole = files.filter(({ where }) => where === undefined)
   const parts = [
-    ...(whole.length > 0 ? [scanSql(whole)] : []),
-    ...files.flatMap((file) => (file.where === undefined ? [] : [`${scanSql([file])} WHERE ${file.where}`])),
+    ...(whole.length > 0 ? [scanSql(whole, fileColumn)] : []),
+    ...files.flatMap((file) =>
+      file.where === undefined ? [] : [`${scanSql([file], fileColumn)} WHERE ${file.where}`],
+    ),
   ]
   return parts.map((part) => `(${part})`).join(' UNION ALL BY NAME ')
 }
 
-const scanSql = (files: readonly RelationFile[]): string =>
-  `SELECT * FROM read_parquet(${literalList(files.map(({ path }) => path))}, union_by_name = true)`
+function scanSql(files: readonly RelationFile[], fileColumn: string | undefined): string {
+  const paths = literalList(files.map(({ path }) => path))
+  const told = fileColumn === undefined ? '' : `, filename = ${literal(fileColumn)}`
+  return `SELECT * FROM read_parquet(${paths}, union_by_name = true${told})`
+}
 
 function systemTableSql({ schema, name, file, columns }: SystemRelation): string {
   const target = schema === 'information_schema' ? informationSchemaName : schema

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { configLimitBytes, jsonBody, type Route, route, statedDatasource, streamed } from '@svc/shared/http'
 import type { AnswerStyle } from '@svc/shared/query'
+import { parseNativeQuery, runNativeQuery } from './native-query.ts'
 import { type QueryEngine, runStatement, withinTime } from './run-statement.ts'
 import { parseSqlRequest, timeoutOf } from './sql-request.ts'
 
@@ -45,6 +46,26 @@ export function queryRoutes(engine: QueryEngine): Route[] {
               return response
             },
           ),
+        )
+        response.end()
+        return streamed
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/svc/v2',
+      access: statedDatasource('READ', 'the datasource of the query'),
+      summary: 'Answers a native query: timeBoundary, dataSourceMetadata or scan',
+      body: jsonBody(parseNativeQuery, { limitBytes: configLimitBytes }),
+      handle: async ({ body, caller, signal, response }) => {
+        await withinTime(timeoutOf(body.context, settings), [signal, stopping], (given) =>
+          runNativeQuery(engine, body, { caller, signal: given }, response, (notLoaded) => {
+            response.writeHead(200, {
+              'Content-Type': 'application/json',
+              'X-Svc-Query-Id': headerText(body.context.queryId ?? randomUUID()),
+              ...responseContext(notLoaded),
+            })
+          }),
         )
         response.end()
         return streamed

@@ -94,7 +94,7 @@ export async function runStatement(
 }
 
 /** What a query may use. */
-function limitsOf(settings: Settings, spillDirectory: string) {
+export function limitsOf(settings: Settings, spillDirectory: string) {
   return {
     spillDirectory,
     spillLimitBytes: settings.get('svc.query.maxSpillSize'),
@@ -105,7 +105,7 @@ function limitsOf(settings: Settings, spillDirectory: string) {
 }
 
 /** Runs with a process and a folder of its own, which are given back whatever happens. */
-async function withSession<T>(
+export async function withSession<T>(
   { processes, workDirectory }: QueryEngine,
   signal: AbortSignal,
   work: (session: QuerySession, folder: string) => Promise<T>,
@@ -121,7 +121,7 @@ async function withSession<T>(
   }
 }
 
-function notLoadedOf({ tables }: PreparedTables): Record<string, number> {
+export function notLoadedOf({ tables }: PreparedTables): Record<string, number> {
   return Object.fromEntries(
     tables
       .filter(({ plan }) => plan.notLoaded > 0)
@@ -130,7 +130,7 @@ function notLoadedOf({ tables }: PreparedTables): Record<string, number> {
 }
 
 /** Throws where the caller may not read a datasource, whether it exists or not. */
-function assertMayRead(caller: Caller, dataSource: string): void {
+export function assertMayRead(caller: Caller, dataSource: string): void {
   if (caller.can('READ', 'DATASOURCE', dataSource)) return
   throw forbidden(`The permission [READ] on [DATASOURCE] [${dataSource}] is missing`)
 }
@@ -235,7 +235,7 @@ async function describeColumns(
 }
 
 /** The rows of a query of our own, all at once. */
-async function askRows(
+export async function askRows(
   { sources }: QueryEngine,
   session: QuerySession,
   folder: string,

@@ -44,7 +44,7 @@ const wholeMs = z
   .refine((value) => Number.isSafeInteger(value) && value >= 0, { error: 'a number of milliseconds from 0' })
 
 /** The context of any query; what is not known here is for others, as in the recorded system. */
-const contextSchema = z
+export const contextSchema = z
   .looseObject(
     {
       timeout: wholeMs.optional(),

@@ -1,0 +1,66 @@
+import { invalidInput } from '@svc/domain/failure'
+import type { Command } from 'commander'
+import { existingHome, withHome } from './home-option.ts'
+
+interface SqlCommandOptions {
+  readonly home?: string
+  readonly json?: boolean
+  readonly csv?: boolean
+  readonly timeout?: string
+  readonly fromDeepStorage?: boolean
+}
+
+/** Adds `./svc sql`. */
+export function addSql(program: Command): void {
+  withHome(program.command('sql').description('ask a running cluster in SQL, as its admin'))
+    .argument('[query]', 'one SELECT; without it a prompt, or standard input where that is no terminal')
+    .option('--json', 'print the rows as a JSON list of objects')
+    .option('--csv', 'print the rows as CSV with a header')
+    .option('--timeout <seconds>', 'give up after so many seconds (default: as the broker is configured)')
+    .option('--from-deep-storage', 'read segments that no server holds from deep storage')
+    .addHelpText(
+      'after',
+      `
+Tables are the datasources, sys.segments, sys.servers, sys.server_segments, sys.tasks, sys.supervisors, and those of
+INFORMATION_SCHEMA.
+
+Examples:
+  ./svc sql
+  ./svc sql "SELECT origin, count(*) FROM flights GROUP BY 1 ORDER BY 2 DESC LIMIT 10"
+  ./svc sql --csv "SELECT * FROM flights" > flights.csv`,
+    )
+    .action(async (query: string | undefined, options: SqlCommandOptions) => {
+      const { json, csv, timeout, fromDeepStorage = false } = options
+      if (json && csv) throw invalidInput('Options --json and --csv exclude each other')
+      if (timeout !== undefined && !/^[1-9]\d{0,5}$/.test(timeout))
+        throw invalidInput(`Option --timeout has value [${timeout}], allowed are whole seconds from 1`)
+      const home = existingHome(options.home)
+      const [{ askSql, runPrompt, showAnswer }, { accessToCluster }] = await Promise.all([
+        import('../sql/index.ts'),
+        import('../client/index.ts'),
+      ])
+      const access = accessToCluster(home)
+      const shownAs = json ? 'json' : csv ? 'csv' : 'table'
+      const run = async (text: string, signal: AbortSignal): Promise<void> => {
+        const answer = await askSql(
+          access,
+          {
+            query: text,
+            resultFormat: json ? 'object' : csv ? 'csv' : 'arrayLines',
+            header: !json,
+            timeoutMs: timeout === undefined ? undefined : Number(timeout) * 1000,
+            fromDeepStorage,
+          },
+          signal,
+        )
+        await showAnswer(answer, shownAs, process.stdout, process.stderr)
+      }
+      if (query === undefined && process.stdin.isTTY) {
+        await runPrompt(home.sqlHistory, run)
+        return
+      }
+      const { text } = await import('node:stream/consumers')
+      // Whoever ends this command leaves its query, which ends that as well.
+      await run(query ?? (await text(process.stdin)), new AbortController().signal)
+    })
+}

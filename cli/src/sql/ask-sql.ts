@@ -1,0 +1,90 @@
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { conflict, describeError, unavailable } from '@svc/domain/failure'
+import type { ClusterAccess } from '../client/index.ts'
+
+/** A query and how its answer is to be written. */
+export interface SqlQuestion {
+  readonly query: string
+  readonly resultFormat: 'object' | 'arrayLines' | 'csv'
+  readonly header: boolean
+  readonly timeoutMs?: number | undefined
+  readonly fromDeepStorage: boolean
+}
+
+/** The answer as it comes. */
+export interface SqlAnswer {
+  /** When it was asked, by the clock of performance.now(). */
+  readonly askedAt: number
+  readonly body: IncomingMessage
+  /** Used segments of each datasource that are not in the answer, because no server has loaded them. */
+  readonly segmentsNotLoaded: Readonly<Record<string, number>>
+}
+
+/** Sends a query to the router; leaving by `signal` ends it there. What is refused is a conflict with its reason. */
+export async function askSql(
+  { routerUrl, trusted, credentials }: ClusterAccess,
+  question: SqlQuestion,
+  signal: AbortSignal,
+): Promise<SqlAnswer> {
+  const askedAt = performance.now()
+  const url = new URL('/svc/v2/sql', routerUrl)
+  const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
+  const body = Buffer.from(
+    JSON.stringify({
+      query: question.query,
+      resultFormat: question.resultFormat,
+      header: question.header,
+      context: {
+        fromDeepStorage: question.fromDeepStorage,
+        ...(question.timeoutMs === undefined ? {} : { timeout: question.timeoutMs }),
+      },
+    }),
+  )
+  const options: RequestOptions & { ca?: string } = {
+    method: 'POST',
+    agent: false,
+    signal,
+    headers: {
+      'content-type': 'application/json',
+      'content-length': body.length,
+      ...(credentials === undefined
+        ? {}
+        : { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }),
+    },
+    ...(trusted === undefined ? {} : { ca: trusted }),
+  }
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const outgoing: ClientRequest = request(url, options, resolve)
+    outgoing.once('error', reject)
+    outgoing.end(body)
+  }).catch((error: unknown) => {
+    signal.throwIfAborted()
+    throw unavailable(`The router at [${routerUrl}] cannot be reached: ${describeError(error)}`)
+  })
+  if (answer.statusCode !== 200) throw refusal(answer.statusCode ?? 0, await text(answer))
+  return {
+    askedAt,
+    body: answer,
+    segmentsNotLoaded: notLoadedIn(answer.headers['x-svc-response-context']),
+  }
+}
+
+function refusal(status: number, body: string) {
+  let message = `status ${status}`
+  try {
+    message = String((JSON.parse(body) as { errorMessage?: unknown }).errorMessage ?? message)
+  } catch {
+    // What is not JSON comes from something else in between.
+  }
+  return status < 500 ? conflict(message) : unavailable(message)
+}
+
+function notLoadedIn(header: string | string[] | undefined): Readonly<Record<string, number>> {
+  if (typeof header !== 'string') return {}
+  try {
+    return (JSON.parse(header) as { segmentsNotLoaded?: Record<string, number> }).segmentsNotLoaded ?? {}
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,178 @@
+import { parseInterval } from '@svc/domain/time'
+import { refuse } from '@svc/domain/validation'
+import { identifier, instantLiteral, literal } from '@svc/shared/duckdb'
+
+/** The columns of a datasource with their types in DuckDB. */
+export type ColumnTypes = ReadonlyMap<string, string>
+
+type Json = Readonly<Record<string, unknown>>
+
+const filterTypes = [
+  'selector',
+  'equals',
+  'null',
+  'in',
+  'bound',
+  'range',
+  'like',
+  'interval',
+  'and',
+  'or',
+  'not',
+  'true',
+  'false',
+]
+const mostLevels = 50
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** SQL that is true for the rows of a native filter; `path` names it in failures. */
+export function filterSql(filter: unknown, columns: ColumnTypes, path = 'filter'): string {
+  if (path.split('.').length > mostLevels) throw refuse(path, '', `a filter of at most ${mostLevels} levels`)
+  if (!isObject(filter)) throw refuse(path, filter, 'a filter: an object with a type')
+  const inner = (value: unknown, at: string): string => filterSql(value, columns, `${path}.${at}`)
+  switch (filter.type) {
+    case 'selector':
+      return selectorSql(filter, columns, path)
+    case 'equals':
+      return `(${columnSql(filter, 'column', columns, path)} IS NOT DISTINCT FROM ${valueSql(filter.matchValue, `${path}.matchValue`)})`
+    case 'null':
+      return `(${columnSql(filter, 'column', columns, path)} IS NULL)`
+    case 'in':
+      return inSql(filter, columns, path)
+    case 'bound':
+      return boundSql(filter, columns, path)
+    case 'range':
+      return rangeSql(filter, columns, path)
+    case 'like':
+      return likeSql(filter, columns, path)
+    case 'interval':
+      return intervalSql(filter, columns, path)
+    case 'and':
+    case 'or': {
+      const { fields } = filter
+      if (!Array.isArray(fields)) throw refuse(`${path}.fields`, fields, 'a list of filters')
+      const parts = fields.map((field, index) => inner(field, `fields[${index}]`))
+      if (parts.length === 0) return filter.type === 'and' ? 'true' : 'false'
+      return `(${parts.join(filter.type === 'and' ? ' AND ' : ' OR ')})`
+    }
+    case 'not':
+      // Nothing compared with something is not equal to it, in native filters.
+      return `(NOT coalesce(${inner(filter.field, 'field')}, false))`
+    case 'true':
+    case 'false':
+      return filter.type
+    default:
+      throw refuse(`${path}.type`, filter.type, `one of ${filterTypes.join(', ')}`)
+  }
+}
+
+/** A column as SQL; one that the datasource does not have is without values. */
+function columnSql(filter: Json, field: string, columns: ColumnTypes, path: string): string {
+  const name = filter[field]
+  if (typeof name !== 'string') throw refuse(`${path}.${field}`, name, 'the name of a column')
+  if (filter.extractionFn !== undefined && filter.extractionFn !== null)
+    throw refuse(`${path}.extractionFn`, filter.extractionFn, 'none')
+  const type = columns.get(name)
+  if (type === undefined) return 'NULL::VARCHAR'
+  return type.startsWith('TIMESTAMP') ? `epoch_ms(${identifier(name)})` : identifier(name)
+}
+
+const asText = (column: string): string => `CAST(${column} AS VARCHAR)`
+
+function valueSql(value: unknown, path: string): string {
+  if (typeof value === 'string') return literal(value)
+  if (typeof value === 'number' && Number.isFinite(value)) return String(value)
+  if (typeof value === 'boolean') return String(value)
+  throw refuse(path, value, 'a text, number, true or false')
+}
+
+function selectorSql(filter: Json, columns: ColumnTypes, path: string): string {
+  const column = columnSql(filter, 'dimension', columns, path)
+  const { value } = filter
+  // The recorded system takes the empty text for nothing in this filter.
+  if (value === null || value === undefined) return `(${column} IS NULL)`
+  return `(${asText(column)} = ${literal(String(value))})`
+}
+
+function inSql(filter: Json, columns: ColumnTypes, path: string): string {
+  const field = filter.column === undefined ? 'dimension' : 'column'
+  const column = asText(columnSql(filter, field, columns, path))
+  const { values } = filter
+  if (!Array.isArray(values)) throw refuse(`${path}.values`, values, 'a list of values')
+  const present = values.filter((value) => value !== null).map((value) => literal(String(value)))
+  const parts = [
+    ...(present.length > 0 ? [`${column} IN (${present.join(', ')})`] : []),
+    ...(present.length < values.length ? [`${column} IS NULL`] : []),
+  ]
+  return parts.length > 0 ? `(${parts.join(' OR ')})` : 'false'
+}
+
+function boundSql(filter: Json, columns: ColumnTypes, path: string): string {
+  const column = columnSql(filter, 'dimension', columns, path)
+  const isNumeric = filter.ordering === 'numeric'
+  if (![undefined, null, 'lexicographic', 'numeric'].includes(filter.ordering as string | undefined | null))
+    throw refuse(`${path}.ordering`, filter.ordering, 'lexicographic or numeric')
+  const compared = isNumeric ? `TRY_CAST(${column} AS DOUBLE)` : asText(column)
+  const side = (field: 'lower' | 'upper', strict: unknown, operator: '>' | '<'): string[] => {
+    const value = filter[field]
+    if (value === undefined || value === null) return []
+    const number = Number(value)
+    if (isNumeric && !Number.isFinite(number)) throw refuse(`${path}.${field}`, value, 'a number')
+    return [
+      `${compared} ${operator}${strict === true ? '' : '='} ${isNumeric ? number : literal(String(value))}`,
+    ]
+  }
+  const parts = [...side('lower', filter.lowerStrict, '>'), ...side('upper', filter.upperStrict, '<')]
+  return parts.length > 0 ? `(${parts.join(' AND ')})` : 'true'
+}
+
+function rangeSql(filter: Json, columns: ColumnTypes, path: string): string {
+  const column = columnSql(filter, 'column', columns, path)
+  const side = (field: 'lower' | 'upper', isOpen: unknown, operator: '>' | '<'): string[] => {
+    const value = filter[field]
+    if (value === undefined || value === null) return []
+    return [`${column} ${operator}${isOpen === true ? '' : '='} ${valueSql(value, `${path}.${field}`)}`]
+  }
+  const parts = [...side('lower', filter.lowerOpen, '>'), ...side('upper', filter.upperOpen, '<')]
+  if (parts.length === 0) throw refuse(`${path}.lower`, filter.lower, 'a value there or in upper')
+  return `(${parts.join(' AND ')})`
+}
+
+function likeSql(filter: Json, columns: ColumnTypes, path: string): string {
+  const column = asText(columnSql(filter, 'dimension', columns, path))
+  const { pattern, escape: mark } = filter
+  if (typeof pattern !== 'string') throw refuse(`${path}.pattern`, pattern, 'a pattern of LIKE')
+  if (mark === undefined || mark === null) return `(${column} LIKE ${literal(pattern)})`
+  if (typeof mark !== 'string' || mark.length !== 1) throw refuse(`${path}.escape`, mark, 'one character')
+  return `(${column} LIKE ${literal(pattern)} ESCAPE ${literal(mark)})`
+}
+
+function intervalSql(filter: Json, columns: ColumnTypes, path: string): string {
+  const column = columnSql(filter, 'dimension', columns, path)
+  const { intervals } = filter
+  if (!Array.isArray(intervals)) throw refuse(`${path}.intervals`, intervals, 'a list of intervals')
+  const parts = intervals.map((text, index) => {
+    const { start, end } = parseInterval(String(text), `${path}.intervals[${index}]`)
+    const number = `TRY_CAST(${column} AS BIGINT)`
+    const bounds = [
+      ...(Number.isFinite(start) ? [`${number} >= ${start}`] : []),
+      ...(Number.isFinite(end) ? [`${number} < ${end}`] : []),
+    ]
+    return bounds.length > 0 ? `(${bounds.join(' AND ')})` : 'true'
+  })
+  return parts.length > 0 ? `(${parts.join(' OR ')})` : 'false'
+}
+
+/** SQL that is true for rows in any of the intervals of a query. */
+export function intervalsSql(intervals: readonly { start: number; end: number }[]): string {
+  const parts = intervals.map(({ start, end }) => {
+    const bounds = [
+      ...(Number.isFinite(start) ? [`__time >= ${instantLiteral(start)}`] : []),
+      ...(Number.isFinite(end) ? [`__time < ${instantLiteral(end)}`] : []),
+    ]
+    return bounds.length > 0 ? `(${bounds.join(' AND ')})` : 'true'
+  })
+  return parts.length > 0 ? `(${parts.join(' OR ')})` : 'true'
+}

@@ -1,0 +1,288 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { Transform } from 'node:stream'
+import { notFound } from '@svc/domain/failure'
+import { ETERNITY, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
+import { identifier } from '@svc/shared/duckdb'
+import type { QuerySession } from '@svc/shared/query'
+import type { Caller } from '@svc/shared/security'
+import { parseJson } from '@svc/shared/wire'
+import { z } from 'zod'
+import { type ColumnTypes, filterSql, intervalsSql } from './native-filter.ts'
+import { type PreparedTable, prepareTables } from './prepare-tables.ts'
+import {
+  askRows,
+  assertMayRead,
+  limitsOf,
+  notLoadedOf,
+  type QueryEngine,
+  withSession,
+} from './run-statement.ts'
+import { contextSchema, type QueryContext } from './sql-request.ts'
+
+const text = z.string({ error: 'a text' })
+const whole = (least: number) =>
+  z
+    .number({ error: `a whole number from ${least}` })
+    .int({ error: `a whole number from ${least}` })
+    .min(least, {
+      error: `a whole number from ${least}`,
+    })
+const tableSchema = z.union(
+  [text, z.object({ type: z.literal('table'), name: text }).transform(({ name }) => name)],
+  { error: 'the name of a datasource, or {"type": "table", "name"}' },
+)
+const intervalsSchema = z
+  .union(
+    [
+      text.transform((one) => [one]),
+      z.array(text),
+      z.object({ type: text.optional(), intervals: z.array(text) }).transform((spec) => spec.intervals),
+    ],
+    {
+      error: 'an interval or a list of intervals',
+    },
+  )
+  .optional()
+
+const common = {
+  dataSource: tableSchema,
+  intervals: intervalsSchema,
+  filter: z.unknown().optional(),
+  context: contextSchema,
+}
+const schema = z.discriminatedUnion(
+  'queryType',
+  [
+    z.strictObject({
+      queryType: z.literal('timeBoundary'),
+      bound: z.enum(['minTime', 'maxTime'], { error: 'minTime or maxTime' }).nullish(),
+      ...common,
+    }),
+    z.strictObject({ queryType: z.literal('dataSourceMetadata'), ...common }),
+    z.strictObject({
+      queryType: z.literal('scan'),
+      columns: z.array(text, { error: 'a list of names of columns' }).nullish(),
+      resultFormat: z.enum(['list', 'compactedList'], { error: 'list or compactedList' }).default('list'),
+      batchSize: whole(1).default(20_480),
+      limit: whole(0).nullish(),
+      offset: whole(0).default(0),
+      order: z
+        .enum(['none', 'ascending', 'descending'], { error: 'none, ascending or descending' })
+        .default('none'),
+      legacy: z.literal(false, { error: 'false' }).nullish(),
+      ...common,
+    }),
+  ],
+  { error: 'timeBoundary, dataSourceMetadata or scan; other questions are asked at /svc/v2/sql' },
+)
+
+/** A native query. */
+export type NativeQuery = z.output<typeof schema> & { readonly context: QueryContext }
+type ScanQuery = NativeQuery & { readonly queryType: 'scan' }
+
+/** The native query that JSON stands for, or an invalidInput failure. */
+export const parseNativeQuery = (json: unknown): NativeQuery =>
+  parseJson(schema, json, { subject: 'The body' })
+
+/** Answers a native query into the response; `begin` writes its head. */
+export async function runNativeQuery(
+  engine: QueryEngine,
+  query: NativeQuery,
+  { caller, signal }: { readonly caller: Caller; readonly signal: AbortSignal },
+  response: ServerResponse,
+  begin: (notLoaded: Readonly<Record<string, number>>) => void,
+): Promise<void> {
+  const { dataSource } = query
+  assertMayRead(caller, dataSource)
+  const intervals = (query.intervals ?? []).map((interval, index) =>
+    parseInterval(interval, `intervals[${index}]`),
+  )
+  await withSession(engine, signal, async (session, folder) => {
+    const prepared = await prepareTables(engine.sources, [dataSource], {
+      fromDeepStorage: query.context.fromDeepStorage,
+      signal,
+      onUnknown: (name) => notFound(`Datasource [${name}] does not exist`, { dataSource: name }),
+    })
+    try {
+      const table = prepared.tables[0] as PreparedTable
+      const run = { engine, session, folder, table, intervals: intervals.length > 0 ? intervals : [ETERNITY] }
+      if (query.queryType === 'scan') {
+        await scan(run, query, response, () => begin(notLoadedOf(prepared)))
+      } else {
+        const answer =
+          query.queryType === 'timeBoundary'
+            ? await timeBoundary(run, query.filter, query.bound ?? undefined)
+            : await dataSourceMetadata(run)
+        begin(notLoadedOf(prepared))
+        response.write(JSON.stringify(answer))
+      }
+    } finally {
+      prepared.release()
+    }
+  })
+}
+
+interface NativeRun {
+  readonly engine: QueryEngine
+  readonly session: QuerySession
+  readonly folder: string
+  readonly table: PreparedTable
+  readonly intervals: readonly Interval[]
+}
+
+async function columnsOf({ engine, session, folder, table }: NativeRun): Promise<ColumnTypes> {
+  const rows = await askRows(engine, session, folder, {
+    sql: `SELECT column_name AS name, column_type AS type FROM (DESCRIBE svc.${identifier(table.dataSource)})`,
+    datasources: [table.relation],
+  })
+  return new Map(rows.map(({ name, type }) => [String(name), String(type)]))
+}
+
+async function whereSql(run: NativeRun, filter: unknown, columns?: ColumnTypes): Promise<string> {
+  const inIntervals = intervalsSql(run.intervals)
+  if (filter === undefined || filter === null) return inIntervals
+  return `${inIntervals} AND ${filterSql(filter, columns ?? (await columnsOf(run)))}`
+}
+
+async function timeBoundary(run: NativeRun, filter: unknown, bound: 'minTime' | 'maxTime' | undefined) {
+  const { engine, session, folder, table } = run
+  const [row = {}] = await askRows(engine, session, folder, {
+    sql: `SELECT epoch_ms(min(__time)) AS "minTime", epoch_ms(max(__time)) AS "maxTime"
+      FROM svc.${identifier(table.dataSource)} WHERE ${await whereSql(run, filter)}`,
+    datasources: [table.relation],
+  })
+  if (row.minTime === null || row.minTime === undefined) return []
+  const minTime = formatInstant(Number(row.minTime))
+  const maxTime = formatInstant(Number(row.maxTime))
+  if (bound === 'minTime') return [{ timestamp: minTime, result: { minTime } }]
+  if (bound === 'maxTime') return [{ timestamp: maxTime, result: { maxTime } }]
+  return [{ timestamp: minTime, result: { minTime, maxTime } }]
+}
+
+async function dataSourceMetadata(run: NativeRun) {
+  const { engine, session, folder, table } = run
+  const [row = {}] = await askRows(engine, session, folder, {
+    sql: `SELECT epoch_ms(max(__time)) AS "maxTime" FROM svc.${identifier(table.dataSource)}`,
+    datasources: [table.relation],
+  })
+  if (row.maxTime === null || row.maxTime === undefined) return []
+  const latest = table.plan.answering.reduce(
+    (start, { segment }) => Math.max(start, segment.interval.start),
+    -Infinity,
+  )
+  return [
+    {
+      timestamp: formatInstant(latest),
+      result: { maxIngestedEventTime: formatInstant(Number(row.maxTime)) },
+    },
+  ]
+}
+
+// Which file a row is from; cut off before anyone sees it.
+const fileColumn = '__svc_file'
+
+const nativeTypes: Readonly<Record<string, string>> = {
+  TIMESTAMP_MS: 'LONG',
+  TIMESTAMP: 'LONG',
+  BIGINT: 'LONG',
+  BOOLEAN: 'LONG',
+  FLOAT: 'FLOAT',
+  DOUBLE: 'DOUBLE',
+}
+
+async function scan(
+  run: NativeRun,
+  query: ScanQuery,
+  response: ServerResponse,
+  begin: () => void,
+): Promise<void> {
+  const { engine, session, folder, table } = run
+  const types = await columnsOf(run)
+  const columns = query.columns && query.columns.length > 0 ? query.columns : [...types.keys()]
+  const selected = columns.map((name) => {
+    const column = types.has(name) ? identifier(name) : 'NULL::VARCHAR'
+    return `${name === '__time' ? `epoch_ms(${column})` : column} AS ${identifier(name)}`
+  })
+  const order = { none: '', ascending: 'ORDER BY __time', descending: 'ORDER BY __time DESC' }[query.order]
+  const limit = query.limit === undefined || query.limit === null ? '' : `LIMIT ${query.limit}`
+  const isList = query.resultFormat === 'list'
+  const segmentOf = new Map(
+    table.plan.answering.map(({ segment }, index) => [table.relation.files[index]?.path ?? '', segment.id]),
+  )
+  const rowSignature = columns.map((name) => ({
+    name,
+    type: nativeTypes[types.get(name) ?? 'VARCHAR'] ?? 'STRING',
+  }))
+  const batches = batchRows(query.batchSize, isList, (path, events) => {
+    const batch = { segmentId: segmentOf.get(path) ?? '', columns, events: null, rowSignature }
+    // The events are bytes of UTF-8 as they came, one character each; so is what goes around them.
+    const around = Buffer.from(JSON.stringify(batch)).toString('latin1')
+    return around.replace('"events":null', () => `"events":[${events.join(',')}]`)
+  })
+  await session.run(
+    {
+      text: `SELECT ${[identifier(fileColumn), ...selected].join(', ')} FROM svc.${identifier(table.dataSource)}
+        WHERE ${await whereSql(run, query.filter, types)} ${order} ${limit} OFFSET ${query.offset}`,
+      parameters: [],
+      datasources: [{ ...table.relation, fileColumn }],
+      systemTables: [],
+      style: {
+        format: isList ? 'objectLines' : 'arrayLines',
+        header: false,
+        typesHeader: false,
+        sqlTypesHeader: false,
+      },
+      ...limitsOf(engine.sources.context.settings, folder),
+    },
+    () => {
+      begin()
+      batches.pipe(response, { end: false })
+      return batches
+    },
+  )
+  batches.end()
+  await once(batches, 'end')
+}
+
+/** Lines of rows, which begin with the path of their file, as batches of rows of one file. */
+function batchRows(
+  batchSize: number,
+  isList: boolean,
+  batchText: (path: string, events: readonly string[]) => string,
+): Transform {
+  const lineStart = isList ? `{"${fileColumn}":` : '['
+  let rest = ''
+  let path = ''
+  let events: string[] = []
+  let isFirst = true
+  const flushed = (): string => {
+    if (events.length === 0) return ''
+    const batch = `${isFirst ? '[' : ','}${batchText(path, events)}`
+    isFirst = false
+    events = []
+    return batch
+  }
+  const take = (line: string): string => {
+    if (line === '') return ''
+    // The path is a text of JSON without a quote in it: names of fetched files are made here.
+    const pathEnd = line.indexOf('"', lineStart.length + 1)
+    const from = line.slice(lineStart.length + 1, pathEnd)
+    const before = from !== path || events.length === batchSize ? flushed() : ''
+    path = from
+    const values = line.slice(pathEnd + 1).replace(/^,/, '')
+    events.push(`${isList ? '{' : '['}${values}`)
+    return before
+  }
+  return new Transform({
+    transform: (chunk: Buffer, _encoding, done) => {
+      const lines = (rest + chunk.toString('latin1')).split('\n')
+      rest = lines.pop() ?? ''
+      done(null, Buffer.from(lines.map(take).join(''), 'latin1'))
+    },
+    flush: (done) => {
+      const last = flushed()
+      done(null, Buffer.from(`${last}${isFirst ? '[' : ''}]`, 'latin1'))
+    },
+  })
+}
