@@ -27,41 +27,53 @@ function countBuckets({ start, end }: Interval, granularity: Granularity): numbe
   return count
 }
 
+/** Segments of one interval, and the buckets that it reaches into. */
+interface Reach {
+  readonly interval: Interval
+  readonly start: number
+  readonly end: number
+  readonly segments: CompactionSegment[]
+}
+
+function reachesOf(segments: readonly CompactionSegment[], granularity: Granularity): Reach[] {
+  const reaches = new Map<string, Reach>()
+  let last: Reach | undefined
+  for (const segment of segments) {
+    const { interval } = segment
+    // Segments come piece by piece: then no text is made for each of them.
+    if (last === undefined || last.interval.start !== interval.start || last.interval.end !== interval.end) {
+      const key = `${interval.start}/${interval.end}`
+      last = reaches.get(key)
+      if (last === undefined) {
+        const { start, end } = granularity === 'ALL' ? bucketOf('ALL', 0) : widen(interval, granularity)
+        last = { interval, start, end, segments: [] }
+        reaches.set(key, last)
+      }
+    }
+    last.segments.push(segment)
+  }
+  return [...reaches.values()].sort((a, b) => (a.start < b.start ? -1 : a.start > b.start ? 1 : 0))
+}
+
 /**
  * The buckets that segments reach into, newest first. A run stands for many buckets, so that a long segment under a
  * fine granularity takes no more work than a short one. Segments of eternity have buckets of ALL only.
  */
 export function bucketRuns(segments: readonly CompactionSegment[], granularity: Granularity): BucketRun[] {
-  const widened = new Map<string, Interval>()
-  const reaches = segments.map((segment) => {
-    const { interval } = segment
-    if (granularity === 'ALL') return { segment, reach: bucketOf('ALL', 0) }
-    const key = `${interval.start}/${interval.end}`
-    let reach = widened.get(key)
-    if (reach === undefined) {
-      reach = widen(interval, granularity)
-      widened.set(key, reach)
-    }
-    return { segment, reach }
-  })
-  reaches.sort((a, b) => (a.reach.start < b.reach.start ? -1 : a.reach.start > b.reach.start ? 1 : 0))
-  const ends = [...new Set(reaches.flatMap(({ reach }) => [reach.start, reach.end]))].sort((a, b) =>
-    a < b ? -1 : 1,
-  )
+  const reaches = reachesOf(segments, granularity)
+  const ends = new Set<number>()
+  for (const { start, end } of reaches) ends.add(start).add(end)
+  const cuts = [...ends].sort((a, b) => (a < b ? -1 : 1))
   const runs: BucketRun[] = []
-  let active: typeof reaches = []
+  let active: Reach[] = []
   let next = 0
-  for (let index = 0; index + 1 < ends.length; index++) {
-    const interval = { start: ends[index]!, end: ends[index + 1]! }
-    if (active.length > 0) active = active.filter(({ reach }) => reach.end > interval.start)
-    while (next < reaches.length && reaches[next]!.reach.start === interval.start)
-      active.push(reaches[next++]!)
+  for (let index = 0; index + 1 < cuts.length; index++) {
+    const interval = { start: cuts[index]!, end: cuts[index + 1]! }
+    if (active.length > 0) active = active.filter(({ end }) => end > interval.start)
+    while (next < reaches.length && reaches[next]!.start === interval.start) active.push(reaches[next++]!)
     if (active.length === 0) continue
-    runs.push({
-      interval,
-      buckets: countBuckets(interval, granularity),
-      segments: active.map(({ segment }) => segment),
-    })
+    const own = active.length === 1 ? active[0]!.segments : active.flatMap((reach) => reach.segments)
+    runs.push({ interval, buckets: countBuckets(interval, granularity), segments: own })
   }
   return runs.reverse()
 }

@@ -36,8 +36,19 @@ interface Group extends TimelineGroup {
 
 function groupsOf(segments: readonly TimelineSegment[]): Group[] {
   const groups = new Map<string, Group>()
+  let last: Group | undefined
   segments.forEach((segment, index) => {
     const { interval, version } = segment
+    // Segments mostly come group by group: then no text is made for each of them.
+    if (
+      last !== undefined &&
+      last.interval.start === interval.start &&
+      last.interval.end === interval.end &&
+      last.version === version
+    ) {
+      last.segments.push(index)
+      return
+    }
     const key = `${interval.start}/${interval.end}/${version}`
     const group = groups.get(key)
     if (group === undefined) {
