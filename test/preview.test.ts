@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { flights, flightsTask, runTask } from './support/flights.ts'
-import { servedByInventory, storedSegments } from './support/segments.ts'
+import { filesIn, servedByInventory, storedSegments } from './support/segments.ts'
 import { runSvc } from './support/svc-command.ts'
 import { startTestCluster } from './support/test-cluster.ts'
 import { waitUntil } from './support/wait-until.ts'
@@ -20,7 +20,11 @@ const cluster = await startTestCluster({
   profile: 'plain',
   historicals: 'hot=2,_default_tier=1',
   // No duty runs by itself: each run is asked for.
-  set: ['svc.simulation.clock.enabled=true', 'coordinator.svc.coordinator.period=PT1H'],
+  set: [
+    'svc.simulation.clock.enabled=true',
+    'coordinator.svc.coordinator.period=PT1H',
+    'coordinator.svc.coordinator.kill.on=true',
+  ],
 })
 after(() => cluster.end())
 const { router, store, home } = cluster
@@ -218,6 +222,33 @@ describe('time moved ahead', () => {
     const done = await run()
     assert.equal(done.now, instants.now)
     assert.equal(rulesRun(done)!.markedUnused, later)
+  })
+})
+
+describe('segments that have been unused for long', () => {
+  test('are erased when the clock has passed the buffer, rows and bytes', async () => {
+    const before = await storedSegments(store, dataSource)
+    const unused = before.filter(({ used }) => !used)
+    // Twenty became unused before the clock was moved by thirty days, thirty after that.
+    assert.equal(unused.length, 50)
+    await run()
+    const left = await waitUntil(
+      'the kill task has erased what was due',
+      () => storedSegments(store, dataSource),
+      (segments) => segments.length <= before.length - 20,
+    )
+    assert.equal(left.length, before.length - 20)
+    const expected = left.map(({ path: file }) => file).sort()
+    await waitUntil(
+      'deep storage holds the files of the others only',
+      () => Object.keys(filesIn(home.deepStorage)),
+      (files) => JSON.stringify(files.sort()) === JSON.stringify(expected),
+    )
+    const kept = new Set(left.map(({ id }) => id))
+    assert.ok(
+      before.every(({ id, used }) => !used || kept.has(id)),
+      'what is used stays',
+    )
   })
 })
 

@@ -20,7 +20,13 @@ import { securityRoutes } from './api/security/index.ts'
 import { serverRoutes } from './api/servers.ts'
 import { simulateRulesRoute } from './api/simulate-rules.ts'
 import { simulationRoutes } from './api/simulation.ts'
-import { cleanMetadata, compactSegments, createDutyGroup, runRules } from './duties/index.ts'
+import {
+  cleanMetadata,
+  compactSegments,
+  createDutyGroup,
+  killUnusedSegments,
+  runRules,
+} from './duties/index.ts'
 import { createFirstUsers } from './first-users.ts'
 import { followRules } from './followed-rules.ts'
 import { createSegmentInventory, ServerInventory } from './inventory/index.ts'
@@ -75,6 +81,16 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     ),
     createDutyGroup('MetadataManagementDuties', metadataPeriodMs, [cleanMetadata(database)], logger),
     compactionDuties,
+    ...(settings.get('svc.coordinator.kill.on')
+      ? [
+          createDutyGroup(
+            'KillDuties',
+            settings.get('svc.coordinator.kill.period'),
+            [killUnusedSegments(context, database)],
+            logger,
+          ),
+        ]
+      : []),
   ]
   const view: ClusterView = { context, leadership, segments, servers, rules, dutyGroups }
   watchCoordinator(context.metrics, { leadership, dutyGroups })

@@ -2,3 +2,4 @@
 export * from './load-status.ts'
 export * from './plan-mark-used.ts'
 export * from './plan-retention.ts'
+export * from './servers-that-cannot-hold.ts'

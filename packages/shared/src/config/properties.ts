@@ -374,6 +374,33 @@ export const properties = {
     'PT10S',
   ),
 
+  'svc.coordinator.kill.on': property(
+    flag,
+    'segments that have been unused for long are erased, from deep storage too',
+    'false',
+  ),
+  'svc.coordinator.kill.period': property(periodMs, 'time between two looks for such segments', 'P1D'),
+  'svc.coordinator.kill.durationToRetain': property(
+    periodMs,
+    'unused segments that end within this time before now are kept',
+    'P90D',
+  ),
+  'svc.coordinator.kill.ignoreDurationToRetain': property(
+    flag,
+    'unused segments are erased however new their data are',
+    'false',
+  ),
+  'svc.coordinator.kill.bufferPeriod': property(
+    periodMs,
+    'how long a segment must have been unused before it is erased',
+    'P30D',
+  ),
+  'svc.coordinator.kill.maxSegments': property(
+    wholeNumber(1, 1_000_000),
+    'segments that one task erases at the most',
+    '100',
+  ),
+
   'svc.simulation.clock.enabled': property(
     flag,
     'the time of rules, versions, clean-up and audit entries is one that can be moved ahead; must be the same on every server',

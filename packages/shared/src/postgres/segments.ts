@@ -322,6 +322,8 @@ export interface SegmentQuery {
   /** Only segments that lie wholly within. */
   readonly within?: Interval | undefined
   readonly versions?: readonly string[] | undefined
+  /** Only segments that are used or unused since this time, in epoch milliseconds, or longer. */
+  readonly unchangedSince?: number | undefined
   /** Only ids after this one. */
   readonly after?: string | undefined
   readonly limit?: number | undefined
@@ -343,12 +345,15 @@ export async function loadStoredSegments(queries: Queries, query: SegmentQuery):
   return rows.map(readSegment)
 }
 
-function conditionOf({ dataSource, used, ids, within, versions, after, order }: SegmentQuery) {
+function conditionOf(query: SegmentQuery) {
+  const { dataSource, used, ids, within, versions, unchangedSince, after, order } = query
   const conditions = [sql`true`]
   if (dataSource !== undefined) conditions.push(sql`datasource = ${dataSource}`)
   if (used !== undefined) conditions.push(sql`used = ${used}`)
   if (ids !== undefined) conditions.push(sql`id = ANY(${ids})`)
   if (versions !== undefined) conditions.push(sql`version = ANY(${versions})`)
+  if (unchangedSince !== undefined)
+    conditions.push(sql`used_changed_at <= to_timestamp(${unchangedSince / 1000})`)
   if (after !== undefined) conditions.push(order === 'DESC' ? sql`id < ${after}` : sql`id > ${after}`)
   if (within !== undefined) {
     conditions.push(sql`start_ms >= ${storedTime(within.start)} AND end_ms <= ${storedTime(within.end)}`)
@@ -379,4 +384,33 @@ export async function loadDatasourceNames(queries: Queries, includeUnused: boole
     sql`SELECT DISTINCT datasource FROM segments WHERE ${where} ORDER BY datasource`,
   )
   return rows.map(({ datasource }) => datasource)
+}
+
+/** Unused segments of one datasource that may be erased, by the interval around them. */
+export interface KillableInterval {
+  readonly dataSource: string
+  readonly interval: Interval
+}
+
+/**
+ * For each datasource the interval around its oldest `limit` unused segments that end until `before` and became unused
+ * until `unusedUntil`, both in epoch milliseconds.
+ */
+export async function loadKillableIntervals(
+  queries: Queries,
+  { before, unusedUntil, limit }: { before: number; unusedUntil: number; limit: number },
+): Promise<KillableInterval[]> {
+  const rows = await queries.query<{ dataSource: string; startMs: string; endMs: string }>(sql`
+    SELECT datasource AS "dataSource", min(start_ms)::text AS "startMs", max(end_ms)::text AS "endMs"
+    FROM (
+      SELECT datasource, start_ms, end_ms,
+        row_number() OVER (PARTITION BY datasource ORDER BY start_ms, end_ms, id) AS number
+      FROM segments
+      WHERE NOT used AND end_ms <= ${storedTime(before)} AND used_changed_at <= to_timestamp(${unusedUntil / 1000})
+    ) killable
+    WHERE number <= ${limit} GROUP BY datasource ORDER BY datasource`)
+  return rows.map(({ dataSource, startMs, endMs }) => ({
+    dataSource,
+    interval: { start: readTime(startMs), end: readTime(endMs) },
+  }))
 }

@@ -57,6 +57,14 @@ export async function saveTask(queries: Queries, task: NewTask): Promise<boolean
   return rows.length === 1
 }
 
+/** How many tasks of a type are not over, by datasource. */
+export async function countUnfinishedTasks(queries: Queries, type: string): Promise<Map<string, number>> {
+  const rows = await queries.query<{ dataSource: string; count: number }>(sql`
+    SELECT datasource AS "dataSource", count(*) AS count FROM tasks
+    WHERE state IN ('PENDING', 'RUNNING') AND type = ${type} GROUP BY datasource`)
+  return new Map(rows.map(({ dataSource, count }) => [dataSource, count]))
+}
+
 /** One task, or undefined. */
 export async function loadTask(queries: Queries, id: string): Promise<StoredTask | undefined> {
   const [task] = await queries.query<StoredTask>(sql`SELECT ${taskColumns} FROM tasks WHERE id = ${id}`)

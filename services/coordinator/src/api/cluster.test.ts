@@ -77,6 +77,32 @@ function reportOf(name: string, tier: string, served: readonly Segment[] = [], g
 const report = (...reports: object[]) => ask(reportPath, { method: 'POST', body: { servers: reports } })
 
 describe('the load status', () => {
+  it('says which tiers have no servers, and which servers can hold nothing', async () => {
+    const warnings = async () => {
+      const answer = await ask('/svc/coordinator/v1/loadstatus?full')
+      return JSON.parse(answer.headers['x-svc-warnings'] as string) as {
+        count: number
+        warnings: { type: string; tier?: string; server?: string; message: string }[]
+      }
+    }
+    await store(segment('wiki', 1))
+    await setRules('wiki', { hot: 1 })
+    await report(
+      reportOf('h1', 'hot'),
+      reportOf('b1', '_default_tier', [], { type: 'broker', maxSizeBytes: 0 }),
+    )
+    assert.deepEqual(await warnings(), { count: 0, warnings: [] })
+    await setRules('wiki', { hot: 1, nosuchtier: 2 })
+    const [tier] = (await warnings()).warnings
+    assert.deepEqual([tier!.type, tier!.tier], ['tierWithoutServers', 'nosuchtier'])
+    await saveRules(database, 'wiki', '[{"type":"broadcastForever"}]', audit, 0)
+    rules.invalidate()
+    const [unable, ...more] = (await warnings()).warnings
+    assert.deepEqual(more, [])
+    assert.deepEqual([unable!.type, unable!.server], ['serverCannotHoldSegments', 'b1'])
+    assert.match(unable!.message, /svc\.segmentCache\.locations/)
+  })
+
   it('is told in percent, in segments and in copies', async () => {
     const list = [1, 2, 3, 4].map((number) => segment('wiki', number))
     await store(...list, segment('koalas', 1))

@@ -1,12 +1,14 @@
 import { unavailable } from '@svc/domain/failure'
-import { loadStatusOf } from '@svc/domain/retention'
+import type { LoadingServer } from '@svc/domain/loading'
+import { type DatasourceLoadStatus, loadStatusOf, serversThatCannotHold } from '@svc/domain/retention'
 import { type Role, roles } from '@svc/shared/config'
 import { datasource, open, Reply, type Route, route, state } from '@svc/shared/http'
-import { defaultRulesName } from '@svc/shared/postgres'
+import { defaultRulesName, type RulesByDatasource } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
 import { atLeader } from '../leadership.ts'
+import { warningsHeader } from '../preview/index.ts'
 import type { ClusterView } from './cluster-view.ts'
 
 const path = (rest: string): string => `/svc/coordinator/v1${rest}`
@@ -58,7 +60,10 @@ export function clusterRoutes(view: ClusterView): Route[] {
         summary:
           'How much of each datasource is loaded: in percent, simple in segments left, full in copies left by tier',
         query: z.object({ simple: presence, full: presence }),
-        handle: ({ query }) => loadStatus(view, query),
+        handle: async ({ query }) => {
+          const { status, headers } = await loadStatus(view, query)
+          return new Reply(200, status, headers)
+        },
       }),
       route({
         method: 'GET',
@@ -67,8 +72,8 @@ export function clusterRoutes(view: ClusterView): Route[] {
         summary: 'The same of one datasource',
         query: z.object({ simple: presence, full: presence }),
         handle: async ({ params, query }) => {
-          const status = await loadStatus(view, query, params.dataSource)
-          return Object.keys(status).length === 0 ? new Reply(204) : status
+          const { status, headers } = await loadStatus(view, query, params.dataSource)
+          return Object.keys(status).length === 0 ? new Reply(204) : new Reply(200, status, headers)
         },
       }),
     ].map((leaderRoute) => atLeader(leadership, context, leaderRoute)),
@@ -88,7 +93,7 @@ async function loadStatus(
   { context, segments, servers, rules }: ClusterView,
   query: { simple: boolean; full: boolean },
   dataSource?: string,
-): Promise<object> {
+): Promise<{ readonly status: object; readonly headers: Record<string, string> }> {
   const [currentRules] = await Promise.all([rules.current(), segments.refresh()])
   if (!currentRules.has(defaultRulesName)) throw unavailable('The default rules have not been stored yet')
   const { table } = segments
@@ -98,8 +103,44 @@ async function loadStatus(
   const statuses = [...numbers]
     .filter((number) => table.usedCountOf(number) > 0)
     .map((number) => loadStatusOf(table, number, currentRules, loadingServers, context.clock.now()))
+  const warnings = loadWarnings(statuses, currentRules, loadingServers)
+  const headers = { 'X-Svc-Warnings': warningsHeader(warnings) }
+  return { status: describeStatuses(statuses, query, loadingServers), headers }
+}
+
+/** What load rules want and no server can give: it stays missing, and nobody goes on trying. */
+function loadWarnings(
+  statuses: readonly DatasourceLoadStatus[],
+  rules: RulesByDatasource,
+  servers: readonly LoadingServer[],
+) {
+  const tiers = new Set(servers.filter(({ type }) => type === 'historical').map(({ tier }) => tier))
+  const withoutServers = statuses.flatMap(({ dataSource, missingCopies }) =>
+    [...missingCopies]
+      .filter(([tier]) => !tiers.has(tier))
+      .map(([tier, copies]) => ({
+        type: 'tierWithoutServers',
+        dataSource,
+        tier,
+        copies,
+        message: `Datasource [${dataSource}]: [${copies}] copies are wanted in tier [${tier}], which has no servers`,
+      })),
+  )
+  const unable = serversThatCannotHold(rules, servers).map(({ name, type }) => ({
+    type: 'serverCannotHoldSegments',
+    server: name,
+    message: `The ${type} [${name}] has no room for segments and cannot hold broadcast ones; it needs [svc.segmentCache.locations]`,
+  }))
+  return [...withoutServers, ...unable]
+}
+
+function describeStatuses(
+  statuses: readonly DatasourceLoadStatus[],
+  query: { simple: boolean; full: boolean },
+  servers: readonly LoadingServer[],
+): object {
   if (query.full) {
-    const historicals = servers.servers().filter(({ type }) => type === 'historical')
+    const historicals = servers.filter(({ type }) => type === 'historical')
     const tiers = new Set(historicals.map(({ tier }) => tier))
     const missingIn = (tier: string) =>
       Object.fromEntries(statuses.map((status) => [status.dataSource, status.missingCopies.get(tier) ?? 0]))

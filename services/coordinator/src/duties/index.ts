@@ -2,4 +2,5 @@
 export { cleanMetadata } from './clean-metadata.ts'
 export { compactSegments } from './compact-segments.ts'
 export { createDutyGroup, type DutyGroup } from './duty-group.ts'
+export { killUnusedSegments } from './kill-unused-segments.ts'
 export { runRules } from './run-rules.ts'

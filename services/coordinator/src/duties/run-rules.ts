@@ -1,5 +1,17 @@
-import { type RetentionPlan, RetentionPlanner, type RetentionRun } from '@svc/domain/retention'
-import { assertLeads, type Database, loadConfig, markUnused } from '@svc/shared/postgres'
+import type { LoadingServer } from '@svc/domain/loading'
+import {
+  type RetentionPlan,
+  RetentionPlanner,
+  type RetentionRun,
+  serversThatCannotHold,
+} from '@svc/domain/retention'
+import {
+  assertLeads,
+  type Database,
+  loadConfig,
+  markUnused,
+  type RulesByDatasource,
+} from '@svc/shared/postgres'
 import { type QueueConnection, type RequestSender, readQueueEpoch } from '@svc/shared/redis'
 import type { Clock, Logger } from '@svc/shared/runtime'
 import { coordinatorConfigName, loadingLimitsOf, readCoordinatorConfig } from '../coordinator-config.ts'
@@ -38,6 +50,7 @@ export function runRules(input: RunRulesInput): Duty {
   let epoch: string | undefined
   let toldTiers = ''
   let toldUnplaced = ''
+  let toldUnable = ''
   let toldSlow: ReadonlySet<string> = new Set()
   const runsStartedAtMs: number[] = []
 
@@ -98,6 +111,21 @@ export function runRules(input: RunRulesInput): Duty {
         runs: replicantLifetime,
       })
     toldSlow = new Set(slow)
+  }
+
+  /** Tells once of servers that broadcast rules want to hold segments and that have no room for any. */
+  function tellUnable(currentRules: RulesByDatasource, loadingServers: readonly LoadingServer[]): void {
+    const names = serversThatCannotHold(currentRules, loadingServers).map(({ name }) => name)
+    const key = names.join()
+    if (key !== toldUnable && names.length > 0) {
+      logger.warn(
+        'Rules broadcast segments to servers that can hold none; they need [svc.segmentCache.locations]',
+        {
+          servers: names,
+        },
+      )
+    }
+    toldUnable = key
   }
 
   function tellTroubles(run: RetentionRun): void {
@@ -164,6 +192,7 @@ export function runRules(input: RunRulesInput): Duty {
       }))
       const moved = await queueRequests({ loads: moves, drops: [] }, term, database, servers, sender)
       tellTroubles(run)
+      tellUnable(currentRules, loadingServers)
       tellSlowServers(config.replicantLifetime)
       if (done.loads + done.drops + done.markedUnused + moved.loads === 0) return undefined
       return moved.loads > 0 ? { ...done, moves: moved.loads } : done

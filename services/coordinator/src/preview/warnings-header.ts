@@ -1,5 +1,3 @@
-import type { PreviewWarning } from '@svc/domain/preview'
-
 const mostBytes = 4096
 
 /** Characters beyond ASCII as JSON writes them where a header cannot carry them. */
@@ -7,7 +5,9 @@ const inAscii = (text: string): string =>
   text.replace(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 /** The value of the header that tells warnings: JSON of at most 4 KB with their number and the first of them. */
-export function warningsHeader(warnings: readonly PreviewWarning[]): string {
+export function warningsHeader(
+  warnings: readonly { readonly type: string; readonly message: string }[],
+): string {
   const head = `{"count":${warnings.length},"warnings":[`
   const parts: string[] = []
   let length = head.length + 2

@@ -51,6 +51,7 @@ export async function killSegments(
               used: false,
               within: spec.interval,
               versions: spec.versions,
+              unchangedSince: spec.unusedUntil,
               limit: left,
             })
       const erased = await eraseUnused(

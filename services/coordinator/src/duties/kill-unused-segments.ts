@@ -1,0 +1,67 @@
+import { ETERNITY } from '@svc/domain/time'
+import {
+  assertLeads,
+  countUnfinishedTasks,
+  type Database,
+  loadConfig,
+  loadKillableIntervals,
+  saveTask,
+} from '@svc/shared/postgres'
+import type { ServiceContext } from '@svc/shared/service'
+import { killTask, newTaskId } from '@svc/shared/tasks'
+import { coordinatorConfigName, readCoordinatorConfig } from '../coordinator-config.ts'
+import type { Duty } from './duty-group.ts'
+
+// Who submits the tasks, as they are listed.
+const submittedBy = 'coordinator'
+
+/**
+ * Submits kill tasks for segments that have been unused for long: those that lie before what is to be retained, and
+ * became unused before the buffer. A segment that changes before its task runs is spared by the task itself.
+ */
+export function killUnusedSegments(
+  { settings, clock, discovery, logger }: ServiceContext,
+  database: Database,
+): Duty {
+  return {
+    name: 'killUnusedSegments',
+    run: async (term) => {
+      const config = await loadConfig(database, coordinatorConfigName).then(readCoordinatorConfig)
+      const now = clock.now()
+      const unusedUntil = now - settings.get('svc.coordinator.kill.bufferPeriod')
+      const before = settings.get('svc.coordinator.kill.ignoreDurationToRetain')
+        ? ETERNITY.end
+        : now - settings.get('svc.coordinator.kill.durationToRetain')
+      const limit = settings.get('svc.coordinator.kill.maxSegments')
+      const capacity = discovery
+        .nodes('overlord')
+        .reduce((sum, { details }) => sum + Number(details.workerCapacity ?? 0), 0)
+      const slots = Math.min(
+        Math.max(Math.floor(capacity * config.killTaskSlotRatio), config.killTaskSlotRatio > 0 ? 1 : 0),
+        config.maxKillTaskSlots,
+      )
+      const allowed = new Set(config.killDataSourceWhitelist)
+      const killable = await loadKillableIntervals(database, { before, unusedUntil, limit })
+      const submitted = await database.transaction(async (transaction) => {
+        await assertLeads(transaction, 'coordinator', term)
+        const unfinished = await countUnfinishedTasks(transaction, 'kill')
+        let free = slots - [...unfinished.values()].reduce((sum, count) => sum + count, 0)
+        const tasks: string[] = []
+        for (const { dataSource, interval } of killable) {
+          if (free <= 0) break
+          if (allowed.size > 0 && !allowed.has(dataSource)) continue
+          // The task that is under way may be erasing just these.
+          if (unfinished.has(dataSource)) continue
+          const id = newTaskId('coordinator-issued_kill', dataSource, interval)
+          const payload = killTask(dataSource, interval, { limit, unusedUntil })
+          const task = { id, groupId: id, type: 'kill', dataSource, priority: 0, payload, submittedBy }
+          if (await saveTask(transaction, task)) tasks.push(id)
+          free -= 1
+        }
+        return tasks
+      })
+      for (const task of submitted) logger.info('Task submitted', { task, identity: submittedBy })
+      return submitted.length > 0 ? { killTasks: submitted.length } : undefined
+    },
+  }
+}
