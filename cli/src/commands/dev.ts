@@ -81,6 +81,22 @@ export function addDev(program: Command): void {
       if (options.json) process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
       else console.dir(result, { depth: null })
     })
+  bench
+    .command('sql')
+    .description('SQL over many segments, beside DuckDB alone on the same files')
+    .option('--segments <n>', 'how many segments of 1000 rows (default: 1000)', '1000')
+    .option('--rounds <n>', 'how often (default: 5)', '5')
+    .option('--json', 'print the result as JSON')
+    .action(async ({ segments, rounds, json }: { segments: string; rounds: string; json?: boolean }) => {
+      const { benchSql } = await import('../development/index.ts')
+      if (!/^[1-9]\d{0,4}$/.test(segments))
+        throw invalidInput(`Option --segments has value [${segments}], allowed are numbers from 1 to 99999`)
+      const result = await benchSql(Number(segments), parseRounds(rounds), (text) =>
+        process.stderr.write(`${text}\n`),
+      )
+      if (json) process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
+      else console.dir(result, { depth: null })
+    })
   dev
     .command('test')
     .argument('[pattern]', 'only files whose path holds this text')
