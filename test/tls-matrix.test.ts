@@ -1,13 +1,16 @@
 // Proves which certificates of clients a server lets in, and which certificates of servers a client takes: eight bad ones
 // and two good ones, against a strict server, one that does not look at host names, and one that asks for none.
 import assert from 'node:assert/strict'
-import { request } from 'node:https'
+import { once } from 'node:events'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { Agent, request } from 'node:https'
 import path from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
+import { connect } from 'node:tls'
 import { pkiTools } from '@svc/cli/pki'
 import { type Listeners, listen } from '@svc/shared/http'
-import { freePort, temporaryFolder, testSettings, waitUntil } from '@svc/shared/testing'
-import { type ClientTls, fixedStores, loadTlsStores, type TlsStores } from '@svc/shared/tls'
+import { freePort, recordingLogger, temporaryFolder, testSettings, waitUntil } from '@svc/shared/testing'
+import { type ClientTls, fixedStores, followStores, loadTlsStores, type TlsStores } from '@svc/shared/tls'
 
 const tools = await pkiTools()
 const folder = temporaryFolder({ after })
@@ -78,9 +81,9 @@ async function open(
 }
 
 /** The answer of a server, or the code of what kept it from coming. */
-async function ask(port: number, tls: ClientTls): Promise<string> {
+async function ask(port: number, tls: ClientTls, agent: Agent | false = false): Promise<string> {
   return await new Promise((resolve) => {
-    const sent = request({ host: '127.0.0.1', port, agent: false, ...tls }, (response) => {
+    const sent = request({ host: '127.0.0.1', port, agent, ...tls }, (response) => {
       let text = ''
       response.on('data', (chunk) => {
         text += chunk
@@ -169,6 +172,91 @@ describe('a client', () => {
     assert.notEqual(await ask(server.port, revoked.client), 'let in')
   })
 })
+
+describe('stores that change while requests are answered', () => {
+  /** A server with followed stores in files of its own, and a client that keeps its connection. */
+  async function openChanging(scope: TestContext) {
+    const own = temporaryFolder(scope)
+    const file = (name: string) => path.join(own, name)
+    copyFileSync(bad('good.jks'), file('server.jks'))
+    await writeNothingRevoked(file('revoked.pem'))
+    const properties = {
+      'svc.enableTlsPort': 'true',
+      'svc.enablePlaintextPort': 'false',
+      'svc.tlsPort': String(await freePort()),
+      ...keyStore('server', 'good'),
+      ...trust('server'),
+      'svc.server.https.keyStorePath': file('server.jks'),
+      'svc.server.https.crlPath': file('revoked.pem'),
+      'svc.server.https.requestClientCertificate': 'true',
+    }
+    const settings = testSettings('router', properties)
+    const stores = followStores(settings, await load(properties, now), recordingLogger(), () => undefined)
+    const listeners = await listen(settings, (_request, response) => response.end('let in'), stores)
+    const kept = new Agent({ keepAlive: true, maxSockets: 1 })
+    scope.after(async () => {
+      kept.destroy()
+      await stores.stop()
+      await listeners.close(0)
+    })
+    let changes = 0
+    stores.onChange(() => {
+      changes += 1
+    })
+    return { port: listeners.tlsPort ?? assert.fail(), file, kept, changes: () => changes }
+  }
+
+  /** A list that revokes nothing, beside that of the intermediate authority. */
+  async function writeNothingRevoked(file: string): Promise<void> {
+    const [, ofIntermediate = ''] = readFileSync(bad('revoked.crl.pem'), 'utf8').split(
+      /(?<=-----END X509 CRL-----\n)/,
+    )
+    writeFileSync(file, readFileSync(tools.revocationFile(folder), 'utf8') + ofIntermediate)
+  }
+
+  test('serve every request, with the new certificate from the next connection on', async (scope) => {
+    const server = await openChanging(scope)
+    const { client } = await load(trust('client'), now)
+    const answers: string[] = []
+    let isOver = false
+    const asking = [server.kept, false as const].map(async (agent) => {
+      while (!isOver) answers.push(await ask(server.port, client, agent))
+    })
+    for (const [index, next] of ['good-intermediate', 'good', 'good-intermediate'].entries()) {
+      copyFileSync(bad(`${next}.jks`), server.file('server.jks'))
+      await waitUntil('the change is seen', () => server.changes() === index + 1)
+    }
+    isOver = true
+    await Promise.all(asking)
+    assert.ok(answers.length > 0)
+    assert.deepEqual(
+      answers.filter((answer) => answer !== 'let in'),
+      [],
+    )
+    const { subject } = await certificateAt(server.port, client)
+    assert.equal(subject, 'CN=good-intermediate')
+  })
+
+  test('let a client in no more once it is revoked, after the request that is under way', async (scope) => {
+    const server = await openChanging(scope)
+    const { client } = await load({ ...trust('client'), ...keyStore('client', 'revoked') }, now)
+    assert.equal(await ask(server.port, client, server.kept), 'let in')
+    copyFileSync(bad('revoked.crl.pem'), server.file('revoked.pem'))
+    await waitUntil('the change is seen', () => server.changes() === 1)
+    // The connection was there before: one more answer, and it ends.
+    assert.equal(await ask(server.port, client, server.kept), 'let in')
+    assert.notEqual(await ask(server.port, client, server.kept), 'let in')
+  })
+})
+
+/** The certificate that a server shows to a new connection. */
+async function certificateAt(port: number, tls: ClientTls): Promise<{ subject: string }> {
+  const socket = connect({ host: '127.0.0.1', port, ...tls })
+  await once(socket, 'secureConnect')
+  const subject = socket.getPeerX509Certificate()?.subject ?? ''
+  socket.destroy()
+  return { subject }
+}
 
 /** What the client says of each certificate of a server, with host names and without; undefined where it connects. */
 const servers: Readonly<Record<string, { readonly strict?: RegExp; readonly hostNamesOff?: RegExp }>> = {

@@ -97,6 +97,25 @@ export function addDev(program: Command): void {
       if (json) process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
       else console.dir(result, { depth: null })
     })
+  bench
+    .command('requests')
+    .description(
+      'requests a second at the coordinator and through the router, plain and over TLS (needs wrk); SVC_REFERENCE_URLS names further URLs, with name and password, separated by blanks',
+    )
+    .option('--rounds <n>', 'how often (default: 3)', '3')
+    .option('--seconds <n>', 'how long each (default: 10)', '10')
+    .option('--json', 'print the result as JSON')
+    .action(async ({ rounds, seconds, json }: { rounds: string; seconds: string; json?: boolean }) => {
+      const { benchRequests } = await import('../development/index.ts')
+      if (!/^[1-9]\d?$/.test(seconds))
+        throw invalidInput(`Option --seconds has value [${seconds}], allowed are numbers from 1 to 99`)
+      const reference = (process.env.SVC_REFERENCE_URLS ?? '').split(' ').filter((url) => url !== '')
+      const result = await benchRequests(parseRounds(rounds), Number(seconds), reference, (text) =>
+        process.stderr.write(`${text}\n`),
+      )
+      if (json) process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
+      else console.dir(result, { depth: null })
+    })
   dev
     .command('test')
     .argument('[pattern]', 'only files whose path holds this text')

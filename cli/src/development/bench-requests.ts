@@ -1,0 +1,97 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { cpus, tmpdir } from 'node:os'
+import path from 'node:path'
+import { unavailable } from '@svc/domain/failure'
+import { pickPortOffset, startCluster } from '../cluster/index.ts'
+
+/** Requests a second by what was asked: every round, and the median. */
+type RequestFigures = Readonly<
+  Record<string, { readonly rounds: readonly number[]; readonly median: number }>
+>
+
+/** What the benchmark of requests found. */
+export interface RequestBenchmark {
+  readonly machine: string
+  readonly secondsEach: number
+  readonly requestsPerSecond: RequestFigures
+}
+
+const rulesPath = '/svc/coordinator/v1/rules'
+
+// One thread and 32 connections that are kept: the server is the bottleneck, not the one who asks.
+const wrkOptions = ['-t1', '-c32'] as const
+
+/**
+ * Asks for the rules with a login, at the coordinator and through the router, plain and over TLS, by turns. `reference`
+ * may add URLs to ask in the same rounds, with name and password in each. Throws a Failure where wrk is missing or an
+ * answer is an error.
+ */
+export async function benchRequests(
+  rounds: number,
+  secondsEach: number,
+  reference: readonly string[],
+  onRound: (text: string) => void,
+): Promise<RequestBenchmark> {
+  if (spawnSync('wrk', ['-v']).error) throw unavailable('The program wrk is missing: install the package wrk')
+  const folder = mkdtempSync(path.join(tmpdir(), 'svc-bench-'))
+  const set = ['svc.enablePlaintextPort=true']
+  const options = { home: path.join(folder, 'home'), profile: 'secure', set }
+  const cluster = await startCluster({ ...options, portOffset: await pickPortOffset(options) })
+  try {
+    const login = `admin:${cluster.adminPassword}@`
+    const targets = new Map<string, string>(
+      (['coordinator', 'router'] as const).flatMap((instance) => {
+        const { plaintextPort, tlsPort } = cluster.plan.services.find(
+          (service) => service.instance === instance,
+        )!
+        return [
+          [`${instance} plain`, `http://${login}127.0.0.1:${plaintextPort}${rulesPath}`],
+          [`${instance} TLS`, `https://${login}127.0.0.1:${tlsPort}${rulesPath}`],
+        ] as const
+      }),
+    )
+    for (const url of reference) targets.set(`reference ${new URL(url).host}`, url)
+    // One turn before those that count: code is compiled, logins are remembered, connections are open.
+    for (const url of targets.values()) ask(url, 2)
+    const found = new Map<string, number[]>()
+    for (let round = 1; round <= rounds; round++) {
+      for (const [name, url] of targets) {
+        const perSecond = ask(url, secondsEach)
+        found.set(name, [...(found.get(name) ?? []), perSecond])
+        onRound(`round ${round}: ${name} ${perSecond.toFixed(0)} requests/s`)
+      }
+    }
+    const [processor] = cpus()
+    return {
+      machine: `${cpus().length} x ${processor?.model ?? 'unknown processor'}`,
+      secondsEach,
+      requestsPerSecond: Object.fromEntries(
+        [...found].map(([name, values]) => [name, { rounds: values, median: medianOf(values) }]),
+      ),
+    }
+  } finally {
+    await cluster.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function ask(target: string, seconds: number): number {
+  const url = new URL(target)
+  const login = Buffer.from(`${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`)
+  url.username = ''
+  url.password = ''
+  const header = `Authorization: Basic ${login.toString('base64')}`
+  const { stdout } = spawnSync('wrk', [...wrkOptions, `-d${seconds}`, '-H', header, url.href], {
+    encoding: 'utf8',
+  })
+  const perSecond = Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1])
+  if (!(perSecond > 0) || stdout.includes('Non-2xx'))
+    throw unavailable(`[${url.href}] does not answer as it should: ${stdout}`)
+  return perSecond
+}
+
+function medianOf(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)]!
+}
