@@ -75,9 +75,8 @@ export async function heldBy(scene: RetentionScene, instance: string): Promise<s
 
 /** Ingests the data set, and loads it into two tiers. */
 export function testLoadingIntoTwoTiers(scene: RetentionScene): void {
-  const { router, store, hot, standard } = scene
-
   test('the data set becomes one segment a day, with all its rows', async () => {
+    const { router, store } = scene
     await router.post(rulesPath, load({ hot: 1, _default_tier: 1 }), { 'x-svc-author': 'test' })
     await runTask(router, scene.task)
     const segments = await storedSegments(store, dataSource)
@@ -94,6 +93,7 @@ export function testLoadingIntoTwoTiers(scene: RetentionScene): void {
   })
 
   test('rules that name two tiers bring the bytes into both, and the load status to 100', async () => {
+    const { router, store, hot, standard } = scene
     await untilNothingIsMissing(scene)
     assert.deepEqual(await router.get(loadStatusPath), { [dataSource]: 100 })
     assert.deepEqual(await router.get(`${loadStatusPath}?simple`), { [dataSource]: 0 })
@@ -126,9 +126,8 @@ export function testLoadingIntoTwoTiers(scene: RetentionScene): void {
 
 /** Moves everything into one tier, and drops it. */
 export function testMovingAndDropping(scene: RetentionScene): void {
-  const { router, store, hot, standard } = scene
-
   test('rules that name another tier move everything there', async () => {
+    const { router, store, hot, standard } = scene
     await router.post(rulesPath, load({ hot: 2 }))
     await untilCached(scene, standard, 0)
     await untilNothingIsMissing(scene)
@@ -139,6 +138,7 @@ export function testMovingAndDropping(scene: RetentionScene): void {
   })
 
   test('a drop rule empties the caches and leaves deep storage', async () => {
+    const { router, store, hot, standard } = scene
     const before = await scene.deepStorage()
     await router.post(rulesPath, [{ type: 'dropForever' }])
     for (const instance of hot) await untilCached(scene, instance, 0)
