@@ -18,7 +18,7 @@ export const ownAddressFile = '/tmp/own-address.json'
 
 /** What the server answers when it is asked whether it serves. */
 export async function askHealth({ host, port, isTls, trustStore }: OwnAddress): Promise<string> {
-  const options = { host: '127.0.0.1', port, path: '/status/health', timeout: 25_000 }
+  const options = { host: '127.0.0.1', port, path: '/status/health', timeout: 25_000, agent: false }
   const request = isTls
     ? https.get({
         ...options,

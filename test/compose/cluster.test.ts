@@ -10,8 +10,10 @@ import {
   loadStatusPath,
   type RetentionScene,
   rulesPath,
+  segmentsInCache,
   testLoadingIntoTwoTiers,
   testMovingAndDropping,
+  untilCached,
   untilNothingIsMissing,
 } from '../support/retention-cases.ts'
 import { storedSegments } from '../support/segments.ts'
@@ -126,29 +128,26 @@ test('who has no password, or trusts another authority, is refused', async () =>
 
 testLoadingIntoTwoTiers(scene)
 
-test('a historical that is killed is missed, and replaced by one that serves what it had', async () => {
+test('a historical that is killed is missed, the others of its tier take over, and it is replaced', async () => {
   const instance = 'historical-hot-2'
-  const before = await heldBy(scene, instance)
-  const id = (await cluster.compose('ps', '--quiet', 'historical-hot', '--filter', 'status=running'))
-    .trim()
-    .split('\n')
-  assert.equal(id.length, 2)
+  assert.ok((await heldBy(scene, instance)).length > 0)
   await runDocker(['kill', `${cluster.project}-${instance}`])
-  await waitUntil(
-    'the other server of the tier has all',
-    () => heldBy(scene, 'historical-hot-1').then((ids) => ids.length),
-    (held) => held === flights.days,
-  )
+  await untilCached(scene, 'historical-hot-1', flights.days)
   assert.equal((await runDocker(['rm', `${cluster.project}-${instance}`])).status, 0)
   await cluster.up(twoHot)
   await untilNothingIsMissing(scene)
+  // What the replaced server finds in its cache makes a second copy of some, of which one is dropped.
   await waitUntil(
     'the tier holds every segment once',
-    async () => [...(await heldBy(scene, 'historical-hot-1')), ...(await heldBy(scene, instance))].length,
-    (held) => held === flights.days,
+    async () => {
+      const caches = await Promise.all(scene.hot.map((one) => segmentsInCache(scene, one)))
+      return caches.flatMap((segments) => [...segments.keys()])
+    },
+    (ids) => ids.length === flights.days && new Set(ids).size === flights.days,
   )
+  const after = [...(await heldBy(scene, 'historical-hot-1')), ...(await heldBy(scene, instance))]
+  assert.deepEqual(after.sort(), await heldBy(scene, 'historical-1'))
   assert.deepEqual(await scene.router.get(loadStatusPath), { [dataSource]: 100 })
-  assert.ok(before.length > 0)
 })
 
 test('down and up again lose nothing', async () => {
@@ -163,15 +162,12 @@ test('down and up again lose nothing', async () => {
     trusted: cluster.trusted,
   })
   const before = await look()
-  const began = performance.now()
   await cluster.compose('down')
-  const tookMs = performance.now() - began
   assert.deepEqual(await cluster.containers(), [])
   await cluster.up(twoHot)
   await untilNothingIsMissing(scene)
   assert.deepEqual(await look(), before)
   assert.equal((await heldBy(scene, 'historical-1')).length, flights.days)
-  assert.ok(tookMs < 60_000, `down took ${tookMs} ms`)
 })
 
 test('scaled to five, each has its own name and certificate and all segments; back at one, nothing is missing', async () => {
@@ -189,11 +185,7 @@ test('scaled to five, each has its own name and certificate and all segments; ba
 
   await scene.router.post(rulesPath, load({ hot: 1, _default_tier: 1 }))
   await cluster.up([...twoHot, '--scale', 'historical=1'])
-  await waitUntil(
-    'the one that is left has all',
-    () => heldBy(scene, 'historical-1').then((ids) => ids.length),
-    (held) => held === flights.days,
-  )
+  await untilCached(scene, 'historical-1', flights.days)
   await untilNothingIsMissing(scene)
 })
 

@@ -20,8 +20,14 @@ async function refusal(cluster: ComposeCluster): Promise<string> {
   assert.notEqual(status, 0)
   const running = (await cluster.containers()).filter(({ state }) => state === 'running')
   assert.deepEqual(running, [], 'nothing is left running')
-  const said = (await cluster.compose('logs', '--no-log-prefix', '--no-color', 'prepare')).trim()
+  const said = await logOf(cluster, 'prepare-1')
   return said.startsWith('svc: ') ? said : stderr.trim().split('\n').at(-1)!
+}
+
+/** All that a container has printed. */
+async function logOf({ project }: ComposeCluster, instance: string): Promise<string> {
+  const { stdout, stderr } = await runDocker(['logs', `${project}-${instance}`])
+  return `${stdout}${stderr}`.trim()
 }
 
 test('too little memory', async () => {
@@ -69,7 +75,7 @@ test('more replicas than have a certificate', async () => {
   const cluster = await open({ SVC_REPLICAS: '1' })
   const { status } = await cluster.tryCompose('up', '--detach', '--wait', '--scale', 'historical=2')
   assert.notEqual(status, 0)
-  const logs = await cluster.compose('logs', '--no-log-prefix', '--no-color', '--index', '2', 'historical')
+  const logs = await logOf(cluster, 'historical-2')
   assert.match(logs, /^svc: There is no certificate for \[[a-z0-9-]+-historical-2\]: raise [^\n]*$/m)
 })
 

@@ -53,7 +53,7 @@ export async function segmentsInCache(
 }
 
 /** Waits until the disk of an instance holds so many segments. */
-async function untilCached(scene: RetentionScene, instance: string, count: number): Promise<void> {
+export async function untilCached(scene: RetentionScene, instance: string, count: number): Promise<void> {
   await waitUntil(
     `${instance} holds ${count} segments`,
     async () => (await segmentsInCache(scene, instance)).size,
