@@ -144,6 +144,7 @@ test('a historical that is killed is missed, the others of its tier take over, a
       return caches.flatMap((segments) => [...segments.keys()])
     },
     (ids) => ids.length === flights.days && new Set(ids).size === flights.days,
+    { timeoutMs: 120_000 },
   )
   const after = [...(await heldBy(scene, 'historical-hot-1')), ...(await heldBy(scene, instance))]
   assert.deepEqual(after.sort(), await heldBy(scene, 'historical-1'))
@@ -219,12 +220,14 @@ test('a second coordinator and overlord take over from those that are killed', a
       `another ${role} leads`,
       () => scene.router.send({ path }),
       ({ status, text }) => status === 200 && text.startsWith('https://') && text !== leader,
+      { timeoutMs: 120_000 },
     )
   }
   await waitUntil(
     'rules are taken',
     () => scene.router.send({ method: 'POST', path: rulesPath, json: load({ hot: 1 }) }),
     ({ status }) => status === 200,
+    { timeoutMs: 120_000 },
   )
 })
 

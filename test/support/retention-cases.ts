@@ -23,6 +23,9 @@ export interface RetentionScene extends Pick<TestCluster, 'router' | 'at' | 'sto
   cache(instance: string): Promise<Record<string, FoundFile>>
 }
 
+/** Enough for a machine that has much else to do; a cluster that works is not waited for so long. */
+const patience = { timeoutMs: 120_000 }
+
 /** The rule that keeps so many copies in each tier for good. */
 export const load = (tieredReplicants: Record<string, number>): object[] => [
   { type: 'loadForever', tieredReplicants },
@@ -35,6 +38,7 @@ export async function untilNothingIsMissing({ router }: Pick<RetentionScene, 'ro
     () => router.get<Record<string, Record<string, number>>>(`${loadStatusPath}?full`),
     (byTier) =>
       Object.values(byTier).every((missing) => missing[dataSource] === 0) && Object.keys(byTier).length > 0,
+    patience,
   )
 }
 
@@ -58,6 +62,7 @@ export async function untilCached(scene: RetentionScene, instance: string, count
     `${instance} holds ${count} segments`,
     async () => (await segmentsInCache(scene, instance)).size,
     (held) => held === count,
+    patience,
   )
 }
 
@@ -69,6 +74,7 @@ export async function heldBy(scene: RetentionScene, instance: string): Promise<s
     `the coordinator knows what ${instance} serves`,
     () => servedByInventory(scene, instance),
     (served) => JSON.stringify(served) === JSON.stringify(ids),
+    patience,
   )
   return ids
 }
@@ -120,6 +126,7 @@ export function testLoadingIntoTwoTiers(scene: RetentionScene): void {
       'the broker knows all that is served',
       () => router.get<{ inventoryInitialized: boolean; segmentCount: number }>('/svc/broker/v1/loadstatus'),
       (status) => status.inventoryInitialized && status.segmentCount === ids.length,
+      patience,
     )
   })
 }

@@ -10,7 +10,7 @@ import type { FoundFile } from '../../support/folder-contents.ts'
 import { createHttpClient, type HttpClient } from '../../support/http-client.ts'
 import type { CommandResult } from '../../support/svc-command.ts'
 
-const PATIENCE_MS = 300_000
+const PATIENCE_MS = 600_000
 const home = '/var/lib/svc'
 
 /** A container of a project, as the engine tells it. */
@@ -164,7 +164,7 @@ export async function openComposeCluster(
   }
 }
 
-/** Runs docker and waits for its end, at most five minutes. */
+/** Runs docker and waits for its end, at most ten minutes. */
 export async function runDocker(
   args: readonly string[],
   variables: Readonly<Record<string, string>> = {},

@@ -234,7 +234,7 @@ export async function runService(
   await waitForSchema(context)
   // A store that is just being made may go away once more after it has answered.
   const storeWaits = { logger, stopping: stopping.signal }
-  await retryWhileStoreIsAway(async () => simulatedClock?.start(), storeWaits)
+  await simulatedClock?.start()
   troubleLoops.push(tellTroubles(coordination, announcedNode, readiness))
   if (role === 'coordinator') troubleLoops.push(logTroubles(coordination, logger, name))
   await retryWhileStoreIsAway(async () => options.prepareStore?.(context), storeWaits)
