@@ -1,31 +1,45 @@
+// The health check of a server's container, a process of its own every few seconds: it loads nothing but what it needs.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
-import { json } from 'node:stream/consumers'
-import { unavailable } from '@svc/domain/failure'
-import { loadSettings, type Role } from '@svc/shared/config'
-import { ownHostName, withHostName } from './host-name.ts'
+import { text } from 'node:stream/consumers'
 
-const TIMEOUT_MS = 4000
+/** Where the server of this container listens, as it says at its start. */
+export interface OwnAddress {
+  /** The name that others reach it by, which its certificate has to be for. */
+  readonly host: string
+  readonly port: number
+  readonly isTls: boolean
+  readonly trustStore: string | undefined
+}
 
-/** Asks this container's server whether it serves, as others reach it; throws a Failure when it does not. */
-export async function checkHealth(role: Role): Promise<void> {
-  const host = await ownHostName()
-  const settings = loadSettings(role, [], withHostName(process.env, host))
-  const common = { host: '127.0.0.1', path: '/status/health', timeout: TIMEOUT_MS }
-  const trustStore = settings.get('svc.client.https.trustStorePath')
-  const request = settings.get('svc.enableTlsPort')
+export const ownAddressFile = '/tmp/own-address.json'
+
+/** What the server answers when it is asked whether it serves. */
+export async function askHealth({ host, port, isTls, trustStore }: OwnAddress): Promise<string> {
+  const options = { host: '127.0.0.1', port, path: '/status/health', timeout: 25_000, agent: false }
+  const request = isTls
     ? https.get({
-        ...common,
-        port: settings.get('svc.tlsPort'),
-        // The certificate has to be one for the name that others use.
+        ...options,
         servername: host,
         ...(trustStore === undefined ? {} : { ca: readFileSync(trustStore) }),
       })
-    : http.get({ ...common, port: settings.get('svc.plaintextPort') })
-  request.once('timeout', () => request.destroy(unavailable(`No answer within [${TIMEOUT_MS}] ms`)))
+    : http.get(options)
+  request.once('timeout', () => request.destroy(new Error('no answer in time')))
   const [answer] = (await once(request, 'response')) as [http.IncomingMessage]
-  const body = await json(answer)
-  if (answer.statusCode !== 200 || body !== true) throw unavailable(JSON.stringify(body))
+  return await text(answer)
+}
+
+if (import.meta.main) {
+  try {
+    const answer = await askHealth(JSON.parse(readFileSync(ownAddressFile, 'utf8')) as OwnAddress)
+    if (answer !== 'true') {
+      process.stderr.write(`${answer}\n`)
+      process.exitCode = 1
+    }
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`)
+    process.exitCode = 1
+  }
 }

@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { notFound } from '@svc/domain/failure'
-import type { Role } from '@svc/shared/config'
+import { ConfigurationError, loadSettings, type Role, type Settings } from '@svc/shared/config'
+import { type OwnAddress, ownAddressFile } from './health.ts'
 import { ownHostName, withHostName } from './host-name.ts'
 
 /** Becomes the server of a role, under the name of its own container. */
@@ -13,7 +14,29 @@ export async function serve(role: Role): Promise<void> {
       `There is no certificate for [${host}]: raise the number of replicas that get one, for historicals SVC_REPLICAS in .env, for others SVC_SERVICES in docker-compose.yml, and run docker compose up again`,
     )
   }
+  const settings = tryLoading(role)
+  if (settings) writeFileSync(ownAddressFile, JSON.stringify(ownAddress(settings)))
   // The arguments of a container are not those of a server, which has its properties from the environment here.
   process.argv.splice(2)
   await import(`../../services/${role}/src/main.ts`)
+}
+
+/** The configuration; undefined where it is faulty, which the server itself is about to tell. */
+function tryLoading(role: Role): Settings | undefined {
+  try {
+    return loadSettings(role, [], process.env)
+  } catch (error) {
+    if (error instanceof ConfigurationError) return undefined
+    throw error
+  }
+}
+
+function ownAddress(settings: Settings): OwnAddress {
+  const isTls = settings.get('svc.enableTlsPort')
+  return {
+    host: settings.get('svc.host'),
+    port: settings.get(isTls ? 'svc.tlsPort' : 'svc.plaintextPort'),
+    isTls,
+    trustStore: settings.get('svc.client.https.trustStorePath'),
+  }
 }

@@ -8,10 +8,11 @@ export const flights = { dataSource: 'flights', days: 90, rows: 20_000 } as cons
 
 const TASK_PATIENCE_MS = 120_000
 
-/** The task that ingests the shipped flights. */
+/** The task that ingests the shipped flights from `folder`, which is where the overlord sees them. */
 export function flightsTask({
   dataSource = flights.dataSource as string,
   segmentGranularity = 'DAY',
+  folder = path.join(repositoryRoot, 'data'),
 } = {}): object {
   return {
     type: 'index_parallel',
@@ -25,7 +26,7 @@ export function flightsTask({
       },
       ioConfig: {
         type: 'index_parallel',
-        inputSource: { type: 'local', baseDir: path.join(repositoryRoot, 'data'), filter: 'flights.csv' },
+        inputSource: { type: 'local', baseDir: folder, filter: 'flights.csv' },
         inputFormat: { type: 'csv', findColumnsFromHeader: true },
         appendToExisting: false,
       },

@@ -38,12 +38,26 @@ export function basicAuthorization(credentials: string): string {
   return `Basic ${Buffer.from(credentials).toString('base64')}`
 }
 
-/** A client of the server at `url`, which trusts the certificates `trusted` (PEM). */
+/** How a client comes to its server. */
+export interface HttpClientOptions {
+  /** The certificates that it trusts, PEM. */
+  readonly trusted?: string | undefined
+  /** `name:password`. */
+  readonly credentials?: string | undefined
+  /** The name that the server's certificate has to be for, where it is not the host of the URL. */
+  readonly serverName?: string | undefined
+}
+
+/** A client of the server at `url`. */
 export function createHttpClient(
   url: string,
-  { trusted, credentials }: { trusted?: string | undefined; credentials?: string | undefined } = {},
+  { trusted, credentials, serverName }: HttpClientOptions = {},
 ): HttpClient {
-  const agent = new Agent({ connect: trusted === undefined ? {} : { ca: trusted }, headersTimeout: 30_000 })
+  const connect = {
+    ...(trusted === undefined ? {} : { ca: trusted }),
+    ...(serverName === undefined ? {} : { servername: serverName }),
+  }
+  const agent = new Agent({ connect, headersTimeout: 30_000 })
 
   async function send(request: SentRequest): Promise<Answer> {
     const { method = 'GET', path, json, text, headers = {} } = request

@@ -58,7 +58,7 @@ export function checksumOf(file: string): string {
 }
 
 /** The ids of the segments that a data server itself says it serves. */
-export async function servedBy(cluster: TestCluster, instance: string): Promise<string[]> {
+export async function servedBy(cluster: Pick<TestCluster, 'at'>, instance: string): Promise<string[]> {
   const { requests } = await cluster
     .at(instance)
     .get<{ requests: { id: string }[] }>('/svc-internal/v1/segments?counter=-1&hash=&timeout=0')
@@ -66,7 +66,10 @@ export async function servedBy(cluster: TestCluster, instance: string): Promise<
 }
 
 /** The ids of the segments that the leading coordinator says an instance serves. */
-export async function servedByInventory(cluster: TestCluster, instance: string): Promise<string[]> {
+export async function servedByInventory(
+  cluster: Pick<TestCluster, 'router' | 'nameOf'>,
+  instance: string,
+): Promise<string[]> {
   const ids = await cluster.router.get<string[]>(
     `/svc/coordinator/v1/servers/${encodeURIComponent(cluster.nameOf(instance))}/segments`,
   )

@@ -121,9 +121,12 @@ export function addDev(program: Command): void {
     .argument('[pattern]', 'only files whose path holds this text')
     .description('run the tests')
     .option('--concurrency <n>', 'files that run at once (default: by the number of processors)')
-    .action(async (pattern: string | undefined, options: { concurrency?: string }) => {
-      const { runTests } = await import('../development/index.ts')
-      process.exitCode = await runTests(pattern, options.concurrency)
+    .option('--compose', 'only the tests of docker-compose.yml, which need an engine')
+    .action(async (pattern: string | undefined, options: { concurrency?: string; compose?: true }) => {
+      const { runComposeTests, runTests } = await import('../development/index.ts')
+      process.exitCode = options.compose
+        ? await runComposeTests(pattern)
+        : await runTests(pattern, options.concurrency)
     })
 }
 

@@ -1,10 +1,11 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import path from 'node:path'
 import { invalidInput, notFound } from '@svc/domain/failure'
 import { commonPropertiesFile, pickPortOffset, startCluster } from '../cluster/index.ts'
 import { repositoryRoot } from '../home/index.ts'
+import { checkEngine } from './check-engine.ts'
 
 /**
  * Runs the tests whose path holds `pattern`, or all; returns the exit status. A Postgres and a Redis run meanwhile:
@@ -17,11 +18,8 @@ export async function runTests(
   if (concurrency !== undefined && !/^[1-9]\d?$/.test(concurrency)) {
     throw invalidInput(`Option --concurrency has value [${concurrency}], allowed are numbers from 1 to 99`)
   }
-  const files = globSync('{packages,services,cli,container,test}/**/*.test.ts', {
-    cwd: repositoryRoot,
-    exclude: ['**/node_modules/**'],
-  }).filter((file) => pattern === undefined || file.includes(pattern))
-  if (files.length === 0) throw notFound(`No test file has [${pattern ?? '.test.ts'}] in its path`)
+  // The tests of the containers need an engine and are asked for by themselves.
+  const files = findTests('{packages,services,cli,container,test}/**/*.test.ts', pattern, ['test/compose/**'])
 
   // Ctrl-C reaches the test runner too; we wait for it and then stop the stores.
   process.on('SIGINT', () => undefined)
@@ -34,7 +32,7 @@ export async function runTests(
       storesOnly: true,
     })
     try {
-      return await runNodeTests(files.sort(), concurrency, commonPropertiesFile(stores.home))
+      return await runNodeTests(files, concurrency, { SVC_TEST_STORES: commonPropertiesFile(stores.home) })
     } finally {
       await stores.stop()
     }
@@ -43,19 +41,40 @@ export async function runTests(
   }
 }
 
+/** Runs the tests of the containers, one file at a time, against an image built now; returns the exit status. */
+export async function runComposeTests(pattern: string | undefined): Promise<number> {
+  const files = findTests('test/compose/**/*.test.ts', pattern)
+  await checkEngine()
+  process.on('SIGINT', () => undefined)
+  const build = spawn('docker', ['compose', 'build'], { cwd: repositoryRoot, stdio: 'inherit' })
+  const status = await statusOf(build)
+  return status === 0 ? await runNodeTests(files, '1') : status
+}
+
+function findTests(glob: string, pattern: string | undefined, exclude: readonly string[] = []): string[] {
+  const files = globSync(glob, { cwd: repositoryRoot, exclude: ['**/node_modules/**', ...exclude] })
+  const found = files.filter((file) => pattern === undefined || file.includes(pattern))
+  if (found.length === 0) throw notFound(`No test file has [${pattern ?? '.test.ts'}] in its path`)
+  return found.sort()
+}
+
 async function runNodeTests(
   files: readonly string[],
   concurrency: string | undefined,
-  storesFile: string,
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<number> {
   // Some files start whole clusters, so there are not more at once than the machine can carry.
   const atOnce = concurrency ?? String(Math.max(2, Math.floor(availableParallelism() / 2)))
   const args = ['--test', `--test-concurrency=${atOnce}`, '--test-reporter=spec', ...files]
   const child = spawn(process.execPath, args, {
     cwd: repositoryRoot,
-    env: { ...process.env, SVC_TEST_STORES: storesFile },
+    env: { ...process.env, ...environment },
     stdio: 'inherit',
   })
+  return statusOf(child)
+}
+
+function statusOf(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', (status) => resolve(status ?? 1))

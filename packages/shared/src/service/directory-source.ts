@@ -72,7 +72,12 @@ export async function followStoredDirectory(database: Database, logger: Logger):
   const loop = startLoop(storePollMs, load, (error) =>
     trouble.tell('Users and roles cannot be read from the metadata store', { error: String(error) }),
   )
-  await database.listen(securityChannel, loop.wake)
+  try {
+    await database.listen(securityChannel, loop.wake)
+  } catch (error) {
+    await loop.stop()
+    throw error
+  }
   // A change that was made before the listening began was told to nobody.
   loop.wake()
   return { ...holder, refresh: load, stop: loop.stop }

@@ -52,6 +52,7 @@ import {
   openDirectory,
 } from './directory-source.ts'
 import { untilCertificateHolds } from './own-certificate.ts'
+import { retryWhileStoreIsAway } from './retry-while-store-is-away.ts'
 import { type SecurityAudit, startSecurityAudit } from './security-audit.ts'
 import { logTroubles, tellLastTrouble, tellTroubles } from './server-troubles.ts'
 import { statusRoutes } from './status-routes.ts'
@@ -231,20 +232,22 @@ export async function runService(
   process.on('unhandledRejection', crash)
 
   await waitForSchema(context)
+  // A store that is just being made may go away once more after it has answered.
+  const storeWaits = { logger, stopping: stopping.signal }
   await simulatedClock?.start()
   troubleLoops.push(tellTroubles(coordination, announcedNode, readiness))
   if (role === 'coordinator') troubleLoops.push(logTroubles(coordination, logger, name))
-  await options.prepareStore?.(context)
+  await retryWhileStoreIsAway(async () => options.prepareStore?.(context), storeWaits)
   const untilHeld = () => untilCertificateHolds(node(), stores, readiness, logger, stopping.signal)
   await untilHeld()
   if (isStopping) return
   stores.onChange(untilHeld)
-  directory = await followDirectory(context)
+  directory = await retryWhileStoreIsAway(() => followDirectory(context), storeWaits)
   await directory.loaded
   if (isStopping) return
   await part.start()
   if (isStopping) return
-  await discovery.announce(announcedNode)
+  await retryWhileStoreIsAway(() => discovery.announce(node()), storeWaits)
   await discovery.refresh()
   readiness.markReady()
   logger.info('Ready', { startedInMs: Math.round(performance.now()) })

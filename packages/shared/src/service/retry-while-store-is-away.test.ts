@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { conflict, unavailable } from '@svc/domain/failure'
+import type { Logger } from '../runtime/index.ts'
+import { retryWhileStoreIsAway } from './retry-while-store-is-away.ts'
+
+const logger: Logger = {
+  error: () => undefined,
+  warn: () => undefined,
+  info: () => undefined,
+  debug: () => undefined,
+}
+
+/** Fails with each of the errors, one after the other, and then succeeds. */
+function failing(...errors: Error[]): () => Promise<string> {
+  return async () => {
+    const error = errors.shift()
+    if (error) throw error
+    return 'done'
+  }
+}
+
+test('what fails because the store is away is done again', async () => {
+  const work = failing(unavailable('away'), unavailable('away'))
+  const stopping = new AbortController().signal
+  assert.equal(await retryWhileStoreIsAway(work, { logger, stopping, periodMs: 1 }), 'done')
+})
+
+const thrown: { name: string; error: Error; isStopping: boolean }[] = [
+  { name: 'another failure', error: conflict('there is one already'), isStopping: false },
+  { name: 'an error that was not foreseen', error: new Error('broken'), isStopping: false },
+  { name: 'a store that is away while the server stops', error: unavailable('away'), isStopping: true },
+]
+for (const { name, error, isStopping } of thrown) {
+  test(`${name} is thrown`, async () => {
+    const controller = new AbortController()
+    if (isStopping) controller.abort()
+    const waits = { logger, stopping: controller.signal, periodMs: 1 }
+    await assert.rejects(retryWhileStoreIsAway(failing(error), waits), error)
+  })
+}

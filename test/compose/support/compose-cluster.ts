@@ -1,0 +1,234 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import path from 'node:path'
+import { repositoryRoot } from '@svc/cli/home'
+import { loadSettings } from '@svc/shared/config'
+import { createDatabase, type Database } from '@svc/shared/postgres'
+import type { FoundFile } from '../../support/folder-contents.ts'
+import { createHttpClient, type HttpClient } from '../../support/http-client.ts'
+import type { CommandResult } from '../../support/svc-command.ts'
+
+const PATIENCE_MS = 600_000
+const home = '/var/lib/svc'
+
+/** A container of a project, as the engine tells it. */
+export interface Container {
+  /** Its service and number, such as `historical-2`. */
+  readonly instance: string
+  readonly service: string
+  readonly state: string
+  readonly health: string
+  readonly exitCode: number
+  /** The port of this machine that leads to its own; undefined where none does. */
+  readonly port: number | undefined
+}
+
+/** A project of Compose of a test, with ways to ask its cluster. */
+export interface ComposeCluster {
+  readonly project: string
+  readonly routerPort: number
+  /** The router, asked as admin. */
+  readonly router: HttpClient
+  /** The metadata store. */
+  readonly store: Database
+  /** The first password of the admin. */
+  readonly password: string
+  /** The certificate of the authority, PEM. */
+  readonly trusted: string
+  /** A server by its instance, asked as admin; its certificate has to be for the container's name. */
+  at(instance: string): HttpClient
+  /** Host and port of an instance, by which the servers call it. */
+  nameOf(instance: string): string
+  /** Runs docker compose for this project. Throws with all that it printed when it fails. */
+  compose(...args: string[]): Promise<string>
+  /** The same, however it ends. */
+  tryCompose(...args: string[]): Promise<CommandResult>
+  /** Starts what is not there or not as it shall be, waits until all is healthy, and finds the ways to it anew. */
+  up(args?: readonly string[], profile?: string): Promise<void>
+  containers(): Promise<Container[]>
+  /** The files below a folder of the volumes, as an instance sees them. */
+  files(instance: string, folder: string): Promise<Record<string, FoundFile>>
+  /** Removes everything, the volumes too. */
+  end(): Promise<void>
+}
+
+/** Names a project of Compose with a port of its own; nothing is started. `environment` stands above .env. */
+export async function openComposeCluster(
+  environment: Readonly<Record<string, string>> = {},
+): Promise<ComposeCluster> {
+  const routerPort = await freePort()
+  const project = `svc-test-${routerPort}`
+  const variables = { SVC_ROUTER_PORT: String(routerPort), SVC_COORDINATOR_PERIOD: 'PT0.5S', ...environment }
+  const tryCompose = (...args: string[]) =>
+    runDocker(['compose', ...projectOptions(project), ...args], variables)
+  const compose = async (...args: string[]): Promise<string> => {
+    const { status, stdout, stderr } = await tryCompose(...args)
+    if (status !== 0) throw new Error(`docker compose ${args.join(' ')}: ${stderr}${stdout}`)
+    return stdout
+  }
+
+  const access = new Map<string, HttpClient>()
+  let reached: Pick<ComposeCluster, 'router' | 'store' | 'password' | 'trusted'> | undefined
+  const leave = async (): Promise<void> => {
+    await Promise.all([...access.values()].map((client) => client.close()))
+    access.clear()
+    await reached?.store.close().catch(() => undefined)
+    reached = undefined
+  }
+  const reach = (): NonNullable<typeof reached> => {
+    if (!reached) throw new Error('The cluster is not up')
+    return reached
+  }
+
+  const containers = async (): Promise<Container[]> => {
+    const lines = (await compose('ps', '--all', '--format', 'json')).trim().split('\n')
+    return lines.filter((line) => line !== '').map((line) => describeContainer(JSON.parse(line), project))
+  }
+  const findWays = async (): Promise<void> => {
+    await leave()
+    const password = (await compose('run', '--rm', 'password')).trim()
+    const trusted = await compose('exec', '-T', 'router', 'cat', `${home}/pki/authority.pem`)
+    const credentials = `admin:${password}`
+    const found = await containers()
+    for (const { instance, service, port } of found) {
+      if (port === undefined || service === 'router' || service === 'postgres') continue
+      const url = `https://127.0.0.1:${port}`
+      access.set(
+        instance,
+        createHttpClient(url, { trusted, credentials, serverName: `${project}-${instance}` }),
+      )
+    }
+    const router = createHttpClient(`https://localhost:${routerPort}`, { trusted, credentials })
+    access.set('router-1', router)
+    const storePort = found.find(({ service }) => service === 'postgres')!.port!
+    const storePassword = await compose('exec', '-T', 'postgres', 'cat', `${home}/secrets/postgres-password`)
+    const settings = loadSettings('coordinator', [], {
+      svc_metadata_storage_connector_port: String(storePort),
+      svc_metadata_storage_connector_password: storePassword,
+    })
+    const store = createDatabase(settings, { connections: 2, applicationName: 'test' })
+    reached = { router, store, password, trusted }
+  }
+
+  return {
+    project,
+    routerPort,
+    get router() {
+      return reach().router
+    },
+    get store() {
+      return reach().store
+    },
+    get password() {
+      return reach().password
+    },
+    get trusted() {
+      return reach().trusted
+    },
+    at: (instance) => {
+      const client = access.get(instance)
+      if (!client) throw new Error(`No way to ${instance}; there are ways to ${[...access.keys()]}`)
+      return client
+    },
+    nameOf: (instance) => `${project}-${instance}:${tlsPorts[serviceOf(instance)]}`,
+    compose,
+    tryCompose,
+    up: async (args = [], profile = '') => {
+      await compose('--profile', profile, 'up', '--detach', '--wait', ...args)
+      await findWays()
+    },
+    containers,
+    files: async (instance, folder) => {
+      // The file is run inside as it stands here, with the call of its function behind it.
+      const source = readFileSync(path.join(import.meta.dirname, '../../support/folder-contents.ts'), 'utf8')
+      const call = `console.log(JSON.stringify(folderContents(${JSON.stringify(path.posix.join(home, folder))})))`
+      const where = ['exec', '-T', '--index', String(numberOf(instance)), serviceOf(instance)]
+      const args = [
+        'compose',
+        ...projectOptions(project),
+        ...where,
+        'node',
+        '--input-type=module-typescript',
+        '-',
+      ]
+      const { status, stdout, stderr } = await runDocker(args, variables, `${source}\n${call}\n`)
+      if (status !== 0) throw new Error(`The files of ${instance} in ${folder}: ${stderr}`)
+      return JSON.parse(stdout) as Record<string, FoundFile>
+    },
+    end: async () => {
+      await leave()
+      await compose('--profile', '*', 'down', '--volumes', '--timeout', '1')
+    },
+  }
+}
+
+/** Runs docker and waits for its end, at most ten minutes. */
+export async function runDocker(
+  args: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+  input = '',
+): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    const options = { env: { ...process.env, ...variables }, timeout: PATIENCE_MS, maxBuffer: 2 ** 26 }
+    const child = execFile('docker', args, options, (error, stdout, stderr) => {
+      const status = error === null ? 0 : typeof error.code === 'number' ? error.code : -1
+      resolve({ status, stdout, stderr })
+    })
+    child.stdin?.end(input)
+  })
+}
+
+const tlsPorts: Readonly<Record<string, number>> = {
+  router: 9088,
+  coordinator: 8281,
+  coordinator2: 8281,
+  overlord: 8290,
+  broker: 8282,
+  historical: 8283,
+  'historical-hot': 8283,
+}
+
+const projectOptions = (project: string): string[] => [
+  '--project-name',
+  project,
+  '--project-directory',
+  repositoryRoot,
+  '--file',
+  path.join(repositoryRoot, 'docker-compose.yml'),
+  '--file',
+  path.join(import.meta.dirname, 'ports.yml'),
+]
+
+const serviceOf = (instance: string): string => instance.slice(0, instance.lastIndexOf('-'))
+const numberOf = (instance: string): number => Number(instance.slice(instance.lastIndexOf('-') + 1))
+
+interface ListedContainer {
+  readonly Name: string
+  readonly Service: string
+  readonly State: string
+  readonly Health: string
+  readonly ExitCode: number
+  readonly Publishers: readonly { readonly PublishedPort: number }[] | null
+}
+
+function describeContainer(listed: ListedContainer, project: string): Container {
+  return {
+    instance: listed.Name.slice(project.length + 1),
+    service: listed.Service,
+    state: listed.State,
+    health: listed.Health,
+    exitCode: listed.ExitCode,
+    port: listed.Publishers?.find(({ PublishedPort }) => PublishedPort !== 0)?.PublishedPort,
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
