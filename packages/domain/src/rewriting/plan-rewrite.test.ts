@@ -68,6 +68,11 @@ describe('the plan of a rewriting', () => {
     assert.deepEqual(outline(wider), [{ from: 1, read: ['v1 1-3,5-10', 'v2 3-5'], kept: 0 }])
   })
 
+  it('reads of a segment that reaches out of the interval only what is within', () => {
+    const aligned = planRewrite([segment(days(1, 10))], days(5, 12), 'WEEK')
+    assert.deepEqual(outline(aligned), [{ from: 5, read: ['v1 5-10'], kept: 0 }])
+  })
+
   it('takes over what is already as it shall be', () => {
     const done = [segment(month, 'v1', 0, 0)]
     const fresh = segment(month, 'v1', 1, 0)
@@ -85,7 +90,11 @@ describe('the plan of a rewriting', () => {
   })
 
   const refused: readonly [name: string, work: () => unknown, code: string][] = [
-    ['a segment that reaches out', () => planRewrite([segment(days(1, 5))], days(1, 3), 'DAY'), 'conflict'],
+    [
+      'a part of the interval of a segment',
+      () => planRewrite([segment(days(1, 5))], days(1, 3), null),
+      'conflict',
+    ],
     ['a part of a month', () => planRewrite([segment(days(1, 5))], days(1, 10), 'MONTH'), 'conflict'],
     ['all time in days', () => planRewrite([segment(ETERNITY)], ETERNITY, 'DAY'), 'conflict'],
     ['a year in seconds', () => planRewrite([segment(days(1, 365))], days(1, 365), 'SECOND'), 'invalidInput'],

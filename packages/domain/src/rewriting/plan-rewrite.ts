@@ -38,8 +38,9 @@ const mostBuckets = 10_000
  * Which segments of an interval are read and into which intervals they go: into buckets of the granularity, or, without
  * one, into the intervals that they have. With `chosen` only these are read where the others already are what they
  * shall be, that is where each of them has the interval of the bucket for itself. `segments` are the used segments of the
- * datasource that overlap the interval. A conflict failure where one of them reaches out of the interval, an
- * invalidInput failure where the granularity would make too many intervals.
+ * datasource that overlap the interval; of one that reaches out of it only the part within is read and hidden. A conflict
+ * failure where the interval has only a part of one that would be written, an invalidInput failure where the granularity
+ * would make too many.
  */
 export function planRewrite<Input extends Segment>(
   segments: readonly Input[],
@@ -80,18 +81,12 @@ function visibleInputs<Input extends Segment>(
 ): RewriteInput<Input>[] {
   const parts = new Map<number, Interval[]>()
   for (const piece of analyzeTimeline(segments).visible) {
-    for (const index of piece.segments) parts.set(index, [...(parts.get(index) ?? []), piece.interval])
+    if (!overlaps(piece.interval, interval)) continue
+    // What reaches out of the interval stays visible there, in its old version.
+    const part = intersection(piece.interval, interval)
+    for (const index of piece.segments) parts.set(index, [...(parts.get(index) ?? []), part])
   }
-  return [...parts].map(([index, visible]) => {
-    const segment = segments[index] as Input
-    if (!contains(interval, segment.interval)) {
-      throw conflict(
-        `Segment [${segment.id}] reaches out of the interval [${formatInterval(interval)}] of the task; allowed is an interval that has it wholly`,
-        { segment: segment.id },
-      )
-    }
-    return { segment, visible }
-  })
+  return [...parts].map(([index, visible]) => ({ segment: segments[index] as Input, visible }))
 }
 
 /** The intervals of the segments; those that overlap become one. */

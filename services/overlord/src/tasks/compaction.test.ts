@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { after, beforeEach, describe, it } from 'node:test'
+import { defaultClusterConfig } from '@svc/domain/compaction-config'
+import type { Failure } from '@svc/domain/failure'
+import { parseIndexSpec } from '@svc/shared/ingestion'
+import {
+  changeClusterCompactionConfig,
+  claimTaskWithNeeds,
+  loadCompactionStates,
+  loadSegmentRecords,
+  loadStoredSegments,
+  loadTask,
+  saveTask,
+  sql,
+} from '@svc/shared/postgres'
+import { parseCompactSpec } from '@svc/shared/tasks'
+import { createTestStores, temporaryFolder } from '@svc/shared/testing'
+import { prepareCompaction, publishCompaction } from './compaction.ts'
+import { publishIndex } from './publish-index.ts'
+import { ended, filesIn, indexTask, rowsOf, startWorker, workFoldersIn } from './test-worker.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+const folders = workFoldersIn(temporaryFolder({ after }))
+const author = { author: '', comment: '', identity: 'admin', ip: '127.0.0.1' }
+const now = () => Date.now()
+beforeEach(async () => {
+  for (const table of ['tasks', 'segments', 'compaction_states', 'dynamic_configs']) {
+    await database.query(sql([`DELETE FROM ${table}`]))
+  }
+  await stores.emptyQueues()
+})
+
+const compactTask = (more: object = {}) => ({
+  type: 'compact',
+  dataSource: 'wiki',
+  ioConfig: { type: 'compact', inputSpec: { type: 'interval', interval: '2026-01-01/2026-02-01' } },
+  granularitySpec: { segmentGranularity: 'MONTH' },
+  ...more,
+})
+const append = { appendToExisting: true }
+const used = () => loadStoredSegments(database, { dataSource: 'wiki', used: true })
+
+describe('a compact task', () => {
+  it('makes one segment of a month, with the state that it was compacted to', async (scope) => {
+    const worker = await startWorker(scope, stores, folders)
+    for (const days of [
+      [1, 2],
+      [1, 3],
+    ] as const) {
+      await ended(stores, await worker.submit(indexTask('wiki', rowsOf(...days), append)))
+    }
+    const before = await used()
+    assert.equal(before.length, 4)
+    assert.equal((await ended(stores, await worker.submit(compactTask())))?.state, 'SUCCESS')
+    const [month, ...others] = (await used()).filter(({ id }) => !before.some((old) => old.id === id))
+    assert.equal(others.length, 0)
+    assert.deepEqual(
+      [month?.totalRows, month?.partitions, month?.interval],
+      [4, 1, { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 1, 1) }],
+    )
+    const [record] = await loadSegmentRecords(database, { dataSource: 'wiki', ids: [month?.id ?? ''] })
+    const states = await loadCompactionStates(database)
+    assert.deepEqual(record?.payload.lastCompactionState, states.get(month?.compactionState ?? -1))
+    assert.match(record?.payload.indexingStateFingerprint ?? '', /^[\da-f]{64}$/)
+
+    await changeClusterCompactionConfig(
+      database,
+      () => ({ ...defaultClusterConfig, useSupervisors: true, storeCompactionStatePerSegment: false }),
+      author,
+      now(),
+    )
+    assert.equal((await ended(stores, await worker.submit(compactTask())))?.state, 'SUCCESS')
+    const again = (await used()).filter(({ version }) => version > (month?.version ?? ''))
+    const [lean] = await loadSegmentRecords(database, { dataSource: 'wiki', ids: again.map(({ id }) => id) })
+    assert.equal(lean?.payload.lastCompactionState, undefined)
+    assert.equal(lean?.payload.indexingStateFingerprint, record?.payload.indexingStateFingerprint)
+    assert.equal(again[0]?.compactionState, month?.compactionState)
+  })
+
+  it('succeeds where there is nothing to compact', async (scope) => {
+    const worker = await startWorker(scope, stores, folders)
+    assert.equal((await ended(stores, await worker.submit(compactTask())))?.state, 'SUCCESS')
+    assert.deepEqual(await used(), [])
+  })
+
+  it('fails with what is wrong with its interval, and changes nothing', async (scope) => {
+    const worker = await startWorker(scope, stores, folders)
+    await ended(stores, await worker.submit(indexTask('wiki', rowsOf(1))))
+    const before = [await used(), filesIn(folders.storage)]
+    const inputSpec = { type: 'interval', interval: '2026-01-01T00:00/2026-01-01T06:00' }
+    const id = await worker.submit(compactTask({ ioConfig: { inputSpec }, granularitySpec: null }))
+    const task = await ended(stores, id)
+    assert.match(task?.errorMessage ?? '', /has a part only of \[2026-01-01/)
+    assert.deepEqual([await used(), filesIn(folders.storage)], before)
+  })
+
+  it('is refused with the field that is wrong', async (scope) => {
+    const worker = await startWorker(scope, stores, folders)
+    for (const [more, field] of [
+      [{ colour: 'red' }, 'colour'],
+      [{ ioConfig: { inputSpec: { type: 'interval', interval: 'x' } } }, 'ioConfig.inputSpec.interval'],
+      [{ tuningConfig: { partitionsSpec: { type: 'magic' } } }, 'tuningConfig.partitionsSpec.type'],
+      [{ context: { priority: 'high' } }, 'context.priority'],
+    ] as const) {
+      await assert.rejects(worker.submit(compactTask(more)), ({ message }: Error) => message.includes(field))
+    }
+  })
+})
+
+/** A compact task that has claimed its interval, and what it has to do. */
+async function claimed(id: string, priority = 25) {
+  const payload = compactTask()
+  const spec = parseCompactSpec(payload)
+  const { dataSource, interval } = spec
+  await saveTask(database, {
+    id,
+    groupId: id,
+    type: 'compact',
+    dataSource,
+    priority,
+    payload,
+    submittedBy: '',
+  })
+  const lock = { dataSource, interval, priority }
+  const worker = { name: 'w', host: 'w', port: 1, tlsPort: null }
+  const claim = await claimTaskWithNeeds(database, id, worker, 60_000, { lock, limit: undefined })
+  assert.equal(claim.kind, 'claimed')
+  const prepared = await prepareCompaction(database, spec)
+  const attempt = { taskId: id, attempt: 1, priority, progress: null }
+  const interval0 = prepared.order.buckets[0]?.interval ?? interval
+  const written = {
+    interval: interval0,
+    path: 'p',
+    checksum: 'sha256:0',
+    sizeBytes: 1,
+    totalRows: 1,
+    dimensions: [],
+    metrics: [],
+  }
+  const publish = () =>
+    publishCompaction(
+      database,
+      attempt,
+      spec,
+      prepared,
+      { segments: [written], columns: { dimensions: [], metrics: [] } },
+      now(),
+    )
+  return { publish }
+}
+
+/** Publishes rows of the first of January as a running index task of a priority does. */
+async function publishRows(id: string, priority: number) {
+  const payload = indexTask('wiki', rowsOf(1), append)
+  await saveTask(database, {
+    id,
+    groupId: id,
+    type: 'index_parallel',
+    dataSource: 'wiki',
+    priority,
+    payload,
+    submittedBy: '',
+  })
+  const worker = { name: 'w', host: 'w', port: 1, tlsPort: null }
+  await claimTaskWithNeeds(database, id, worker, 60_000, { lock: undefined, limit: undefined })
+  const written = {
+    interval: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 0, 2) },
+    path: id,
+    checksum: 'sha256:1',
+    sizeBytes: 1,
+    totalRows: 1,
+    dimensions: [],
+    metrics: [],
+  }
+  const spec = parseIndexSpec(payload, { allowedRoots: [], allowedHosts: [] })
+  return await publishIndex(
+    database,
+    { taskId: id, attempt: 1, priority, progress: null },
+    spec,
+    [written],
+    now(),
+  )
+}
+
+describe('rows that come while a task compacts', () => {
+  it('are published at once by a task of a higher priority: the compaction fails, and hides none of them', async () => {
+    assert.equal(await publishRows('first', 50), 'published')
+    const { publish } = await claimed('compaction')
+    assert.equal(await publishRows('second', 50), 'published')
+    assert.equal((await loadTask(database, 'compaction'))?.state, 'FAILED')
+    assert.equal(await publish(), 'notTheAttempt')
+    assert.equal((await used()).length, 2)
+  })
+
+  it('wait where the compaction has the same or a higher priority', async () => {
+    assert.equal(await publishRows('first', 50), 'published')
+    const { publish } = await claimed('compaction', 50)
+    assert.equal(await publishRows('second', 50), 'intervalTaken')
+    assert.equal((await loadTask(database, 'second'))?.state, 'RUNNING')
+    assert.equal(await publish(), 'published')
+  })
+
+  it('are never hidden: a compaction that has not read them publishes nothing', async () => {
+    await publishRows('first', 50)
+    const { publish } = await claimed('compaction')
+    await database.query(sql`UPDATE segments SET used = false, used_changed_at = now()`)
+    await assert.rejects(
+      publish(),
+      ({ code, message }: Failure) => code === 'conflict' && /have changed/.test(message),
+    )
+    assert.equal(
+      (await loadTask(database, 'compaction'))?.state,
+      'RUNNING',
+      'its failure is stored by its worker',
+    )
+    assert.deepEqual(await used(), [])
+  })
+})
