@@ -4,7 +4,7 @@ import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { unavailable } from '@svc/domain/failure'
 import { loadSettings } from '@svc/shared/config'
-import { copySegments, createDatabase } from '@svc/shared/postgres'
+import { copySegments, createDatabase, sql } from '@svc/shared/postgres'
 import { type ClusterClient, connectToCluster } from '../client/index.ts'
 import {
   type Cluster,
@@ -154,6 +154,8 @@ async function writeSegments(
         copySegments(transaction, nextOf(all, segmentsAtOnce), undefined, now),
       )
     }
+    // Until the store has counted them, it would read them all to find some.
+    await database.query(sql`ANALYZE segments`)
   } finally {
     await database.close()
   }

@@ -1,3 +1,4 @@
+import type { SegmentPayload } from '@svc/domain/segment'
 import { type Database, loadPayloads } from '@svc/shared/postgres'
 import type { RequestSender, SegmentRequest } from '@svc/shared/redis'
 import type { PendingRequest, ServerInventory } from './inventory/index.ts'
@@ -36,6 +37,7 @@ interface PreparedRequest {
 
 // Requests in one job: small enough that a server works on several at a time, large enough to be cheap.
 const batchSize = 32
+const payloadsAtOnce = 1000
 // Servers whose requests are sent at a time.
 const serversAtOnce = 16
 
@@ -50,7 +52,7 @@ export async function queueRequests(
   servers: ServerInventory,
   sender: RequestSender,
 ): Promise<QueuedRequests> {
-  const payloads = await loadPayloads(database, [
+  const payloads = await loadAllPayloads(database, [
     ...new Set(requests.loads.map(({ segmentId }) => segmentId)),
   ])
   const byServer = new Map<string, PreparedRequest[]>()
@@ -113,4 +115,16 @@ export async function queueRequests(
   await Promise.all(Array.from({ length: serversAtOnce }, sendNext))
   if (firstError) throw firstError
   return { loads, drops }
+}
+
+/** The payloads of many segments, some at a time: reading them keeps this process from everything else. */
+async function loadAllPayloads(
+  database: Database,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, SegmentPayload>> {
+  const payloads = new Map<string, SegmentPayload>()
+  for (let start = 0; start < ids.length; start += payloadsAtOnce)
+    for (const [id, payload] of await loadPayloads(database, ids.slice(start, start + payloadsAtOnce)))
+      payloads.set(id, payload)
+  return payloads
 }

@@ -1,5 +1,6 @@
+import { setImmediate } from 'node:timers/promises'
 import { unavailable } from '@svc/domain/failure'
-import { loadStatusOf } from '@svc/domain/retention'
+import { type DatasourceLoadStatus, loadStatusOf } from '@svc/domain/retention'
 import { type Role, roles } from '@svc/shared/config'
 import { datasource, open, Reply, type Route, route, state } from '@svc/shared/http'
 import { defaultRulesName } from '@svc/shared/postgres'
@@ -95,9 +96,13 @@ async function loadStatus(
   const loadingServers = servers.loadingServers(performance.now())
   const numbers =
     dataSource === undefined ? table.datasourceNames.keys() : [table.datasourceNumber(dataSource)]
-  const statuses = [...numbers]
-    .filter((number) => table.usedCountOf(number) > 0)
-    .map((number) => loadStatusOf(table, number, currentRules, loadingServers, context.clock.now()))
+  const statuses: DatasourceLoadStatus[] = []
+  for (const number of numbers) {
+    if (table.usedCountOf(number) === 0) continue
+    statuses.push(loadStatusOf(table, number, currentRules, loadingServers, context.clock.now()))
+    // Some milliseconds each: other requests are answered in between.
+    await setImmediate()
+  }
   if (query.full) {
     const historicals = servers.servers().filter(({ type }) => type === 'historical')
     const tiers = new Set(historicals.map(({ tier }) => tier))
