@@ -14,6 +14,7 @@ import { addPassword } from './password.ts'
 import { addPki } from './pki.ts'
 import { addReset } from './reset.ts'
 import { addRules } from './rules.ts'
+import { addSimulate } from './simulate.ts'
 import { addSql } from './sql.ts'
 import { addStatus } from './status.ts'
 import { addUp } from './up.ts'
@@ -39,6 +40,7 @@ export function addCommands(program: Command): void {
     addExport,
     addBackup,
     addDemo,
+    addSimulate,
     addDev,
   ])
     add(program)

@@ -1,3 +1,4 @@
+import type { SegmentPayload } from '@svc/domain/segment'
 import { type Database, loadPayloads } from '@svc/shared/postgres'
 import type { RequestSender, SegmentRequest } from '@svc/shared/redis'
 import type { PendingRequest, ServerInventory } from './inventory/index.ts'
@@ -8,13 +9,16 @@ export interface RequestedCopy {
   readonly segmentId: string
 }
 
+/** A copy that is to be loaded. */
+export interface RequestedLoad extends RequestedCopy {
+  readonly sizeBytes: number
+  /** The load is to take the place of the copy of this server. */
+  readonly replaces?: string
+}
+
 /** What is to be asked of the servers. */
 export interface Requests {
-  readonly loads: readonly (RequestedCopy & {
-    readonly sizeBytes: number
-    /** The load is to take the place of the copy of this server. */
-    readonly replaces?: string
-  })[]
+  readonly loads: readonly RequestedLoad[]
   readonly drops: readonly RequestedCopy[]
 }
 
@@ -33,6 +37,9 @@ interface PreparedRequest {
 
 // Requests in one job: small enough that a server works on several at a time, large enough to be cheap.
 const batchSize = 32
+const payloadsAtOnce = 1000
+// Servers whose requests are sent at a time.
+const serversAtOnce = 16
 
 /**
  * Queues loads and drops for the servers concerned. What cannot be queued is forgotten and planned
@@ -45,7 +52,7 @@ export async function queueRequests(
   servers: ServerInventory,
   sender: RequestSender,
 ): Promise<QueuedRequests> {
-  const payloads = await loadPayloads(database, [
+  const payloads = await loadAllPayloads(database, [
     ...new Set(requests.loads.map(({ segmentId }) => segmentId)),
   ])
   const byServer = new Map<string, PreparedRequest[]>()
@@ -69,11 +76,12 @@ export async function queueRequests(
   let loads = 0
   let drops = 0
   let firstError: unknown
-  for (const [name, requests] of byServer) {
+
+  async function sendAll(name: string, prepared: readonly PreparedRequest[]): Promise<void> {
     const server = servers.get(name)
-    if (!server) continue
-    for (let start = 0; start < requests.length; start += batchSize) {
-      const batch = requests.slice(start, start + batchSize)
+    if (!server) return
+    for (let start = 0; start < prepared.length; start += batchSize) {
+      const batch = prepared.slice(start, start + batchSize)
       const sentAtMs = performance.now()
       // Noted before they are sent: the server may answer before this process hears that they were queued.
       servers.note(
@@ -98,6 +106,25 @@ export async function queueRequests(
       }
     }
   }
+
+  // One server's batches stay in their order; those of several go out at a time, for each waits for an answer.
+  const queues = byServer.entries()
+  const sendNext = async (): Promise<void> => {
+    for (const [name, prepared] of queues) await sendAll(name, prepared)
+  }
+  await Promise.all(Array.from({ length: serversAtOnce }, sendNext))
   if (firstError) throw firstError
   return { loads, drops }
+}
+
+/** The payloads of many segments, some at a time: reading them keeps this process from everything else. */
+async function loadAllPayloads(
+  database: Database,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, SegmentPayload>> {
+  const payloads = new Map<string, SegmentPayload>()
+  for (let start = 0; start < ids.length; start += payloadsAtOnce)
+    for (const [id, payload] of await loadPayloads(database, ids.slice(start, start + payloadsAtOnce)))
+      payloads.set(id, payload)
+  return payloads
 }

@@ -1,18 +1,26 @@
 import { unavailable } from '@svc/domain/failure'
-import { createDataServer, segmentFileRoute, servedSegmentsRoute } from '@svc/shared/data-server'
+import {
+  createDataServer,
+  createVirtualServers,
+  segmentFileRoute,
+  servedSegmentsRoute,
+} from '@svc/shared/data-server'
 import { open, type Route, route, state } from '@svc/shared/http'
 import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
 
 function buildHistorical(context: ServiceContext): ServicePart {
   const dataServer = createDataServer(context, 'historical')
+  // A process of virtual servers is none itself: it shows an empty list to those who follow it.
+  const isVirtual = context.settings.get('svc.simulation.virtualServers').length > 0
+  const server = isVirtual ? createVirtualServers(context) : dataServer
   return {
     routes: [
       servedSegmentsRoute(dataServer, context.stopping),
       segmentFileRoute(dataServer),
       ...historicalRoutes(context),
     ],
-    start: dataServer.start,
-    stop: dataServer.stop,
+    start: server.start,
+    stop: server.stop,
   }
 }
 

@@ -20,7 +20,8 @@ export interface Segment extends SegmentKey {
 
 /** Where the bytes of a segment lie in deep storage. */
 export interface LoadSpec {
-  readonly type: 'local'
+  /** A virtual segment is metadata only: it has neither file nor checksum, and only virtual servers load it. */
+  readonly type: 'local' | 'virtual'
   /** Relative to the root of deep storage. */
   readonly path: string
   /** `sha256:` and the hexadecimal digest of the file. */

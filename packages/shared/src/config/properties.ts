@@ -12,6 +12,7 @@ import {
   sizeBytesFrom,
   text,
   textList,
+  virtualServerGroups,
   wholeNumber,
 } from './property-types.ts'
 
@@ -405,6 +406,16 @@ export const properties = {
     flag,
     'the time of rules, versions, clean-up and audit entries is one that can be moved ahead; must be the same on every server',
     'false',
+  ),
+  'svc.simulation.enabled': property(
+    flag,
+    'allow what only simulations need, such as virtual servers; never on a cluster with data of worth',
+    'false',
+  ),
+  'svc.simulation.virtualServers': property(
+    virtualServerGroups,
+    'servers that this historical is instead of one: they hold segments without bytes',
+    '[]',
   ),
 
   'svc.server.tier': property(text, 'tier of this server', '_default_tier'),

@@ -110,6 +110,7 @@ describe('values', () => {
       [{ path: '/c', maxSizeBytes: Number.MAX_SAFE_INTEGER }],
     ],
     ['svc.client.https.protocol', 'TLSv1.3', 'TLSv1.3'],
+    ['svc.simulation.virtualServers', '[]', []],
   ]
   for (const [property, text, value] of values) {
     it(`[${text}] of ${property} is ${JSON.stringify(value)}`, () => {
@@ -144,6 +145,19 @@ describe('values', () => {
     ['svc.segmentCache.locations', '[{"path":"/c","size":1}]', /a JSON list such as/],
     ['svc.segmentCache.locations', '[null]', /a JSON list such as/],
     ['svc.segmentCache.locations', '{"path":"/c"}', /a JSON list such as/],
+    ['svc.simulation.virtualServers', '[{"count":1}]', /a JSON list with one entry/],
+    ['svc.simulation.virtualServers', '[{"count":0,"size":"1g"}]', /a JSON list with one entry/],
+    [
+      'svc.simulation.virtualServers',
+      '[{"count":1,"size":"1g","failureProbability":2}]',
+      /a JSON list with one entry/,
+    ],
+    [
+      'svc.simulation.virtualServers',
+      '[{"count":1,"size":"1g","loadBytesPerSecond":0}]',
+      /a JSON list with one entry/,
+    ],
+    ['svc.simulation.virtualServers', '[{"count":10001,"size":"1g"}]', /a JSON list with one entry/],
     ['svc.log.level', 'trace', /one of \[error, warn, info, debug\]$/],
     ['svc.storage.type', 's3', /\[local\]$/],
     ['svc.server.https.keyStoreType', 'bks', /one of \[jks, pkcs12, pem\]$/],

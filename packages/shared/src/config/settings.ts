@@ -223,6 +223,11 @@ function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty
       `${at(property)}: [${property}] is true, but [svc.server.https.trustStorePath] is not set; it names the certificates that clients must have theirs from`,
     )
   }
+  if (settings.get('svc.simulation.virtualServers').length > 0 && !settings.get('svc.simulation.enabled')) {
+    problems.push(
+      `${at('svc.simulation.virtualServers')}: [svc.simulation.virtualServers] is set, but [svc.simulation.enabled] is false; virtual servers are for simulations only`,
+    )
+  }
   const authorizers = settings.get('svc.auth.authorizers')
   const chain = settings.get('svc.auth.authenticatorChain')
   const asksForLogin = chain.some(

@@ -27,6 +27,11 @@ export class ReportLog {
     this.failures.push(failure)
   }
 
+  /** Whether the next report would tell of more than that the server is there. */
+  hasNews(): boolean {
+    return this.told !== this.served.sequence || this.failures.length > 0
+  }
+
   /** What the next report tells: the changes since the last one that was taken, or the whole list. */
   next(): ReportedChanges {
     const { served, told } = this

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve, sep } from 'node:path'
-import { invalidInput, notFound } from '@svc/domain/failure'
+import { conflict, invalidInput, notFound } from '@svc/domain/failure'
 import type { LoadSpec } from '@svc/domain/segment'
 import { errorCode, makeDirectory, syncDirectory } from './durable-files.ts'
 import { type FileChecksum, streamWithChecksum } from './file-checksum.ts'
@@ -148,6 +148,8 @@ export function createLocalDeepStorage({ rootDirectory }: { rootDirectory: strin
     },
 
     fetch: async (loadSpec, sizeBytes, destinationFile, signal) => {
+      if (loadSpec.type === 'virtual')
+        throw conflict('A virtual segment has no file; only virtual servers load it')
       const noRoom = (error: unknown) =>
         storageFailure(`File[${destinationFile}] cannot be written`, destinationFile, error)
       const source = await openStored(loadSpec)
@@ -185,6 +187,7 @@ export function createLocalDeepStorage({ rootDirectory }: { rootDirectory: strin
     },
 
     remove: async (loadSpec) => {
+      if (loadSpec.type === 'virtual') return
       const target = resolveInside(root, loadSpec.path)
       try {
         const directory = await realInside(dirname(target), loadSpec.path)

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { unavailable } from '@svc/domain/failure'
 import type { LoadingServer } from '@svc/domain/loading'
 import { type DatasourceLoadStatus, loadStatusOf, serversThatCannotHold } from '@svc/domain/retention'
@@ -100,9 +101,13 @@ async function loadStatus(
   const loadingServers = servers.loadingServers(performance.now())
   const numbers =
     dataSource === undefined ? table.datasourceNames.keys() : [table.datasourceNumber(dataSource)]
-  const statuses = [...numbers]
-    .filter((number) => table.usedCountOf(number) > 0)
-    .map((number) => loadStatusOf(table, number, currentRules, loadingServers, context.clock.now()))
+  const statuses: DatasourceLoadStatus[] = []
+  for (const number of numbers) {
+    if (table.usedCountOf(number) === 0) continue
+    statuses.push(loadStatusOf(table, number, currentRules, loadingServers, context.clock.now()))
+    // Some milliseconds each: other requests are answered in between.
+    await setImmediate()
+  }
   const warnings = loadWarnings(statuses, currentRules, loadingServers)
   const headers = { 'X-Svc-Warnings': warningsHeader(warnings) }
   return { status: describeStatuses(statuses, query, loadingServers), headers }

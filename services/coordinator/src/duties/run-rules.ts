@@ -17,7 +17,7 @@ import type { Clock, Logger } from '@svc/shared/runtime'
 import { coordinatorConfigName, loadingLimitsOf, readCoordinatorConfig } from '../coordinator-config.ts'
 import type { FollowedRules } from '../followed-rules.ts'
 import type { SegmentInventory, ServerInventory } from '../inventory/index.ts'
-import { queueRequests } from '../load-queue.ts'
+import { queueRequests, type RequestedCopy, type RequestedLoad } from '../load-queue.ts'
 import type { Duty } from './duty-group.ts'
 
 /** What the duty works with. */
@@ -38,6 +38,8 @@ export interface RunRulesInput {
 
 // Segments that are decided at a stretch, some milliseconds of work: other requests are answered in between.
 const partSize = 2000
+// Requests that are collected before they are sent: the more, the fuller the batches of each server.
+const requestsAtOnce = 20_000
 // Rows that one statement marks: a transaction must end well within the lease.
 const markBatchSize = 5000
 
@@ -175,14 +177,23 @@ export function runRules(input: RunRulesInput): Duty {
         limits,
       })
       const done = { loads: 0, drops: 0, markedUnused: 0 }
-      for (let part = run.next(partSize); part !== undefined; part = run.next(partSize)) {
-        const { unused, ...requests } = named(part, names)
-        done.markedUnused += await markAll(unused, term)
-        const queued = await queueRequests(requests, term, database, servers, sender)
+      let requests = noRequests()
+      const sendRequests = async (): Promise<void> => {
+        const sent = requests
+        requests = noRequests()
+        const queued = await queueRequests(sent, term, database, servers, sender)
         done.loads += queued.loads
         done.drops += queued.drops
+      }
+      for (let part = run.next(partSize); part !== undefined; part = run.next(partSize)) {
+        const { unused, loads, drops } = named(part, names)
+        done.markedUnused += await markAll(unused, term)
+        requests.loads.push(...loads)
+        requests.drops.push(...drops)
+        if (requests.loads.length + requests.drops.length >= requestsAtOnce) await sendRequests()
         await breathe()
       }
+      await sendRequests()
       const { rows, from, to } = run.moves(limits.maxSegmentsToMove)
       const moves = rows.map((row, index) => ({
         server: names[to[index] as number] as string,
@@ -199,5 +210,7 @@ export function runRules(input: RunRulesInput): Duty {
     },
   }
 }
+
+const noRequests = (): { loads: RequestedLoad[]; drops: RequestedCopy[] } => ({ loads: [], drops: [] })
 
 const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -1,0 +1,65 @@
+import { invalidInput } from '@svc/domain/failure'
+import type { Command } from 'commander'
+
+/** The options of `./svc simulate` as commander reads them. */
+interface SimulateCommandOptions {
+  readonly servers: string
+  readonly segments: string
+  readonly datasources: string
+  readonly loadBytesPerSecond: string
+  readonly failureProbability: string
+  readonly home?: string
+  readonly portOffset?: string
+  readonly json?: boolean
+}
+
+/** Adds `./svc simulate`. */
+export function addSimulate(program: Command): void {
+  program
+    .command('simulate')
+    .description('run a cluster of virtual servers and segments and show how it loads them')
+    .option('--servers <n>', 'virtual historicals, all in one process', '1000')
+    .option('--segments <n>', 'virtual segments', '1000000')
+    .option('--datasources <n>', 'datasources that they belong to', '50')
+    .option('--load-bytes-per-second <size>', 'how fast each server loads', '20GiB')
+    .option('--failure-probability <part>', 'the part of loads that fail, from 0 to 1', '0')
+    .option('--home <dir>', 'a folder for its state, which is kept (default: a temporary one)')
+    .option('--port-offset <n>', 'added to every port (default: one with free ports)')
+    .option('--json', 'print the figures as JSON')
+    .action(async (options: SimulateCommandOptions) => {
+      const [{ runSimulation }, { stopRequest }] = await Promise.all([
+        import('../simulate/index.ts'),
+        import('./stop-request.ts'),
+      ])
+      const { signal } = stopRequest()
+      const figures = await runSimulation({
+        servers: parseCount('--servers', options.servers, 10_000),
+        segments: parseCount('--segments', options.segments, 10_000_000),
+        datasources: parseCount('--datasources', options.datasources, 10_000),
+        loadBytesPerSecond: options.loadBytesPerSecond,
+        failureProbability: parseProbability(options.failureProbability),
+        home: options.home,
+        portOffset: options.portOffset,
+        signal,
+        out: options.json ? process.stderr : process.stdout,
+      })
+      if (options.json) process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`)
+      else console.dir(figures, { depth: null })
+    })
+}
+
+function parseCount(option: string, text: string, most: number): number {
+  const count = Number(text)
+  if (!/^\d+$/.test(text) || count < 1 || count > most)
+    throw invalidInput(`Option ${option} has value [${text}], allowed are numbers from 1 to ${most}`)
+  return count
+}
+
+function parseProbability(text: string): number {
+  const probability = Number(text)
+  if (text.trim() === '' || !(probability >= 0 && probability < 1))
+    throw invalidInput(
+      `Option --failure-probability has value [${text}], allowed are numbers from 0 to below 1`,
+    )
+  return probability
+}

@@ -1,0 +1,105 @@
+// Virtual servers are servers like others to everyone but themselves: what rules want comes about through the queues
+// and reports of all, also where loads fail; servers that leave are emptied, and copies spread evenly.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { type Segment, segmentId } from '@svc/domain/segment'
+import { storeSegments } from '@svc/shared/testing'
+import { startTestCluster } from './support/test-cluster.ts'
+import { waitUntil } from './support/wait-until.ts'
+
+const dataSource = 'simulated'
+const count = 600
+const sizeBytes = 1_000_000
+const groups = [
+  { count: 5, tier: 'hot', size: '250m', loadBytesPerSecond: '1g', failureProbability: 0.1 },
+  { count: 3, tier: '_default_tier', size: '900m', loadBytesPerSecond: '1g' },
+]
+const cluster = await startTestCluster({
+  profile: 'secure',
+  set: [
+    'svc.simulation.enabled=true',
+    `historical.svc.simulation.virtualServers=${JSON.stringify(groups)}`,
+    'coordinator.svc.coordinator.period=PT0.5S',
+  ],
+})
+after(() => cluster.end())
+const { router, store } = cluster
+
+interface Server {
+  readonly host: string
+  readonly tier: string
+  readonly type: string
+  readonly currSize: number
+  readonly maxSize: number
+}
+const historicals = async (): Promise<Server[]> =>
+  (await router.get<Server[]>('/svc/coordinator/v1/servers?simple')).filter(
+    ({ type }) => type === 'historical',
+  )
+const heldIn = (servers: readonly Server[], tier: string): number =>
+  servers.filter((server) => server.tier === tier).reduce((sum, { currSize }) => sum + currSize, 0) /
+  sizeBytes
+const setRules = (tieredReplicants: Record<string, number>) =>
+  router.post(`/svc/coordinator/v1/rules/${dataSource}`, [{ type: 'loadForever', tieredReplicants }])
+const untilHeld = (hot: number, standard: number) =>
+  waitUntil(
+    `the tiers hold ${hot} and ${standard} copies`,
+    historicals,
+    (servers) => heldIn(servers, 'hot') === hot && heldIn(servers, '_default_tier') === standard,
+  )
+
+function segment(number: number): Segment {
+  const dayMs = 86_400_000
+  const interval = { start: number * dayMs, end: (number + 1) * dayMs }
+  const key = { dataSource, interval, version: 'v1', partitionNum: 0 }
+  return { ...key, id: segmentId(key), partitions: 1, sizeBytes, totalRows: 1 }
+}
+
+test('every virtual server is announced by itself', async () => {
+  const servers = await waitUntil('all servers', historicals, ({ length }) => length === 8)
+  assert.equal(new Set(servers.map(({ host }) => host)).size, 8)
+  assert.deepEqual(servers.map(({ tier }) => tier).sort(), [
+    ...Array.from({ length: 3 }, () => '_default_tier'),
+    ...Array.from({ length: 5 }, () => 'hot'),
+  ])
+})
+
+test('rules bring segments to them, whatever fails on the way', async () => {
+  await setRules({ hot: 1, _default_tier: 2 })
+  await storeSegments(
+    store,
+    Array.from({ length: count }, (_, number) => segment(number)),
+  )
+  const servers = await untilHeld(count, 2 * count)
+  assert.ok(servers.every(({ currSize, maxSize }) => currSize <= maxSize))
+  assert.deepEqual(await router.get('/svc/coordinator/v1/loadstatus?full'), {
+    hot: { [dataSource]: 0 },
+    _default_tier: { [dataSource]: 0 },
+  })
+})
+
+test('a server that leaves is emptied, and filled evenly again when it comes back', async () => {
+  const [leaving] = (await historicals()).filter(({ tier }) => tier === '_default_tier')
+  assert.ok(leaving)
+  const setLeaving = (decommissioningNodes: string[]) =>
+    router.post('/svc/coordinator/v1/config', { decommissioningNodes })
+  await setRules({ hot: 0, _default_tier: 1 })
+  await untilHeld(0, count)
+  await setLeaving([leaving.host])
+  await waitUntil('it is empty', historicals, (servers) => {
+    const own = servers.find(({ host }) => host === leaving.host)
+    return own?.currSize === 0 && heldIn(servers, '_default_tier') === count
+  })
+  await setLeaving([])
+  await waitUntil('all are filled alike', historicals, (servers) => {
+    const fills = servers
+      .filter(({ tier }) => tier === '_default_tier')
+      .map(({ currSize, maxSize }) => currSize / maxSize)
+    return heldIn(servers, '_default_tier') === count && Math.max(...fills) - Math.min(...fills) < 0.05
+  })
+})
+
+test('what becomes unused leaves them', async () => {
+  await router.post(`/svc/coordinator/v1/rules/${dataSource}`, [{ type: 'dropForever' }])
+  await untilHeld(0, 0)
+})
