@@ -2,8 +2,8 @@
 
 export * from './bench-compaction.ts'
 export * from './bench-coordinator.ts'
-export * from './bench-sql.ts'
 export * from './bench-requests.ts'
+export * from './bench-sql.ts'
 export * from './bench-start.ts'
 export * from './load-endpoints.ts'
 export * from './run-checks.ts'
