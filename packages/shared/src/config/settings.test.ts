@@ -318,7 +318,7 @@ describe('properties under a name', () => {
     const problems = problemsOf(['svc.auth.authenticator.a.credentialsValidator.type=basic'])
     assert.match(
       problems[0] ?? '',
-      /credentialsValidator\.type\] has the value \[basic\].*allowed is \[metadata\]$/,
+      /credentialsValidator\.type\] has the value \[basic\].*allowed is one of \[metadata, ldap\]$/,
     )
   })
 

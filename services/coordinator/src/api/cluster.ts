@@ -61,8 +61,8 @@ export function clusterRoutes(view: ClusterView): Route[] {
         summary:
           'How much of each datasource is loaded: in percent, simple in segments left, full in copies left by tier',
         query: z.object({ simple: presence, full: presence }),
-        handle: async ({ query }) => {
-          const { status, headers } = await loadStatus(view, query)
+        handle: async ({ query, caller }) => {
+          const { status, headers } = await loadStatus(view, query, caller.sees)
           return new Reply(200, status, headers)
         },
       }),
@@ -73,7 +73,7 @@ export function clusterRoutes(view: ClusterView): Route[] {
         summary: 'The same of one datasource',
         query: z.object({ simple: presence, full: presence }),
         handle: async ({ params, query }) => {
-          const { status, headers } = await loadStatus(view, query, params.dataSource)
+          const { status, headers } = await loadStatus(view, query, () => true, params.dataSource)
           return Object.keys(status).length === 0 ? new Reply(204) : new Reply(200, status, headers)
         },
       }),
@@ -93,6 +93,7 @@ function nodesOf(context: ServiceContext, role: Role) {
 async function loadStatus(
   { context, segments, servers, rules }: ClusterView,
   query: { simple: boolean; full: boolean },
+  isShown: (dataSource: string) => boolean,
   dataSource?: string,
 ): Promise<{ readonly status: object; readonly headers: Record<string, string> }> {
   const [currentRules] = await Promise.all([rules.current(), segments.refresh()])
@@ -104,7 +105,8 @@ async function loadStatus(
   const statuses: DatasourceLoadStatus[] = []
   for (const number of numbers) {
     if (table.usedCountOf(number) === 0) continue
-    statuses.push(loadStatusOf(table, number, currentRules, loadingServers, context.clock.now()))
+    const status = loadStatusOf(table, number, currentRules, loadingServers, context.clock.now())
+    if (isShown(status.dataSource)) statuses.push(status)
     // Some milliseconds each: other requests are answered in between.
     await setImmediate()
   }

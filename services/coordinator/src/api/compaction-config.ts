@@ -34,8 +34,10 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext): Rou
       path,
       access: config('READ'),
       summary: 'The configurations of all datasources, and what holds for the cluster',
-      handle: async () => {
-        const configs = await loadCompactionConfigs(database)
+      handle: async ({ caller }) => {
+        const configs = (await loadCompactionConfigs(database)).filter(({ dataSource }) =>
+          caller.sees(dataSource),
+        )
         const cluster = await loadClusterCompactionConfig(database)
         return { compactionConfigs: configs.map(formatCompactionConfig), ...formatClusterConfig(cluster) }
       },

@@ -43,10 +43,7 @@ export function rulesRoutes(
   const rulesOf = async (dataSource: string): Promise<readonly Rule[]> =>
     (await rules.current()).get(dataSource) ?? []
 
-  async function history(
-    dataSource: string | undefined,
-    { interval, count }: z.infer<typeof historyQuery>,
-  ): Promise<unknown[]> {
+  async function history(dataSource: string | undefined, { interval, count }: z.infer<typeof historyQuery>) {
     const lastWeek = { start: clock.now() - defaultHistoryMs, end: Number.POSITIVE_INFINITY }
     const entries = await loadAudit(database, {
       type: 'rules',
@@ -86,19 +83,23 @@ export function rulesRoutes(
       method: 'GET',
       path: rulesPath,
       access: state('READ'),
-      summary: 'The rules of all datasources',
-      handle: async () =>
+      summary: 'The cluster default rules, and those of all datasources that the caller may read',
+      handle: async ({ caller }) =>
         Object.fromEntries(
-          [...(await rules.current())].map(([dataSource, list]) => [dataSource, list.map(formatRule)]),
+          [...(await rules.current())]
+            .filter(([dataSource]) => dataSource === defaultRulesName || caller.sees(dataSource))
+            .map(([dataSource, list]) => [dataSource, list.map(formatRule)]),
         ),
     }),
     route({
       method: 'GET',
       path: `${rulesPath}/history`,
       access: state('READ'),
-      summary: 'Changes of rules of all datasources',
+      summary:
+        'Changes of the cluster default rules, and of those of all datasources that the caller may read',
       query: historyQuery,
-      handle: ({ query }) => history(undefined, query),
+      handle: async ({ query, caller }) =>
+        (await history(undefined, query)).filter(({ key }) => key === defaultRulesName || caller.sees(key)),
     }),
     route({
       method: 'GET',

@@ -1,6 +1,7 @@
 import { notFound } from '@svc/domain/failure'
 import { type Route, type RouteInput, route, state } from '@svc/shared/http'
 import { loadPayloads } from '@svc/shared/postgres'
+import type { Caller } from '@svc/shared/security'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
 import { type QueueSize, type ServerState, servedSegments, sizesByInterval } from '../inventory/index.ts'
@@ -27,8 +28,11 @@ export function serverRoutes(view: ClusterView): Route[] {
     )
   }
   const historicals = () => servers.servers().filter(({ type }) => type === 'historical')
-  const withSegments = async (server: ServerState) => {
-    const payloads = await loadPayloads(context.database, [...server.served])
+  /** The ids of the segments of a server whose datasource the caller sees. */
+  const shownIds = (server: ServerState, caller: Caller): string[] =>
+    [...server.served].filter((id) => caller.sees(segments.get(id)?.dataSource ?? dataSourceOf(id)))
+  const withSegments = async (server: ServerState, caller: Caller) => {
+    const payloads = await loadPayloads(context.database, shownIds(server, caller))
     return { ...describeServer(server), segments: Object.fromEntries(payloads) }
   }
 
@@ -39,9 +43,9 @@ export function serverRoutes(view: ClusterView): Route[] {
       access: state('READ'),
       summary: 'The data servers; simple with their sizes, full with their segments',
       query: detail,
-      handle: async ({ query }) => {
+      handle: async ({ query, caller }) => {
         const known = servers.servers()
-        if (query.full) return await Promise.all(known.map(withSegments))
+        if (query.full) return await Promise.all(known.map((server) => withSegments(server, caller)))
         return query.simple ? known.map(describeServer) : known.map(({ name }) => name)
       },
     }),
@@ -53,7 +57,7 @@ export function serverRoutes(view: ClusterView): Route[] {
       query: detail,
       handle: async (input) => {
         const server = serverOf(input)
-        return input.query.simple ? describeServer(server) : await withSegments(server)
+        return input.query.simple ? describeServer(server) : await withSegments(server, input.caller)
       },
     }),
     route({
@@ -63,7 +67,7 @@ export function serverRoutes(view: ClusterView): Route[] {
       summary: 'The ids of the segments that a data server serves; full with their metadata',
       query: detail,
       handle: async (input) => {
-        const ids = [...serverOf(input).served]
+        const ids = shownIds(serverOf(input), input.caller)
         return input.query.full ? [...(await loadPayloads(context.database, ids)).values()] : ids
       },
     }),
@@ -77,7 +81,8 @@ export function serverRoutes(view: ClusterView): Route[] {
         const payload = serverOf(input).served.has(id)
           ? (await loadPayloads(context.database, [id])).get(id)
           : undefined
-        if (!payload) throw notFound(`Server [${input.params.server}] does not serve segment [${id}]`)
+        if (!payload || !input.caller.sees(payload.dataSource))
+          throw notFound(`Server [${input.params.server}] does not serve segment [${id}]`)
         return payload
       },
     }),
@@ -109,14 +114,14 @@ export function serverRoutes(view: ClusterView): Route[] {
       access: state('READ'),
       summary: 'The datasources of a tier; simple with sizes by interval',
       query: simpleOnly,
-      handle: async ({ params, query }) => {
+      handle: async ({ params, query, caller }) => {
         await segments.refresh()
         const served = servedSegments(segments, servers).filter(({ tiers }) =>
           tiers.has(params.tier as string),
         )
-        const groups = [...Map.groupBy(served, ({ segment }) => segment.dataSource)].sort(([a], [b]) =>
-          a < b ? -1 : 1,
-        )
+        const groups = [...Map.groupBy(served, ({ segment }) => segment.dataSource)]
+          .sort(([a], [b]) => (a < b ? -1 : 1))
+          .filter(([dataSource]) => caller.sees(dataSource))
         if (!query.simple) return groups.map(([dataSource]) => dataSource)
         return Object.fromEntries(
           groups.map(([dataSource, members]) => [dataSource, sizesByInterval(members)]),
@@ -137,6 +142,9 @@ export function serverRoutes(view: ClusterView): Route[] {
   ]
   return routes.map((one) => atLeader(leadership, context, one))
 }
+
+/** The datasource that stands in the id of a segment that is used no longer: all before its first instant. */
+const dataSourceOf = (id: string): string => /^(.*?)_-?\d+-\d\d-\d\dT[\d:.]+Z_/.exec(id)?.[1] ?? id
 
 const describeServer = ({ name, tier, type, priority, usedSizeBytes, maxSizeBytes }: ServerState) => ({
   host: name,

@@ -80,6 +80,9 @@ export function supervisorRoutes(
     const id = params.supervisor as string
     const found = await loadCompactionSupervisor(database, id)
     if (found === undefined) throw notFound(`Supervisor [${id}] does not exist`)
+    // One that the caller may not even read does not exist for it.
+    const mayKnow = (['READ', action] as const).some((one) => caller.can(one, 'DATASOURCE', found.dataSource))
+    if (!mayKnow && !caller.compatibility) throw notFound(`Supervisor [${id}] does not exist`)
     assertMay(caller, action, found.dataSource)
     return found
   }
