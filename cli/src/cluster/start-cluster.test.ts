@@ -98,7 +98,7 @@ test('a service with a wrong password is named, and the others work', async (con
     home: path.join(folder, 'secure'),
     portOffset: await pickPortOffset(),
     set: ['historical.svc.escalator.internalClientPassword=wrong'],
-    readyTimeoutMs: 8000,
+    readyTimeoutMs: 15_000,
   })
   context.after(() => cluster.stop())
   const [notReady, ...more] = cluster.notReady

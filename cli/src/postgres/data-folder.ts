@@ -61,7 +61,8 @@ export async function ensureDataFolder(
     return true
   } finally {
     rmSync(passwordFile, { force: true })
-    rmSync(staging, { recursive: true, force: true })
+    // What was stopped in the middle may still be writing its last files.
+    rmSync(staging, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
   }
 }
 

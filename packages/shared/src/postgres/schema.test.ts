@@ -27,7 +27,7 @@ describe('the schema', () => {
   it('is made once by several servers at a time', async (context) => {
     const stores = await createTestStores(context, { isEmpty: true })
     const servers = Array.from({ length: 4 }, () => stores.connect(2))
-    await Promise.all(servers.map(migrateSchema))
+    await Promise.all(servers.map((server) => migrateSchema(server)))
     assert.deepEqual(await appliedIn(stores.database), known)
     for (const server of servers) assert.equal(await isSchemaCurrent(server), true)
   })
