@@ -149,7 +149,7 @@ describe('a task', () => {
       VALUES ('deadly', 'deadly', 'index_parallel', 'd', 0, '{}', now(), '', 'RUNNING', 5, '-infinity')`)
     const task = await ended(stores, 'deadly')
     assert.deepEqual([task?.state, task?.errorMessage], ['FAILED', 'The worker died in each of [5] attempts'])
-    assert.deepEqual(worker.runner.running(), [])
+    await waitUntil('its slot is free', () => worker.runner.running().length === 0)
   })
 })
 
