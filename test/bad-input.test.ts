@@ -27,7 +27,8 @@ async function everything(): Promise<unknown> {
   const { store } = cluster
   return {
     rules: await store.query(sql`SELECT datasource, rules FROM rules ORDER BY datasource`),
-    audit: await store.query(sql`SELECT * FROM audit ORDER BY id`),
+    // That somebody was refused is noted too, and changes nothing.
+    audit: await store.query(sql`SELECT * FROM audit WHERE type NOT LIKE 'security.%' ORDER BY id`),
     tasks: await store.query(sql`SELECT id, state FROM tasks ORDER BY id`),
     segments: await store.query(sql`SELECT id, used FROM segments ORDER BY id`),
     configs: await store.query(sql`SELECT name, value FROM dynamic_configs ORDER BY name`),
@@ -597,7 +598,9 @@ describe('all endpoints of all servers', () => {
   ]
 
   test('nothing makes a server fail', async () => {
-    for (const endpoint of tables) {
+    // Without anything it asks for the default slots, which is a change like any other.
+    const asked = tables.filter(({ method, path }) => !(method === 'POST' && path.endsWith('/taskslots')))
+    for (const endpoint of asked) {
       const path = fillPath(endpoint.path)
       const at = cluster.at(instanceOf(endpoint))
       const { method } = endpoint

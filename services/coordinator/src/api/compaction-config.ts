@@ -75,7 +75,8 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext): Rou
       path: `${path}/taskslots`,
       access: authenticated,
       summary: 'Not offered: task slots are only set here',
-      handle: () => {
+      handle: ({ response }) => {
+        response.setHeader('Allow', 'POST')
         throw methodNotAllowed('Method [GET] is not offered here; allowed is [POST]')
       },
     }),
