@@ -24,6 +24,7 @@ import {
   cleanMetadata,
   compactSegments,
   createDutyGroup,
+  killAuditLog,
   killUnusedSegments,
   runRules,
 } from './duties/index.ts'
@@ -87,6 +88,16 @@ function buildCoordinator(context: ServiceContext): ServicePart {
             'KillDuties',
             settings.get('svc.coordinator.kill.period'),
             [killUnusedSegments(context, database)],
+            logger,
+          ),
+        ]
+      : []),
+    ...(settings.get('svc.coordinator.kill.audit.on')
+      ? [
+          createDutyGroup(
+            'KillAuditLogDuties',
+            settings.get('svc.coordinator.kill.audit.period'),
+            [killAuditLog(context, database, (term) => leadership.term() === term)],
             logger,
           ),
         ]

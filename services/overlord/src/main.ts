@@ -11,6 +11,7 @@ import { compactionConfigRoutes } from './api/compaction-config.ts'
 import { compactionStatusOf, compactionStatusRoutes } from './api/compaction-status.ts'
 import { supervisorRoutes } from './api/supervisors.ts'
 import { taskRoutes } from './api/tasks.ts'
+import { startErasingOldTasks } from './erase-old-tasks.ts'
 import { startCompactionScheduler } from './schedule-compaction.ts'
 import { createTaskRunner, startTaskQueueing } from './tasks/index.ts'
 import { watchOverlord } from './watch-overlord.ts'
@@ -27,6 +28,7 @@ function buildOverlord(context: ServiceContext): ServicePart {
   let election: Election | undefined
   let queueing: Loop | undefined
   let compacting: Loop | undefined
+  let erasing: readonly Loop[] = []
   const planner = createCompactionPlanner(context)
   watchOverlord(context.metrics, { database: context.database, runner, term: () => election?.term() })
   return {
@@ -55,12 +57,15 @@ function buildOverlord(context: ServiceContext): ServicePart {
         onGain: () => {
           queueing = startTaskQueueing(context, sender)
           compacting = startCompactionScheduler(context, planner, () => election?.term())
+          erasing = startErasingOldTasks(context, () => election?.term())
         },
         onLoss: () => {
           void queueing?.stop()
           queueing = undefined
           void compacting?.stop()
           compacting = undefined
+          for (const loop of erasing) void loop.stop()
+          erasing = []
         },
       }
       election = startElection(
@@ -74,6 +79,7 @@ function buildOverlord(context: ServiceContext): ServicePart {
     },
     stop: async () => {
       await compacting?.stop()
+      await Promise.all(erasing.map((loop) => loop.stop()))
       await runner.stop()
       await election?.stop()
       await sender.close()

@@ -402,6 +402,18 @@ export const properties = {
     '100',
   ),
 
+  'svc.coordinator.kill.audit.on': property(
+    flag,
+    'entries of the audit and of the history of compaction are erased when they are old',
+    'false',
+  ),
+  'svc.coordinator.kill.audit.period': property(periodMs, 'time between two looks for such entries', 'P1D'),
+  'svc.coordinator.kill.audit.durationToRetain': property(
+    periodMs,
+    'entries of the audit and of the history of compaction that are not older than this are kept',
+    'P90D',
+  ),
+
   'svc.simulation.clock.enabled': property(
     flag,
     'the time of rules, versions, clean-up and audit entries is one that can be moved ahead; must be the same on every server',
@@ -440,6 +452,24 @@ export const properties = {
 
   'svc.worker.capacity': property(wholeNumber(0, 10_000), 'tasks that this server runs at a time', '2'),
   'svc.indexer.logs.directory': property(text, 'folder of task logs', 'var/svc/indexing-logs'),
+  'svc.indexer.logs.kill.enabled': property(flag, 'logs of tasks are erased when they are old', 'false'),
+  'svc.indexer.logs.kill.delay': property(periodMs, 'time between two looks for such logs', 'PT6H'),
+  'svc.indexer.logs.kill.durationToRetain': property(
+    periodMs,
+    'logs are kept for this long after their last line',
+    'P90D',
+  ),
+  'svc.indexer.tasks.kill.enabled': property(
+    flag,
+    'tasks that are over are forgotten when that is long ago',
+    'false',
+  ),
+  'svc.indexer.tasks.kill.delay': property(periodMs, 'time between two looks for such tasks', 'PT6H'),
+  'svc.indexer.tasks.kill.durationToRetain': property(
+    periodMs,
+    'tasks are kept for this long after their end',
+    'P90D',
+  ),
   'svc.indexer.task.baseTaskDir': property(text, 'folder of the working files of tasks', 'var/svc/task'),
   'svc.indexer.task.memoryLimit': property(
     sizeBytesFrom(leastTaskMemoryBytes),

@@ -23,6 +23,19 @@ describe('a loop', () => {
     for (const index of [1, 2]) assert.ok((starts[index] ?? 0) - (starts[index - 1] ?? 0) >= 45)
   })
 
+  it('waits however long it is told to', async (context) => {
+    const yearMs = 365 * 86_400_000
+    let runs = 0
+    const loop = startLoop(yearMs, async () => void runs++, unexpected)
+    context.after(loop.stop)
+    // A loop that took the wait for none would have run again by the time that another one has five times.
+    let others = 0
+    const other = startLoop(2, async () => void others++, unexpected)
+    context.after(other.stop)
+    await waitUntil('others run', () => others >= 5)
+    assert.equal(runs, 1)
+  })
+
   it('runs as soon as it is woken', async (context) => {
     let runs = 0
     const loop = startLoop(never, async () => runs++ && never, unexpected)

@@ -6,6 +6,9 @@ export interface Loop {
   stop(): Promise<void>
 }
 
+// Longer waits than this would be taken for none at all.
+const longestTimerMs = 2 ** 31 - 1
+
 /**
  * Runs `work` again and again, `delayMs` after each end. `work`, and `onError` where it failed, may answer
  * a number: another delay before the next run.
@@ -25,7 +28,10 @@ export function startLoop(
       if (stopped) break
       if (!woken) {
         await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, typeof asked === 'number' ? asked : delayMs)
+          const timer = setTimeout(
+            resolve,
+            Math.min(typeof asked === 'number' ? asked : delayMs, longestTimerMs),
+          )
           wakeSleeper = () => {
             clearTimeout(timer)
             resolve()

@@ -2,5 +2,6 @@
 export { cleanMetadata } from './clean-metadata.ts'
 export { compactSegments } from './compact-segments.ts'
 export { createDutyGroup, type DutyGroup } from './duty-group.ts'
+export { killAuditLog } from './kill-audit-log.ts'
 export { killUnusedSegments } from './kill-unused-segments.ts'
 export { runRules } from './run-rules.ts'
