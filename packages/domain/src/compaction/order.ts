@@ -1,4 +1,5 @@
 import type { CompactionPolicy } from '../compaction-config/index.ts'
+import { Heap } from '../heap/index.ts'
 import type { Interval } from '../time/index.ts'
 import { type Content, fragmentationIndex, placeInList } from './policy.ts'
 
@@ -60,7 +61,7 @@ function mostFragmentedFirst<Subject extends OrderedSubject>(
   const sorted = candidates
     .map((candidate) => ({ candidate, index: indexOf(candidate), taken: false }))
     .sort((a, b) => b.index - a.index || newestFirst(a.candidate, b.candidate))
-  const open = new NewestHeap<(typeof sorted)[number]>()
+  const open = new Heap<(typeof sorted)[number]>((a, b) => newestFirst(a.candidate, b.candidate) < 0)
   const ordered: Subject[] = []
   let most = 0
   let next = 0
@@ -68,45 +69,9 @@ function mostFragmentedFirst<Subject extends OrderedSubject>(
     while (sorted[most]!.taken) most += 1
     const highest = sorted[most]!.index
     while (next < sorted.length && highest - sorted[next]!.index < 1) open.push(sorted[next++]!)
-    const entry = open.pop()
+    const entry = open.pop()!
     entry.taken = true
     ordered.push(entry.candidate)
   }
   return ordered
-}
-
-/** Gives out the newest of what was put in. */
-class NewestHeap<Entry extends { readonly candidate: OrderedSubject }> {
-  private readonly entries: Entry[] = []
-
-  push(entry: Entry): void {
-    const { entries } = this
-    let place = entries.push(entry) - 1
-    while (place > 0) {
-      const parent = (place - 1) >> 1
-      if (newestFirst(entries[parent]!.candidate, entry.candidate) <= 0) break
-      entries[place] = entries[parent]!
-      place = parent
-    }
-    entries[place] = entry
-  }
-
-  pop(): Entry {
-    const { entries } = this
-    const top = entries[0]!
-    const last = entries.pop()!
-    if (entries.length === 0) return top
-    let place = 0
-    while (true) {
-      let child = 2 * place + 1
-      if (child >= entries.length) break
-      const right = entries[child + 1]
-      if (right !== undefined && newestFirst(right.candidate, entries[child]!.candidate) < 0) child += 1
-      if (newestFirst(last.candidate, entries[child]!.candidate) <= 0) break
-      entries[place] = entries[child]!
-      place = child
-    }
-    entries[place] = last
-    return top
-  }
 }

@@ -1,3 +1,4 @@
+import { Heap } from '../heap/index.ts'
 import { giveLoad, hasRoom, type ServerDraft } from './server-draft.ts'
 
 /** Least loaded first; equally full ones take turns by the length of their queues, then go by name. */
@@ -14,7 +15,7 @@ function isBefore(a: ServerDraft, b: ServerDraft): boolean {
 export class ServersByFill {
   private readonly all: readonly ServerDraft[]
   private readonly mostQueuedLoads: number
-  private readonly heap: ServerDraft[] = []
+  private readonly heap = new Heap(isBefore)
   private readonly passedOver: ServerDraft[] = []
   private isStale = true
   /** Segments of this size and more fit nowhere any more. */
@@ -27,7 +28,7 @@ export class ServersByFill {
 
   /** Whether a server is passed over because its queue is full. */
   get someQueueFull(): boolean {
-    return this.heap.length < this.all.length
+    return this.heap.size < this.all.length
   }
 
   /** Must be called after servers of this tier were given loads by others than `assign`. */
@@ -46,7 +47,7 @@ export class ServersByFill {
     let fitsSomewhere = false
     let chosen: ServerDraft | undefined
     while (chosen === undefined) {
-      const draft = this.pop()
+      const draft = this.heap.pop()
       if (draft === undefined) break
       const fits = hasRoom(draft, sizeBytes)
       if (fits) fitsSomewhere = true
@@ -65,39 +66,12 @@ export class ServersByFill {
   }
 
   private rebuild(): void {
-    this.heap.length = 0
+    this.heap.clear()
     for (const draft of this.all) this.push(draft)
     this.isStale = false
   }
 
   private push(draft: ServerDraft): void {
-    if (draft.queuedLoads >= this.mostQueuedLoads) return
-    const { heap } = this
-    let at = heap.length
-    while (at > 0) {
-      const parent = (at - 1) >>> 1
-      if (!isBefore(draft, heap[parent]!)) break
-      heap[at] = heap[parent]!
-      at = parent
-    }
-    heap[at] = draft
-  }
-
-  private pop(): ServerDraft | undefined {
-    const { heap } = this
-    const top = heap[0]
-    const last = heap.pop()
-    if (last === undefined || heap.length === 0) return top
-    let at = 0
-    for (;;) {
-      let child = 2 * at + 1
-      if (child >= heap.length) break
-      if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child += 1
-      if (!isBefore(heap[child]!, last)) break
-      heap[at] = heap[child]!
-      at = child
-    }
-    heap[at] = last
-    return top
+    if (draft.queuedLoads < this.mostQueuedLoads) this.heap.push(draft)
   }
 }

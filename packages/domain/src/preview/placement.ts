@@ -1,3 +1,4 @@
+import { Heap } from '../heap/index.ts'
 import type { PreviewTier } from './cluster.ts'
 
 /** A server with the bytes that are still free on it. */
@@ -14,56 +15,25 @@ const comesFirst = (a: Room, b: Room): boolean => a.free > b.free || (a.free ===
  * most room. A copy that fits on no server is left out.
  */
 export class TierRoom {
-  /** A heap: each server comes before those at twice its place. */
-  private readonly heap: Room[]
+  private readonly rooms = new Heap(comesFirst)
 
   constructor(tier: PreviewTier) {
-    this.heap = tier.able.map(({ name, maxSizeBytes }) => ({ free: maxSizeBytes, name }))
-    this.heap.sort((a, b) => (comesFirst(a, b) ? -1 : 1))
+    for (const { name, maxSizeBytes } of tier.able) this.rooms.push({ free: maxSizeBytes, name })
   }
 
   /** Gives copies of one segment to different servers; returns how many found room. */
   take(copies: number, sizeBytes: number): number {
     const taken: Room[] = []
     while (taken.length < copies) {
-      const room = this.heap[0]
+      const room = this.rooms.first
       // The one with the most room comes first: where it has none, nobody has.
       if (room === undefined || room.free < sizeBytes) break
-      this.removeFirst()
+      this.rooms.pop()
       room.free -= sizeBytes
       taken.push(room)
     }
-    for (const room of taken) this.add(room)
+    for (const room of taken) this.rooms.push(room)
     return taken.length
-  }
-
-  private removeFirst(): void {
-    const { heap } = this
-    const last = heap.pop()!
-    if (heap.length === 0) return
-    let at = 0
-    for (;;) {
-      let child = 2 * at + 1
-      if (child >= heap.length) break
-      if (child + 1 < heap.length && comesFirst(heap[child + 1]!, heap[child]!)) child += 1
-      if (!comesFirst(heap[child]!, last)) break
-      heap[at] = heap[child]!
-      at = child
-    }
-    heap[at] = last
-  }
-
-  private add(room: Room): void {
-    const { heap } = this
-    let at = heap.length
-    heap.push(room)
-    while (at > 0) {
-      const parent = (at - 1) >>> 1
-      if (!comesFirst(room, heap[parent]!)) break
-      heap[at] = heap[parent]!
-      at = parent
-    }
-    heap[at] = room
   }
 }
 

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Heap } from './heap.ts'
+
+test('entries come out in order, whatever is put in between', () => {
+  const operation = fc.oneof(fc.integer(), fc.constant('pop' as const))
+  fc.assert(
+    fc.property(fc.array(operation), (operations) => {
+      const heap = new Heap<number>((a, b) => a < b)
+      const expected: number[] = []
+      for (const one of operations) {
+        if (one === 'pop') assert.equal(heap.pop(), expected.shift())
+        else {
+          heap.push(one)
+          expected.push(one)
+          expected.sort((a, b) => a - b)
+        }
+        assert.equal(heap.size, expected.length)
+        assert.equal(heap.first, expected[0])
+      }
+    }),
+  )
+})
+
+test('an emptied heap can be filled again', () => {
+  const heap = new Heap<string>((a, b) => a < b)
+  heap.push('b')
+  heap.clear()
+  assert.equal(heap.pop(), undefined)
+  heap.push('c')
+  heap.push('a')
+  assert.equal(heap.pop(), 'a')
+})

@@ -1,0 +1,2 @@
+/** A heap: of the entries that were put in, the first is always at hand. */
+export { Heap } from './heap.ts'
