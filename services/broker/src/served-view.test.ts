@@ -49,7 +49,7 @@ async function startHistorical(scope: TestContext, ...ids: string[]) {
 async function startView(scope: TestContext) {
   const context = await createTestContext(scope, stores, 'broker', {
     'svc.discovery.heartbeatPeriod': 'PT0.1S',
-    'svc.discovery.timeout': 'PT1S',
+    'svc.discovery.timeout': 'PT30S',
   })
   const view = createServedView(context)
   view.start()
