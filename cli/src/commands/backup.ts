@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { existingHome, withHome } from './home-option.ts'
+import { printJson } from './print.ts'
 
 interface BackupOptions {
   readonly home?: string
@@ -55,11 +56,11 @@ async function runBackup(folder: string, { home: homeFolder, json }: BackupOptio
       signal,
     ),
   )
-  process.stdout.write(
-    json
-      ? `${JSON.stringify(result, null, 2)}\n`
-      : `Wrote the metadata store and [${result.files}] files ([${result.sizeBytes}] bytes) to [${folder}]\n`,
-  )
+  if (json) printJson(result)
+  else
+    process.stdout.write(
+      `Wrote the metadata store and [${result.files}] files ([${result.sizeBytes}] bytes) to [${folder}]\n`,
+    )
 }
 
 async function runRestore(folder: string, { home, json }: BackupOptions): Promise<void> {
@@ -69,9 +70,9 @@ async function runRestore(folder: string, { home, json }: BackupOptions): Promis
     import('./stop-request.ts'),
   ])
   const result = await restore(folder, home ?? defaultHome, stopRequest().signal)
-  process.stdout.write(
-    json
-      ? `${JSON.stringify(result, null, 2)}\n`
-      : `Made home [${result.home}] from the backup of ${result.createdAt}; start it with ./svc up${home === undefined ? '' : ` --home ${home}`}\n`,
-  )
+  if (json) printJson(result)
+  else
+    process.stdout.write(
+      `Made home [${result.home}] from the backup of ${result.createdAt}; start it with ./svc up${home === undefined ? '' : ` --home ${home}`}\n`,
+    )
 }

@@ -1,6 +1,7 @@
-import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import { existingHome, withHome } from './home-option.ts'
+import { printJson } from './print.ts'
+import { parseWholeNumber } from './whole-number.ts'
 
 interface CallsOptions {
   readonly home?: string
@@ -25,11 +26,10 @@ Each server keeps a journal of what it sent and what it received (GET /svc/inter
 servers is shown twice. Requests that the router hands on for its callers are none of them.`,
     )
     .action(async ({ home, instance, count, json }: CallsOptions) => {
-      if (!/^([1-9]\d{0,2}|1000)$/.test(count))
-        throw invalidInput(`Option --count has value [${count}], allowed are whole numbers from 1 to 1000`)
+      const last = parseWholeNumber('--count', count, 1000)
       const { gatherCalls } = await import('../calls/index.ts')
-      const { calls, missing } = await gatherCalls(existingHome(home), Number(count), instance)
-      if (json) process.stdout.write(`${JSON.stringify(calls, null, 2)}\n`)
+      const { calls, missing } = await gatherCalls(existingHome(home), last, instance)
+      if (json) printJson(calls)
       else {
         const { formatTable } = await import('../terminal/index.ts')
         const rows = calls.map((call) => [

@@ -1,6 +1,6 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import { existingHome, withHome } from './home-option.ts'
+import { connectToHome, withHome } from './home-option.ts'
 
 const CLOCK = '/svc/simulation/v1/clock'
 
@@ -60,8 +60,7 @@ function addMove(clock: Command, name: string, about: string, move?: Move): void
   command.option('--json', 'print it as JSON').action(async (...given: unknown[]) => {
     const [value, options] = (move ? given : [undefined, ...given]) as [string, ClockOptions]
     const change = move?.change(value)
-    const { connectToCluster } = await import('../client/index.ts')
-    const client = connectToCluster(existingHome(options.home))
+    const client = await connectToHome(options.home)
     const answer = (await client.send(change ? 'POST' : 'GET', CLOCK, change)) as AnsweredClock
     process.stdout.write(
       options.json ? `${JSON.stringify(answer)}\n` : `${answer.now} (${paceOf(answer.rate)})\n`,

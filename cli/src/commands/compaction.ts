@@ -2,7 +2,9 @@ import type { CompactionStatus, DescribedPlan } from '@svc/domain/compaction'
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { CompactionChange, ListedTask, Table } from '../compaction/index.ts'
-import { existingHome, withHome } from './home-option.ts'
+import { connectToHome, withHome } from './home-option.ts'
+import { printJson } from './print.ts'
+import { parseWholeNumber } from './whole-number.ts'
 
 interface PreviewOptions {
   readonly home?: string
@@ -63,7 +65,7 @@ Examples:
     .action(async (file: string, { home, json }: PreviewOptions) => {
       const room = await import('../compaction/index.ts')
       const request = room.previewRequest(room.readJsonFile(file))
-      const client = await connect(home)
+      const client = await connectToHome(home)
       const plan = (await client.send('POST', `${base}/simulate`, request)) as DescribedPlan
       if (json) return printJson(plan)
       await printTables([
@@ -92,7 +94,7 @@ Examples:
     )
     .action(async ({ home, datasource, full, json }: StatusOptions) => {
       if (full && !json) throw invalidInput('Option --full needs --json')
-      const client = await connect(home)
+      const client = await connectToHome(home)
       const one = datasource === undefined ? '' : encodeURIComponent(datasource)
       const status = client.send('GET', `${base}/status/datasources${one && `/${one}`}${full ? '?full' : ''}`)
       const listed = await Promise.all(
@@ -145,7 +147,7 @@ Examples:
       ])
       const configs = configsToSet(readJsonFile(file))
       const headers = auditHeaders({ author, comment })
-      const client = await connect(home)
+      const client = await connectToHome(home)
       const stored: unknown[] = []
       for (const { dataSource, config } of configs) {
         const path =
@@ -178,10 +180,8 @@ Examples:
   ./svc compaction history --datasource flights --count 10 --json`,
     )
     .action(async ({ home, datasource, count, json }: HistoryOptions) => {
-      if (count !== undefined && !/^[1-9]\d{0,5}$/.test(count)) {
-        throw invalidInput(`Option --count has value [${count}], allowed are whole numbers from 1 to 999999`)
-      }
-      const client = await connect(home)
+      if (count !== undefined) parseWholeNumber('--count', count, 999_999)
+      const client = await connectToHome(home)
       const path = `${base}/config/datasources/${encodeURIComponent(datasource)}/history`
       const query = count === undefined ? '' : `?count=${count}`
       const { entries } = (await client.send('GET', `${path}${query}`)) as { entries: CompactionChange[] }
@@ -191,15 +191,6 @@ Examples:
         ['', historyTable(entries), `The compaction of [${datasource}] was never configured.`],
       ])
     })
-}
-
-async function connect(home: string | undefined) {
-  const { connectToCluster } = await import('../client/index.ts')
-  return connectToCluster(existingHome(home))
-}
-
-function printJson(answer: object): void {
-  process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`)
 }
 
 /** Prints tables with their titles; where one has no rows, what that means. */

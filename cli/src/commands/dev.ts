@@ -1,5 +1,6 @@
-import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
+import { printFigures, tellProgress } from './print.ts'
+import { parseWholeNumber } from './whole-number.ts'
 
 /** Adds `./svc dev` with its commands for those who work on the source. */
 export function addDev(program: Command): void {
@@ -40,11 +41,8 @@ export function addDev(program: Command): void {
     .option('--json', 'print the result as JSON')
     .action(async ({ rounds, profile, json }: { rounds: string; profile: string; json?: boolean }) => {
       const { benchStart } = await import('../development/index.ts')
-      const result = await benchStart(parseRounds(rounds), profile, (text) =>
-        process.stderr.write(`${text}\n`),
-      )
-      if (json) process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
-      else console.dir(result, { depth: null })
+      const result = await benchStart(parseRounds(rounds), profile, tellProgress)
+      printFigures(result, json)
     })
   bench
     .command('coordinator')
@@ -56,11 +54,8 @@ export function addDev(program: Command): void {
     .action(async ({ rounds, json }: { rounds: string; json?: boolean }) => {
       const { benchCoordinator } = await import('../development/index.ts')
       const count = parseRounds(rounds)
-      const result = await benchCoordinator(count, process.env.SVC_REFERENCE, (text) =>
-        process.stderr.write(`${text}\n`),
-      )
-      if (json) process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
-      else console.dir(result, { depth: null })
+      const result = await benchCoordinator(count, process.env.SVC_REFERENCE, tellProgress)
+      printFigures(result, json)
     })
   bench
     .command('compaction')
@@ -71,15 +66,12 @@ export function addDev(program: Command): void {
     .option('--json', 'print the result as JSON')
     .action(async (options: { segments: string; datasources: string; rounds: string; json?: boolean }) => {
       const { benchCompaction } = await import('../development/index.ts')
-      const [segments, datasources, rounds] = (['segments', 'datasources', 'rounds'] as const).map((name) => {
-        if (/^[1-9]\d{0,6}$/.test(options[name])) return Number(options[name])
-        throw invalidInput(
-          `Option --${name} has value [${options[name]}], allowed are numbers from 1 to 9999999`,
-        )
-      }) as [number, number, number]
-      const result = benchCompaction(segments, datasources, rounds)
-      if (options.json) process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
-      else console.dir(result, { depth: null })
+      const result = benchCompaction(
+        parseWholeNumber('--segments', options.segments, 9_999_999),
+        parseWholeNumber('--datasources', options.datasources, 9_999_999),
+        parseRounds(options.rounds),
+      )
+      printFigures(result, options.json)
     })
   bench
     .command('sql')
@@ -89,13 +81,12 @@ export function addDev(program: Command): void {
     .option('--json', 'print the result as JSON')
     .action(async ({ segments, rounds, json }: { segments: string; rounds: string; json?: boolean }) => {
       const { benchSql } = await import('../development/index.ts')
-      if (!/^[1-9]\d{0,4}$/.test(segments))
-        throw invalidInput(`Option --segments has value [${segments}], allowed are numbers from 1 to 99999`)
-      const result = await benchSql(Number(segments), parseRounds(rounds), (text) =>
-        process.stderr.write(`${text}\n`),
+      const result = await benchSql(
+        parseWholeNumber('--segments', segments, 99_999),
+        parseRounds(rounds),
+        tellProgress,
       )
-      if (json) process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
-      else console.dir(result, { depth: null })
+      printFigures(result, json)
     })
   bench
     .command('requests')
@@ -107,14 +98,14 @@ export function addDev(program: Command): void {
     .option('--json', 'print the result as JSON')
     .action(async ({ rounds, seconds, json }: { rounds: string; seconds: string; json?: boolean }) => {
       const { benchRequests } = await import('../development/index.ts')
-      if (!/^[1-9]\d?$/.test(seconds))
-        throw invalidInput(`Option --seconds has value [${seconds}], allowed are numbers from 1 to 99`)
       const reference = (process.env.SVC_REFERENCE_URLS ?? '').split(' ').filter((url) => url !== '')
-      const result = await benchRequests(parseRounds(rounds), Number(seconds), reference, (text) =>
-        process.stderr.write(`${text}\n`),
+      const result = await benchRequests(
+        parseRounds(rounds),
+        parseWholeNumber('--seconds', seconds, 99),
+        reference,
+        tellProgress,
       )
-      if (json) process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
-      else console.dir(result, { depth: null })
+      printFigures(result, json)
     })
   dev
     .command('test')
@@ -131,7 +122,5 @@ export function addDev(program: Command): void {
 }
 
 function parseRounds(text: string): number {
-  if (!/^[1-9]\d?$/.test(text))
-    throw invalidInput(`Option --rounds has value [${text}], allowed are numbers from 1 to 99`)
-  return Number(text)
+  return parseWholeNumber('--rounds', text, 99)
 }

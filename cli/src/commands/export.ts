@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { existingHome, withHome } from './home-option.ts'
+import { printJson } from './print.ts'
 
 interface ExportOptions {
   readonly home?: string
@@ -52,9 +53,9 @@ async function runExport(folder: string, { home, from, user, trust, json }: Expo
     (segments) => process.stderr.write(`${segments} segments\n`),
     signal,
   )
-  process.stdout.write(
-    json
-      ? `${JSON.stringify(result, null, 2)}\n`
-      : `Wrote [${result.segments}] segments of [${source.name}] and ${result.documents.join(', ')} to [${folder}]\n`,
-  )
+  if (json) printJson(result)
+  else
+    process.stdout.write(
+      `Wrote [${result.segments}] segments of [${source.name}] and ${result.documents.join(', ')} to [${folder}]\n`,
+    )
 }

@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { notFound } from '@svc/domain/failure'
 import type { Command } from 'commander'
+import type { ClusterClient } from '../client/index.ts'
 import { type HomeLayout, homeLayout, isHome, repositoryRoot } from '../home/index.ts'
 
 /** The home when none is named: beside the ./svc command, wherever that is called from. */
@@ -22,6 +23,12 @@ export function existingHome(folder: string | undefined): HomeLayout {
       `There is no cluster in [${home.root}]: make one with ./svc up, or name another with --home`,
     )
   return home
+}
+
+/** Speaks with the cluster of a home as its admin. Throws a Failure when there is no such home. */
+export async function connectToHome(folder: string | undefined): Promise<ClusterClient> {
+  const { connectToCluster } = await import('../client/index.ts')
+  return connectToCluster(existingHome(folder))
 }
 
 /** What to add to a suggested command so that it is about this home. */

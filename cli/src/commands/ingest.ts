@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { existingHome, withHome } from './home-option.ts'
+import { printJson } from './print.ts'
 
 /** The options of `./svc ingest` as commander reads them. */
 interface IngestOptions {
@@ -78,7 +79,7 @@ async function runIngest(file: string, options: IngestOptions): Promise<void> {
     })
     progress.end()
     if (options.json) {
-      process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
+      printJson(result)
       return
     }
     const { formatSeconds } = await import('../terminal/index.ts')

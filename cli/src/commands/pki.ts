@@ -6,6 +6,7 @@ import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { StoreType } from '../pki/index.ts'
 import { existingHome } from './home-option.ts'
+import { parseWholeNumber } from './whole-number.ts'
 
 interface FolderOptions {
   readonly home?: string
@@ -150,9 +151,7 @@ function parseTypes(text: string | undefined): StoreType[] {
 const storeTypes: readonly StoreType[] = ['pem', 'jks', 'pkcs12']
 
 function parseDays(text = '365'): number {
-  if (!/^[1-9]\d{0,4}$/.test(text))
-    throw invalidInput(`Option --days has value [${text}], allowed are whole numbers from 1 to 99999`)
-  return Number(text)
+  return parseWholeNumber('--days', text, 99_999)
 }
 
 function tellFiles(files: readonly string[]): void {

@@ -2,7 +2,9 @@ import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
 import type { AnsweredPreview, AnsweredRule, RulesChange, Table } from '../rules/index.ts'
-import { existingHome, withHome } from './home-option.ts'
+import { connectToHome, existingHome, withHome } from './home-option.ts'
+import { printJson } from './print.ts'
+import { parseWholeNumber } from './whole-number.ts'
 
 interface GetOptions {
   readonly home?: string
@@ -72,7 +74,7 @@ Examples:
     )
     .action(async ({ home, datasource, full, json }: GetOptions) => {
       if (full && datasource === undefined) throw invalidInput('Option --full needs --datasource')
-      const client = await connect(home)
+      const client = await connectToHome(home)
       if (datasource === undefined) {
         const all = (await client.send('GET', RULES)) as Record<string, AnsweredRule[]>
         await tell(json, all, (room) => room.rulesTable(all), 'There are no rules.')
@@ -111,11 +113,11 @@ Examples:
       const room = await import('../rules/index.ts')
       const json = room.readJson(file)
       const body = room.previewRequestOf(json, options)
-      const client = await connect(options.home)
+      const client = await connectToHome(options.home)
       const query = options.full ? '?full&limit=10000' : ''
       const answer = (await client.send('POST', `${RULES}/simulate${query}`, body)) as AnsweredPreview
       if (options.json) {
-        process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`)
+        printJson(answer)
         return
       }
       const { formatTable } = await import('../terminal/index.ts')
@@ -152,13 +154,13 @@ Example:
       const room = await import('../rules/index.ts')
       const { formatRule, parseRules } = await import('@svc/domain/rules')
       const after = parseRules(room.readRules(file)).map(formatRule) as AnsweredRule[]
-      const client = await connect(home)
+      const client = await connectToHome(home)
       const before = (await client.send('GET', room.rulesPath(datasource))) as AnsweredRule[]
       const lines = room.diffOfRules(before, after)
       const isSame = lines.every(({ kind }) => kind === 'same')
       process.exitCode = isSame ? 0 : 1
       if (json) {
-        process.stdout.write(`${JSON.stringify(lines, null, 2)}\n`)
+        printJson(lines)
         return
       }
       if (isSame) {
@@ -197,7 +199,7 @@ Examples:
       const { auditHeaders, readRules, rulesPath, setRules } = await import('../rules/index.ts')
       const headers = auditHeaders({ author, comment })
       const list = readRules(file)
-      const client = await connect(home)
+      const client = await connectToHome(home)
       const warnings = await setRules(existingHome(home), datasource, list, headers)
       const stored = (await client.send('GET', rulesPath(datasource))) as AnsweredRule[]
       const none = `Datasource [${datasource}] has no rules of its own any more: the cluster's defaults apply.`
@@ -220,21 +222,14 @@ Examples:
   ./svc rules history --datasource flights --count 10`,
     )
     .action(async ({ home, datasource, count, json }: HistoryOptions) => {
-      if (count !== undefined && !/^[1-9]\d{0,5}$/.test(count)) {
-        throw invalidInput(`Option --count has value [${count}], allowed are whole numbers from 1 to 999999`)
-      }
-      const client = await connect(home)
+      if (count !== undefined) parseWholeNumber('--count', count, 999_999)
+      const client = await connectToHome(home)
       const path = datasource === undefined ? RULES : `${RULES}/${encodeURIComponent(datasource)}`
       const query = count === undefined ? '' : `?count=${count}`
       const changes = (await client.send('GET', `${path}/history${query}`)) as RulesChange[]
       const none = count === undefined ? 'No rules were changed in the last week.' : 'No rules were changed.'
       await tell(json, changes, (room) => room.historyTable(changes), none)
     })
-}
-
-async function connect(home: string | undefined) {
-  const { connectToCluster } = await import('../client/index.ts')
-  return connectToCluster(existingHome(home))
 }
 
 /** Warnings go where errors go, so that what is printed can be read on by others. */
@@ -281,7 +276,7 @@ async function tell(
   none: string,
 ): Promise<void> {
   if (json) {
-    process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`)
+    printJson(answer)
     return
   }
   const [room, { formatTable }] = await Promise.all([

@@ -1,5 +1,7 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
+import { printFigures } from './print.ts'
+import { parseWholeNumber } from './whole-number.ts'
 
 /** The options of `./svc simulate` as commander reads them. */
 interface SimulateCommandOptions {
@@ -33,9 +35,9 @@ export function addSimulate(program: Command): void {
       ])
       const { signal } = stopRequest()
       const figures = await runSimulation({
-        servers: parseCount('--servers', options.servers, 10_000),
-        segments: parseCount('--segments', options.segments, 10_000_000),
-        datasources: parseCount('--datasources', options.datasources, 10_000),
+        servers: parseWholeNumber('--servers', options.servers, 10_000),
+        segments: parseWholeNumber('--segments', options.segments, 10_000_000),
+        datasources: parseWholeNumber('--datasources', options.datasources, 10_000),
         loadBytesPerSecond: options.loadBytesPerSecond,
         failureProbability: parseProbability(options.failureProbability),
         home: options.home,
@@ -43,16 +45,8 @@ export function addSimulate(program: Command): void {
         signal,
         out: options.json ? process.stderr : process.stdout,
       })
-      if (options.json) process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`)
-      else console.dir(figures, { depth: null })
+      printFigures(figures, options.json)
     })
-}
-
-function parseCount(option: string, text: string, most: number): number {
-  const count = Number(text)
-  if (!/^\d+$/.test(text) || count < 1 || count > most)
-    throw invalidInput(`Option ${option} has value [${text}], allowed are numbers from 1 to ${most}`)
-  return count
 }
 
 function parseProbability(text: string): number {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { existingHome, withHome } from './home-option.ts'
+import { printJson } from './print.ts'
 
 /** Adds `./svc status`. */
 export function addStatus(program: Command): void {
@@ -13,7 +14,7 @@ export function addStatus(program: Command): void {
       const { clusterStatus } = await import('../cluster/index.ts')
       const status = await clusterStatus(home)
       if (options.json) {
-        process.stdout.write(`${JSON.stringify(status, null, 2)}\n`)
+        printJson(status)
       } else {
         const { formatTable } = await import('../terminal/index.ts')
         const rows = status.processes.map(({ role, instance, url, pid, state, restarts, problem }) => [

@@ -3,6 +3,7 @@ import { secretFile } from '../home/index.ts'
 import { trustStoreFile } from '../pki/index.ts'
 import { emphasized, formatSeconds, formatTable, sinceCommandMs } from '../terminal/index.ts'
 import { homeArgument } from './home-option.ts'
+import { printJson } from './print.ts'
 
 /** What is told once a cluster runs; plain data, so that a detached process can hand it over. */
 export interface Summary {
@@ -52,7 +53,7 @@ export function tellStep(out: NodeJS.WritableStream, step: string): void {
 export function tellSummary(summary: Summary, options: { json?: boolean | undefined }): void {
   const tookMs = Math.round(sinceCommandMs())
   if (options.json) {
-    process.stdout.write(`${JSON.stringify({ ...summary, tookMs }, null, 2)}\n`)
+    printJson({ ...summary, tookMs })
     return
   }
   const rows = summary.processes.map(({ role, instance, url, pid, state }) => [
