@@ -26,13 +26,9 @@ export type {
   PartitionsSpec,
   RangePartitionsSpec,
 } from './partitions-spec.ts'
-export {
-  type DimensionSchema,
-  type DimensionType,
-  dimensionTypes,
-  type MetricSchema,
-  type MetricType,
-  metricTypes,
+export type {
+  DimensionSchema,
+  MetricSchema,
 } from './schema.ts'
 export {
   type IoConfig,

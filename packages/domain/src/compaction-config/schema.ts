@@ -1,4 +1,5 @@
 import { invalidInput } from '../failure/index.ts'
+import { type DimensionType, dimensionTypes, type MetricType, metricTypes } from '../segment/index.ts'
 import {
   optional,
   type Reader,
@@ -12,11 +13,6 @@ import {
   refuse,
 } from '../validation/index.ts'
 
-/** The types that a dimension may be given. */
-export const dimensionTypes = ['string', 'long', 'float', 'double'] as const
-/** The type of a dimension. */
-export type DimensionType = (typeof dimensionTypes)[number]
-
 /** A column that rows are told apart by. */
 export interface DimensionSchema {
   readonly type: DimensionType
@@ -24,22 +20,6 @@ export interface DimensionSchema {
   readonly multiValueHandling: 'SORTED_ARRAY' | 'SORTED_SET' | 'ARRAY'
   readonly createBitmapIndex: boolean
 }
-
-/** The ways in which a metric can be aggregated. */
-export const metricTypes = [
-  'count',
-  'longSum',
-  'doubleSum',
-  'floatSum',
-  'longMin',
-  'longMax',
-  'doubleMin',
-  'doubleMax',
-  'floatMin',
-  'floatMax',
-] as const
-/** The way in which a metric is aggregated. */
-export type MetricType = (typeof metricTypes)[number]
 
 /** A column that is aggregated. A count has no fieldName. */
 export interface MetricSchema {

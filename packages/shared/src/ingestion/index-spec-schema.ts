@@ -1,6 +1,7 @@
+import { dimensionTypes, metricTypes } from '@svc/domain/segment'
 import { type Granularity, granularities, parseInstant, parseInterval } from '@svc/domain/time'
 import { z } from 'zod'
-import { dimensionTypes, type MetricSpec, metricTypes } from './index-spec.ts'
+import type { MetricSpec } from './index-spec.ts'
 import { namedTimestampFormats, strptimeFormat } from './timestamp-format.ts'
 
 const longestName = 255

@@ -1,25 +1,5 @@
+import type { DimensionType, MetricType } from '@svc/domain/segment'
 import type { Granularity, Interval } from '@svc/domain/time'
-
-/** The types that a dimension of an index task may be given. */
-export const dimensionTypes = ['string', 'long', 'float', 'double'] as const
-/** The type of a dimension. */
-export type DimensionType = (typeof dimensionTypes)[number]
-
-/** The ways in which an index task can aggregate a metric. */
-export const metricTypes = [
-  'count',
-  'longSum',
-  'doubleSum',
-  'floatSum',
-  'longMin',
-  'longMax',
-  'doubleMin',
-  'doubleMax',
-  'floatMin',
-  'floatMax',
-] as const
-/** The way in which a metric is aggregated. */
-export type MetricType = (typeof metricTypes)[number]
 
 /** A column that rows are told apart by. */
 export interface DimensionSpec {

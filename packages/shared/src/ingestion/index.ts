@@ -3,12 +3,10 @@ export { type Engine, type EngineOptions, openEngine } from './engine.ts'
 export { bucketStartSql } from './granularity-sql.ts'
 export type {
   DimensionSpec,
-  DimensionType,
   IndexSpec,
   InputFormat,
   InputSource,
   MetricSpec,
-  MetricType,
 } from './index-spec.ts'
 export type { InputAccess } from './input-access.ts'
 export { longestInlineDataBytes, parseIndexSpec } from './parse-index-spec.ts'

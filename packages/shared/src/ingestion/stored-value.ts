@@ -1,4 +1,4 @@
-import type { DimensionType } from './index-spec.ts'
+import type { DimensionType } from '@svc/domain/segment'
 import type { SourceColumn } from './input-relation.ts'
 
 /** The types that columns of a segment have; only a discovered column is a boolean. */

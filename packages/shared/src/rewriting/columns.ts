@@ -1,5 +1,6 @@
-import type { CompactionConfig, MetricSchema, MetricType } from '@svc/domain/compaction-config'
+import type { CompactionConfig, MetricSchema } from '@svc/domain/compaction-config'
 import { invalidInput } from '@svc/domain/failure'
+import type { MetricType } from '@svc/domain/segment'
 import type { StoredType } from '../ingestion/index.ts'
 import type { InputFile } from './input-files.ts'
 
