@@ -1,4 +1,5 @@
 import { invalidInput } from '@svc/domain/failure'
+import { defaultRulesName } from '@svc/domain/rules'
 
 /** What a person wants previewed: the content of a file, and what options say beside it. */
 export interface PreviewOptions {
@@ -20,7 +21,7 @@ export function previewRequestOf(
     ...(now === undefined ? {} : { now }),
   }
   if (Array.isArray(json)) {
-    if (datasource === '_default') return { rules: {}, defaultRules: json, ...more }
+    if (datasource === defaultRulesName) return { rules: {}, defaultRules: json, ...more }
     return { rules: datasource === undefined ? json : { [datasource]: json }, ...more }
   }
   if (typeof json !== 'object' || json === null)

@@ -12,4 +12,4 @@ export {
 } from './preview.ts'
 export type { PreviewRow } from './rows.ts'
 export { columnsOf, type PreviewSegments, type SegmentColumns } from './segments.ts'
-export { clusterDefaults, type PreviewWarning, warningsOfList } from './warnings.ts'
+export { type PreviewWarning, warningsOfList } from './warnings.ts'

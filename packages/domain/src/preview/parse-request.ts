@@ -1,5 +1,5 @@
 import { invalidInput } from '../failure/index.ts'
-import { mostRules, parseRules, type Rule } from '../rules/index.ts'
+import { defaultRulesName, mostRules, parseRules, type Rule } from '../rules/index.ts'
 import {
   addPeriod,
   formatInstant,
@@ -11,7 +11,6 @@ import {
 } from '../time/index.ts'
 import { refuse } from '../validation/index.ts'
 import type { PreviewServer } from './cluster.ts'
-import { clusterDefaults } from './warnings.ts'
 
 /** A segment as a request gives it, with what it left out filled in. */
 export interface GivenSegment {
@@ -177,15 +176,19 @@ export function* parsePreviewRequest(
   if (moment !== undefined && !Number.isFinite(moment))
     throw refuse('now', now, 'an ISO 8601 date and time that is not an end of eternity')
   const lists = readRules(rules)
-  const hasDefaults = !Array.isArray(lists) && (lists as ReadonlyMap<string, unknown>).has(clusterDefaults)
+  const hasDefaults = !Array.isArray(lists) && (lists as ReadonlyMap<string, unknown>).has(defaultRulesName)
   if (hasDefaults && isGiven(defaultRules))
-    throw refuse('defaultRules', defaultRules, `only without [rules.${clusterDefaults}], which says the same`)
+    throw refuse(
+      'defaultRules',
+      defaultRules,
+      `only without [rules.${defaultRulesName}], which says the same`,
+    )
   const defaults = isGiven(defaultRules) ? parseRules(defaultRules, 'defaultRules') : undefined
   return {
     now: moment,
     rules: lists,
     defaultRules: hasDefaults
-      ? (lists as ReadonlyMap<string, readonly Rule[]>).get(clusterDefaults)
+      ? (lists as ReadonlyMap<string, readonly Rule[]>).get(defaultRulesName)
       : defaults,
     segments: isGiven(segments) ? yield* readSegments(segments) : undefined,
     servers: isGiven(servers) ? readServers(servers) : undefined,

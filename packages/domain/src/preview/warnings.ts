@@ -1,4 +1,4 @@
-import { defaultRule, type Rule, type RuleType, regionOf } from '../rules/index.ts'
+import { defaultRule, defaultRulesName, type Rule, type RuleType, regionOf } from '../rules/index.ts'
 import { formatInterval } from '../time/index.ts'
 import type { PreviewCluster } from './cluster.ts'
 import { type DatasourceOutcome, listOf, type Outcome } from './outcome.ts'
@@ -50,9 +50,6 @@ export type PreviewWarning = { readonly message: string } & (
   | { readonly type: 'doesNotFit'; readonly tier: string; readonly copies: number; readonly bytes: number }
 )
 
-/** The name under which the cluster's default rules stand. */
-export const clusterDefaults = '_default'
-
 // No more are told: who has so many needs the first ones.
 const mostWarnings = 1000
 // Servers without room that are named one by one.
@@ -78,7 +75,7 @@ export function warningsOfList(
   rules: readonly Rule[],
   now: number,
 ): readonly PreviewWarning[] {
-  const lists = dataSource === clusterDefaults ? { own: [], defaults: rules } : { own: rules, defaults: [] }
+  const lists = dataSource === defaultRulesName ? { own: [], defaults: rules } : { own: rules, defaults: [] }
   return findUnreachedRules(rules, now).map(({ index, hiddenBy }) => {
     const rule = referenceTo(lists, index)
     const hiding = hiddenBy.map((other) => referenceTo(lists, other))
@@ -106,7 +103,7 @@ export function warningsOf(
   const warnings: PreviewWarning[] = []
   const ofDatasources = outcome.datasources.filter(({ columns }) => concerned.has(columns.dataSource))
   if (defaultsChange && ofDatasources[0] !== undefined)
-    warnings.push(...warningsOfList(clusterDefaults, ofDatasources[0].defaults, outcome.now))
+    warnings.push(...warningsOfList(defaultRulesName, ofDatasources[0].defaults, outcome.now))
   for (const datasource of ofDatasources) {
     if (warnings.length >= mostWarnings) break
     warnings.push(

@@ -9,7 +9,14 @@ import {
   RunPlanner,
   type Unplaced,
 } from '../loading/index.ts'
-import { type CompiledRule, compileRules, effectiveRules, type Rule, RuleBoundaries } from '../rules/index.ts'
+import {
+  type CompiledRule,
+  compileRules,
+  defaultRulesName,
+  effectiveRules,
+  type Rule,
+  RuleBoundaries,
+} from '../rules/index.ts'
 
 /** Rules by datasource, the cluster's defaults under `_default`. */
 export type RulesByName = ReadonlyMap<string, readonly Rule[]>
@@ -34,12 +41,9 @@ export interface RetentionPlan extends Plan {
   readonly markUnused: readonly UnusedSegments[]
 }
 
-/** The name under which the cluster's default rules stand. */
-const clusterDefaults = '_default'
-
 /** All rules that a datasource's segments are matched against. */
 function rulesFor(rules: RulesByName, dataSource: string): Rule[] {
-  return effectiveRules(rules.get(dataSource) ?? [], rules.get(clusterDefaults) ?? [])
+  return effectiveRules(rules.get(dataSource) ?? [], rules.get(defaultRulesName) ?? [])
 }
 
 /** The rules of a datasource, then the cluster's, ready to be matched at `now`. */
@@ -119,7 +123,7 @@ export class RetentionPlanner {
     const { table } = this
     const before = this.known[number]
     const own = rules.get(name)
-    const defaults = rules.get(clusterDefaults)
+    const defaults = rules.get(defaultRulesName)
     const sameRules = before !== undefined && before.own === own && before.defaults === defaults
     const boundaries = ruleBoundariesOf(rules, name, now)
     const prepared = boundaries.compiled.map(({ wanted }) => planner.prepare(wanted))

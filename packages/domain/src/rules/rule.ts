@@ -175,6 +175,9 @@ function formatField(name: string, value: unknown): unknown {
   return value
 }
 
+/** The name under which the cluster's default rules stand among those of datasources. */
+export const defaultRulesName = '_default'
+
 /** All rules that a datasource's segments are matched against: its own, the cluster's, and what ends every list. */
 export function effectiveRules(own: readonly Rule[], clusterDefaults: readonly Rule[]): Rule[] {
   return [...own, ...clusterDefaults, defaultRule]

@@ -1,12 +1,9 @@
-import { parseRules, type Rule } from '@svc/domain/rules'
+import { defaultRulesName, parseRules, type Rule } from '@svc/domain/rules'
 import { type AuditEntry, saveAudit } from './audit.ts'
 import { type Database, type Queries, sql } from './database.ts'
 
 /** The channel on which changes of rules are told. */
 export const rulesChannel = 'svc_rules'
-
-/** The name under which the cluster's default rules are kept. */
-export const defaultRulesName = '_default'
 
 /** The rules of every datasource that has a list of its own, and the cluster's defaults under `_default`. */
 export type RulesByDatasource = ReadonlyMap<string, readonly Rule[]>

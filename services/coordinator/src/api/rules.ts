@@ -1,6 +1,6 @@
 import { describeError, invalidInput } from '@svc/domain/failure'
 import { type PreviewWarning, warningsOfList } from '@svc/domain/preview'
-import { defaultRule, formatRule, parseRules, type Rule } from '@svc/domain/rules'
+import { defaultRule, defaultRulesName, formatRule, parseRules, type Rule } from '@svc/domain/rules'
 import {
   type AuditInfo,
   configLimitBytes,
@@ -11,7 +11,7 @@ import {
   route,
   state,
 } from '@svc/shared/http'
-import { defaultRulesName, loadAudit, saveRules } from '@svc/shared/postgres'
+import { loadAudit, saveRules } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { historyEntry, intervalParameter, positiveCount, presence } from '@svc/shared/wire'
 import { z } from 'zod'

@@ -1,6 +1,5 @@
 import { forbidden, unavailable } from '@svc/domain/failure'
 import {
-  clusterDefaults,
   decidePreview,
   formatSummary,
   groupGivenSegments,
@@ -14,7 +13,7 @@ import {
   rowsInPlaces,
   warningsOfList,
 } from '@svc/domain/preview'
-import type { Rule } from '@svc/domain/rules'
+import { defaultRulesName, type Rule } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
 import { loadConfig, type RulesByDatasource } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
@@ -86,7 +85,7 @@ export function createPreviews({ context, leadership, segments, servers, rules }
       given === undefined ? segments.refresh() : undefined,
     ])
     const rulesOf = (dataSource: string): readonly Rule[] => rulesAfter(request, stored, dataSource)
-    const defaults = request.defaultRules ?? stored.get(clusterDefaults)
+    const defaults = request.defaultRules ?? stored.get(defaultRulesName)
     if (defaults === undefined) throw unavailable('The default rules have not been stored yet')
 
     return await slices.run(function* () {
@@ -142,13 +141,13 @@ export function createPreviews({ context, leadership, segments, servers, rules }
   }
 
   async function warningsOf(dataSource: string, signal: AbortSignal): Promise<readonly PreviewWarning[]> {
-    const isForAll = dataSource === clusterDefaults
+    const isForAll = dataSource === defaultRulesName
     if (leadership.term() === undefined) {
       // Only the leader knows servers and segments: here the rules are looked at by themselves.
       return warningsOfList(dataSource, (await rules.current()).get(dataSource) ?? [], clock.now())
     }
     const [stored, loading] = await Promise.all([rules.current(), liveCluster(), segments.refresh()])
-    const defaults = stored.get(clusterDefaults) ?? []
+    const defaults = stored.get(defaultRulesName) ?? []
     return await slices.run(function* () {
       const wanted = isForAll ? table.datasourceNames.keys() : [table.datasourceNumber(dataSource)]
       const live = yield* liveDatasources(table, wanted, [])
@@ -183,7 +182,7 @@ export function createPreviews({ context, leadership, segments, servers, rules }
 
 /** The datasources that a request names. */
 function namesIn({ rules, segments }: PreviewRequest): string[] {
-  const named = isListForAll(rules) ? [] : [...rules.keys()].filter((name) => name !== clusterDefaults)
+  const named = isListForAll(rules) ? [] : [...rules.keys()].filter((name) => name !== defaultRulesName)
   const given = (segments ?? []).map(({ dataSource }) => dataSource)
   return [...new Set([...named, ...given])]
 }
