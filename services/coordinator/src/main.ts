@@ -1,11 +1,9 @@
-import { randomUUID } from 'node:crypto'
-import { hostname } from 'node:os'
 import { createCompactionPlanner } from '@svc/shared/compaction-planning'
-import { baseUrlOf, type Election, startElection } from '@svc/shared/discovery'
+import type { Election } from '@svc/shared/discovery'
 import { ensureDefaultRules } from '@svc/shared/postgres'
 import { createRequestSender, openProducerConnection } from '@svc/shared/redis'
 import { segmentUseRoutes } from '@svc/shared/segment-use'
-import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
+import { runService, type ServiceContext, type ServicePart, standForElection } from '@svc/shared/service'
 import { clusterRoutes } from './api/cluster.ts'
 import type { ClusterView } from './api/cluster-view.ts'
 import { compactionConfigRoutes } from './api/compaction-config.ts'
@@ -126,13 +124,6 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     ],
     start: async () => {
       await rules.start()
-      const node = context.node()
-      const candidate = {
-        role: 'coordinator',
-        holder: `${hostname()} ${randomUUID()}`,
-        node: node.name,
-        baseUrl: baseUrlOf(node),
-      }
       const change = {
         onGain: (term: number) => {
           leadsSinceMs = performance.now()
@@ -144,13 +135,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
           for (const group of dutyGroups) void group.stop()
         },
       }
-      election = startElection(
-        context.coordination,
-        candidate,
-        settings.get('svc.leader.leasePeriod'),
-        change,
-        logger,
-      )
+      election = standForElection(context, change)
       leadership.follow(election)
       await election.settled
     },

@@ -1,11 +1,9 @@
-import { randomUUID } from 'node:crypto'
-import { hostname } from 'node:os'
 import { createCompactionPlanner } from '@svc/shared/compaction-planning'
-import { baseUrlOf, type Election, startElection } from '@svc/shared/discovery'
+import type { Election } from '@svc/shared/discovery'
 import { createTaskSender, openProducerConnection } from '@svc/shared/redis'
 import type { Loop } from '@svc/shared/runtime'
 import { segmentUseRoutes } from '@svc/shared/segment-use'
-import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
+import { runService, type ServiceContext, type ServicePart, standForElection } from '@svc/shared/service'
 import { clusterRoutes } from './api/cluster.ts'
 import { compactionConfigRoutes } from './api/compaction-config.ts'
 import { compactionStatusOf, compactionStatusRoutes } from './api/compaction-status.ts'
@@ -46,13 +44,6 @@ function buildOverlord(context: ServiceContext): ServicePart {
     ],
     start: async () => {
       await runner.start()
-      const node = context.node()
-      const candidate = {
-        role: 'overlord',
-        holder: `${hostname()} ${randomUUID()}`,
-        node: node.name,
-        baseUrl: baseUrlOf(node),
-      }
       const change = {
         onGain: () => {
           queueing = startTaskQueueing(context, sender)
@@ -68,13 +59,7 @@ function buildOverlord(context: ServiceContext): ServicePart {
           erasing = []
         },
       }
-      election = startElection(
-        context.coordination,
-        candidate,
-        settings.get('svc.leader.leasePeriod'),
-        change,
-        logger,
-      )
+      election = standForElection(context, change)
       await election.settled
     },
     stop: async () => {

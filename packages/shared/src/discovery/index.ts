@@ -6,4 +6,4 @@ export {
   type LeadingRole,
   startDiscovery,
 } from './discovery.ts'
-export { type Election, startElection } from './election.ts'
+export { type Election, type LeadershipChange, startElection } from './election.ts'

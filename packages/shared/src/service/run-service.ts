@@ -45,6 +45,8 @@ import {
 } from '../security/index.ts'
 import { type FollowedStores, followStores, loadTlsStores, type TlsStores } from '../tls/index.ts'
 import { callRoutes } from './call-routes.ts'
+import { configuredName, endPlainly, readConfiguration } from './configuration.ts'
+import type { ServiceContext, ServiceOptions, ServicePart } from './context.ts'
 import {
   type FollowedDirectory,
   followCoordinatorDirectory,
@@ -56,51 +58,6 @@ import { retryWhileStoreIsAway } from './retry-while-store-is-away.ts'
 import { type SecurityAudit, startSecurityAudit } from './security-audit.ts'
 import { logTroubles, tellLastTrouble, tellTroubles } from './server-troubles.ts'
 import { statusRoutes } from './status-routes.ts'
-
-/** What every server has when it is built. */
-export interface ServiceContext {
-  readonly settings: Settings
-  readonly logger: Logger
-  /** The time that the cluster decides by; that of time-outs, leases and certificates is another. */
-  readonly clock: Clock
-  /** The same clock where it is simulated and can be moved; undefined where it is that of the machine. */
-  readonly simulatedClock: SimulatedClock | undefined
-  readonly database: Database
-  /** The same store through connections of its own, for leases and heartbeats only. */
-  readonly coordination: Database
-  readonly discovery: Discovery
-  readonly client: ServiceClient
-  /** Key stores and trust stores, as they are now. */
-  readonly stores: FollowedStores
-  readonly readiness: Readiness
-  readonly metrics: Metrics
-  /** This server as it announces itself; known from the moment its ports are open. */
-  node(): AnnouncedNode
-  /** The followed users and roles; known when `start` is called. */
-  directory(): FollowedDirectory
-  /** Aborted when the server begins to stop. */
-  readonly stopping: AbortSignal
-}
-
-/** The part of a server that differs by role. */
-export interface ServicePart {
-  readonly routes: readonly Route[]
-  /** What the role announces beyond its address. */
-  readonly details?: AnnouncedNode['details']
-  readonly fallback?: ((request: Request, response: Response, caller: Caller) => Promise<void>) | undefined
-  /** Begins the work once the metadata store is there; the server is ready when this resolves. */
-  start(): Promise<void>
-  /** Ends the work: what is under way is finished or handed over. */
-  stop(): Promise<void>
-}
-
-/** What differs in how roles are set up. */
-export interface ServiceOptions {
-  /** Connections to the metadata store at the most. */
-  readonly connections: number
-  /** Runs before users and roles are read: first users, default rules. */
-  prepareStore?(context: ServiceContext): Promise<void>
-}
 
 // A stop that takes longer is ended; users are promised ten seconds.
 const longestStopMs = 9000
@@ -119,7 +76,7 @@ export async function runService(
   const stopping = new AbortController()
   let announcedNode: AnnouncedNode | undefined
   let directory: FollowedDirectory | undefined
-  const logger = createLogger(settings, `${settings.get('svc.host')}:${portOf(settings)}`)
+  const logger = createLogger(settings, configuredName(settings))
   const readiness = createReadiness()
   const stores = followStores(settings, tlsStores, logger, (text) => readiness.setTrouble('stores', text))
   const database = createDatabase(settings, {
@@ -253,86 +210,6 @@ export async function runService(
   logger.info('Ready', { startedInMs: Math.round(performance.now()) })
 }
 
-interface Arguments {
-  readonly files: readonly string[]
-  /** Print the endpoints and end. */
-  readonly listRoutes: boolean
-}
-
-interface Configuration {
-  readonly settings: Settings
-  readonly listRoutes: boolean
-  readonly tlsStores: TlsStores
-  /** Reads the properties once more, as they are by then. */
-  reread(): Settings
-}
-
-/** Reads properties and stores; what is wrong with any of them, and with the ports, is told at once. */
-async function readConfiguration(role: Role): Promise<Configuration> {
-  const { files, listRoutes } = readArguments(role)
-  const { settings, problems, faulty } = readProperties(role, files)
-  const loaded = await loadTlsStores(settings, Date.now(), faulty)
-  if (problems.length === 0 && loaded.kind === 'loaded')
-    return {
-      settings,
-      listRoutes,
-      tlsStores: loaded.stores,
-      reread: () => loadSettings(role, files, process.env),
-    }
-  const ofStores = loaded.kind === 'faulty' ? loaded.problems : []
-  const ofPorts = await findPortProblems(settings, faulty)
-  const { message } = new ConfigurationError([...problems, ...ofStores, ...ofPorts])
-  process.stderr.write(`${message}\n`)
-  const isStoreKnown = ![...faulty].some((name) => name.startsWith('svc.metadata.'))
-  if (isStoreKnown && ofStores.length > 0)
-    await tellLastTrouble(settings, nameBefore(settings), ofStores.join('; '))
-  process.exit(1)
-}
-
-function readProperties(role: Role, files: readonly string[]) {
-  try {
-    const settings = loadSettings(role, files, process.env)
-    return { settings, problems: [], faulty: new Set<string>() }
-  } catch (error) {
-    if (error instanceof ConfigurationError && error.readable)
-      return { ...error.readable, problems: error.problems }
-    return endPlainly(describeError(error))
-  }
-}
-
-function readArguments(role: Role): Arguments {
-  try {
-    const { values } = parseArgs({
-      options: {
-        common: { type: 'string' },
-        runtime: { type: 'string' },
-        routes: { type: 'boolean', default: false },
-        help: { type: 'boolean' },
-      },
-    })
-    if (values.help) {
-      process.stdout.write(usageOf(role))
-      process.exit(0)
-    }
-    const files = [values.common, values.runtime].filter((file) => file !== undefined)
-    return { files, listRoutes: values.routes }
-  } catch (error) {
-    return endPlainly(describeError(error))
-  }
-}
-
-const usageOf = (role: Role): string => `Usage: main.ts [--common FILE] [--runtime FILE] [--routes]
-
-Runs the ${role} of a cluster, configured by two properties files and by environment variables such as svc_tlsPort.
-With --routes it prints its endpoints with their access rules as JSON and ends.
-`
-
-/** Ends the process with one plain message: a faulty configuration is not a crash. */
-function endPlainly(message: string): never {
-  process.stderr.write(`${message}\n`)
-  process.exit(1)
-}
-
 async function openPorts(
   { settings, logger: log }: ServiceContext,
   application: ApplicationOptions,
@@ -374,15 +251,6 @@ async function openSecurity(
     return endPlainly(describeError(error))
   }
 }
-
-/** What a server is called once its ports are open. */
-const nameBefore = (settings: Settings) => ({
-  role: settings.role,
-  name: `${settings.get('svc.host')}:${portOf(settings)}`,
-})
-
-const portOf = (settings: Settings): number =>
-  settings.get(settings.get('svc.enableTlsPort') ? 'svc.tlsPort' : 'svc.plaintextPort')
 
 function describeNode(
   settings: Settings,

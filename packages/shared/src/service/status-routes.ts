@@ -1,7 +1,7 @@
 import { unavailable } from '@svc/domain/failure'
 import { config, open, Reply, type Route, route, securityConfig, state } from '../http/index.ts'
 import { interfaceVersion } from '../runtime/index.ts'
-import type { ServiceContext } from './run-service.ts'
+import type { ServiceContext } from './context.ts'
 
 /** The endpoints that every server has. */
 export function statusRoutes(context: ServiceContext): Route[] {

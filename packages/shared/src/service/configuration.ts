@@ -1,0 +1,100 @@
+import { parseArgs } from 'node:util'
+import { describeError } from '@svc/domain/failure'
+import { ConfigurationError, loadSettings, type Role, type Settings } from '../config/index.ts'
+import { findPortProblems } from '../http/index.ts'
+import { loadTlsStores, type TlsStores } from '../tls/index.ts'
+import { tellLastTrouble } from './server-troubles.ts'
+
+interface Arguments {
+  readonly files: readonly string[]
+  /** Print the endpoints and end. */
+  readonly listRoutes: boolean
+}
+
+/** What a server is configured to be. */
+export interface Configuration {
+  readonly settings: Settings
+  readonly listRoutes: boolean
+  readonly tlsStores: TlsStores
+  /** Reads the properties once more, as they are by then. */
+  reread(): Settings
+}
+
+/** Reads properties and stores; what is wrong with any of them, and with the ports, is told at once. */
+export async function readConfiguration(role: Role): Promise<Configuration> {
+  const { files, listRoutes } = readArguments(role)
+  const { settings, problems, faulty } = readProperties(role, files)
+  const loaded = await loadTlsStores(settings, Date.now(), faulty)
+  if (problems.length === 0 && loaded.kind === 'loaded')
+    return {
+      settings,
+      listRoutes,
+      tlsStores: loaded.stores,
+      reread: () => loadSettings(role, files, process.env),
+    }
+  const ofStores = loaded.kind === 'faulty' ? loaded.problems : []
+  const ofPorts = await findPortProblems(settings, faulty)
+  const { message } = new ConfigurationError([...problems, ...ofStores, ...ofPorts])
+  process.stderr.write(`${message}\n`)
+  const isStoreKnown = ![...faulty].some((name) => name.startsWith('svc.metadata.'))
+  if (isStoreKnown && ofStores.length > 0)
+    await tellLastTrouble(
+      settings,
+      {
+        role: settings.role,
+        name: configuredName(settings),
+      },
+      ofStores.join('; '),
+    )
+  process.exit(1)
+}
+
+function readProperties(role: Role, files: readonly string[]) {
+  try {
+    const settings = loadSettings(role, files, process.env)
+    return { settings, problems: [], faulty: new Set<string>() }
+  } catch (error) {
+    if (error instanceof ConfigurationError && error.readable)
+      return { ...error.readable, problems: error.problems }
+    return endPlainly(describeError(error))
+  }
+}
+
+function readArguments(role: Role): Arguments {
+  try {
+    const { values } = parseArgs({
+      options: {
+        common: { type: 'string' },
+        runtime: { type: 'string' },
+        routes: { type: 'boolean', default: false },
+        help: { type: 'boolean' },
+      },
+    })
+    if (values.help) {
+      process.stdout.write(usageOf(role))
+      process.exit(0)
+    }
+    const files = [values.common, values.runtime].filter((file) => file !== undefined)
+    return { files, listRoutes: values.routes }
+  } catch (error) {
+    return endPlainly(describeError(error))
+  }
+}
+
+const usageOf = (role: Role): string => `Usage: main.ts [--common FILE] [--runtime FILE] [--routes]
+
+Runs the ${role} of a cluster, configured by two properties files and by environment variables such as svc_tlsPort.
+With --routes it prints its endpoints with their access rules as JSON and ends.
+`
+
+/** Ends the process with one plain message: a faulty configuration is not a crash. */
+export function endPlainly(message: string): never {
+  process.stderr.write(`${message}\n`)
+  process.exit(1)
+}
+
+/** What a server is called once its ports are open, unless the port is left to the machine. */
+export function configuredName(settings: Settings): string {
+  const port = settings.get(settings.get('svc.enableTlsPort') ? 'svc.tlsPort' : 'svc.plaintextPort')
+  return `${settings.get('svc.host')}:${port}`
+}

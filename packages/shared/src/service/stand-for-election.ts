@@ -1,0 +1,18 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { baseUrlOf, type Election, type LeadershipChange, startElection } from '../discovery/index.ts'
+import type { ServiceContext } from './context.ts'
+
+/** Lets this server take part in the election of the leader of its role, under the address that it announces. */
+export function standForElection(
+  { coordination, settings, logger, node }: ServiceContext,
+  change: LeadershipChange,
+): Election {
+  const candidate = {
+    role: settings.role,
+    holder: `${hostname()} ${randomUUID()}`,
+    node: node().name,
+    baseUrl: baseUrlOf(node()),
+  }
+  return startElection(coordination, candidate, settings.get('svc.leader.leasePeriod'), change, logger)
+}
