@@ -17,7 +17,7 @@ import type { Clock, Logger } from '@svc/shared/runtime'
 import { coordinatorConfigName, loadingLimitsOf, readCoordinatorConfig } from '../coordinator-config.ts'
 import type { FollowedRules } from '../followed-rules.ts'
 import type { SegmentInventory, ServerInventory } from '../inventory/index.ts'
-import { queueRequests, type RequestedCopy, type RequestedLoad } from '../load-queue.ts'
+import { queueRequests, type RequestedCopy, type RequestedLoad } from '../queue-requests.ts'
 import type { Duty } from './duty-group.ts'
 
 /** What the duty works with. */

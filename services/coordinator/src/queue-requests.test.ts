@@ -11,7 +11,7 @@ import {
 } from '@svc/shared/redis'
 import { createTestStores, startTcpGate, storeSegments, waitUntil } from '@svc/shared/testing'
 import { ServerInventory } from './inventory/index.ts'
-import { queueRequests } from './load-queue.ts'
+import { queueRequests } from './queue-requests.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores
