@@ -10,6 +10,7 @@ import fc from 'fast-check'
 import { assertError } from './support/error-answer.ts'
 import { runTask } from './support/flights.ts'
 import { type Answer, basicAuthorization, createHttpClient, type SentRequest } from './support/http-client.ts'
+import { inlineTask } from './support/inline-task.ts'
 import { sendRaw } from './support/raw-request.ts'
 import { type Endpoint, fillPath, loadRouteTables, pathThroughRouter } from './support/route-tables.ts'
 import { startTestCluster } from './support/test-cluster.ts'
@@ -247,24 +248,6 @@ describe('who is known', () => {
     assertError(await send({ method: 'POST', path, ...json, credentials }), 403)
     assertError(await send({ method: 'POST', path, ...json }), 400)
   })
-})
-
-/** A task with a few inline rows of one day. */
-const inlineTask = (dataSource: string): object => ({
-  type: 'index_parallel',
-  spec: {
-    dataSchema: {
-      dataSource,
-      timestampSpec: { column: 't', format: 'iso' },
-      dimensionsSpec: { dimensions: ['d'] },
-      granularitySpec: { segmentGranularity: 'DAY', queryGranularity: 'NONE', rollup: false },
-    },
-    ioConfig: {
-      type: 'index_parallel',
-      inputSource: { type: 'inline', data: '{"t":"2026-01-01T00:00:00Z","d":"x"}' },
-      inputFormat: { type: 'json' },
-    },
-  },
 })
 
 describe('what a user with one datasource sees', () => {

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { runTask } from './support/flights.ts'
+import { inlineTask } from './support/inline-task.ts'
 import { playSecurityScenarios } from './support/play-scenario.ts'
 import { startTestCluster, type TestCluster } from './support/test-cluster.ts'
 import { waitUntil } from './support/wait-until.ts'
@@ -46,30 +47,13 @@ const otherState: readonly RegExp[] = [
   /\/listen\//,
 ]
 
-const task = (dataSource: string) => ({
-  type: 'index_parallel',
-  spec: {
-    dataSchema: {
-      dataSource,
-      timestampSpec: { column: 't', format: 'iso' },
-      dimensionsSpec: { dimensions: ['d'] },
-      granularitySpec: { segmentGranularity: 'DAY', queryGranularity: 'NONE', rollup: false },
-    },
-    ioConfig: {
-      type: 'index_parallel',
-      inputSource: { type: 'inline', data: '{"t":"2026-01-01T00:00:00Z","d":"x"}' },
-      inputFormat: { type: 'json' },
-    },
-  },
-})
-
 /** What stands for the things that the recorded system had names of its own for. */
 async function prepare(cluster: TestCluster): Promise<(text: string) => string> {
   const played = await playSecurityScenarios(cluster, 'directly', ['security/setup.json'])
   assert.equal(played.status, 0, played.output)
   const names = new Map([['{historical port}', new URL(cluster.urls['historical-1']!).port]])
   for (const dataSource of ['wikipedia', 'koalas']) {
-    names.set(`{task of ${dataSource}}`, await runTask(cluster.router, task(dataSource)))
+    names.set(`{task of ${dataSource}}`, await runTask(cluster.router, inlineTask(dataSource)))
     await waitUntil(
       `${dataSource} is loaded`,
       () => cluster.router.get<Record<string, number>>('/svc/coordinator/v1/loadstatus'),
