@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 import { constants, createReadStream, createWriteStream, existsSync } from 'node:fs'
-import { chmod, copyFile, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { PassThrough, Transform, type Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { conflict, describeError, unavailable } from '@svc/domain/failure'
+import { describeError, unavailable } from '@svc/domain/failure'
 import { type Database, dumpTables, knownMigrations } from '@svc/shared/postgres'
-import { type HomeLayout, secretFile } from '../home/index.ts'
+import { type HomeLayout, makeNewFolder, secretFile } from '../home/index.ts'
 import {
   keptSecrets,
   type Manifest,
@@ -40,12 +40,10 @@ export async function backUp(
   onProgress: (progress: BackupProgress) => void,
   signal: AbortSignal,
 ): Promise<BackupResult> {
-  if (existsSync(folder)) throw conflict(`[${folder}] exists already: name a new folder, or remove it first`)
-  const growing = `${folder}.partial-${process.pid}`
-  try {
-    await mkdir(path.join(growing, 'tables'), { recursive: true })
+  return makeNewFolder(folder, async (growing) => {
     // Passwords lie in it.
     await chmod(growing, 0o700)
+    await mkdir(path.join(growing, 'tables'))
     await keepSecrets(home, growing)
     onProgress({ phase: 'tables', files: 0, sizeBytes: 0 })
     const sums = new Map<string, () => string>()
@@ -76,12 +74,9 @@ export async function backUp(
       sizeBytes,
     }
     await writeFile(manifestFile(growing), `${JSON.stringify(manifest, null, 2)}\n`)
-    await rename(growing, folder)
     const { tables: _, ...told } = manifest
     return { folder, ...told }
-  } finally {
-    await rm(growing, { recursive: true, force: true })
-  }
+  })
 }
 
 async function keepSecrets(home: HomeLayout, folder: string): Promise<void> {

@@ -1,6 +1,7 @@
 /** The folder that holds all state of one cluster: its layout, its secrets, its lock and what runs in it. */
 export * from './layout.ts'
 export * from './lock.ts'
+export * from './new-folder.ts'
 export * from './open-home.ts'
 export * from './run-file.ts'
 export * from './secrets.ts'

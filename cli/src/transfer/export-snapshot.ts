@@ -1,9 +1,9 @@
-import { createWriteStream, existsSync } from 'node:fs'
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { createWriteStream } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { conflict } from '@svc/domain/failure'
+import { makeNewFolder } from '../home/index.ts'
 import { type DocumentName, documents, type SnapshotSource } from './snapshot-source.ts'
 
 /** What was written. */
@@ -23,10 +23,7 @@ export async function exportSnapshot(
   onProgress: (segments: number) => void,
   signal: AbortSignal,
 ): Promise<ExportResult> {
-  if (existsSync(folder)) throw conflict(`[${folder}] exists already: name a new folder, or remove it first`)
-  const growing = `${folder}.partial-${process.pid}`
-  await mkdir(growing, { recursive: true })
-  try {
+  return makeNewFolder(folder, async (growing) => {
     const written: string[] = []
     for (const name of Object.keys(documents) as DocumentName[]) {
       signal.throwIfAborted()
@@ -46,9 +43,6 @@ export async function exportSnapshot(
     await pipeline(Readable.from(lines()), createWriteStream(path.join(growing, 'segments.jsonl')), {
       signal,
     })
-    await rename(growing, folder)
     return { folder, segments, documents: [...written, 'segments.jsonl'] }
-  } finally {
-    await rm(growing, { recursive: true, force: true })
-  }
+  })
 }
