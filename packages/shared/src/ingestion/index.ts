@@ -20,4 +20,5 @@ export {
 export { type SegmentMetadata, segmentFormatSql, segmentMetadataKey } from './segment-metadata.ts'
 export { metricValueType } from './stored-columns.ts'
 export { type StoredType, storedTypes } from './stored-value.ts'
+export { openTaskFolder } from './task-folder.ts'
 export type { WrittenSegment } from './write-segments.ts'

@@ -1,6 +1,3 @@
-import { mkdir, realpath, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { unavailable } from '@svc/domain/failure'
 import type { DeepStorage } from '../deep-storage/index.ts'
 import { literal } from '../duckdb/index.ts'
 import { openEngine } from './engine.ts'
@@ -10,6 +7,7 @@ import { fetchInput } from './input-files.ts'
 import { openInput } from './input-relation.ts'
 import { type RowCounts, type RowsPlan, readRows } from './read-rows.ts'
 import { storedDimensions } from './stored-columns.ts'
+import { openTaskFolder } from './task-folder.ts'
 import { type WrittenSegment, writeSegments } from './write-segments.ts'
 
 /** How far a task is. */
@@ -45,8 +43,6 @@ export interface IndexTaskOptions {
 
 const progressPeriodMs = 200
 const lookingShare = 0.3
-// What a reader of files would take for a pattern.
-const patternCharacter = /[*?[]/
 
 /**
  * Does what an index_parallel task does, up to publishing: reads the input, writes segments as Parquet files sorted by
@@ -57,13 +53,7 @@ const patternCharacter = /[*?[]/
 export async function runIndexTask(spec: IndexSpec, options: IndexTaskOptions): Promise<IndexResult> {
   const { signal } = options
   signal?.throwIfAborted()
-  await mkdir(options.workDirectory, { recursive: true })
-  const work = await realpath(options.workDirectory)
-  if (patternCharacter.test(work)) {
-    throw unavailable(`The task's folder[${work}] has one of the characters * ? [ in its path`)
-  }
-  const folders = { input: join(work, 'input'), spill: join(work, 'spill'), segments: join(work, 'segments') }
-  const rowsFile = join(work, 'rows.duckdb')
+  const folder = await openTaskFolder(options.workDirectory)
   const told = {
     phase: 'fetching',
     fraction: 0,
@@ -72,26 +62,20 @@ export async function runIndexTask(spec: IndexSpec, options: IndexTaskOptions): 
     segmentsWritten: 0,
   } as const
   const report = (progress: Partial<IndexProgress>): void => options.onProgress?.({ ...told, ...progress })
-  const clear = async (): Promise<void> => {
-    for (const path of [...Object.values(folders), rowsFile, `${rowsFile}.wal`]) {
-      await rm(path, { recursive: true, force: true })
-    }
-  }
   try {
-    // A run of this task that was killed may have left something.
-    await clear()
+    await folder.clear()
     report({})
     const files = await fetchInput(
       spec,
-      folders.input,
+      folder.input,
       options.access,
       (done, all) => report({ fraction: done / all }),
       signal,
     )
     const engine = await openEngine({
-      directories: [work],
+      directories: [folder.root],
       files: files.map(({ realPath }) => realPath),
-      spillDirectory: folders.spill,
+      spillDirectory: folder.spill,
       memoryLimitBytes: options.memoryLimitBytes,
       threads: options.threads,
       signal,
@@ -108,7 +92,7 @@ export async function runIndexTask(spec: IndexSpec, options: IndexTaskOptions): 
     try {
       report({ phase: 'reading' })
       // Rows that do not fit into memory go to this file compressed, rather than to the spill folder as they are.
-      await engine.run(`ATTACH ${literal(rowsFile)} AS work`)
+      await engine.run(`ATTACH ${literal(folder.rowsFile)} AS work`)
       const input = await openInput(files, spec.inputFormat, engine)
       const plan: RowsPlan = { spec, input, dimensions: await storedDimensions(spec, input, engine) }
       before = looking
@@ -119,7 +103,7 @@ export async function runIndexTask(spec: IndexSpec, options: IndexTaskOptions): 
       const segments = await writeSegments(plan, {
         engine,
         deepStorage: options.deepStorage,
-        directory: folders.segments,
+        directory: folder.segments,
         pathPrefix: options.pathPrefix,
         onWritten: (done, all, rows) => {
           rowsWritten = rows
@@ -138,6 +122,6 @@ export async function runIndexTask(spec: IndexSpec, options: IndexTaskOptions): 
       engine.close()
     }
   } finally {
-    await clear()
+    await folder.clear()
   }
 }

@@ -2,8 +2,8 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure, invalidInput } from '@svc/domain/failure'
 import type { LoadSpec } from '@svc/domain/segment'
-import { bucketOf, formatInstant, type Interval } from '@svc/domain/time'
-import { type DeepStorage, safeFileName } from '../deep-storage/index.ts'
+import { bucketOf, type Interval } from '@svc/domain/time'
+import { type DeepStorage, segmentPath } from '../deep-storage/index.ts'
 import { identifier, instantLiteral, literal } from '../duckdb/index.ts'
 import type { Engine } from './engine.ts'
 import { bucketStartSql } from './granularity-sql.ts'
@@ -119,9 +119,8 @@ export async function writeSegments(plan: RowsPlan, options: WriteOptions): Prom
 
   async function push(chunk: Chunk, file: string): Promise<WrittenSegment> {
     const { interval, totalRows, partition } = chunk
-    const folder = `${formatInstant(interval.start)}_${formatInstant(interval.end)}`
-    const path = [safeFileName(dataSource), folder, safeFileName(options.pathPrefix), `${partition}.parquet`]
-    const stored = await deepStorage.push(file, path.join('/'))
+    const path = segmentPath({ dataSource, interval, partition, pathPrefix: options.pathPrefix })
+    const stored = await deepStorage.push(file, path)
     await rm(file)
     done += 1
     rows += totalRows

@@ -1,11 +1,17 @@
-import { mkdir, realpath, rm } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { CompactionConfig, MetricSchema, PartitionsSpec } from '@svc/domain/compaction-config'
-import { Failure, invalidInput, unavailable } from '@svc/domain/failure'
-import { formatInstant, type Interval } from '@svc/domain/time'
-import { type DeepStorage, safeFileName } from '../deep-storage/index.ts'
+import { Failure, invalidInput } from '@svc/domain/failure'
+import type { Interval } from '@svc/domain/time'
+import { type DeepStorage, segmentPath } from '../deep-storage/index.ts'
 import { literal } from '../duckdb/index.ts'
-import { type Engine, openEngine, segmentFormatSql, type WrittenSegment } from '../ingestion/index.ts'
+import {
+  type Engine,
+  openEngine,
+  openTaskFolder,
+  segmentFormatSql,
+  type WrittenSegment,
+} from '../ingestion/index.ts'
 import { type BucketInput, bucketRowsSql, dimensionAlias, writtenSelect } from './bucket-sql.ts'
 import { type WrittenColumns, type WrittenDimension, writtenColumns } from './columns.ts'
 import { fetchFiles, type InputFile, inspectFiles, type RewriteSource } from './input-files.ts'
@@ -66,7 +72,6 @@ const defaultPartitions: PartitionsSpec = {
 // A segment may have half as many rows again as is aimed at.
 const mostRowsPerTarget = 1.5
 const rowsTable = 'work.ready'
-const patternCharacter = /[*?[]/
 
 /** A part of the rows table that becomes a segment: SQL that is true for its rows. */
 interface Part {
@@ -82,53 +87,37 @@ interface Part {
 export async function rewriteSegments(order: RewriteOrder, options: RewriteOptions): Promise<RewriteResult> {
   const { config, sources, buckets } = order
   const { deepStorage } = options
-  await mkdir(options.workDirectory, { recursive: true })
-  const work = await realpath(options.workDirectory)
-  if (patternCharacter.test(work)) {
-    throw unavailable(`The task's folder[${work}] has one of the characters * ? [ in its path`)
-  }
-  const folders = { input: join(work, 'input'), spill: join(work, 'spill'), segments: join(work, 'segments') }
-  const rowsFile = join(work, 'rows.duckdb')
+  const folder = await openTaskFolder(options.workDirectory)
   const pushed: WrittenSegment[] = []
   let rowsWritten = 0
   const report = (phase: RewriteProgress['phase'], fraction: number): void =>
     options.onProgress?.({ phase, fraction, rowsWritten, segmentsWritten: pushed.length })
-  const clear = async (): Promise<void> => {
-    for (const path of [...Object.values(folders), rowsFile, `${rowsFile}.wal`]) {
-      await rm(path, { recursive: true, force: true })
-    }
-  }
 
   async function push(file: string, interval: Interval, partition: number, rows: number, named: Named) {
-    const folder = `${formatInstant(interval.start)}_${formatInstant(interval.end)}`
-    const parts = [
-      safeFileName(config.dataSource),
-      folder,
-      safeFileName(options.pathPrefix),
-      `${partition}.parquet`,
-    ]
-    const stored = await deepStorage.push(file, parts.join('/'))
+    const { dataSource } = config
+    const path = segmentPath({ dataSource, interval, partition, pathPrefix: options.pathPrefix })
+    const stored = await deepStorage.push(file, path)
     await rm(file, { force: true })
     pushed.push({ interval, ...stored, totalRows: rows, ...named })
     rowsWritten += rows
   }
 
   try {
-    await clear()
+    await folder.clear()
     report('fetching', 0)
-    const paths = await fetchFiles(sources, folders.input, deepStorage, (done) =>
+    const paths = await fetchFiles(sources, folder.input, deepStorage, (done) =>
       report('fetching', done / sources.length),
     )
-    await mkdir(folders.segments, { recursive: true })
+    await mkdir(folder.segments, { recursive: true })
     const engine = await openEngine({
-      directories: [work],
+      directories: [folder.root],
       files: [],
-      spillDirectory: folders.spill,
+      spillDirectory: folder.spill,
       memoryLimitBytes: options.memoryLimitBytes,
       threads: options.threads,
     })
     try {
-      await engine.run(`ATTACH ${literal(rowsFile)} AS work`)
+      await engine.run(`ATTACH ${literal(folder.rowsFile)} AS work`)
       const files = new Map(
         (await inspectFiles(sources, paths, engine)).map((file) => [file.source.id, file]),
       )
@@ -148,7 +137,7 @@ export async function rewriteSegments(order: RewriteOrder, options: RewriteOptio
       }
       for (const [index, { interval, rewritten, kept }] of buckets.entries()) {
         const inputs = rewritten.map(({ id, times }): BucketInput => ({ file: fileOf(id), times }))
-        const written = await writeBucket(engine, inputs, interval, columns, config, folders.segments)
+        const written = await writeBucket(engine, inputs, interval, columns, config, folder.segments)
         for (const [partition, { file, rows }] of written.entries()) {
           await push(file, interval, partition, rows, named)
         }
@@ -179,7 +168,7 @@ export async function rewriteSegments(order: RewriteOrder, options: RewriteOptio
     }
     throw error
   } finally {
-    await clear()
+    await folder.clear()
   }
 }
 
