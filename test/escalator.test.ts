@@ -51,8 +51,10 @@ async function firstComplaintOf(instance: string, count = 1): Promise<LogEntry> 
   return complaints[0]!
 }
 
+/** Counts from the first line that the server logged: how long a process takes to come up depends on the machine. */
 function assertInTime({ timestamp }: LogEntry): void {
-  const tookMs = Date.parse(timestamp) - startedAt
+  const lines = logEntries(cluster, stranger).map((entry) => Date.parse(entry.timestamp))
+  const tookMs = Date.parse(timestamp) - Math.min(...lines.filter((timeMs) => timeMs >= startedAt))
   assert.ok(tookMs < noticeMs, `it took ${tookMs} ms`)
 }
 

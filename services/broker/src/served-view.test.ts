@@ -173,7 +173,9 @@ describe('the view of what is served', () => {
     assert.ok(!view.isLost('t'))
     await b.leave()
     await waitUntil('the other has left', () => view.isLost('t'))
-    assert.deepEqual([...view.formerly()].sort(), ['s', 't', 'wakes the follower'])
+    // Whether it has heard of the third one depends on when the restart came.
+    const formerly = [...view.formerly()].filter((id) => id !== 'wakes the follower')
+    assert.deepEqual(formerly.sort(), ['s', 't'])
     a.served().add('t')
     await view.catchUp()
     assert.ok(!view.isLost('t'))
