@@ -1,6 +1,8 @@
 import { formatInstant, formatInterval, type Interval, parseInstant, parseInterval } from '@svc/domain/time'
 import { z } from 'zod'
+import type { NewTask } from '../postgres/index.ts'
 import { parseJson } from '../wire/index.ts'
+import { newTaskId } from './task-id.ts'
 
 /** What a kill task erases: unused segments that lie wholly within an interval. */
 export interface KillSpec {
@@ -45,15 +47,29 @@ export function parseKillSpec(json: unknown): KillSpec {
   }
 }
 
-/** The body of a kill task; of at most `limit` segments, and of those that became unused until a time, if told. */
-export const killTask = (
-  dataSource: string,
-  interval: Interval,
-  { limit, unusedUntil }: { readonly limit?: number; readonly unusedUntil?: number } = {},
-) => ({
-  type: 'kill' as const,
-  dataSource,
-  interval: formatInterval(interval),
-  ...(limit === undefined ? {} : { limit }),
-  ...(unusedUntil === undefined ? {} : { maxUsedStatusLastUpdatedTime: formatInstant(unusedUntil) }),
-})
+/** What a new kill task is to erase, and for whom. */
+export interface KillOrder {
+  /** What its id begins with. */
+  readonly idPrefix: string
+  readonly dataSource: string
+  readonly interval: Interval
+  /** Segments at the most; none are all. */
+  readonly limit?: number
+  /** Only segments that became unused until then, in epoch milliseconds. */
+  readonly unusedUntil?: number
+  readonly submittedBy: string
+}
+
+/** A kill task as it is stored for the overlord, under an id that no other has. */
+export function newKillTask(order: KillOrder): NewTask {
+  const { idPrefix, dataSource, interval, limit, unusedUntil, submittedBy } = order
+  const id = newTaskId(idPrefix, dataSource, interval)
+  const payload = {
+    type: 'kill',
+    dataSource,
+    interval: formatInterval(interval),
+    ...(limit === undefined ? {} : { limit }),
+    ...(unusedUntil === undefined ? {} : { maxUsedStatusLastUpdatedTime: formatInstant(unusedUntil) }),
+  }
+  return { id, groupId: id, type: 'kill', dataSource, priority: 0, payload, submittedBy }
+}

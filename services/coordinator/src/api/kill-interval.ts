@@ -1,7 +1,7 @@
 import { datasource, type Route, route } from '@svc/shared/http'
 import { saveTask } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import { killTask, newTaskId } from '@svc/shared/tasks'
+import { newKillTask } from '@svc/shared/tasks'
 import { pathInterval } from './datasources.ts'
 
 /** The endpoint by which unused segments of an interval are erased: it submits a kill task to the overlord. */
@@ -14,17 +14,10 @@ export function killIntervalRoute({ database, logger }: ServiceContext): Route {
     handle: async ({ params, caller }) => {
       const dataSource = params.dataSource as string
       const interval = pathInterval(params.interval as string)
-      const id = newTaskId('api-issued_kill', dataSource, interval)
-      await saveTask(database, {
-        id,
-        groupId: id,
-        type: 'kill',
-        dataSource,
-        priority: 0,
-        payload: killTask(dataSource, interval),
-        submittedBy: caller.identity,
-      })
-      logger.info('Task submitted', { task: id, identity: caller.identity })
+      const submittedBy = caller.identity
+      const task = newKillTask({ idPrefix: 'api-issued_kill', dataSource, interval, submittedBy })
+      await saveTask(database, task)
+      logger.info('Task submitted', { task: task.id, identity: submittedBy })
     },
   })
 }

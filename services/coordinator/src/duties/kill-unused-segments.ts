@@ -8,7 +8,7 @@ import {
   saveTask,
 } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import { killTask, newTaskId } from '@svc/shared/tasks'
+import { newKillTask } from '@svc/shared/tasks'
 import { coordinatorConfigName, readCoordinatorConfig } from '../coordinator-config.ts'
 import type { Duty } from './duty-group.ts'
 
@@ -52,10 +52,9 @@ export function killUnusedSegments(
           if (allowed.size > 0 && !allowed.has(dataSource)) continue
           // The task that is under way may be erasing just these.
           if (unfinished.has(dataSource)) continue
-          const id = newTaskId('coordinator-issued_kill', dataSource, interval)
-          const payload = killTask(dataSource, interval, { limit, unusedUntil })
-          const task = { id, groupId: id, type: 'kill', dataSource, priority: 0, payload, submittedBy }
-          if (await saveTask(transaction, task)) tasks.push(id)
+          const idPrefix = 'coordinator-issued_kill'
+          const task = newKillTask({ idPrefix, dataSource, interval, limit, unusedUntil, submittedBy })
+          if (await saveTask(transaction, task)) tasks.push(task.id)
           free -= 1
         }
         return tasks
