@@ -76,6 +76,63 @@ test('rules bring segments to them, whatever fails on the way', async () => {
     hot: { [dataSource]: 0 },
     _default_tier: { [dataSource]: 0 },
   })
+  await waitUntil(
+    'brokers see what they serve',
+    () => router.get<{ segmentCount: number }>('/svc/broker/v1/loadstatus'),
+    ({ segmentCount }) => segmentCount === count,
+  )
+})
+
+test('servers can be added and taken away, and the leader knows at once', async () => {
+  const path = '/svc/historical/v1/virtualServers'
+  const process = cluster.at('historical-1')
+  const before = await process.get<object[]>(path)
+  assert.deepEqual(
+    before.map((group) => ({ ...group, size: 0 })),
+    [
+      {
+        count: 5,
+        type: 'historical',
+        tier: 'hot',
+        size: 0,
+        loadBytesPerSecond: 1e9,
+        failureProbability: 0.1,
+      },
+      {
+        count: 3,
+        type: 'historical',
+        tier: '_default_tier',
+        size: 0,
+        loadBytesPerSecond: 1e9,
+        failureProbability: 0,
+      },
+    ],
+  )
+  const names = async () => (await historicals()).map(({ host }) => host).sort()
+  const known = await names()
+  await process.post(path, [...before, { count: 2, tier: 'cold', size: '1g' }])
+  assert.deepEqual(
+    (await names()).filter((name) => !known.includes(name)),
+    [1, 2].map((number) => `${cluster.nameOf('historical-1')}-cold-${number}`),
+  )
+  await process.post(path, before)
+  assert.deepEqual(await names(), known)
+  assert.equal(heldIn(await historicals(), 'hot'), count, 'the others keep what they hold')
+
+  const bad = [
+    {},
+    [{ count: 0, size: '1g' }],
+    [{ count: 1 }],
+    [{ count: 1, size: '-1' }],
+    [...before, before[0]],
+  ]
+  for (const json of bad) {
+    const { status, text } = await process.send({ method: 'POST', path, json })
+    assert.equal(status, 400, text)
+    assert.match(text, /The virtual servers are .*allowed is a JSON list/)
+  }
+  assert.deepEqual(await names(), known)
+  assert.equal((await process.send({ path, credentials: null })).status, 401)
 })
 
 test('a server that leaves is emptied, and filled evenly again when it comes back', async () => {

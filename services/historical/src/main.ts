@@ -4,19 +4,24 @@ import {
   createVirtualServers,
   segmentFileRoute,
   servedSegmentsRoute,
+  virtualServerRoutes,
 } from '@svc/shared/data-server'
 import { open, type Route, route, state } from '@svc/shared/http'
 import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
 
 function buildHistorical(context: ServiceContext): ServicePart {
   const dataServer = createDataServer(context, 'historical')
-  // A process of virtual servers is none itself: it shows an empty list to those who follow it.
-  const isVirtual = context.settings.get('svc.simulation.virtualServers').length > 0
-  const server = isVirtual ? createVirtualServers(context) : dataServer
+  // A process of virtual servers is none itself: to those who follow it, it shows what they serve together.
+  const virtual =
+    context.settings.get('svc.simulation.virtualServers').length > 0
+      ? createVirtualServers(context)
+      : undefined
+  const server = virtual ?? dataServer
   return {
     routes: [
-      servedSegmentsRoute(dataServer, context.stopping),
+      servedSegmentsRoute(server, context.stopping),
       segmentFileRoute(dataServer),
+      ...(virtual ? virtualServerRoutes(virtual) : []),
       ...historicalRoutes(context),
     ],
     start: server.start,

@@ -4,5 +4,10 @@ export { loginNotices } from './login-notices.ts'
 export { addNetwork } from './login-problems.ts'
 export { leastTaskMemoryBytes, properties, type Role, roles } from './properties.ts'
 export { propertiesDocument } from './properties-document.ts'
-export type { CacheLocation, VirtualServerGroup } from './property-types.ts'
+export {
+  type CacheLocation,
+  readVirtualServerGroups,
+  type VirtualServerGroup,
+  virtualServerGroups,
+} from './property-types.ts'
 export { ConfigurationError, loadSettings, type Settings } from './settings.ts'

@@ -126,6 +126,7 @@ export const cacheLocations = propertyType(
 /** Servers of one kind that exist in one process only. */
 export interface VirtualServerGroup {
   readonly count: number
+  readonly type: 'historical' | 'broker'
   readonly tier: string
   readonly maxSizeBytes: number
   /** How fast each loads. */
@@ -138,35 +139,39 @@ const mostVirtualServers = 10_000
 
 /** Groups of virtual servers. */
 export const virtualServerGroups = propertyType(
-  'a JSON list with one entry a tier and 10000 servers at the most, such as [{"count":100,"tier":"hot","size":"300g","loadBytesPerSecond":"100MiB","failureProbability":0.01}]',
-  (value): readonly VirtualServerGroup[] => {
-    const list = parseJson(value)
-    if (!Array.isArray(list)) return refuse()
-    const groups = list.map((entry: unknown): VirtualServerGroup => {
-      if (typeof entry !== 'object' || entry === null) return refuse()
-      const {
-        count,
-        tier = '_default_tier',
-        size,
-        loadBytesPerSecond = '100MiB',
-        failureProbability = 0,
-        ...others
-      } = entry as Record<string, unknown>
-      const maxSizeBytes = parseSizeBytes(String(size))
-      const bytesPerSecond = parseSizeBytes(String(loadBytesPerSecond))
-      if (typeof count !== 'number' || !Number.isInteger(count) || count < 1) return refuse()
-      if (typeof tier !== 'string' || tier === '' || maxSizeBytes === undefined || !bytesPerSecond)
-        return refuse()
-      if (typeof failureProbability !== 'number' || !(failureProbability >= 0 && failureProbability <= 1))
-        return refuse()
-      if (Object.keys(others).length > 0) return refuse()
-      return { count, tier, maxSizeBytes, bytesPerSecond, failureProbability }
-    })
-    if (new Set(groups.map(({ tier }) => tier)).size < groups.length) return refuse()
-    if (groups.reduce((sum, { count }) => sum + count, 0) > mostVirtualServers) return refuse()
-    return groups
-  },
+  'a JSON list with one entry a tier and type, historical or broker, and 10000 servers at the most, such as [{"count":100,"tier":"hot","size":"300g","loadBytesPerSecond":"100MiB","failureProbability":0.01}]',
+  (value): readonly VirtualServerGroup[] => readVirtualServerGroups(parseJson(value)),
 )
+
+/** Groups of virtual servers as JSON tells them; throws an Error when that is not what is allowed. */
+export function readVirtualServerGroups(list: unknown): readonly VirtualServerGroup[] {
+  if (!Array.isArray(list)) return refuse()
+  const groups = list.map((entry: unknown): VirtualServerGroup => {
+    if (typeof entry !== 'object' || entry === null) return refuse()
+    const {
+      count,
+      type = 'historical',
+      tier = '_default_tier',
+      size,
+      loadBytesPerSecond = '100MiB',
+      failureProbability = 0,
+      ...others
+    } = entry as Record<string, unknown>
+    const maxSizeBytes = parseSizeBytes(String(size))
+    const bytesPerSecond = parseSizeBytes(String(loadBytesPerSecond))
+    if (typeof count !== 'number' || !Number.isInteger(count) || count < 1) return refuse()
+    if (type !== 'historical' && type !== 'broker') return refuse()
+    if (typeof tier !== 'string' || tier === '' || maxSizeBytes === undefined || !bytesPerSecond)
+      return refuse()
+    if (typeof failureProbability !== 'number' || !(failureProbability >= 0 && failureProbability <= 1))
+      return refuse()
+    if (Object.keys(others).length > 0) return refuse()
+    return { count, type, tier, maxSizeBytes, bytesPerSecond, failureProbability }
+  })
+  if (new Set(groups.map(({ type, tier }) => `${type} ${tier}`)).size < groups.length) return refuse()
+  if (groups.reduce((sum, { count }) => sum + count, 0) > mostVirtualServers) return refuse()
+  return groups
+}
 
 /** A password, given as it is, or as JSON that names a file or an environment variable that holds it. */
 export const password = propertyType(

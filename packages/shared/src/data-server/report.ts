@@ -41,7 +41,11 @@ const serverReportSchema = z.strictObject({
 })
 
 /** One report may speak for several servers of one process. */
-export const reportSchema = z.strictObject({ servers: z.array(serverReportSchema).max(10_000) })
+export const reportSchema = z.strictObject({
+  servers: z.array(serverReportSchema).max(10_000),
+  /** Servers of this process that are no more, where it knows so: nobody waits for their silence. */
+  gone: z.array(z.string()).max(10_000).optional(),
+})
 
 export type RequestFailure = z.infer<typeof failureSchema>
 export type ServerReport = z.infer<typeof serverReportSchema>

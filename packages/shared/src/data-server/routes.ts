@@ -16,7 +16,7 @@ export interface ServedSegmentsAnswer {
 const wholeNumber = z.coerce.number().int()
 
 /** The endpoint by which brokers follow what a data server serves; held back until something changes. */
-export function servedSegmentsRoute({ served }: DataServer, stopping: AbortSignal): Route {
+export function servedSegmentsRoute({ served }: Pick<DataServer, 'served'>, stopping: AbortSignal): Route {
   return route({
     method: 'GET',
     path: servedSegmentsPath,

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { describeError } from '@svc/domain/failure'
 import type { VirtualServerGroup } from '../config/index.ts'
 import {
@@ -14,6 +15,14 @@ import { ServedSegments } from './served-segments.ts'
 
 /** Servers that exist in this process only, for simulations: they hold no bytes, but take their time like others. */
 export interface VirtualServers {
+  /** What at least one of its historicals serves, for those who follow this process. */
+  readonly served: ServedSegments
+  groups(): readonly VirtualServerGroup[]
+  /**
+   * Makes other servers of this process: those of an equal group stay with all that they hold, the others are new or
+   * are no more. Resolves when the leader knows.
+   */
+  replace(groups: readonly VirtualServerGroup[]): Promise<void>
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -32,6 +41,8 @@ interface VirtualServer {
   headDoneAtMs: number
   highestTerm: number
   lastReportAtMs: number
+  /** Whether the leader has its whole list. */
+  isKnown: boolean
 }
 
 const reportPeriodMs = 1000
@@ -43,37 +54,75 @@ const changesAtOnce = 4000
 /** The virtual servers of `svc.simulation.virtualServers`, named after this process. */
 export function createVirtualServers(context: ServiceContext): VirtualServers {
   const { settings, logger, client, stopping } = context
-  const groups = settings.get('svc.simulation.virtualServers')
   const trouble = createTroubleLog(logger)
   const byName = new Map<string, VirtualServer>()
+  const served = new ServedSegments()
+  /** How many historicals serve a segment. */
+  const holders = new Map<string, number>()
+  /** Servers that are no more, and of which the leader may not know it. */
+  const gone = new Set<string>()
+  let groups: readonly VirtualServerGroup[] = []
   let receiver: RequestReceiver | undefined
   let worker: Loop | undefined
   let reporter: Loop | undefined
-  let resolveKnown: () => void = () => undefined
-  const known = new Promise<void>((resolve) => {
-    resolveKnown = resolve
-  })
+  let known = Promise.withResolvers<void>()
 
-  function make(): void {
+  function make(wanted: readonly VirtualServerGroup[]): void {
     const process = context.node().name
-    for (const group of groups) {
+    const names = new Set<string>()
+    for (const group of wanted) {
+      const kind = group.type === 'broker' ? `broker-${group.tier}` : group.tier
       for (let number = 1; number <= group.count; number++) {
-        const served = new ServedSegments()
-        const name = `${process}-${group.tier}-${number}`
+        const name = `${process}-${kind}-${number}`
+        names.add(name)
+        const present = byName.get(name)
+        if (present && isDeepStrictEqual({ ...present.group, count: 0 }, { ...group, count: 0 })) continue
+        if (present) remove(present)
+        gone.delete(name)
+        const own = new ServedSegments()
         byName.set(name, {
           name,
           group,
-          served,
-          log: new ReportLog(served),
+          served: own,
+          log: new ReportLog(own),
           sizes: new Map(),
           queue: [],
           usedSizeBytes: 0,
           headDoneAtMs: 0,
           highestTerm: 0,
           lastReportAtMs: 0,
+          isKnown: false,
         })
       }
     }
+    for (const server of [...byName.values()]) {
+      if (names.has(server.name)) continue
+      remove(server)
+      gone.add(server.name)
+    }
+    groups = wanted
+  }
+
+  function remove(server: VirtualServer): void {
+    for (const id of server.served.ids()) noteDropped(server, id)
+    byName.delete(server.name)
+  }
+
+  function noteLoaded({ group }: VirtualServer, id: string): void {
+    if (group.type !== 'historical') return
+    holders.set(id, (holders.get(id) ?? 0) + 1)
+    served.add(id)
+  }
+
+  function noteDropped({ group, served: own }: VirtualServer, id: string): void {
+    if (group.type !== 'historical' || !own.has(id)) return
+    const left = (holders.get(id) as number) - 1
+    if (left > 0) {
+      holders.set(id, left)
+      return
+    }
+    holders.delete(id)
+    served.remove(id)
   }
 
   async function handle(batch: RequestBatch): Promise<void> {
@@ -109,6 +158,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
     if (request.action === 'drop') {
       server.usedSizeBytes -= server.sizes.get(request.id) ?? 0
       server.sizes.delete(request.id)
+      noteDropped(server, request.id)
       server.served.remove(request.id)
       return
     }
@@ -125,6 +175,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
     server.sizes.set(id, size)
     server.usedSizeBytes += size
     server.served.add(id)
+    noteLoaded(server, id)
   }
 
   async function report(): Promise<void> {
@@ -136,26 +187,27 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
     for (const server of longestSilentFirst) {
       if (changes >= changesAtOnce) break
       if (!server.log.hasNews() && nowMs - server.lastReportAtMs < reportPeriodMs) continue
-      const told = server.log.next()
-      changes += told.changes.length + (told.segments?.length ?? 0) + told.failures.length
+      const news = server.log.next()
+      changes += news.changes.length + (news.segments?.length ?? 0) + news.failures.length
       reported.push({
         server,
         report: {
           name: server.name,
           process,
-          type: 'historical',
+          type: server.group.type,
           tier: server.group.tier,
           priority: 0,
           maxSizeBytes: server.group.maxSizeBytes,
           usedSizeBytes: server.usedSizeBytes,
           underWay: server.queue.length,
           term: server.highestTerm,
-          ...told,
+          ...news,
         },
       })
     }
-    if (reported.length === 0) return
-    const body: Report = { servers: reported.map(({ report: one }) => one) }
+    if (reported.length === 0 && gone.size === 0) return
+    const told = [...gone]
+    const body: Report = { servers: reported.map(({ report: one }) => one), gone: told }
     const answer = await client.callLeader<ReportAnswer>('coordinator', {
       method: 'POST',
       path: reportPath,
@@ -166,17 +218,30 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
     for (const { server, report: one } of reported) {
       server.highestTerm = Math.max(server.highestTerm, answer.term)
       server.lastReportAtMs = nowMs
-      if (resync.has(server.name)) {
+      server.isKnown = !resync.has(server.name)
+      if (server.isKnown) {
+        server.log.taken(one)
+      } else {
         server.log.refused()
         server.lastReportAtMs = 0
-      } else server.log.taken(one)
+      }
     }
-    if (answer.resync.length === 0) resolveKnown()
+    for (const name of told) if (!byName.has(name)) gone.delete(name)
+    if (gone.size === 0 && [...byName.values()].every(({ isKnown }) => isKnown)) known.resolve()
+    else reporter?.wake()
   }
 
   return {
+    served,
+    groups: () => groups,
+    replace: async (wanted) => {
+      known = Promise.withResolvers()
+      make(wanted)
+      reporter?.wake()
+      await known.promise
+    },
     start: async () => {
-      make()
+      make(settings.get('svc.simulation.virtualServers'))
       const process = context.node().name
       receiver = receiveRequests(
         settings,
@@ -205,7 +270,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
           return delay.next()
         },
       )
-      await known
+      await known.promise
       logger.info('The virtual servers are known to the leader', { servers: byName.size })
     },
     stop: async () => {

@@ -25,6 +25,7 @@ export function internalRoutes(
       handle: ({ body }): ReportAnswer => {
         const term = leadership.term()
         if (term === undefined) throw unavailable('This coordinator does not lead')
+        servers.forgetGone(body.gone ?? [])
         return servers.take(body.servers, term, performance.now())
       },
     }),

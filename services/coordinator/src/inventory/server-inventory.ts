@@ -67,6 +67,8 @@ export class ServerInventory {
   readonly table: SegmentTable
   private readonly byName = new Map<string, MutableServer>()
   private readonly freeNumbers: number[] = []
+  /** Numbers that are free from the next run on: in the present one they stand for servers that have gone. */
+  private readonly retired: number[] = []
   private nextNumber = 0
   private readonly silenceMs: number
   private readonly onFailure: OnRequestFailure
@@ -85,6 +87,14 @@ export class ServerInventory {
     const taken = (report: ServerReport) => report.term === term && this.takeOne(report, nowMs)
     const resync = reports.filter((report) => !taken(report)).map(({ name }) => name)
     return { term, resync }
+  }
+
+  /** Forgets servers that their process has told to be no more. */
+  forgetGone(names: readonly string[]): void {
+    for (const name of names) {
+      const server = this.byName.get(name)
+      if (server) this.retired.push(this.remove(server))
+    }
   }
 
   private takeOne(report: ServerReport, nowMs: number): boolean {
@@ -210,12 +220,11 @@ export class ServerInventory {
   /** Forgets silent servers and requests that were never answered; returns the names of the silent ones. */
   expire(nowMs: number, requestTimeoutMs: number): string[] {
     const silent: string[] = []
+    this.freeNumbers.push(...this.retired.splice(0))
     for (const server of this.byName.values()) {
       if (nowMs - server.lastReportAtMs > this.silenceMs) {
         silent.push(server.name)
-        this.byName.delete(server.name)
-        this.clearFlags(server.number, 255)
-        this.freeNumbers.push(server.number)
+        this.freeNumbers.push(this.remove(server))
         continue
       }
       for (const [id, { untilMs }] of server.refused)
@@ -239,6 +248,7 @@ export class ServerInventory {
     }
     this.byName.clear()
     this.freeNumbers.length = 0
+    this.retired.length = 0
     this.nextNumber = 0
   }
 
@@ -307,6 +317,13 @@ export class ServerInventory {
       if (nowMs < untilMs) this.table.changeCopy(id, server.number, refused, 0)
       else this.table.changeCopy(id, server.number, 0, refused)
     }
+  }
+
+  /** Forgets a server with all that it had and was asked, and returns its number. */
+  private remove({ name, number }: ServerState): number {
+    this.byName.delete(name)
+    this.clearFlags(number, 255)
+    return number
   }
 
   private clearFlags(number: number, flags: number): void {

@@ -1,0 +1,49 @@
+import { invalidInput } from '@svc/domain/failure'
+import { readVirtualServerGroups, type VirtualServerGroup, virtualServerGroups } from '../config/index.ts'
+import { jsonBody, type Route, route, state } from '../http/index.ts'
+import type { VirtualServers } from './virtual-servers.ts'
+
+const path = '/svc/historical/v1/virtualServers'
+
+/** The endpoints by which the servers of a simulation are seen and changed; only a process of such servers has them. */
+export function virtualServerRoutes(servers: VirtualServers): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path,
+      access: state('READ'),
+      summary: 'The groups of virtual servers of this process',
+      handle: () => servers.groups().map(describeGroup),
+    }),
+    route({
+      method: 'POST',
+      path,
+      access: state('WRITE'),
+      summary:
+        'Makes other virtual servers of this process until it is started again; answers when the leader knows',
+      body: jsonBody(parseGroups),
+      handle: async ({ body }) => {
+        await servers.replace(body)
+      },
+    }),
+  ]
+}
+
+function parseGroups(json: unknown): readonly VirtualServerGroup[] {
+  try {
+    return readVirtualServerGroups(json)
+  } catch {
+    throw invalidInput(
+      `The virtual servers are [${(JSON.stringify(json) ?? '').slice(0, 200)}]; allowed is ${virtualServerGroups.allowed}`,
+    )
+  }
+}
+
+const describeGroup = (group: VirtualServerGroup) => ({
+  count: group.count,
+  type: group.type,
+  tier: group.tier,
+  size: group.maxSizeBytes,
+  loadBytesPerSecond: group.bytesPerSecond,
+  failureProbability: group.failureProbability,
+})
