@@ -100,6 +100,7 @@ describe('what the servers ask for', () => {
     ])
     assert.deepEqual(withAccess('internal'), [
       'GET /svc-internal/v1/security/directory',
+      'GET /svc-internal/v1/security/known',
       'GET /svc-internal/v1/segments/:id/file',
       'POST /svc-internal/v1/servers/report',
     ])

@@ -1,5 +1,6 @@
 /** The commands of ./svc, one file each; what a command needs is loaded when it runs. */
 import type { Command } from 'commander'
+import { addAuth } from './auth.ts'
 import { addBackup } from './backup.ts'
 import { addCalls } from './calls.ts'
 import { addClock } from './clock.ts'
@@ -31,6 +32,7 @@ export function addCommands(program: Command): void {
     addCalls,
     addPassword,
     addPki,
+    addAuth,
     addReset,
     addIngest,
     addSql,

@@ -18,6 +18,7 @@ import { securityRoutes } from './api/security/index.ts'
 import { serverRoutes } from './api/servers.ts'
 import { simulateRulesRoute } from './api/simulate-rules.ts'
 import { simulationRoutes } from './api/simulation.ts'
+import { createDirectoryFollowers } from './directory-followers.ts'
 import {
   cleanMetadata,
   compactSegments,
@@ -101,6 +102,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
         ]
       : []),
   ]
+  const followers = createDirectoryFollowers(context, leadership)
   const view: ClusterView = { context, leadership, segments, servers, rules, dutyGroups }
   watchCoordinator(context.metrics, { leadership, dutyGroups })
   const previews = createPreviews(view)
@@ -119,8 +121,8 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       ...compactionStatusRoutes(planner, compactionDuties.wake),
       ...segmentUseRoutes(context, '/svc/coordinator/v1'),
       killIntervalRoute(context),
-      ...internalRoutes(context, leadership, servers),
-      ...securityRoutes(context),
+      ...internalRoutes(context, leadership, servers, followers),
+      ...securityRoutes(context, followers),
     ],
     start: async () => {
       await rules.start()

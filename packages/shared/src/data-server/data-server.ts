@@ -96,6 +96,8 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
   }
 
   async function report(): Promise<void> {
+    // Copies at a server that nobody can ask count for nothing: the leader is to make others.
+    if (!readiness.isReachable()) return
     const changes = log.next()
     const { name } = context.node()
     const body: Report = {

@@ -98,6 +98,19 @@ describe('discovery', () => {
     assert.deepEqual(names(others), [])
   })
 
+  it('forgets a server that is withdrawn, until it is announced again', async (context) => {
+    const { discovery: mine } = await discover(context)
+    const { discovery: others } = await discover(context)
+    await mine.announce(node('me'))
+    await waitUntil('it is known', () => names(others).join() === 'me')
+    mine.withdraw()
+    await waitUntil('it is forgotten', () => names(others).length === 0)
+    await mine.refresh()
+    assert.deepEqual(names(mine), [])
+    await mine.announce(node('me'))
+    await waitUntil('it is known again', () => names(others).join() === 'me')
+  })
+
   it('knows the leader, or says that there is none', async (context) => {
     const { discovery } = await discover(context)
     await discovery.refresh()

@@ -28,6 +28,8 @@ export interface Discovery {
   refresh(): Promise<void>
   /** Makes this server known from now on. */
   announce(node: AnnouncedNode): Promise<void>
+  /** Makes this server unknown until it is announced again. */
+  withdraw(): void
   /** Ends the announcement and the looking. */
   stop(): Promise<void>
 }
@@ -53,6 +55,7 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
   const startedAt = performance.now()
   let everLooked = false
   let announced: AnnouncedNode | undefined
+  let withdrawn: AnnouncedNode | undefined
   let underWay: Promise<void> | undefined
   let next: Promise<void> | undefined
 
@@ -85,6 +88,10 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
     heartbeatMs,
     async () => {
       if (announced) await saveHeartbeat(database, announced)
+      if (withdrawn) {
+        await removeNode(database, withdrawn)
+        withdrawn = undefined
+      }
       await refresh()
       everLooked = true
       trouble.over('Discovery works again')
@@ -109,7 +116,14 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
     refresh,
     announce: async (node) => {
       announced = node
+      withdrawn = undefined
       await saveHeartbeat(database, node)
+    },
+    withdraw: () => {
+      // Removed between two heartbeats, so that none that is under way brings it back.
+      withdrawn = announced
+      announced = undefined
+      loop.wake()
     },
     stop: async () => {
       await loop.stop()

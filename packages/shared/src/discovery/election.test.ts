@@ -17,6 +17,7 @@ async function candidate(
   name: string,
   options: { leaseMs?: number; node?: string } = {},
 ) {
+  let mayLead = true
   const gate = await startTcpGate(context, storePort)
   const settings = stores.settings('coordinator', {
     'svc.metadata.storage.connector.port': String(gate.port),
@@ -36,6 +37,7 @@ async function candidate(
       options.leaseMs ?? leaseMs,
       { onGain: (term) => changes.push(`gain ${term}`), onLoss: () => changes.push('loss') },
       logger,
+      () => mayLead,
     )
   let election: Election | undefined
   context.after(async () => {
@@ -48,6 +50,9 @@ async function candidate(
     changes,
     logger,
     term: () => election?.term(),
+    allow: (allowed: boolean) => {
+      mayLead = allowed
+    },
     start: () => {
       election = start()
       return election
@@ -142,6 +147,21 @@ describe('an election', () => {
     assert.equal(await leads(other), 2)
     assert.ok(performance.now() - startedAt < leaseMs)
     assert.deepEqual([leader.changes, other.changes], [['gain 1', 'loss'], ['gain 2']])
+    noTwo()
+  })
+
+  it('hands over when the leader may lead no longer, and leaves leading to others until it may', async (context) => {
+    const { leader, other, noTwo } = await leaderAndOther(context)
+    leader.allow(false)
+    assert.equal(await leads(other), 2)
+    assert.deepEqual(leader.changes, ['gain 1', 'loss'])
+    await other.stop()
+    const third = await candidate(context, 'third')
+    third.allow(false)
+    await third.start().settled
+    assert.equal(third.term(), undefined)
+    leader.allow(true)
+    assert.equal(await leads(leader), 3)
     noTwo()
   })
 

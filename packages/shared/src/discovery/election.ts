@@ -20,7 +20,8 @@ export interface LeadershipChange {
 
 /**
  * Takes part in the election of a role. A server holds itself for the leader only until its lease ends by its own
- * clock, counted from before it asked; the store's clock decides who may take over.
+ * clock, counted from before it asked; the store's clock decides who may take over. While `mayLead` says no, it leaves
+ * leading to others.
  */
 export function startElection(
   database: Database,
@@ -28,6 +29,7 @@ export function startElection(
   leaseMs: number,
   change: LeadershipChange,
   logger: Logger,
+  mayLead: () => boolean = () => true,
 ): Election {
   const trouble = createTroubleLog(logger)
   let term: number | undefined
@@ -50,11 +52,19 @@ export function startElection(
     clearTimeout(expiry)
     expiry = setTimeout(lose, end - performance.now())
   }
+  const resign = async (): Promise<void> => {
+    const held = term
+    lose()
+    if (held !== undefined) await releaseLease(database, candidate, held)
+  }
   const loop = startLoop(
     leaseMs / 5,
     async () => {
       const asked = performance.now()
-      if (term === undefined) {
+      if (!mayLead()) {
+        await resign()
+        settle()
+      } else if (term === undefined) {
         const gained = await acquireLease(database, candidate, leaseMs)
         trouble.over('The election works again')
         settle()
@@ -79,9 +89,7 @@ export function startElection(
     term: () => (performance.now() < leadsUntil ? term : undefined),
     stop: async () => {
       await loop.stop()
-      const held = term
-      lose()
-      if (held !== undefined) await releaseLease(database, candidate, held).catch(() => undefined)
+      await resign().catch(() => undefined)
     },
   }
 }

@@ -7,10 +7,14 @@ export interface Readiness {
   setTrouble(key: string, text: string | undefined): void
   /** The troubles of now, joined; empty if there are none. */
   troubles(): string
+  /** Whether other servers can call this one, as far as it can tell: whoever cannot be called neither leads nor serves. */
+  isReachable(): boolean
+  setReachable(reachable: boolean): void
 }
 
 export function createReadiness(): Readiness {
   let ready = false
+  let reachable = true
   const troubles = new Map<string, string>()
   return {
     markReady: () => {
@@ -21,6 +25,10 @@ export function createReadiness(): Readiness {
       if (text === undefined) troubles.delete(key)
       else troubles.set(key, text)
     },
-    troubles: () => [...troubles.values()].join('; '),
+    troubles: () => [...new Set(troubles.values())].join('; '),
+    isReachable: () => reachable,
+    setReachable: (now) => {
+      reachable = now
+    },
   }
 }

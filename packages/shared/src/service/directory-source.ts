@@ -20,6 +20,9 @@ export interface FollowedDirectory extends DirectorySource {
 export const directoryPath = '/svc-internal/v1/security/directory'
 export const directoryWaitMs = 20_000
 
+/** Where a coordinator asks another one whether its followers know a version. */
+export const knownDirectoryPath = '/svc-internal/v1/security/known'
+
 const emptyDirectory: SecurityDirectory = { version: 0, authenticators: {}, authorizers: {} }
 
 /** The directory where nobody logs in. */
@@ -92,7 +95,9 @@ export function followCoordinatorDirectory(
 ): FollowedDirectory {
   const holder = createHolder('The users and roles have not been fetched from the coordinator yet')
   const trouble = createTroubleLog(logger)
-  const delay = growingDelay(50, 5000)
+  const refusedDelay = growingDelay(50, 5000)
+  // A coordinator that is back is noticed soon: until then this server decides by what was before.
+  const awayDelay = growingDelay(50, 1000)
   const controller = new AbortController()
   const startedAt = performance.now()
   const fetchNewer = async (): Promise<void> => {
@@ -119,13 +124,15 @@ export function followCoordinatorDirectory(
     async () => {
       try {
         await fetchNewer()
-        delay.reset()
+        refusedDelay.reset()
+        awayDelay.reset()
         readiness.setTrouble('directory', undefined)
         trouble.over('Users and roles are fetched from the coordinator again')
         return 0
       } catch (error) {
         tellTrouble(error)
-        return delay.next()
+        const isAway = error instanceof Failure && error.code === 'unavailable' && !isAboutCertificate(error)
+        return (isAway ? awayDelay : refusedDelay).next()
       }
     },
     tellTrouble,

@@ -1,6 +1,11 @@
 /** How a server runs from its first to its last moment, whatever its role. */
 
 export type { ServiceContext, ServicePart } from './context.ts'
-export { directoryPath, directoryWaitMs } from './directory-source.ts'
+export {
+  directoryPath,
+  directoryWaitMs,
+  type FollowedDirectory,
+  knownDirectoryPath,
+} from './directory-source.ts'
 export { runService } from './run-service.ts'
 export { standForElection } from './stand-for-election.ts'

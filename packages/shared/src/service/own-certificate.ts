@@ -1,23 +1,38 @@
 import { request } from 'node:https'
 import { describeError } from '@svc/domain/failure'
 import type { AnnouncedNode } from '../postgres/index.ts'
-import { createTroubleLog, growingDelay, type Logger, type Readiness } from '../runtime/index.ts'
+import { createTroubleLog, growingDelay, type Logger, type Readiness, startLoop } from '../runtime/index.ts'
 import type { FollowedStores } from '../tls/index.ts'
 
 const checkTimeoutMs = 5000
 
+// Certificates run out, and so do lists of revoked ones, without anybody touching a file.
+const soundPeriodMs = 3000
+
+// A server that is known is withdrawn only when a second look agrees with the first: a file may be half written, and a
+// busy server may miss its own call.
+const secondLookMs = 500
+
+/** The watch over whether other servers can connect to this one. */
+export interface OwnCertificate {
+  /** Resolves when they can. */
+  readonly holds: Promise<void>
+  stop(): Promise<void>
+}
+
 /**
- * Resolves when the other servers can connect to this one, as far as it can tell: it calls itself as it calls them. Until
- * then the reason is told, and looked at again at growing distances and whenever a store changes.
+ * Watches whether the other servers can connect to this one, as far as it can tell: it calls itself as it calls them.
+ * Looks now and then, and whenever a store changes; while they cannot, the reason is told and looked at again at
+ * growing distances. `onChange` is told when what was so before is so no longer.
  */
-export async function untilCertificateHolds(
+export function watchOwnCertificate(
   { host, tlsPort }: AnnouncedNode,
   stores: FollowedStores,
   readiness: Readiness,
   logger: Logger,
-  stopping: AbortSignal,
-): Promise<void> {
-  if (tlsPort === null) return
+  onChange: (holds: boolean) => void,
+): OwnCertificate {
+  if (tlsPort === null) return { holds: Promise.resolve(), stop: async () => undefined }
   // An error: nothing can be served, and whoever asks may not even get an answer.
   const trouble = createTroubleLog({
     error: (...entry) => logger.error(...entry),
@@ -26,20 +41,58 @@ export async function untilCertificateHolds(
     debug: (...entry) => logger.debug(...entry),
   })
   const delay = growingDelay(250, 10_000)
-  while (!stopping.aborted) {
-    const problem = await findProblem(host, tlsPort, stores)
+  const holds = Promise.withResolvers<void>()
+  let held: boolean | undefined
+  let seen: string | undefined
+
+  function take(problem: string | undefined): number {
     readiness.setTrouble('certificate', problem)
-    if (problem === undefined) {
-      trouble.over('The certificate of this server holds now')
-      return
+    const before = held
+    held = problem === undefined
+    readiness.setReachable(held)
+    if (before !== undefined && before !== held) onChange(held)
+    if (problem !== undefined) {
+      trouble.tell(problem)
+      return delay.next()
     }
-    trouble.tell(problem)
-    await untilChange(stores, delay.next(), stopping)
+    trouble.over('The certificate of this server holds now')
+    delay.reset()
+    holds.resolve()
+    return soundPeriodMs
+  }
+
+  const loop = startLoop(
+    soundPeriodMs,
+    async () => {
+      const found = stores.ownProblem() ?? (await findProblem(host, tlsPort, stores))
+      // A busy server may be too slow for its own call: that says nothing about certificates.
+      if (found === noAnswer && held === true) return soundPeriodMs
+      const problem =
+        found === noAnswer ? `This server does not answer its own call on port [${tlsPort}]` : found
+      const isNew = problem !== undefined && seen === undefined
+      seen = problem
+      return held === true && isNew ? secondLookMs : take(problem)
+    },
+    (error) => logger.error('The certificate of this server cannot be looked at', { error: String(error) }),
+  )
+  const unsubscribe = stores.onChange(loop.wake)
+  return {
+    holds: holds.promise,
+    stop: async () => {
+      unsubscribe()
+      await loop.stop()
+    },
   }
 }
 
+const noAnswer = Symbol('no answer')
+
 /** Why a call of this server to itself does not come through; undefined where it does. */
-async function findProblem(host: string, port: number, stores: FollowedStores): Promise<string | undefined> {
+async function findProblem(
+  host: string,
+  port: number,
+  stores: FollowedStores,
+): Promise<string | typeof noAnswer | undefined> {
   const error = await new Promise<unknown>((resolve) => {
     const sent = request(
       {
@@ -55,27 +108,18 @@ async function findProblem(host: string, port: number, stores: FollowedStores): 
         resolve(undefined)
       },
     )
-    sent.on('timeout', () => sent.destroy(new Error(`no answer within [${checkTimeoutMs}] ms`)))
+    sent.on('timeout', () => {
+      resolve(noAnswer)
+      sent.destroy()
+    })
     sent.on('error', resolve)
     sent.end()
   })
-  if (error === undefined) return undefined
+  if (error === undefined || error === noAnswer) return error
   const { code = '' } = error as NodeJS.ErrnoException
   const reason = code === '' ? describeError(error) : `${describeError(error)}, ${code}`
   // What a server does with a client that it refuses is to close the connection.
   return /^E[A-Z]+$/.test(code)
     ? `Calls with the certificate of [svc.client.https.keyStorePath] of this server are refused (${reason})`
     : `The certificate of [svc.server.https.keyStorePath] of this server does not hold for its own [svc.client.https.trustStorePath] and [svc.client.https.crlPath] (${reason}); other servers could not call it`
-}
-
-async function untilChange(stores: FollowedStores, mostMs: number, stopping: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, mostMs)
-  const unsubscribe = stores.onChange(resolve)
-  const stop = () => resolve()
-  stopping.addEventListener('abort', stop)
-  await promise
-  stopping.removeEventListener('abort', stop)
-  clearTimeout(timer)
-  unsubscribe()
 }

@@ -53,7 +53,7 @@ import {
   followStoredDirectory,
   openDirectory,
 } from './directory-source.ts'
-import { untilCertificateHolds } from './own-certificate.ts'
+import { type OwnCertificate, watchOwnCertificate } from './own-certificate.ts'
 import { retryWhileStoreIsAway } from './retry-while-store-is-away.ts'
 import { type SecurityAudit, startSecurityAudit } from './security-audit.ts'
 import { logTroubles, tellLastTrouble, tellTroubles } from './server-troubles.ts'
@@ -147,6 +147,7 @@ export async function runService(
   const listeners = await openPorts(context, application, stores)
   announcedNode = describeNode(settings, listeners, part.details ?? {})
   const troubleLoops: Loop[] = []
+  let certificate: OwnCertificate | undefined
 
   let isStopping = false
   const stop = async (signal: string, status: number): Promise<void> => {
@@ -158,7 +159,7 @@ export async function runService(
       process.exit(status)
     }, longestStopMs).unref()
     stopping.abort()
-    await Promise.all(troubleLoops.map((loop) => loop.stop()))
+    await Promise.all([certificate, ...troubleLoops].map((watch) => watch?.stop()))
     await discovery.stop()
     // No new connection from here on; requests under way go on while the work is ended or handed over.
     const closed = listeners.close(requestGraceMs)
@@ -195,16 +196,20 @@ export async function runService(
   troubleLoops.push(tellTroubles(coordination, announcedNode, readiness))
   if (role === 'coordinator') troubleLoops.push(logTroubles(coordination, logger, name))
   await retryWhileStoreIsAway(async () => options.prepareStore?.(context), storeWaits)
-  const untilHeld = () => untilCertificateHolds(node(), stores, readiness, logger, stopping.signal)
-  await untilHeld()
+  certificate = watchOwnCertificate(node(), stores, readiness, logger, (holds) => {
+    if (!readiness.isReady() || isStopping) return
+    if (!holds) discovery.withdraw()
+    // Where the store is away, the next heartbeat tells it.
+    else discovery.announce(node()).catch(() => undefined)
+  })
+  await certificate.holds
   if (isStopping) return
-  stores.onChange(untilHeld)
   directory = await retryWhileStoreIsAway(() => followDirectory(context), storeWaits)
   await directory.loaded
   if (isStopping) return
   await part.start()
   if (isStopping) return
-  await retryWhileStoreIsAway(() => discovery.announce(node()), storeWaits)
+  if (readiness.isReachable()) await retryWhileStoreIsAway(() => discovery.announce(node()), storeWaits)
   await discovery.refresh()
   readiness.markReady()
   logger.info('Ready', { startedInMs: Math.round(performance.now()) })

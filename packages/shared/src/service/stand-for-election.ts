@@ -3,9 +3,12 @@ import { hostname } from 'node:os'
 import { baseUrlOf, type Election, type LeadershipChange, startElection } from '../discovery/index.ts'
 import type { ServiceContext } from './context.ts'
 
-/** Lets this server take part in the election of the leader of its role, under the address that it announces. */
+/**
+ * Lets this server take part in the election of the leader of its role, under the address that it announces; while others
+ * cannot call it, it does not lead.
+ */
 export function standForElection(
-  { coordination, settings, logger, node }: ServiceContext,
+  { coordination, settings, logger, node, readiness }: ServiceContext,
   change: LeadershipChange,
 ): Election {
   const candidate = {
@@ -14,5 +17,6 @@ export function standForElection(
     node: node().name,
     baseUrl: baseUrlOf(node()),
   }
-  return startElection(coordination, candidate, settings.get('svc.leader.leasePeriod'), change, logger)
+  const leaseMs = settings.get('svc.leader.leasePeriod')
+  return startElection(coordination, candidate, leaseMs, change, logger, readiness.isReachable)
 }

@@ -9,12 +9,19 @@ export interface FollowedStores {
   current(): TlsStores
   /** Calls back after each change, until the returned function is called. */
   onChange(callback: () => void): () => void
+  /** Why the certificate that this server shows, or the one that its file holds by now, does not hold; else undefined. */
+  ownProblem(): string | undefined
   stop(): Promise<void>
 }
 
 /** Stores that stay as they are, for those who have none on disk. */
 export function fixedStores(stores: TlsStores): FollowedStores {
-  return { current: () => stores, onChange: () => () => undefined, stop: async () => undefined }
+  return {
+    current: () => stores,
+    onChange: () => () => undefined,
+    ownProblem: () => undefined,
+    stop: async () => undefined,
+  }
 }
 
 /**
@@ -61,6 +68,13 @@ export function followStores(
     onChange: (callback) => {
       callbacks.add(callback)
       return () => void callbacks.delete(callback)
+    },
+    ownProblem: () => {
+      const own = [
+        ...faults.filter((fault) => fault.includes('[svc.server.https.keyStorePath]')),
+        ...expiryProblems(settings, stores, Date.now()),
+      ]
+      return own.length === 0 ? undefined : own.join('; ')
     },
     stop: loop.stop,
   }

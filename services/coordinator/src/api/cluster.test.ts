@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { type Segment, segmentId } from '@svc/domain/segment'
+import type { Role } from '@svc/shared/config'
 import { ReportLog, reportPath, ServedSegments } from '@svc/shared/data-server'
-import { acquireLease, ensureDefaultRules, saveRules, sql } from '@svc/shared/postgres'
-import { directoryPath } from '@svc/shared/service'
+import {
+  acquireLease,
+  ensureDefaultRules,
+  removeNode,
+  saveHeartbeat,
+  saveRules,
+  sql,
+} from '@svc/shared/postgres'
+import { directoryPath, knownDirectoryPath } from '@svc/shared/service'
 import {
   createTestContext,
   createTestStores,
@@ -12,6 +20,7 @@ import {
   storeSegments,
   waitUntil,
 } from '@svc/shared/testing'
+import { createDirectoryFollowers } from '../directory-followers.ts'
 import { createDutyGroup } from '../duties/index.ts'
 import { followRules } from '../followed-rules.ts'
 import { createSegmentInventory, ServerInventory } from '../inventory/index.ts'
@@ -32,7 +41,10 @@ const dutyGroup = createDutyGroup('SomeDuties', 60_000, [], context.logger)
 before(async () => {
   await rules.start()
   const view = { context, leadership, segments, servers, rules, dutyGroups: [dutyGroup] }
-  await context.serve({ routes: [...clusterRoutes(view), ...internalRoutes(context, leadership, servers)] })
+  const followers = createDirectoryFollowers(context, leadership)
+  await context.serve({
+    routes: [...clusterRoutes(view), ...internalRoutes(context, leadership, servers, followers)],
+  })
 })
 beforeEach(async () => {
   for (const table of [sql`segments`, sql`rules`, sql`leader_leases`])
@@ -185,6 +197,58 @@ describe('the directory for the other servers', () => {
     context.replaceDirectory(directory(6))
     assert.deepEqual((await held).json, { directory: directory(6) })
     assert.equal((await ask(`${directoryPath}?version=x`)).status, 400)
+  })
+})
+
+describe('a version of the directory', () => {
+  const version = 40
+  const known = () => ask(`${knownDirectoryPath}?version=${version}`)
+  /** What a server says by asking for what is newer; nobody waits for the answer. */
+  const follow = (server: string, has: number) =>
+    ask(`${directoryPath}?version=${has}`, { headers: { 'X-Svc-From': server } }).catch(() => undefined)
+  const alive = ['router r', 'historical h'] as const
+
+  before(async () => {
+    for (const server of alive) {
+      const [role, name] = server.split(' ') as [Role, string]
+      await saveHeartbeat(database, { ...context.node(), role, name })
+    }
+    await context.discovery.refresh()
+    context.replaceDirectory({ version, authenticators: {}, authorizers: {} })
+  })
+
+  it('is known when every server that is alive asks for what is newer', async () => {
+    await Promise.all(alive.map((server) => follow(server, version - 1)))
+    let isAnswered = false
+    const answer = known().finally(() => {
+      isAnswered = true
+    })
+    void follow(alive[0], version)
+    await ask('/svc/coordinator/v1/isLeader')
+    assert.equal(isAnswered, false, 'the historical decides by the version before')
+    void follow(alive[1], version)
+    assert.deepEqual((await answer).json, { silent: [] })
+  })
+
+  it('is not waited for where a server is dead', async () => {
+    const later = version + 1
+    context.replaceDirectory({ version: later, authenticators: {}, authorizers: {} })
+    const answer = ask(`${knownDirectoryPath}?version=${later}`)
+    void follow(alive[0], later)
+    await removeNode(database, { ...context.node(), role: 'historical', name: 'h' })
+    await context.discovery.refresh()
+    assert.deepEqual((await answer).json, { silent: [] })
+  })
+
+  it('that this coordinator has not read yet is told as such', async () => {
+    const { json } = await ask(`${knownDirectoryPath}?version=99`)
+    assert.deepEqual(json, { silent: [`coordinator ${context.node().name}`] })
+  })
+
+  it('is waited for by the leader only', async () => {
+    term = undefined
+    context.replaceDirectory({ version: 50, authenticators: {}, authorizers: {} })
+    assert.deepEqual((await ask(`${knownDirectoryPath}?version=50`)).json, { silent: [] })
   })
 })
 

@@ -1,9 +1,10 @@
 import { unavailable } from '@svc/domain/failure'
 import { type ReportAnswer, reportLimitBytes, reportPath, reportSchema } from '@svc/shared/data-server'
 import { internal, jsonBody, type Route, route } from '@svc/shared/http'
-import { directoryPath, directoryWaitMs, type ServiceContext } from '@svc/shared/service'
+import { directoryPath, directoryWaitMs, knownDirectoryPath, type ServiceContext } from '@svc/shared/service'
 import { parseJson } from '@svc/shared/wire'
 import { z } from 'zod'
+import type { DirectoryFollowers } from '../directory-followers.ts'
 import type { ServerInventory } from '../inventory/index.ts'
 import type { Leadership } from '../leadership.ts'
 
@@ -12,6 +13,7 @@ export function internalRoutes(
   context: ServiceContext,
   leadership: Leadership,
   servers: ServerInventory,
+  followers: DirectoryFollowers,
 ): Route[] {
   return [
     route({
@@ -35,8 +37,10 @@ export function internalRoutes(
       access: internal,
       summary: 'Users and roles; held back until they differ from the version that the caller has',
       query: z.object({ version: z.coerce.number().int().default(-1) }),
-      handle: async ({ query, signal }) => {
+      handle: async ({ query, signal, request }) => {
         const directory = context.directory()
+        const server = request.headers['x-svc-from']
+        if (typeof server === 'string') followers.heard(server, query.version)
         const newer = () => {
           const current = directory.current()
           return 'missing' in current || current.version === query.version ? undefined : current
@@ -45,6 +49,14 @@ export function internalRoutes(
         if (!newer()) await untilChange(context, signal)
         return { directory: newer() ?? null }
       },
+    }),
+    route({
+      method: 'GET',
+      path: knownDirectoryPath,
+      access: internal,
+      summary: 'Waits until the servers decide by a version of users and roles; tells those that do not',
+      query: z.object({ version: z.coerce.number().int() }),
+      handle: async ({ query }) => ({ silent: await followers.untilKnown(query.version) }),
     }),
   ]
 }

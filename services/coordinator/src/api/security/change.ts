@@ -15,6 +15,7 @@ import {
   type SecurityDirectory,
 } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
+import type { DirectoryFollowers } from '../../directory-followers.ts'
 
 /** Makes one change of users, roles or mappings; `key` says what it is about, `payload` what was stored. */
 export type ChangeSecurity = (
@@ -35,8 +36,11 @@ const internalNeeds = [
 
 export const emptyAuthorizer: AuthorizerDirectory = { users: {}, roles: {}, groupMappings: {} }
 
-/** A change that leaves nobody who could administer, or cripples the internal user, is a conflict and not made. */
-export function securityChanges(context: ServiceContext): ChangeSecurity {
+/**
+ * A change that leaves nobody who could administer, or cripples the internal user, is a conflict and not made. One that is
+ * made is answered when the servers decide by it: whoever reads the answer may rely on it everywhere.
+ */
+export function securityChanges(context: ServiceContext, followers: DirectoryFollowers): ChangeSecurity {
   const { settings, database, clock } = context
   const internalUser = settings.get('svc.escalator.internalClientUsername')
   const basicAuthorizers = settings
@@ -92,7 +96,7 @@ export function securityChanges(context: ServiceContext): ChangeSecurity {
         )
       }
     })
-    await context.directory().refresh()
+    await followers.untilKnownEverywhere()
   }
 }
 

@@ -1,6 +1,7 @@
 /** Users, roles, permissions and group mappings, as endpoints. */
 import type { Route } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
+import type { DirectoryFollowers } from '../../directory-followers.ts'
 import { securityAuditRoute } from './audit.ts'
 import { authenticationRoutes } from './authentication.ts'
 import { authorizationRoutes } from './authorization.ts'
@@ -8,8 +9,8 @@ import { securityChanges } from './change.ts'
 import { explainRoute } from './explain.ts'
 
 /** All endpoints below /svc-ext/basic-security that only the coordinator answers. */
-export function securityRoutes(context: ServiceContext): Route[] {
-  const change = securityChanges(context)
+export function securityRoutes(context: ServiceContext, followers: DirectoryFollowers): Route[] {
+  const change = securityChanges(context, followers)
   return [
     ...authenticationRoutes(context, change),
     ...authorizationRoutes(context, change),

@@ -1,0 +1,49 @@
+import { emphasized, formatTable } from '../terminal/index.ts'
+import type { Explanation } from './explain-access.ts'
+
+/** An explanation as people read it: the verdict first, then what led to it. */
+export function explanationText(explanation: Explanation): string {
+  const { user, method, path, endpoint, authorizer, allowed, because } = explanation
+  const sections = [
+    `${emphasized(allowed ? 'allowed' : 'refused')}: ${method} ${path} as ${user}\n${because}.`,
+    `Endpoint ${endpoint}, authorizer ${authorizer}.`,
+    formatTable(
+      ['authenticator', 'what it knows', 'its authorizer'],
+      explanation.authenticators.map(({ name, knows, usesThisAuthorizer }) => [
+        name,
+        knows,
+        usesThisAuthorizer ? 'this one' : 'another',
+      ]),
+    ),
+  ]
+  if (explanation.groups.length > 0)
+    sections.push(
+      formatTable(
+        ['group', 'counts'],
+        explanation.groups.map(({ group, counts }) => [group, counts ? 'yes' : 'no']),
+      ),
+    )
+  sections.push(
+    explanation.roles.length === 0
+      ? 'The user has no role here.'
+      : formatTable(
+          ['role', 'from'],
+          explanation.roles.map(({ role, from, exists }) => [
+            role,
+            `${from.join(', ')}${exists ? '' : ' (there is no such role)'}`,
+          ]),
+        ),
+  )
+  if (explanation.permissions.length > 0)
+    sections.push(
+      formatTable(
+        ['role', 'permission', 'grants it'],
+        explanation.permissions.map(({ role, permission: { action, resource }, grants }) => [
+          role,
+          `${action} ${resource.type} ${resource.name}`,
+          grants ? 'yes' : 'no',
+        ]),
+      ),
+    )
+  return `${sections.join('\n\n')}\n`
+}
