@@ -7,6 +7,7 @@ import { readSecret } from '@svc/cli/home'
 import type { Action, Permission, ResourceType } from '@svc/domain/access'
 import { loadAudit } from '@svc/shared/postgres'
 import fc from 'fast-check'
+import { endpointPermissions, neededFor } from './support/endpoint-permissions.ts'
 import { assertError } from './support/error-answer.ts'
 import { runTask } from './support/flights.ts'
 import { type Answer, basicAuthorization, createHttpClient, type SentRequest } from './support/http-client.ts'
@@ -88,6 +89,21 @@ describe('what the servers ask for', () => {
   const nameOf = ({ method, path }: Endpoint) => `${method} ${path}`
   const withAccess = (kind: string) =>
     [...new Set(endpoints.filter(({ access }) => access.kind === kind).map(nameOf))].sort()
+
+  test('is what the table of permissions says, and no endpoint is missing there', () => {
+    const asked = new Map<string, Set<string>>()
+    for (const endpoint of endpoints) {
+      const needed = neededFor(endpoint.access)
+      asked.set(needed, (asked.get(needed) ?? new Set()).add(nameOf(endpoint)))
+    }
+    const sorted = (names: Iterable<string>) => [...names].sort()
+    assert.deepEqual(
+      Object.fromEntries([...asked].map(([needed, names]) => [needed, sorted(names)])),
+      Object.fromEntries(
+        Object.entries(endpointPermissions).map(([needed, names]) => [needed, sorted(names)]),
+      ),
+    )
+  })
 
   test('few endpoints are open, and few are for servers only', () => {
     assert.deepEqual(withAccess('open'), [

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { after, describe, test } from 'node:test'
 import { sampleDirectory, startDirectory } from '@svc/cli/directory'
 import { loadSettings } from '@svc/shared/config'
+import { injectedNames } from '@svc/shared/hostile-inputs'
 import {
   basicHeader,
   createSecurity,
@@ -166,45 +167,6 @@ for (const [name, url] of [
   })
 }
 
-/** Names with the characters of filters and of distinguished names in them. */
-function injections(): string[] {
-  const pieces = [
-    '*',
-    'ali*',
-    '*ce',
-    'alice)',
-    'alice)(uid=*',
-    '*)(uid=*',
-    'x)(|(uid=alice',
-    'alice))(|(uid=*',
-    '\\',
-    'alice\\',
-  ]
-  const ends = [
-    '',
-    ')',
-    ')(cn=*',
-    ')(objectClass=*))',
-    '\0',
-    '\\2a',
-    '\\00',
-    ')(&(1=1',
-    '))%00',
-    ',ou=users',
-    '+cn=x',
-    '#',
-    ';',
-    '<',
-    '>',
-    '"',
-    '=',
-    '&',
-    '|',
-    '!',
-  ]
-  return pieces.flatMap((piece) => ends.map((end) => `${piece}${end}`))
-}
-
 describe('a directory', () => {
   test('with a user whose name is a pattern knows that user by it', async () => {
     const logins = await loginsOf(slapd.url)
@@ -215,7 +177,7 @@ describe('a directory', () => {
 
   test('with 200 names that would say more than a name knows none of them', async () => {
     const logins = await loginsOf(slapd.url)
-    const names = injections()
+    const names = injectedNames()
     assert.equal(names.length, 200)
     let slowestMs = 0
     for (const injected of names) {

@@ -148,13 +148,11 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       method: 'GET',
       path: `${base}/intervals`,
       access: authenticated,
-      summary:
-        'All intervals that are served with sizes by datasource; simple without datasources, full with segments',
+      summary: 'All intervals that are served, with sizes by datasource; full with segments',
       query: detail,
       handle: async (input) => {
         const groups = await readable(input)
         const served = groups.flatMap(([, members]) => members)
-        if (input.query.simple) return sizesByInterval(sortByStart(served))
         const byInterval = Map.groupBy(sortByStart(served).reverse(), ({ segment }) =>
           formatInterval(segment.interval),
         )
