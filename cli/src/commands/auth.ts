@@ -1,6 +1,7 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import { existingHome, withHome } from './home-option.ts'
+import { connectToHome, withHome } from './home-option.ts'
+import { printJson } from './print.ts'
 
 interface ExplainOptions {
   readonly home?: string
@@ -39,17 +40,12 @@ Examples:
         throw invalidInput(
           `Option --method has value [${options.method}], allowed are GET, POST, PUT and DELETE`,
         )
-      const home = existingHome(options.home)
-      const [{ connectToCluster }, { explainAccess, explanationText }] = await Promise.all([
-        import('../client/index.ts'),
-        import('../auth/index.ts'),
-      ])
-      const { authorizer, group: groups = [] } = options
-      const asked = { user, path, method, authorizer, groups }
-      const explanation = await explainAccess(connectToCluster(home), asked)
-      process.stdout.write(
-        options.json ? `${JSON.stringify(explanation, null, 2)}\n` : explanationText(explanation),
-      )
+      const client = await connectToHome(options.home)
+      const { explainAccess, explanationText } = await import('../auth/index.ts')
+      const { authorizer, group: groups = [], json } = options
+      const explanation = await explainAccess(client, { user, path, method, authorizer, groups })
+      if (json) printJson(explanation)
+      else process.stdout.write(explanationText(explanation))
       process.exitCode = explanation.allowed ? 0 : 1
     })
 }
