@@ -69,11 +69,16 @@ async function openSender(scope: TestContext) {
 }
 
 /** The batches that have come for a server. */
-function receive(scope: TestContext, name: string): RequestBatch[] {
+async function receive(scope: TestContext, name: string): Promise<RequestBatch[]> {
   const batches: RequestBatch[] = []
-  const receiver = receiveRequests(stores.settings('historical'), `process of ${name}`, 1, async (batch) => {
-    batches.push(batch)
-  })
+  const receiver = await receiveRequests(
+    stores.settings('historical'),
+    `process of ${name}`,
+    1,
+    async (batch) => {
+      batches.push(batch)
+    },
+  )
   scope.after(receiver.close)
   return batches
 }
@@ -90,7 +95,7 @@ describe('the loads and drops of a plan', () => {
     }
     const queued = await queueRequests(plan, 3, database, servers, sender)
     assert.deepEqual(queued, { loads: 2, drops: 1 })
-    const batches = receive(scope, 'a1')
+    const batches = await receive(scope, 'a1')
     await waitUntil('the batch', () => batches.length === 1)
     const [batch] = batches
     assert.deepEqual([batch?.term, batch?.session, batch?.server], [3, servers.get('a1')?.session, 'a1'])
@@ -115,7 +120,7 @@ describe('the loads and drops of a plan', () => {
     const servers = inventoryOf('a2')
     const plan = { loads: segments.map((one) => loadOf('a2', one)), drops: [] }
     assert.deepEqual(await queueRequests(plan, 3, database, servers, sender), { loads: 70, drops: 0 })
-    const batches = receive(scope, 'a2')
+    const batches = await receive(scope, 'a2')
     await waitUntil('the batches', () => batches.length === 3)
     assert.deepEqual(
       batches.map(({ requests }) => requests.length),

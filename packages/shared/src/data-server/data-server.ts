@@ -153,7 +153,7 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
           damaged: cache.damaged.length,
         })
         const threads = settings.get('svc.segmentCache.numLoadingThreads')
-        receiver = receiveRequests(settings, context.node().name, threads, handle)
+        receiver = await receiveRequests(settings, context.node().name, threads, handle)
       } else if (type === 'historical') {
         logger.warn('This server cannot hold segments: [svc.segmentCache.locations] is not set')
       }

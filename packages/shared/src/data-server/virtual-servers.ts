@@ -243,7 +243,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
     start: async () => {
       make(settings.get('svc.simulation.virtualServers'))
       const process = context.node().name
-      receiver = receiveRequests(
+      receiver = await receiveRequests(
         settings,
         process,
         settings.get('svc.segmentCache.numLoadingThreads'),

@@ -1,5 +1,4 @@
 import type { SegmentPayload } from '@svc/domain/segment'
-import { Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Settings } from '../config/index.ts'
 import { openConsumerConnection } from './connection.ts'
@@ -54,12 +53,13 @@ export interface RequestReceiver {
 }
 
 /** Hands every batch for `process` to `handle`, some at a time; a batch may come twice. */
-export function receiveRequests(
+export async function receiveRequests(
   settings: Settings,
   process: string,
   concurrency: number,
   handle: (batch: RequestBatch) => Promise<void>,
-): RequestReceiver {
+): Promise<RequestReceiver> {
+  const { Worker } = await import('bullmq')
   const connection = openConsumerConnection(settings)
   const underWay = new Set<Promise<void>>()
   const work = async ({ data }: { readonly data: RequestBatch }): Promise<void> => {

@@ -57,7 +57,7 @@ describe('requests to data servers', () => {
     const sender = createRequestSender(redis, prefix)
     const [mine, other] = [newProcess(), newProcess()]
     const received: RequestBatch[] = []
-    const receiver = receiveRequests(settings, mine, 1, async (one) => {
+    const receiver = await receiveRequests(settings, mine, 1, async (one) => {
       received.push(one)
     })
     context.after(receiver.close)
@@ -78,7 +78,7 @@ describe('requests to data servers', () => {
     const process = newProcess()
     for (const id of ['a', 'b', 'c']) await sender.send(process, batch(process, id))
     const ids: string[] = []
-    const receiver = receiveRequests(settings, process, 1, async ({ requests }) => {
+    const receiver = await receiveRequests(settings, process, 1, async ({ requests }) => {
       ids.push(...requests.map((one) => (one.action === 'load' ? one.payload.identifier : one.id)))
     })
     context.after(receiver.close)
@@ -98,7 +98,7 @@ describe('requests to data servers', () => {
     let most = 0
     let done = 0
     for (let index = 0; index < 9; index++) await sender.send(process, batch(process, String(index)))
-    const receiver = receiveRequests(settings, process, 3, async () => {
+    const receiver = await receiveRequests(settings, process, 3, async () => {
       within += 1
       most = Math.max(most, within)
       await waitUntil('three at once', () => most >= 3)
@@ -116,7 +116,7 @@ describe('requests to data servers', () => {
     const sender = createRequestSender(redis, prefix)
     const process = newProcess()
     let tries = 0
-    const receiver = receiveRequests(settings, process, 1, async ({ requests }) => {
+    const receiver = await receiveRequests(settings, process, 1, async ({ requests }) => {
       tries += 1
       if (requests.length === 1) throw new Error('it does not work')
     })
@@ -140,7 +140,7 @@ describe('requests to data servers', () => {
     for (const process of [known, unknown]) await sender.send(process, batch(process, 'c'))
     const ids: string[] = []
     for (const process of [known, unknown]) {
-      const receiver = receiveRequests(settings, process, 1, async ({ requests }) => {
+      const receiver = await receiveRequests(settings, process, 1, async ({ requests }) => {
         ids.push(...requests.map((one) => (one.action === 'load' ? one.payload.identifier : '')))
       })
       context.after(receiver.close)
@@ -170,7 +170,7 @@ describe('requests to data servers', () => {
     const sender = createRequestSender(redis, prefix)
     const process = newProcess()
     const ids: string[] = []
-    const receiver = receiveRequests(gated, process, 1, async ({ requests }) => {
+    const receiver = await receiveRequests(gated, process, 1, async ({ requests }) => {
       ids.push(...requests.map((one) => (one.action === 'load' ? one.payload.identifier : '')))
     })
     context.after(receiver.close)
@@ -192,16 +192,16 @@ describe('requests to data servers', () => {
       receiveRequests(gated, process, 1, async () => {
         taken += 1
       })
-    const first = open()
+    const first = await open()
     await sender.send(process, batch(process, 'a'))
     await waitUntil('it is at work', () => taken === 1)
     await first.close()
     await sender.send(process, batch(process, 'b'))
-    const second = open()
+    const second = await open()
     await waitUntil('the second takes it', () => taken === 2)
     await gate.cut()
     await second.close()
-    const third = open()
+    const third = await open()
     await third.close()
     assert.equal(taken, 2)
   })
@@ -249,7 +249,7 @@ describe('tasks', () => {
     ] as const)
       await sender.send(task(id, 0, priority))
     const ids: string[] = []
-    const receiver = receiveTasks(settings, 1, async (id) => {
+    const receiver = await receiveTasks(settings, 1, async (id) => {
       ids.push(id)
     })
     context.after(receiver.close)
@@ -266,7 +266,7 @@ describe('tasks', () => {
     for (let times = 0; times < 3; times++) await sender.send(task(odd))
     await sender.send(task(odd, 1))
     const ids: string[] = []
-    const receiver = receiveTasks(settings, 2, async (id) => {
+    const receiver = await receiveTasks(settings, 2, async (id) => {
       ids.push(id)
     })
     context.after(receiver.close)
@@ -285,7 +285,7 @@ describe('tasks', () => {
     const sender = createTaskSender(redis, prefix)
     const ids: string[] = []
     let finish: () => void = () => undefined
-    const first = receiveTasks(settings, 1, (id) => {
+    const first = await receiveTasks(settings, 1, (id) => {
       ids.push(`first ${id}`)
       return new Promise((resolve) => {
         finish = resolve
@@ -296,7 +296,7 @@ describe('tasks', () => {
     await first.pause()
     await sender.send(task('b'))
     finish()
-    const second = receiveTasks(settings, 1, async (id) => {
+    const second = await receiveTasks(settings, 1, async (id) => {
       ids.push(`second ${id}`)
     })
     context.after(second.close)
@@ -319,7 +319,7 @@ describe('tasks', () => {
 
   it('are waited for by a receiver that can be closed at any time', async () => {
     for (let round = 0; round < 3; round++) {
-      const receiver = receiveTasks(settings, 1, async () => undefined)
+      const receiver = await receiveTasks(settings, 1, async () => undefined)
       await receiver.close()
     }
   })

@@ -1,4 +1,3 @@
-import { Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Settings } from '../config/index.ts'
 import { openConsumerConnection } from './connection.ts'
@@ -44,11 +43,12 @@ export interface TaskReceiver {
 }
 
 /** Hands every queued task to `run`, `slots` at a time; a task may come twice, `run` claims it. */
-export function receiveTasks(
+export async function receiveTasks(
   settings: Settings,
   slots: number,
   run: (taskId: string) => Promise<void>,
-): TaskReceiver {
+): Promise<TaskReceiver> {
+  const { Worker } = await import('bullmq')
   const connection = openConsumerConnection(settings)
   const worker = new Worker<TaskJob>(queueName, async (job) => run(job.data.taskId), {
     connection,

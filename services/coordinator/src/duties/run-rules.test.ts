@@ -106,8 +106,8 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
     },
   })
   const batches: RequestBatch[] = []
-  const receive = () => {
-    const receiver = receiveRequests(settings, name, 1, async (batch) => {
+  const receive = async () => {
+    const receiver = await receiveRequests(settings, name, 1, async (batch) => {
       batches.push(batch)
     })
     scope.after(receiver.close)
@@ -126,7 +126,7 @@ describe('a run of the rules', () => {
     assert.deepEqual(asked(), [`load ${segment(1).id}`])
     assert.deepEqual(waits, ['waited'])
     assert.equal(await duty.run(1), undefined, 'it is asked already')
-    receive()
+    await receive()
     await waitUntil('the request', () => batches.length === 1)
     assert.equal(batches[0]?.term, 1)
   })
@@ -257,7 +257,7 @@ describe('a run of the rules', () => {
     )
     inventory.take([report({ segments: [] })], 1, performance.now())
     assert.deepEqual(await duty.run(1), { loads: 1, drops: 0, markedUnused: 0 })
-    receive()
+    await receive()
     await waitUntil('the request', () => batches.length === 1)
     await duty.run(1)
     assert.equal(logger.having(lost).length, 1)

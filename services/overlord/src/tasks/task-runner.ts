@@ -266,7 +266,7 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
     lastCompletedAt: () => lastCompletedAt,
     start: async () => {
       await releaseClaims(database, context.node().name)
-      if (capacity > 0) receiver = receiveTasks(settings, capacity, run)
+      if (capacity > 0) receiver = await receiveTasks(settings, capacity, run)
     },
     stop: async () => {
       for (const controller of running.values()) controller.abort()
