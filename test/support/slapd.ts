@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import path from 'node:path'
-import { repositoryRoot } from '@svc/cli/home'
-import { libraryPath, unpackDebianPackages } from '../../launcher/debian-packages.mjs'
+import { libraryPath } from '../../launcher/debian-packages.mjs'
+import { findProgram } from './debian-program.ts'
 
 /** An OpenLDAP of a test, filled as the test says, with the memberOf overlay. */
 export interface Slapd {
@@ -20,26 +20,6 @@ export const suffix = 'dc=example,dc=org'
 const rootDn = `cn=root,${suffix}`
 const rootPassword = 'root-secret'
 
-interface Program {
-  readonly file: string
-  /** The folder of an unpacked package; empty where the system has it. */
-  readonly base: string
-}
-
-const cacheFolder = path.join(repositoryRoot, '.cache/slapd')
-
-/** slapd from PATH, else from the cache, else from the package archive; missing is a failure. */
-async function findSlapd(): Promise<Program> {
-  const folders = [...(process.env.PATH ?? '').split(path.delimiter), '/usr/sbin', '/usr/local/sbin']
-  const file = folders.map((folder) => path.join(folder, 'slapd')).find(existsSync)
-  if (file !== undefined) return { file, base: '' }
-  const unpacked = path.join(cacheFolder, 'usr/sbin/slapd')
-  if (!existsSync(unpacked)) {
-    await unpackDebianPackages({ names: ['slapd'], alsoNeeded: /^(lib|slapd)/, folder: cacheFolder })
-  }
-  return { file: unpacked, base: cacheFolder }
-}
-
 /** Certificate and key of the TLS port, PEM files, with the authority that clients trust. */
 export interface SlapdTls {
   readonly certificateFile: string
@@ -48,7 +28,12 @@ export interface SlapdTls {
 
 /** Starts a directory in a folder of the test. */
 export async function startSlapd(folder: string, ldif: string, tls: SlapdTls): Promise<Slapd> {
-  const program = await findSlapd()
+  const program = await findProgram({
+    name: 'slapd',
+    folder: 'usr/sbin',
+    package: 'slapd',
+    alsoNeeded: /^(lib|slapd)/,
+  })
   const data = path.join(folder, 'data')
   mkdirSync(data, { recursive: true })
   const configuration = path.join(folder, 'slapd.conf')

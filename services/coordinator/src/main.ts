@@ -33,7 +33,7 @@ import { createSegmentInventory, ServerInventory } from './inventory/index.ts'
 import { createLeadership } from './leadership.ts'
 import { createPreviews } from './preview/index.ts'
 import { untilServersReported } from './servers-reported.ts'
-import { watchCoordinator } from './watch-coordinator.ts'
+import { countCopyChanges, watchCoordinator } from './watch-coordinator.ts'
 
 const metadataPeriodMs = 600_000
 
@@ -42,10 +42,16 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   const leadership = createLeadership()
   const segments = createSegmentInventory(database)
   const rules = followRules(database)
+  const counting = countCopyChanges(context.metrics, (id) => segments.table.datasourceNameOf(id))
   const servers = new ServerInventory(
     settings.get('svc.coordinator.serverTimeout'),
-    (server, failure) =>
-      logger.error('A server could not do what it was asked', { dataServer: server, ...failure }),
+    {
+      ...counting,
+      onFailure: (server, failure) => {
+        logger.error('A server could not do what it was asked', { dataServer: server.name, ...failure })
+        counting.onFailure(server, failure)
+      },
+    },
     segments.table,
   )
   const redis = openProducerConnection(settings)
@@ -104,7 +110,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   ]
   const followers = createDirectoryFollowers(context, leadership)
   const view: ClusterView = { context, leadership, segments, servers, rules, dutyGroups }
-  watchCoordinator(context.metrics, { leadership, dutyGroups })
+  watchCoordinator(context.metrics, view)
   const previews = createPreviews(view)
   let election: Election | undefined
   return {

@@ -34,7 +34,7 @@ const store = async (count: number) => {
 
 /** Servers that have reported, each with a session of its own. */
 function inventoryOf(...names: string[]): ServerInventory {
-  const inventory = new ServerInventory(60_000, () => undefined)
+  const inventory = new ServerInventory(60_000)
   for (const name of names) {
     const log = new ReportLog(new ServedSegments())
     inventory.take(

@@ -1,15 +1,27 @@
-import type { Metrics } from '@svc/shared/metrics'
-import type { DutyGroup } from './duties/index.ts'
-import type { Leadership } from './leadership.ts'
+import { setImmediate } from 'node:timers/promises'
+import type { LoadingServer } from '@svc/domain/loading'
+import { type DatasourceLoadStatus, loadStatusOf } from '@svc/domain/retention'
+import type { Metrics, MetricValue } from '@svc/shared/metrics'
+import type { ClusterView } from './api/cluster-view.ts'
+import type { ServerInventoryEvents } from './inventory/index.ts'
 
-/** What a coordinator lets be watched of itself. */
-export interface WatchedCoordinator {
-  readonly leadership: Leadership
-  readonly dutyGroups: readonly DutyGroup[]
+/** What is told of segments and servers at one time. */
+interface LoadPicture {
+  readonly takenAtMs: number
+  readonly usedSegments: ReadonlyMap<string, number>
+  readonly statuses: readonly DatasourceLoadStatus[]
+  readonly servers: readonly LoadingServer[]
+  /** The age in seconds of the oldest load that each server has not answered, by the number of the server. */
+  readonly oldestLoads: ReadonlyMap<number, number>
+  readonly queuedDrops: ReadonlyMap<number, number>
 }
 
-/** Names where the metrics of a coordinator are read. */
-export function watchCoordinator(metrics: Metrics, { leadership, dutyGroups }: WatchedCoordinator): void {
+// To look at a million segments takes some tenths of a second: several scrapers, and all metrics of one, share a look.
+const pictureAgeMs = 5000
+
+/** Names where the metrics of a coordinator are read; what only the leader knows is told by the leader. */
+export function watchCoordinator(metrics: Metrics, view: ClusterView): void {
+  const { leadership, dutyGroups } = view
   const duties = () => dutyGroups.flatMap((group) => group.times())
   metrics.observe('svc_leader', () => [{ value: leadership.term() === undefined ? 0 : 1 }])
   metrics.observe('svc_duty_runs_total', () =>
@@ -24,4 +36,112 @@ export function watchCoordinator(metrics: Metrics, { leadership, dutyGroups }: W
   metrics.observe('svc_duty_last_run_seconds', () =>
     duties().map(({ duty, lastMs }) => ({ labels: { duty }, value: lastMs / 1000 })),
   )
+
+  let latest: Promise<LoadPicture> | undefined
+  const picture = async (): Promise<LoadPicture> => {
+    const known = await latest?.catch(() => undefined)
+    if (!known || performance.now() - known.takenAtMs > pictureAgeMs) {
+      latest = takePicture(view).then((taken) => {
+        metrics.nameLargest('datasource', taken.usedSegments)
+        metrics.nameLargest(
+          'tier',
+          countBy(taken.servers, ({ tier }) => tier),
+        )
+        return taken
+      })
+    }
+    return (await latest) as LoadPicture
+  }
+  const observe = (
+    name: Parameters<Metrics['observe']>[0],
+    read: (picture: LoadPicture) => Iterable<MetricValue>,
+  ): void => metrics.observe(name, async () => (leadership.term() === undefined ? [] : read(await picture())))
+
+  observe('svc_segments_used', ({ usedSegments }) =>
+    [...usedSegments].map(([datasource, value]) => ({ labels: { datasource }, value })),
+  )
+  observe('svc_segments_unavailable', ({ statuses }) =>
+    statuses.map(({ dataSource: datasource, unavailableSegments }) => ({
+      labels: { datasource },
+      value: unavailableSegments,
+    })),
+  )
+  const copies = ({ statuses }: LoadPicture, kind: 'servedCopies' | 'missingCopies') =>
+    statuses.flatMap(({ dataSource: datasource, [kind]: byTier }) =>
+      [...byTier].map(([tier, value]) => ({ labels: { datasource, tier }, value })),
+    )
+  observe('svc_segment_copies_served', (taken) => copies(taken, 'servedCopies'))
+  observe('svc_segment_copies_missing', (taken) => copies(taken, 'missingCopies'))
+  observe('svc_servers', ({ servers }) =>
+    servers.map(({ type, tier }) => ({ labels: { type, tier }, value: 1 })),
+  )
+  observe('svc_server_capacity_bytes', (taken) => ofHistoricals(taken, ({ maxSizeBytes }) => maxSizeBytes))
+  observe('svc_server_used_bytes', (taken) => ofHistoricals(taken, ({ usedSizeBytes }) => usedSizeBytes))
+  observe('svc_load_queue_bytes', (taken) => ofHistoricals(taken, ({ loadingSizeBytes }) => loadingSizeBytes))
+  observe('svc_load_queue_segments', ({ servers, queuedDrops }) =>
+    servers.flatMap(({ number, tier, queuedLoads }) => [
+      { labels: { tier, action: 'load' }, value: queuedLoads },
+      { labels: { tier, action: 'drop' }, value: queuedDrops.get(number) ?? 0 },
+    ]),
+  )
+  observe('svc_load_queue_oldest_seconds', ({ servers, oldestLoads }) =>
+    servers.map(({ number, tier }) => ({ labels: { tier }, value: oldestLoads.get(number) ?? 0 })),
+  )
+}
+
+/** Counts what servers report of copies. */
+export function countCopyChanges(
+  metrics: Metrics,
+  datasourceNameOf: (segmentId: string) => string | undefined,
+): Required<ServerInventoryEvents> {
+  return {
+    onFailure: ({ tier }, { action }) => metrics.count('svc_segment_requests_failed_total', { tier, action }),
+    onCopyChange: ({ tier }, segmentId, change) =>
+      metrics.count(`svc_segment_copies_${change}_total`, {
+        datasource: datasourceNameOf(segmentId) ?? '',
+        tier,
+      }),
+  }
+}
+
+async function takePicture({ context, segments, servers, rules }: ClusterView): Promise<LoadPicture> {
+  const [currentRules] = await Promise.all([rules.current(), segments.refresh()])
+  const { table } = segments
+  const now = performance.now()
+  const loadingServers = servers.loadingServers(now)
+  const queues = servers.queues()
+  const statuses: DatasourceLoadStatus[] = []
+  const usedSegments = new Map<string, number>()
+  for (const [number, name] of table.datasourceNames.entries()) {
+    const count = table.usedCountOf(number)
+    if (count === 0) continue
+    usedSegments.set(name, count)
+    statuses.push(loadStatusOf(table, number, currentRules, loadingServers, context.clock.now()))
+    // Some milliseconds each: other requests are answered in between.
+    await setImmediate()
+  }
+  return {
+    takenAtMs: now,
+    usedSegments,
+    statuses,
+    servers: loadingServers,
+    oldestLoads: new Map(
+      [...queues].map(([number, { loads, oldestLoadAtMs }]) => [
+        number,
+        loads === 0 ? 0 : (now - oldestLoadAtMs) / 1000,
+      ]),
+    ),
+    queuedDrops: new Map([...queues].map(([number, { drops }]) => [number, drops])),
+  }
+}
+
+/** A value of each historical, under its tier. */
+function ofHistoricals({ servers }: LoadPicture, sizeOf: (server: LoadingServer) => number): MetricValue[] {
+  return servers
+    .filter(({ type }) => type === 'historical')
+    .map((server) => ({ labels: { tier: server.tier }, value: sizeOf(server) }))
+}
+
+function countBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): ReadonlyMap<string, number> {
+  return new Map([...Map.groupBy(items, keyOf)].map(([key, group]) => [key, group.length]))
 }

@@ -1,4 +1,4 @@
-import { type Segment, segmentId } from '../segment/index.ts'
+import { parseSegmentId, type Segment, segmentId } from '../segment/index.ts'
 import type { Interval } from '../time/index.ts'
 import { coveredGroups, type TimelineGroup } from '../timeline/index.ts'
 import { grown } from './columns.ts'
@@ -128,6 +128,20 @@ export class SegmentTable {
   /** The row of an id, or -1. */
   rowOf(id: string): number {
     return this.rowsById.find(hashText(id), (row) => this.idOf(row) === id)
+  }
+
+  /**
+   * The name of the datasource of a segment; undefined where the segment is not used and its datasource not known. The
+   * id of a segment that is not used is all that is left of it.
+   */
+  datasourceNameOf(id: string): string | undefined {
+    const row = this.rowOf(id)
+    if (this.isUsed(row)) return this.datasourceList[this.datasourceOf[this.groupOf[row]!]!]!.name
+    for (let end = id.lastIndexOf('_'); end > 0; end = id.lastIndexOf('_', end - 1)) {
+      const name = id.slice(0, end)
+      if (this.datasourcesByName.has(name) && parseSegmentId(name, id)) return name
+    }
+    return undefined
   }
 
   /** The id of a row. */

@@ -45,6 +45,7 @@ interface Case {
   readonly wanted: number
   readonly unavailable: number
   readonly missing: Record<string, number>
+  readonly served: Record<string, number>
 }
 
 const cases: readonly Case[] = [
@@ -56,6 +57,7 @@ const cases: readonly Case[] = [
     wanted: 2,
     unavailable: 2,
     missing: { hot: 4 },
+    served: {},
   },
   {
     name: 'all served misses nothing',
@@ -65,6 +67,7 @@ const cases: readonly Case[] = [
     wanted: 1,
     unavailable: 0,
     missing: {},
+    served: { hot: 1, cold: 1 },
   },
   {
     name: 'one copy makes a segment available, and the others are missing still',
@@ -74,6 +77,7 @@ const cases: readonly Case[] = [
     wanted: 1,
     unavailable: 0,
     missing: { hot: 1, cold: 1 },
+    served: { hot: 1 },
   },
   {
     name: 'a copy in a tier that no rule names makes a segment available',
@@ -83,6 +87,7 @@ const cases: readonly Case[] = [
     wanted: 1,
     unavailable: 0,
     missing: { cold: 1 },
+    served: { hot: 1 },
   },
   {
     name: 'copies that a tier has too few servers for are missing',
@@ -92,6 +97,7 @@ const cases: readonly Case[] = [
     wanted: 1,
     unavailable: 0,
     missing: { hot: 2, nowhere: 2 },
+    served: { hot: 1 },
   },
   {
     name: 'what is being loaded is not there yet',
@@ -101,6 +107,7 @@ const cases: readonly Case[] = [
     wanted: 1,
     unavailable: 1,
     missing: { hot: 1 },
+    served: {},
   },
   {
     name: 'more copies than wanted miss nothing',
@@ -110,6 +117,7 @@ const cases: readonly Case[] = [
     wanted: 1,
     unavailable: 0,
     missing: {},
+    served: { hot: 2 },
   },
   {
     name: 'what a drop rule catches, and what is overshadowed, is not wanted',
@@ -119,6 +127,7 @@ const cases: readonly Case[] = [
     wanted: 1,
     unavailable: 1,
     missing: { hot: 1 },
+    served: {},
   },
   {
     name: 'what is to have no copies is not wanted',
@@ -128,6 +137,7 @@ const cases: readonly Case[] = [
     wanted: 0,
     unavailable: 0,
     missing: {},
+    served: {},
   },
   {
     name: 'a broadcast segment is wanted on every historical',
@@ -137,6 +147,7 @@ const cases: readonly Case[] = [
     wanted: 1,
     unavailable: 0,
     missing: { hot: 1, cold: 1 },
+    served: { hot: 1 },
   },
   {
     name: 'a broker makes nothing available',
@@ -146,6 +157,7 @@ const cases: readonly Case[] = [
     wanted: 1,
     unavailable: 1,
     missing: { hot: 1 },
+    served: {},
   },
   {
     name: 'no server at all makes everything unavailable',
@@ -155,22 +167,38 @@ const cases: readonly Case[] = [
     wanted: 1,
     unavailable: 1,
     missing: { hot: 1 },
+    served: {},
+  },
+  {
+    name: 'copies that no rule wants are served as long as they are there',
+    segments: [segment('a'), { ...segment('hidden'), version: 'v0' }],
+    rules: [load({})],
+    servers: [server('hot', ['a', 'hidden'])],
+    wanted: 0,
+    unavailable: 0,
+    missing: {},
+    served: { hot: 1 },
   },
 ]
 
 describe('the load status', () => {
-  for (const { name, segments, rules, servers, wanted, unavailable, missing } of cases) {
+  for (const { name, segments, rules, servers, wanted, unavailable, missing, served } of cases) {
     it(name, () => {
       const [status] = statusOf(segments, new Map([['wiki', parseRules(rules)]]), servers) as [
         DatasourceLoadStatus,
       ]
       assert.deepEqual(
-        { ...status, missingCopies: Object.fromEntries(status.missingCopies) },
+        {
+          ...status,
+          missingCopies: Object.fromEntries(status.missingCopies),
+          servedCopies: Object.fromEntries(status.servedCopies),
+        },
         {
           dataSource: 'wiki',
           wantedSegments: wanted,
           unavailableSegments: unavailable,
           missingCopies: missing,
+          servedCopies: served,
         },
       )
     })

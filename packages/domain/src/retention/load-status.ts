@@ -11,6 +11,8 @@ export interface DatasourceLoadStatus {
   readonly unavailableSegments: number
   /** Copies still missing by tier, those included that a tier has too few servers for. */
   readonly missingCopies: ReadonlyMap<string, number>
+  /** Copies that historicals serve by tier, those included that no rule wants any more. */
+  readonly servedCopies: ReadonlyMap<string, number>
 }
 
 /** The load status of a datasource by its number, as its rules at `now` want it; hidden segments do not count. */
@@ -32,6 +34,7 @@ export function loadStatusOf(
     return [...byTier].map(([tier, members]) => [tier, members.length])
   })
   const missingCopies = new Map<string, number>()
+  const servedCopies = new Map<string, number>()
   let wantedSegments = 0
   let unavailableSegments = 0
   const { copies } = table
@@ -41,15 +44,16 @@ export function loadStatusOf(
     const required = requiredOf[boundaries.match({ start: table.startOf[group]!, end: table.endOf[group]! })]!
     let copiesWanted = 0
     for (const [, count] of required) copiesWanted += count
-    if (copiesWanted === 0) continue
     table.forEachRow(group, (row) => {
-      wantedSegments += 1
       served.clear()
       for (let entry = copies.firstOf[row]!; entry >= 0; entry = copies.nextOf[entry]!) {
         if ((copies.flagsOf[entry]! & copyFlag.served) === 0) continue
         const tier = tierOfServer.get(copies.serverOf[entry]!)
         if (tier !== undefined) served.set(tier, (served.get(tier) ?? 0) + 1)
       }
+      for (const [tier, count] of served) servedCopies.set(tier, (servedCopies.get(tier) ?? 0) + count)
+      if (copiesWanted === 0) return
+      wantedSegments += 1
       if (served.size === 0) unavailableSegments += 1
       for (const [tier, count] of required) {
         const missing = count - (served.get(tier) ?? 0)
@@ -57,5 +61,5 @@ export function loadStatusOf(
       }
     })
   }
-  return { dataSource, wantedSegments, unavailableSegments, missingCopies }
+  return { dataSource, wantedSegments, unavailableSegments, missingCopies, servedCopies }
 }

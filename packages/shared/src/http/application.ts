@@ -111,8 +111,12 @@ export function createApplication({
 }
 
 /** How the login of an answered request ended, seen from its answer. */
-function loginOutcome({ statusCode, locals }: Response): 'accepted' | 'refused' | 'unavailable' {
+function loginOutcome({
+  statusCode,
+  locals,
+}: Response): 'accepted' | 'refused' | 'throttled' | 'unavailable' {
   if (statusCode === statusOf.unauthorized) return 'refused'
+  if (statusCode === statusOf.busy && locals.identity === undefined) return 'throttled'
   return locals.identity === undefined ? 'unavailable' : 'accepted'
 }
 

@@ -15,8 +15,8 @@ describe('metrics', () => {
     const first = await metrics.text()
     assert.match(first.contentType, /^text\/plain; version=0\.0\.4/)
     assert.deepEqual(samplesOf(first.text, 'svc_http_requests_total'), [
-      'svc_http_requests_total{method="GET",status="403"} 3',
       'svc_http_requests_total{method="GET",status="200"} 2',
+      'svc_http_requests_total{method="GET",status="403"} 3',
     ])
     metrics.count('svc_http_requests_total', { method: 'GET', status: '403' })
     const second = await metrics.text()
@@ -36,16 +36,51 @@ describe('metrics', () => {
     ])
   })
 
-  it('name no more than 200 label sets, and add up the rest', async () => {
+  it('name so many datasources and tiers, the largest, and add up the rest', async () => {
     const metrics = createMetrics('coordinator')
-    metrics.observe('svc_duty_runs_total', () =>
-      Array.from({ length: 5000 }, (_, number) => ({ labels: { duty: `duty ${number}` }, value: number })),
+    const names = Array.from({ length: 1000 }, (_, number) => `wiki${number}`)
+    metrics.nameLargest('datasource', new Map(names.map((name, number) => [name, number])))
+    const tiers = Array.from({ length: 50 }, (_, number) => `tier${number}`)
+    metrics.observe('svc_segment_copies_served', () =>
+      names.flatMap((datasource) => tiers.map((tier) => ({ labels: { datasource, tier }, value: 1 }))),
     )
-    const samples = samplesOf((await metrics.text()).text, 'svc_duty_runs_total')
-    assert.equal(samples.length, 200)
-    assert.equal(samples[0], 'svc_duty_runs_total{duty="duty 4999"} 4999')
-    const total = samples.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
-    assert.equal(total, (4999 * 5000) / 2)
+    const samples = samplesOf((await metrics.text()).text, 'svc_segment_copies_served')
+    assert.equal(samples.length, 101 * 21)
+    assert.ok(samples.includes('svc_segment_copies_served{datasource="wiki999",tier="tier0"} 1'))
+    assert.ok(samples.includes('svc_segment_copies_served{datasource="other",tier="tier0"} 900'))
+    assert.ok(samples.includes('svc_segment_copies_served{datasource="other",tier="other"} 27000'))
+  })
+
+  it('add up under one label what may be added up, and tell the largest of what may not', async () => {
+    const metrics = createMetrics('coordinator')
+    const ages = [5, 7, 6]
+    metrics.nameLargest('tier', new Map(Array.from({ length: 20 }, (_, number) => [`tier${number}`, 1])))
+    metrics.observe('svc_load_queue_oldest_seconds', () =>
+      ages.map((value) => ({ labels: { tier: `more${value}` }, value })),
+    )
+    assert.deepEqual(samplesOf((await metrics.text()).text, 'svc_load_queue_oldest_seconds'), [
+      'svc_load_queue_oldest_seconds{tier="other"} 7',
+    ])
+  })
+
+  it('forget what was counted of a datasource that is gone, and never let a counter fall', async () => {
+    const metrics = createMetrics('coordinator')
+    const count = (datasource: string) =>
+      metrics.count('svc_segment_copies_loaded_total', { datasource, tier: 'hot' })
+    const told = async () => samplesOf((await metrics.text()).text, 'svc_segment_copies_loaded_total')
+    count('a')
+    const all = new Map(Array.from({ length: 150 }, (_, number) => [`wiki${number}`, 1]))
+    metrics.nameLargest('datasource', all)
+    assert.deepEqual(await told(), [])
+    const named = [...all.keys()].sort()[0]!
+    count(named)
+    count('late')
+    count('late')
+    metrics.nameLargest('datasource', all)
+    assert.deepEqual(await told(), [
+      `svc_segment_copies_loaded_total{datasource="${named}",tier="hot"} 1`,
+      'svc_segment_copies_loaded_total{datasource="other",tier="hot"} 2',
+    ])
   })
 
   it('of other roles are not told', async () => {

@@ -1,5 +1,12 @@
 import type { Role } from '../config/index.ts'
-import { type MetricDefinition, type MetricName, metricDefinitions } from './definitions.ts'
+import {
+  type BoundedLabel,
+  type MetricDefinition,
+  type MetricName,
+  metricDefinitions,
+  mostNamed,
+} from './definitions.ts'
+import { NamedValues } from './named-values.ts'
 
 export type Labels = Readonly<Record<string, string>>
 
@@ -15,35 +22,52 @@ export interface Metrics {
   count(name: MetricName, labels?: Labels, amount?: number): void
   /** Names where the values of a metric are read at every scrape. */
   observe(name: MetricName, read: () => Iterable<MetricValue> | Promise<Iterable<MetricValue>>): void
+  /**
+   * Tells what there is of a label whose values are many, with a size of each: the largest are named, the others told
+   * as one. What has a name keeps it while it is there.
+   */
+  nameLargest(label: BoundedLabel, sizes: ReadonlyMap<string, number>): void
   /** The metrics of this role in the text format of Prometheus. */
   text(): Promise<{ readonly text: string; readonly contentType: string }>
 }
 
-// Of what there may be any number of (datasources), the largest are told by name and the rest as one.
-const mostNamed = 200
-
-/** The values with at most 200 label sets: the largest ones, and the sum of the others with the labels `other`. */
-function bounded(values: Iterable<MetricValue>): MetricValue[] {
-  const sorted = [...values].sort((left, right) => right.value - left.value)
-  if (sorted.length <= mostNamed) return sorted
-  const rest = sorted.slice(mostNamed - 1)
-  const labels = Object.fromEntries(Object.keys(rest[0]?.labels ?? {}).map((label) => [label, 'other']))
-  const value = rest.reduce((sum, one) => sum + one.value, 0)
-  return [...sorted.slice(0, mostNamed - 1), { labels, value }]
+interface CountedValue {
+  readonly labels: Labels
+  value: number
 }
+
+const keyOf = (labels: Labels): string => JSON.stringify(Object.values(labels))
 
 /**
  * Keeps counters as plain numbers. The library that writes the text takes 19 MB and 50 ms to load, so a server that
  * is never scraped does without it.
  */
 export function createMetrics(role: Role): Metrics {
-  const counters = new Map<MetricName, Map<string, { labels: Labels; value: number }>>()
+  const counters = new Map<MetricName, Map<string, CountedValue>>()
   const readers = new Map<MetricName, () => Iterable<MetricValue> | Promise<Iterable<MetricValue>>>()
   let registry: ReturnType<typeof createRegistry> | undefined
 
+  const namedOf = new Map(
+    Object.entries(mostNamed).map(([label, most]) => [label, new NamedValues(most)] as const),
+  )
+
+  const boundedLabels = (labels: Labels): Labels =>
+    Object.fromEntries(
+      Object.entries(labels).map(([label, value]) => [label, namedOf.get(label)?.nameOf(value) ?? value]),
+    )
+
   async function valuesOf(name: MetricName): Promise<readonly MetricValue[]> {
     const read = readers.get(name)
-    return bounded(read ? await read() : (counters.get(name)?.values() ?? []))
+    if (!read) return [...(counters.get(name)?.values() ?? [])]
+    const { together }: MetricDefinition = metricDefinitions[name]
+    const found = new Map<string, CountedValue>()
+    for (const { labels = {}, value } of await read()) {
+      const told = boundedLabels(labels)
+      const known = found.get(keyOf(told))
+      if (!known) found.set(keyOf(told), { labels: told, value })
+      else known.value = together === 'largest' ? Math.max(known.value, value) : known.value + value
+    }
+    return [...found.values()]
   }
 
   async function createRegistry() {
@@ -75,12 +99,18 @@ export function createMetrics(role: Role): Metrics {
 
   return {
     count: (name, labels = {}, amount = 1) => {
-      const values = counters.get(name) ?? new Map<string, { labels: Labels; value: number }>()
+      const values = counters.get(name) ?? new Map<string, CountedValue>()
       counters.set(name, values)
-      const key = Object.values(labels).join('\n')
-      const known = values.get(key)
+      const told = boundedLabels(labels)
+      const known = values.get(keyOf(told))
       if (known) known.value += amount
-      else values.set(key, { labels, value: amount })
+      else values.set(keyOf(told), { labels: told, value: amount })
+    },
+    nameLargest: (label, sizes) => {
+      const gone = new Set(namedOf.get(label)?.settle(sizes))
+      if (gone.size === 0) return
+      for (const values of counters.values())
+        for (const [key, { labels }] of values) if (gone.has(labels[label] ?? '')) values.delete(key)
     },
     observe: (name, read) => {
       readers.set(name, read)

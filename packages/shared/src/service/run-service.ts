@@ -58,6 +58,7 @@ import { retryWhileStoreIsAway } from './retry-while-store-is-away.ts'
 import { type SecurityAudit, startSecurityAudit } from './security-audit.ts'
 import { logTroubles, tellLastTrouble, tellTroubles } from './server-troubles.ts'
 import { statusRoutes } from './status-routes.ts'
+import { watchServer } from './watch-server.ts'
 
 // A stop that takes longer is ended; users are promised ten seconds.
 const longestStopMs = 9000
@@ -119,9 +120,7 @@ export async function runService(
     },
     stopping: stopping.signal,
   }
-  context.metrics.observe('svc_ready', () => [
-    { value: readiness.isReady() && readiness.troubles() === '' ? 1 : 0 },
-  ])
+  watchServer(context.metrics, readiness, stores)
   const part = build(context)
   const routes = [...statusRoutes(context), ...callRoutes(journal), ...part.routes]
   if (listRoutes) {

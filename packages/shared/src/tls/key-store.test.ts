@@ -5,7 +5,7 @@ import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { temporaryFolder, testSettings } from '../testing/index.ts'
-import { type KeyPair, loadTlsStores, type TlsStores } from './index.ts'
+import { certificateEnds, type KeyPair, loadTlsStores, type TlsStores } from './index.ts'
 
 const stores = fileURLToPath(new URL('../../../../test/fixtures/stores/', import.meta.url))
 const folder = temporaryFolder({ after })
@@ -183,6 +183,30 @@ describe('a key store', () => {
       })
     })
   }
+})
+
+describe('the ends of certificates', () => {
+  it('are those of the server, of what it shows as a client, and of the first authority that runs out', async () => {
+    const both = await storesOf({
+      'svc.enableTlsPort': 'true',
+      'svc.server.https.keyStorePath': store('rsa.jks'),
+      'svc.server.https.keyStorePassword': password,
+      'svc.client.https.keyStorePath': store('ec.jks'),
+      'svc.client.https.keyStorePassword': password,
+      'svc.client.https.trustStorePath': store('trust.jks'),
+      'svc.client.https.trustStorePassword': password,
+    })
+    const endOf = (pem: unknown) => new X509Certificate(String(pem)).validToDate.getTime()
+    assert.deepEqual(certificateEnds(both), {
+      server: endOf(both.server?.identity.cert),
+      client: endOf(both.client.cert),
+      authority: endOf(both.client.ca),
+    })
+  })
+
+  it('are left out where there are none', async () => {
+    assert.deepEqual(certificateEnds(await storesOf({})), {})
+  })
 })
 
 describe('a trust store', () => {

@@ -61,8 +61,12 @@ export async function readTrustStore(source: StoreSource): Promise<readonly stri
 
 /** The certificate that a key pair shows first; undefined where there is none. */
 export function leafOf({ cert }: KeyPair): X509Certificate | undefined {
-  const [leaf] = cert.match(certificatePattern) ?? []
-  return leaf === undefined ? undefined : new X509Certificate(leaf)
+  return certificatesIn(cert)[0]
+}
+
+/** The certificates that stand in a text, or in several, in their order. */
+export function certificatesIn(text: string): X509Certificate[] {
+  return (text.match(certificatePattern) ?? []).map((certificate) => new X509Certificate(certificate))
 }
 
 /** Why a certificate does not hold at a time (epoch milliseconds); undefined where it does. */
@@ -127,10 +131,8 @@ async function readStoredPair(
 
 /** The whole chain of a certificate: a PKCS12 store keeps those of its issuers as entries of their own. */
 function withIssuers(cert: string, entries: readonly StoreEntries[string][]): string {
-  const read = (text: string) =>
-    (text.match(certificatePattern) ?? []).map((certificate) => new X509Certificate(certificate))
-  const chain = read(cert)
-  const others = entries.flatMap(({ ca }) => read(ca ?? ''))
+  const chain = certificatesIn(cert)
+  const others = entries.flatMap(({ ca }) => certificatesIn(ca ?? ''))
   for (;;) {
     const last = chain.at(-1)
     const issuer = others.find(

@@ -32,7 +32,7 @@ const stores = await createTestStores({ after })
 const { database } = stores
 const context = await createTestContext({ after }, stores, 'coordinator')
 const rules = followRules(database)
-const servers = new ServerInventory(60_000, () => undefined)
+const servers = new ServerInventory(60_000)
 const segments = createSegmentInventory(database, servers.table)
 let term: number | undefined = 1
 const leadership = { term: () => term }

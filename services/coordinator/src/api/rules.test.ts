@@ -20,7 +20,7 @@ before(async () => {
     context: { ...context, clock },
     leadership: { term: () => 1 },
     segments: createSegmentInventory(database),
-    servers: new ServerInventory(60_000, () => undefined),
+    servers: new ServerInventory(60_000),
     rules,
     dutyGroups: [],
   }

@@ -16,7 +16,7 @@ const stores = await createTestStores({ after })
 const { database } = stores
 const context = await createTestContext({ after }, stores, 'coordinator')
 const rules = followRules(database)
-const servers = new ServerInventory(60_000, () => undefined)
+const servers = new ServerInventory(60_000)
 const segments = createSegmentInventory(database, servers.table)
 const dayMs = 86_400_000
 const today = Date.UTC(2026, 5, 15)

@@ -32,7 +32,7 @@ before(async () => {
   const shared = {
     leadership: { term: () => 1 },
     segments: createSegmentInventory(database),
-    servers: new ServerInventory(60_000, () => undefined),
+    servers: new ServerInventory(60_000),
     rules: followRules(database),
     dutyGroups: [group, other],
   }

@@ -72,7 +72,7 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
   const prefix = settings.get('svc.queue.prefix')
   const name = `server${++servers}`
   const log = new ReportLog(new ServedSegments())
-  const inventory = new ServerInventory(60_000, () => undefined)
+  const inventory = new ServerInventory(60_000)
   const report = (given: object = {}) => ({
     ...log.next(),
     name,

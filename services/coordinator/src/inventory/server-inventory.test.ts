@@ -76,9 +76,11 @@ const asked = (action: 'load' | 'drop', sentAtMs = 0, sizeBytes = 5): PendingReq
 
 function setUp(...ids: string[]) {
   const failures: string[] = []
-  const inventory = new ServerInventory(silenceMs, (server, { id, message }) =>
-    failures.push(`${server} ${id} ${message}`),
-  )
+  const changes: string[] = []
+  const inventory = new ServerInventory(silenceMs, {
+    onFailure: ({ name }, { id, message }) => failures.push(`${name} ${id} ${message}`),
+    onCopyChange: ({ name }, id, change) => changes.push(`${name} ${id} ${change}`),
+  })
   const server = new Reporter('a')
   for (const id of ids) server.served.add(id)
   server.sync(inventory, 1)
@@ -97,7 +99,7 @@ function setUp(...ids: string[]) {
       dropping: withFlags(copyFlag.dropping | copyFlag.refused),
     }
   }
-  return { inventory, server, failures, state, planned }
+  return { inventory, server, failures, changes, state, planned }
 }
 
 describe('a report', () => {
@@ -117,6 +119,19 @@ describe('a report', () => {
     server.served.remove('s')
     server.send(inventory, 1, 0)
     assert.deepEqual([...state().served], ['t'])
+  })
+
+  it('tells of copies that came and went, once, and of those that take the place of others', () => {
+    const { inventory, server, changes } = setUp('s')
+    const other = new Reporter('b')
+    other.sync(inventory, 1)
+    inventory.note('a', new Map([['moved', { ...asked('load'), replaces: 'b' }]]))
+    server.served.add('t')
+    server.served.add('moved')
+    server.served.remove('s')
+    const report = { ...server.report(), term: 1 }
+    for (let times = 0; times < 2; times++) inventory.take([report], 1, 0)
+    assert.deepEqual(changes, ['a t loaded', 'a moved moved', 'a s dropped'])
   })
 
   const refused: readonly [name: string, change: (report: ServerReport) => Partial<ServerReport>][] = [
@@ -140,10 +155,10 @@ describe('a report', () => {
   }
 
   it('may speak for several servers, of which some must begin anew', () => {
-    const inventory = new ServerInventory(silenceMs, () => undefined)
+    const inventory = new ServerInventory(silenceMs)
     const [known, unknown] = [new Reporter('known'), new Reporter('unknown')]
     known.sync(inventory, 1)
-    unknown.sync(new ServerInventory(silenceMs, () => undefined), 1)
+    unknown.sync(new ServerInventory(silenceMs), 1)
     assert.deepEqual(inventory.take([known.report(), unknown.report()], 1, 0).resync, ['unknown'])
   })
 
@@ -311,7 +326,7 @@ describe('a silent server', () => {
 
 describe('servers as planning sees them', () => {
   it('are those that report, those that are to be emptied marked', () => {
-    const inventory = new ServerInventory(silenceMs, () => undefined)
+    const inventory = new ServerInventory(silenceMs)
     for (const name of ['a', 'b']) new Reporter(name).sync(inventory, 1)
     assert.deepEqual(
       inventory
@@ -350,8 +365,10 @@ describe('whatever gets lost', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
         let told = 0
-        const inventory = new ServerInventory(silenceMs, () => {
-          told += 1
+        const inventory = new ServerInventory(silenceMs, {
+          onFailure: () => {
+            told += 1
+          },
         })
         const servers = ['a', 'b', 'c'].map((name) => new Reporter(name))
         let term = 1

@@ -50,8 +50,14 @@ export interface QueueSize {
   readonly oldestLoadAtMs: number
 }
 
-/** What the leader tells of a failure that a server reported. */
-export type OnRequestFailure = (server: string, failure: RequestFailure) => void
+/** What a server did with a copy: loaded where one was missing, moved in the place of another, dropped. */
+type CopyChange = 'loaded' | 'moved' | 'dropped'
+
+/** Who is told of what servers report. */
+export interface ServerInventoryEvents {
+  onFailure?(server: ServerState, failure: RequestFailure): void
+  onCopyChange?(server: ServerState, segmentId: string, change: CopyChange): void
+}
 
 // How long a server is left alone with a segment that it failed to load: doubled with every failure.
 const firstRefusalMs = 5000
@@ -71,12 +77,12 @@ export class ServerInventory {
   private readonly retired: number[] = []
   private nextNumber = 0
   private readonly silenceMs: number
-  private readonly onFailure: OnRequestFailure
+  private readonly events: ServerInventoryEvents
 
   /** A server is forgotten after `silenceMs` without a report. */
-  constructor(silenceMs: number, onFailure: OnRequestFailure, table = new SegmentTable()) {
+  constructor(silenceMs: number, events: ServerInventoryEvents = {}, table = new SegmentTable()) {
     this.silenceMs = silenceMs
-    this.onFailure = onFailure
+    this.events = events
     this.table = table
   }
 
@@ -126,12 +132,23 @@ export class ServerInventory {
     this.byName.set(report.name, server)
     if (report.segments) this.takeList(server, report.segments, known !== undefined)
     for (const { id, change } of report.changes) {
+      this.tellCopyChange(server, id, change)
       if (change === 'loaded') this.noteServed(server, id)
       else this.noteGone(server, id)
     }
     this.settle(server, report.failures, nowMs)
     if (report.underWay === 0) this.forgetLost(server)
     return true
+  }
+
+  /** Tells of a change that is news, before it is taken in: some reports come twice. */
+  private tellCopyChange(server: MutableServer, id: string, change: 'loaded' | 'dropped'): void {
+    const row = this.table.rowOf(id)
+    const flags = row < 0 ? 0 : this.table.copies.flags(row, server.number)
+    const wasServed = (flags & served) !== 0
+    if (wasServed === (change === 'loaded')) return
+    const isMove = change === 'loaded' && (flags & moving) !== 0
+    this.events.onCopyChange?.(server, id, isMove ? 'moved' : change)
   }
 
   private takeList(server: MutableServer, ids: readonly string[], isKnown: boolean): void {
@@ -164,7 +181,7 @@ export class ServerInventory {
       )
       server.refused.set(failure.id, { untilMs: nowMs + waitMs, waitMs })
       table.changeRow(row, server.number, refused, flag | moving)
-      this.onFailure(server.name, failure)
+      this.events.onFailure?.(server, failure)
     }
     for (const id of server.doubtful) {
       const row = table.rowOf(id)

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { after, beforeEach, describe, it } from 'node:test'
+import { type Segment, segmentId } from '@svc/domain/segment'
+import { createMetrics } from '@svc/shared/metrics'
+import { ensureDefaultRules, saveRules, sql } from '@svc/shared/postgres'
+import { createTestContext, createTestStores, storeSegments } from '@svc/shared/testing'
+import { createDutyGroup } from './duties/index.ts'
+import { followRules } from './followed-rules.ts'
+import { createSegmentInventory, ServerInventory } from './inventory/index.ts'
+import { countCopyChanges, watchCoordinator } from './watch-coordinator.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+const context = await createTestContext({ after }, stores, 'coordinator')
+const rules = followRules(database)
+await rules.start()
+
+const segment = (dataSource: string, day: number): Segment => {
+  const key = { dataSource, interval: { start: day, end: day + 1 }, version: 'v1', partitionNum: 0 }
+  return { ...key, id: segmentId(key), partitions: 1, sizeBytes: 10, totalRows: 1 }
+}
+
+/** A coordinator with two servers, of which the first has told that it serves some segments. */
+function setUp(term: number | undefined, served: readonly Segment[]) {
+  const metrics = createMetrics('coordinator')
+  const segments = createSegmentInventory(database)
+  const { table } = segments
+  const counting = countCopyChanges(metrics, (id) => table.datasourceNameOf(id))
+  const servers = new ServerInventory(60_000, counting, table)
+  const report = (name: string, tier: string, given: object = {}) => {
+    servers.take(
+      [
+        {
+          name,
+          process: name,
+          type: 'historical',
+          tier,
+          priority: 0,
+          maxSizeBytes: 100,
+          usedSizeBytes: 10,
+          session: name,
+          term: 1,
+          from: 0,
+          to: 0,
+          segments: [],
+          changes: [],
+          failures: [],
+          underWay: 0,
+          ...given,
+        },
+      ],
+      1,
+      performance.now(),
+    )
+  }
+  report('a', 'hot', { segments: served.map(({ id }) => id) })
+  report('b', 'cold')
+  const dutyGroups = [createDutyGroup('SomeDuties', 60_000, [], context.logger)]
+  const leadership = { term: () => term }
+  watchCoordinator(metrics, { context, leadership, segments, servers, rules, dutyGroups })
+  const told = async (name: string): Promise<Record<string, number>> => {
+    const lines = (await metrics.text()).text.split('\n').filter((line) => line.startsWith(`${name}{`))
+    return Object.fromEntries(
+      lines.map((line) => {
+        const values = [...line.matchAll(/="([^"]*)"/g)].map(([, value]) => value)
+        return [values.join(' '), Number(line.slice(line.lastIndexOf(' ')))]
+      }),
+    )
+  }
+  return { told, servers, report, segments }
+}
+
+describe('the metrics of a leading coordinator', () => {
+  const [first, second] = [segment('wiki', 1), segment('wiki', 2)]
+  beforeEach(async () => {
+    for (const table of [sql`segments`, sql`rules`]) await database.query(sql`DELETE FROM ${table}`)
+    await ensureDefaultRules(database, '[]')
+    const loads = [{ type: 'loadForever', tieredReplicants: { hot: 1, cold: 1 } }]
+    await saveRules(
+      database,
+      'wiki',
+      JSON.stringify(loads),
+      { author: '', comment: '', identity: '', ip: '' },
+      0,
+    )
+    rules.invalidate()
+    await storeSegments(database, [first, second])
+  })
+
+  it('tell what is used, served and missing, by datasource and tier', async () => {
+    const { told } = setUp(1, [first])
+    assert.deepEqual(await told('svc_segments_used'), { wiki: 2 })
+    assert.deepEqual(await told('svc_segments_unavailable'), { wiki: 1 })
+    assert.deepEqual(await told('svc_segment_copies_served'), { 'wiki hot': 1 })
+    assert.deepEqual(await told('svc_segment_copies_missing'), { 'wiki hot': 1, 'wiki cold': 2 })
+    assert.deepEqual(await told('svc_servers'), { 'historical hot': 1, 'historical cold': 1 })
+    assert.deepEqual(await told('svc_server_capacity_bytes'), { hot: 100, cold: 100 })
+    assert.deepEqual(await told('svc_server_used_bytes'), { hot: 10, cold: 10 })
+  })
+
+  it('tell what servers were asked for and have not answered', async () => {
+    const { told, servers, segments } = setUp(1, [first])
+    await segments.refresh()
+    const sentAtMs = performance.now() - 10_000
+    servers.note('b', new Map([[first.id, { action: 'load', sizeBytes: 10, sentAtMs }]]))
+    servers.note('a', new Map([[first.id, { action: 'drop', sizeBytes: 10, sentAtMs }]]))
+    assert.deepEqual(await told('svc_load_queue_segments'), {
+      'hot load': 0,
+      'hot drop': 1,
+      'cold load': 1,
+      'cold drop': 0,
+    })
+    assert.deepEqual(await told('svc_load_queue_bytes'), { hot: 0, cold: 10 })
+    const { hot, cold } = (await told('svc_load_queue_oldest_seconds')) as { hot: number; cold: number }
+    assert.equal(hot, 0)
+    assert.ok(cold >= 10)
+  })
+
+  it('count copies that come, move and go, of segments that are not used any more too', async () => {
+    const { told, servers, report, segments } = setUp(1, [first])
+    await segments.refresh()
+    servers.note('b', new Map([[second.id, { action: 'load', sizeBytes: 10, sentAtMs: 0, replaces: 'a' }]]))
+    const change = (id: string, kind: string) => ({ segments: null, to: 1, changes: [{ id, change: kind }] })
+    report('b', 'cold', change(second.id, 'loaded'))
+    segments.table.remove(first.id)
+    report('a', 'hot', change(first.id, 'dropped'))
+    report('a', 'hot', { ...change(second.id, 'loaded'), from: 1, to: 2 })
+    assert.deepEqual(await told('svc_segment_copies_moved_total'), { 'wiki cold': 1 })
+    assert.deepEqual(await told('svc_segment_copies_dropped_total'), { 'wiki hot': 1 })
+    assert.deepEqual(await told('svc_segment_copies_loaded_total'), { 'wiki hot': 1 })
+  })
+
+  it('are not told by others', async () => {
+    const { told } = setUp(undefined, [first])
+    assert.deepEqual(await told('svc_segments_used'), {})
+  })
+})

@@ -1,0 +1,257 @@
+// The files of deploy/monitoring against a real Prometheus: it takes the configuration and the rules, each alert fires
+// where what it is for is wrong and nowhere else, a cluster is scraped over TLS with a login that may read STATE and
+// nothing more, and every expression of the dashboard gives data.
+import assert from 'node:assert/strict'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { after, describe, test } from 'node:test'
+import { repositoryRoot } from '@svc/cli/home'
+import { type Segment, segmentId } from '@svc/domain/segment'
+import { metricDefinitions } from '@svc/shared/metrics'
+import { storeSegments } from '@svc/shared/testing'
+import { type Prometheus, promtool, startPrometheus } from './support/prometheus.ts'
+import { startTestCluster } from './support/test-cluster.ts'
+import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
+import { addUsers, credentialsOf } from './support/test-users.ts'
+import { waitUntil } from './support/wait-until.ts'
+
+const monitoring = path.join(repositoryRoot, 'deploy/monitoring')
+const read = (name: string): string => readFileSync(path.join(monitoring, name), 'utf8')
+
+interface Panel {
+  readonly id: number
+  readonly type: string
+  readonly title: string
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number }
+  readonly targets?: readonly { readonly expr: string }[]
+}
+const { panels } = JSON.parse(read('dashboard.json')) as { panels: readonly Panel[] }
+const expressions = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })))
+const alertNames = [...read('alerts.yml').matchAll(/alert: (\w+)/g)].map(([, name]) => name!)
+
+const folder = newTestFolder()
+after(() => removeTestFolder(folder))
+cpSync(monitoring, folder, { recursive: true })
+
+const groups = [
+  { count: 4, tier: 'hot', size: '1g', loadBytesPerSecond: '1g', failureProbability: 0.2 },
+  { count: 2, tier: '_default_tier', size: '1g', loadBytesPerSecond: '1g' },
+]
+const cluster = await startTestCluster({
+  profile: 'secure',
+  set: [
+    'svc.simulation.enabled=true',
+    `historical.svc.simulation.virtualServers=${JSON.stringify(groups)}`,
+    'coordinator.svc.coordinator.period=PT0.5S',
+  ],
+})
+after(() => cluster.end())
+
+/** What all alerts look at, of a cluster that is well: values of an hour, one a minute. */
+const healthy: Readonly<Record<string, string>> = {
+  'up{role="router",instance="r:1"}': '1x60',
+  'up{role="historical",instance="h:1"}': '1x60',
+  'svc_ready{role="historical",instance="h:1"}': '1x60',
+  'svc_leader{role="coordinator",instance="c:1"}': '1x60',
+  'svc_leader{role="coordinator",instance="c:2"}': '0x60',
+  'svc_leader{role="overlord",instance="o:1"}': '1x60',
+  'svc_segments_unavailable{instance="c:1",datasource="wiki"}': '0x60',
+  'svc_segment_copies_missing{instance="c:1",datasource="wiki",tier="hot"}': '0x60',
+  'svc_load_queue_oldest_seconds{instance="c:1",tier="hot"}': '30x60',
+  'svc_segment_requests_failed_total{instance="c:1",tier="hot",action="load"}': '5x60',
+  'svc_server_used_bytes{instance="c:1",tier="hot"}': '80x60',
+  'svc_server_capacity_bytes{instance="c:1",tier="hot"}': '100x60',
+  'svc_duty_failures_total{instance="c:1",duty="runRules"}': '1x60',
+  'svc_duty_runs_total{instance="c:1",duty="runRules"}': '0+1x60',
+  'svc_tasks{instance="o:1",type="compact",state="pending"}': '3x60',
+  'svc_task_slots{instance="o:1",state="free"}': '1x60',
+  'svc_logins_total{role="router",instance="r:1",outcome="refused"}': '0+1x60',
+  'svc_http_requests_total{role="router",instance="r:1",method="GET",status="403"}': '0+1x60',
+  'svc_http_requests_total{role="router",instance="r:1",method="GET",status="503"}': '0+1x60',
+  'svc_tls_certificate_expiry_seconds{role="router",instance="r:1",certificate="server"}': '2000000-60x60',
+}
+
+/** What is wrong in one series, and which alerts fire then. */
+const troubles: readonly [alerts: readonly string[], series: string, values: string][] = [
+  [[], 'up{role="router"', '1x60'],
+  [['SvcServerAway'], 'up{role="historical"', '0x60'],
+  [['SvcRouterAway', 'SvcServerAway'], 'up{role="router"', '0x60'],
+  [['SvcServerNotReady'], 'svc_ready', '0x60'],
+  [['SvcNoLeader'], 'svc_leader{role="overlord"', '0x60'],
+  [['SvcTwoLeaders'], 'svc_leader{role="coordinator",instance="c:2"', '1x60'],
+  [['SvcSegmentsUnavailable'], 'svc_segments_unavailable', '7x60'],
+  [['SvcCopiesMissing'], 'svc_segment_copies_missing', '7x60'],
+  [['SvcLoadQueueStuck'], 'svc_load_queue_oldest_seconds', '0+60x60'],
+  [['SvcRequestsFail'], 'svc_segment_requests_failed_total', '0+1x60'],
+  [['SvcTierAlmostFull'], 'svc_server_used_bytes', '95x60'],
+  [['SvcDutyFails'], 'svc_duty_failures_total', '0+1x60'],
+  [['SvcDutiesStand'], 'svc_duty_runs_total', '5x60'],
+  [['SvcTasksWait'], 'svc_task_slots', '0x60'],
+  [['SvcLoginsRefused'], 'svc_logins_total', '0+20x60'],
+  [
+    ['SvcRequestsForbidden'],
+    'svc_http_requests_total{role="router",instance="r:1",method="GET",status="403"',
+    '0+20x60',
+  ],
+  [
+    ['SvcRequestsBreak'],
+    'svc_http_requests_total{role="router",instance="r:1",method="GET",status="503"',
+    '0+20x60',
+  ],
+  [['SvcCertificateRunsOut'], 'svc_tls_certificate_expiry_seconds', '1000000-60x60'],
+  [
+    ['SvcCertificateRunsOut', 'SvcCertificateRunsOutNow'],
+    'svc_tls_certificate_expiry_seconds',
+    '100000-60x60',
+  ],
+]
+
+describe('the files', () => {
+  test('the alert rules are such', async () => {
+    assert.match(
+      await promtool('check', 'rules', path.join(folder, 'alerts.yml')),
+      new RegExp(`${alertNames.length} rules found`),
+    )
+  })
+
+  test('each alert fires where its trouble is, and where all is well none does', async () => {
+    assert.deepEqual([...new Set(troubles.flatMap(([alerts]) => alerts))].sort(), alertNames.toSorted())
+    const cases = troubles.map(([alerts, changed, changedValues]) => ({
+      name: `${alerts.join(' and ') || 'nothing'} with ${changed} ${changedValues}`,
+      interval: '1m',
+      input_series: Object.entries(healthy).map(([series, values]) => ({
+        series: series.replace('{', '{job="svc",'),
+        values: series.startsWith(changed) ? changedValues : values,
+      })),
+      promql_expr_test: [
+        {
+          expr: 'count by (alertname) (ALERTS{alertstate="firing"})',
+          eval_time: '55m',
+          exp_samples: alerts.map((alert) => ({ labels: `{alertname="${alert}"}`, value: 1 })),
+        },
+      ],
+    }))
+    const file = path.join(folder, 'alerts.test.yml')
+    // JSON is YAML.
+    writeFileSync(
+      file,
+      JSON.stringify({ rule_files: ['alerts.yml'], evaluation_interval: '1m', tests: cases }),
+    )
+    assert.match(await promtool('test', 'rules', file), /SUCCESS/)
+  })
+
+  test('alerts and dashboard ask for metrics that there are', () => {
+    const known = new Set(Object.keys(metricDefinitions))
+    const asked = `${read('alerts.yml')}\n${read('dashboard.json')}`.match(/\bsvc_[a-z_]+/g)
+    assert.deepEqual(
+      (asked ?? []).filter((name) => !known.has(name)),
+      [],
+    )
+  })
+
+  test('the panels of the dashboard have ids of their own and lie beside each other', () => {
+    assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
+    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, at) => `${x + (at % w)} ${y + Math.floor(at / w)}`),
+    )
+    assert.equal(new Set(cells).size, cells.length)
+    assert.ok(panels.every(({ gridPos: { x, w } }) => x + w <= 24))
+  })
+})
+
+describe('a cluster', () => {
+  let prometheus: Prometheus
+
+  test('is scraped over TLS by a user who may read STATE and nothing more', async () => {
+    await addUsers(cluster, { monitor: [{ resource: { type: 'STATE', name: '.*' }, action: 'READ' }] })
+    const [, password = ''] = credentialsOf('monitor').split(':')
+    writeFileSync(path.join(folder, 'password'), password)
+    writeFileSync(path.join(folder, 'authority.pem'), cluster.trusted ?? '')
+    const targets = cluster.plan.services.map(({ role, instance }) => ({
+      labels: { role },
+      targets: [cluster.nameOf(instance)],
+    }))
+    writeFileSync(path.join(folder, 'targets.yml'), JSON.stringify(targets))
+    const often = read('prometheus.yml').replaceAll('15s', '1s')
+    writeFileSync(path.join(folder, 'prometheus.yml'), often)
+    assert.match(await promtool('check', 'config', path.join(folder, 'prometheus.yml')), /SUCCESS/)
+    prometheus = await startPrometheus(folder)
+    after(() => prometheus.stop())
+    await waitUntil(
+      'all servers are scraped',
+      () => prometheus.targets(),
+      (found) => found.length === targets.length && found.every(({ health }) => health === 'up'),
+    )
+    const rules = await cluster.router.send({
+      path: '/svc/coordinator/v1/rules',
+      credentials: credentialsOf('monitor'),
+    })
+    assert.deepEqual(rules.json, {})
+  })
+
+  const countOf = async (expression: string): Promise<number> =>
+    Number((await prometheus.query(`sum(${expression})`))[0]?.value[1] ?? 0)
+
+  test('tells how its segments are loaded, and who was refused', async () => {
+    const segments = Array.from({ length: 200 }, (_, day): Segment => {
+      const interval = { start: day * 86_400_000, end: (day + 1) * 86_400_000 }
+      const key = { dataSource: 'watched', interval, version: 'v1', partitionNum: 0 }
+      return { ...key, id: segmentId(key), partitions: 1, sizeBytes: 1_000_000, totalRows: 1 }
+    })
+    await storeSegments(cluster.store, segments)
+    await cluster.router.post('/svc/coordinator/v1/rules/watched', [
+      { type: 'loadForever', tieredReplicants: { hot: 2 } },
+    ])
+    await waitUntil(
+      'all copies are told',
+      () => countOf('svc_segment_copies_served{datasource="watched",tier="hot"}'),
+      (copies) => copies === 400,
+    )
+    assert.equal(await countOf('svc_segments_used{datasource="watched"}'), 200)
+    assert.equal(await countOf('svc_segments_unavailable'), 0)
+    assert.equal(await countOf('svc_server_capacity_bytes{tier="hot"}'), 4_000_000_000)
+    assert.equal(await countOf('svc_servers{type="historical"}'), 6)
+    assert.equal(await countOf('svc_leader'), 2)
+    await waitUntil(
+      'loads and failures are counted',
+      async () => [
+        await countOf('svc_segment_copies_loaded_total{datasource="watched",tier="hot"}'),
+        await countOf('svc_segment_requests_failed_total{tier="hot",action="load"}'),
+      ],
+      ([loads = 0, failures = 0]) => loads >= 400 && failures > 0,
+    )
+    const { router } = cluster
+    await router.send({ path: '/svc/coordinator/v1/rules', credentials: 'monitor:wrong-password' })
+    await router.send({ path: '/status/properties', credentials: credentialsOf('monitor') })
+    await waitUntil(
+      'refusals are counted',
+      async () => [
+        await countOf('svc_logins_total{role="router",outcome="refused"}'),
+        await countOf('svc_http_requests_total{role="router",status="401"}'),
+        await countOf('svc_http_requests_total{role="router",status="403"}'),
+      ],
+      (counts) => counts.join() === '1,1,1',
+    )
+  })
+
+  test('gives every panel of the dashboard its data', async () => {
+    for (const { title, expr } of expressions) {
+      const expression = expr.replaceAll('$job', 'svc').replaceAll('$__rate_interval', '20s')
+      await waitUntil(
+        `[${title}] has data: ${expression}`,
+        () => prometheus.query(expression),
+        (samples) =>
+          samples.length > 0 && samples.every(({ value: [, value] }) => Number.isFinite(Number(value))),
+      )
+    }
+  })
+
+  test('is under no alert but that its servers fail to load', async () => {
+    const alerts = await prometheus.query('ALERTS{alertstate="firing"}')
+    const names = alerts.map(({ metric }) => metric.alertname ?? '')
+    assert.deepEqual(
+      names.filter((name) => name !== 'SvcRequestsFail'),
+      [],
+    )
+  })
+})

@@ -1,0 +1,86 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import { freePort } from '@svc/shared/testing'
+import { findProgram, type Program } from './debian-program.ts'
+import { waitUntil } from './wait-until.ts'
+
+/** One series that an expression gives, with its value now. */
+export interface Sample {
+  readonly metric: Readonly<Record<string, string>>
+  readonly value: readonly [time: number, value: string]
+}
+
+/** One server that is scraped. */
+export interface ScrapedTarget {
+  readonly labels: Readonly<Record<string, string>>
+  readonly health: string
+  readonly lastError: string
+}
+
+/** A Prometheus of a test. */
+export interface Prometheus {
+  /** What an expression gives now. Throws for what is no expression. */
+  query(expression: string): Promise<readonly Sample[]>
+  targets(): Promise<readonly ScrapedTarget[]>
+  stop(): Promise<void>
+}
+
+const findIn = (name: string): Promise<Program> =>
+  findProgram({ name, folder: 'usr/bin', package: 'prometheus', alsoNeeded: /^$/ })
+
+/** What `promtool` prints. Throws with it when promtool is not content. */
+export async function promtool(...args: readonly string[]): Promise<string> {
+  const { file } = await findIn('promtool')
+  return await new Promise((resolve, reject) => {
+    execFile(file, args, (error, stdout, stderr) => {
+      if (error) reject(new Error(`${stdout}${stderr}`))
+      else resolve(stdout)
+    })
+  })
+}
+
+/** Starts a Prometheus with the configuration of a folder, which holds its data too. */
+export async function startPrometheus(folder: string): Promise<Prometheus> {
+  const { file } = await findIn('prometheus')
+  const port = await freePort()
+  const args = [
+    `--config.file=${path.join(folder, 'prometheus.yml')}`,
+    `--storage.tsdb.path=${path.join(folder, 'data')}`,
+    `--web.listen-address=127.0.0.1:${port}`,
+    '--log.level=warn',
+  ]
+  const child: ChildProcess = spawn(file, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+  const ask = async <Data>(rest: string): Promise<Data> => {
+    const answer = await fetch(`http://127.0.0.1:${port}${rest}`)
+    const body = (await answer.json()) as { status: string; error?: string; data: Data }
+    if (body.status !== 'success') throw new Error(body.error)
+    return body.data
+  }
+  const stop = async (): Promise<void> => {
+    if (child.exitCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill('SIGTERM')
+    await ended
+  }
+  try {
+    await waitUntil(
+      'Prometheus answers',
+      async () => {
+        if (child.exitCode !== null) throw new Error(`It ended with status ${child.exitCode}`)
+        return (await fetch(`http://127.0.0.1:${port}/-/ready`)).status
+      },
+      (status) => status === 200,
+    )
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return {
+    query: async (expression) =>
+      (await ask<{ result: Sample[] }>(`/api/v1/query?query=${encodeURIComponent(expression)}`)).result,
+    targets: async () =>
+      (await ask<{ activeTargets: ScrapedTarget[] }>('/api/v1/targets?state=active')).activeTargets,
+    stop,
+  }
+}
