@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { openApiText } from '@svc/cli/development'
+import { loadEndpoints, openApiText } from '@svc/cli/development'
 import { repositoryRoot } from '@svc/cli/home'
 import type { OpenApiDocument } from '@svc/shared/openapi'
 import { startTestCluster } from './support/test-cluster.ts'
@@ -20,6 +20,22 @@ test('the stored document is what the routes make (./svc dev docs writes it)', a
 test('the document is valid OpenAPI', async () => {
   const { valid, errors } = await new Validator().validate(JSON.parse(stored) as Record<string, unknown>)
   assert.ok(valid, JSON.stringify(errors))
+})
+
+test('every endpoint of every server is in the document, but those that servers ask of each other', async () => {
+  const missing = (await loadEndpoints()).flatMap(({ role, endpoints }) =>
+    endpoints
+      .filter(({ path: template }) => !template.startsWith('/svc-internal/'))
+      .filter(({ method, path: template }) => {
+        const written = template.replace(/:(\w+)/g, '{$1}')
+        // What every server has is told of the router, coordinator and overlord.
+        return ![written, `/proxy/${role}${written}`].some(
+          (candidate) => document.paths[candidate]?.[method.toLowerCase()],
+        )
+      })
+      .map(({ method, path: template }) => `${role} ${method} ${template}`),
+  )
+  assert.deepEqual(missing, [])
 })
 
 test('no two operations have one name', () => {

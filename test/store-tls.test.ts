@@ -1,116 +1,36 @@
 // Proves that servers reach a Postgres and a Redis that speak TLS only, with the checks that the properties ask for and no
 // fewer: certificates are those of the development authority, both stores are real ones.
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { createPrivateKey } from 'node:crypto'
-import { chownSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { after, before, describe, test } from 'node:test'
-import { openHome, repositoryRoot } from '@svc/cli/home'
+import { after, describe, test } from 'node:test'
+import { openHome } from '@svc/cli/home'
 import { pkiTools, trustStoreFile } from '@svc/cli/pki'
-import { decideRunAs, ensureDataFolder, postgresBinaries, postgresServer } from '@svc/cli/postgres'
-import { findRedis } from '@svc/cli/redis'
 import { createDatabase, sql } from '@svc/shared/postgres'
 import { openProducerConnection } from '@svc/shared/redis'
-import { freePort, testSettings } from '@svc/shared/testing'
+import { testSettings } from '@svc/shared/testing'
 import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
+import { redisUser, startTlsStores } from './support/tls-stores.ts'
 import { waitUntil } from './support/wait-until.ts'
 
 const folder = newTestFolder()
 const home = openHome(path.join(folder, 'home'))
 const tools = await pkiTools()
 const password = 'a password of stores'
-const running: ChildProcess[] = []
-const ports = { postgres: await freePort(), redis: await freePort() }
 const otherAuthority = path.join(home.pki, 'other.pem')
 
+const folderOfOther = (): string => home.input
+
+await tools.initAuthority({ folder: folderOfOther(), password, now: Date.now() })
+writeFileSync(otherAuthority, readFileSync(trustStoreFile(folderOfOther())))
+// The certificate is for the name of this machine, not for its address.
+const stores = await startTlsStores({ home, password, hosts: ['localhost'] })
+const { ports } = stores
+
 after(async () => {
-  for (const child of running) {
-    const ended = new Promise((resolve) => child.once('exit', resolve))
-    child.kill('SIGINT')
-    await ended
-  }
+  await stores.stop()
   removeTestFolder(folder)
 })
-
-/** The certificate is for the name of this machine, not for its address. */
-async function issueCertificate(): Promise<{ key: string; chain: string }> {
-  const pki = { folder: home.pki, password, now: Date.now() }
-  await tools.initAuthority(pki)
-  await tools.issueStores(pki, 'store', { hosts: ['localhost'], types: ['pem'], days: 2 })
-  const pem = readFileSync(path.join(home.pki, 'store.pem'), 'utf8')
-  const key = createPrivateKey({ key: pem, passphrase: password }).export({ type: 'pkcs8', format: 'pem' })
-  return { key: key.toString(), chain: pem.slice(pem.indexOf('-----BEGIN CERTIFICATE-----')) }
-}
-
-async function startPostgres(certificate: { key: string; chain: string }): Promise<void> {
-  const runAs = decideRunAs(home, postgresBinaries())
-  await ensureDataFolder(home, runAs, password, new AbortController().signal)
-  const files = { 'server.key': certificate.key, 'server.crt': certificate.chain }
-  // Nobody comes in without TLS.
-  writeFileSync(path.join(home.postgres, 'pg_hba.conf'), 'hostssl all all all scram-sha-256\n')
-  for (const [name, text] of Object.entries(files)) {
-    const file = path.join(home.postgres, name)
-    writeFileSync(file, text, { mode: 0o600 })
-    if (runAs.id !== undefined) chownSync(file, runAs.id, runAs.id)
-  }
-  const { file, args, env, uid, gid, cwd } = postgresServer(home, runAs, ports.postgres)
-  const options = { env, cwd, ...(uid === undefined ? {} : { uid }), ...(gid === undefined ? {} : { gid }) }
-  running.push(spawn(file, [...args, '-c', 'ssl=on'], { ...options, stdio: 'ignore' }))
-}
-
-async function startRedis(certificate: { key: string; chain: string }): Promise<void> {
-  const cacheFolder = path.join(repositoryRoot, '.cache/redis')
-  const program = await findRedis({ searchPath: process.env.PATH ?? '', cacheFolder, onDownload: () => {} })
-  const at = (name: string) => path.join(home.redis, name)
-  writeFileSync(at('server.key'), certificate.key, { mode: 0o600 })
-  writeFileSync(at('server.crt'), certificate.chain)
-  const configuration = [
-    'bind 127.0.0.1',
-    'port 0',
-    `tls-port ${ports.redis}`,
-    `tls-cert-file ${at('server.crt')}`,
-    `tls-key-file ${at('server.key')}`,
-    `tls-ca-cert-file ${trustStoreFile(home.pki)}`,
-    'tls-auth-clients no',
-    'save ""',
-    'user default off',
-    `user queues on ">${password}" ~* &* +@all`,
-  ]
-  writeFileSync(at('redis.conf'), `${configuration.join('\n')}\n`)
-  const libraries = program.libraries ? { LD_LIBRARY_PATH: program.libraries } : {}
-  running.push(
-    spawn(program.file, [at('redis.conf')], {
-      env: { PATH: process.env.PATH, ...libraries },
-      stdio: 'ignore',
-    }),
-  )
-}
-
-const isOpen = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => resolve(true))
-    socket.once('error', () => resolve(false))
-    socket.once('connect', () => socket.destroy())
-  })
-
-before(async () => {
-  const certificate = await issueCertificate()
-  await tools.initAuthority({ folder: folderOfOther(), password, now: Date.now() })
-  writeFileSync(otherAuthority, readFileSync(trustStoreFile(folderOfOther())))
-  await Promise.all([startPostgres(certificate), startRedis(certificate)])
-  for (const port of Object.values(ports))
-    await waitUntil(
-      'the store is there',
-      () => isOpen(port),
-      (open) => open,
-    )
-  assert.ok(existsSync(otherAuthority))
-})
-
-const folderOfOther = (): string => home.input
 
 const authority = (name: 'ours' | 'other'): string =>
   name === 'ours' ? trustStoreFile(home.pki) : otherAuthority
@@ -178,7 +98,7 @@ describe('a Redis that speaks TLS', () => {
     testSettings('coordinator', {
       'svc.queue.redis.host': 'localhost',
       'svc.queue.redis.port': String(ports.redis),
-      'svc.queue.redis.user': 'queues',
+      'svc.queue.redis.user': redisUser,
       'svc.queue.redis.password': password,
       'svc.queue.redis.tls.enabled': 'true',
       'svc.queue.redis.tls.caPath': authority('ours'),

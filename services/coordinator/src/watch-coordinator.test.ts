@@ -91,7 +91,7 @@ describe('the metrics of a leading coordinator', () => {
     const { told } = setUp(1, [first])
     assert.deepEqual(await told('svc_segments_used'), { wiki: 2 })
     assert.deepEqual(await told('svc_segments_unavailable'), { wiki: 1 })
-    assert.deepEqual(await told('svc_segment_copies_served'), { 'wiki hot': 1 })
+    assert.deepEqual(await told('svc_segment_copies_served'), { 'wiki hot': 1, 'wiki cold': 0 })
     assert.deepEqual(await told('svc_segment_copies_missing'), { 'wiki hot': 1, 'wiki cold': 2 })
     assert.deepEqual(await told('svc_servers'), { 'historical hot': 1, 'historical cold': 1 })
     assert.deepEqual(await told('svc_server_capacity_bytes'), { hot: 100, cold: 100 })

@@ -66,9 +66,13 @@ export function watchCoordinator(metrics: Metrics, view: ClusterView): void {
       value: unavailableSegments,
     })),
   )
+  // What is served nowhere in a tier, or missing nowhere, is told as 0: a series that comes and goes cannot be drawn.
   const copies = ({ statuses }: LoadPicture, kind: 'servedCopies' | 'missingCopies') =>
-    statuses.flatMap(({ dataSource: datasource, [kind]: byTier }) =>
-      [...byTier].map(([tier, value]) => ({ labels: { datasource, tier }, value })),
+    statuses.flatMap(({ dataSource: datasource, servedCopies, missingCopies, [kind]: told }) =>
+      [...new Set([...servedCopies.keys(), ...missingCopies.keys()])].map((tier) => ({
+        labels: { datasource, tier },
+        value: told.get(tier) ?? 0,
+      })),
     )
   observe('svc_segment_copies_served', (taken) => copies(taken, 'servedCopies'))
   observe('svc_segment_copies_missing', (taken) => copies(taken, 'missingCopies'))

@@ -17,6 +17,8 @@ export interface OpenApiOperation {
   /** What a caller needs, for those who decide by it. */
   readonly 'x-access': Access
   readonly operationId: string
+  /** Where it is asked, if not at the router. */
+  readonly servers?: readonly Json[]
   readonly parameters: readonly Json[]
   readonly requestBody?: Json
   readonly responses: Readonly<Record<string, Json>>
@@ -38,24 +40,38 @@ const roleDescriptions: Partial<Record<Role, string>> = {
   coordinator: 'Handed on to the leading coordinator: rules, servers, datasources, users and roles',
   overlord: 'Handed on to the leading overlord: tasks, supervisors and compaction',
   broker: 'Handed on to a broker: queries and what is served',
+  historical: 'Asked of a historical itself: the router offers no way to it',
 }
 
-/** The path by which a caller of the router reaches an endpoint; undefined where the router offers no way. */
-function pathAtRouter(role: Role, path: string): string | undefined {
+/** Where a historical is asked; which one, the list of servers tells. */
+const historicalServers: readonly Json[] = [
+  {
+    url: 'https://{historical}',
+    description: 'A historical',
+    variables: { historical: { default: 'localhost:8283', description: 'Its host and port' } },
+  },
+]
+
+/**
+ * The path of an endpoint in the document: that by which a caller of the router reaches it, or of a historical.
+ * Undefined for what is not told: what the servers ask of each other, and what every server has and others tell.
+ */
+function pathInDocument(role: Role, path: string): string | undefined {
   if (/^\/svc-internal\//.test(path)) return undefined
   if (role === 'router') return path
   if (role === 'coordinator' && /^\/svc\/(coordinator|simulation)\//.test(path)) return path
   if (role === 'overlord' && path.startsWith('/svc/indexer/')) return path
   if (role === 'broker') return /^\/svc\/(broker|v2)(\/|$)/.test(path) ? path : undefined
+  if (role === 'historical') return path.startsWith('/svc/historical/') ? path : undefined
   return role === 'coordinator' || role === 'overlord' ? `/proxy/${role}${path}` : undefined
 }
 
-/** The whole interface as it is seen at the router, in the order of its paths. */
+/** The whole interface as it is seen at the router, with what only historicals answer, in the order of its paths. */
 export function openApiDocument(servers: readonly ServerEndpoints[], version: string): OpenApiDocument {
   const paths = new Map<string, Map<string, OpenApiOperation>>()
   for (const { role, endpoints } of servers) {
     for (const endpoint of endpoints) {
-      const path = pathAtRouter(role, endpoint.path)
+      const path = pathInDocument(role, endpoint.path)
       if (path === undefined) continue
       const template = path.replace(/:(\w+)/g, '{$1}')
       const methods = paths.get(template) ?? new Map<string, OpenApiOperation>()
@@ -115,6 +131,7 @@ function operationOf(role: Role, template: string, endpoint: EndpointDescription
     description: describeAccess(access),
     'x-access': access,
     operationId: `${method.toLowerCase()}${template.replace(/[^A-Za-z0-9]+(\w)?/g, (_, next = '') => next.toUpperCase())}`,
+    ...(role === 'historical' ? { servers: historicalServers } : {}),
     parameters: [...pathParameters, ...queryParameters(query)],
     ...(body
       ? {

@@ -1,0 +1,31 @@
+#!/bin/sh
+# Makes the folder secrets that kustomization.yaml reads: passwords, and a certificate for the servers of each role. What
+# is there stays. The passwords of Postgres and Redis, and the authorities that theirs are from, are brought:
+#
+#     make-secrets.sh postgres-password-file redis-password-file postgres-authority.pem redis-authority.pem
+#
+# Further names of the router, such as the one that users know: SVC_ROUTER_HOSTS=svc.example.com,10.0.0.1
+set -eu
+[ $# -eq 4 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2; }
+folder=$(cd "$(dirname "$0")" && pwd)
+svc=$folder/../../svc
+secrets=$folder/secrets
+pki=$secrets/pki
+umask 077
+mkdir -p "$pki"
+cp "$1" "$secrets/postgres-password"
+cp "$2" "$secrets/redis-password"
+cp "$3" "$secrets/postgres-authority.pem"
+cp "$4" "$secrets/redis-authority.pem"
+for name in admin-password internal-client-password; do
+  [ -s "$secrets/$name" ] || head -c 24 /dev/urandom | base64 | tr -d '\n=' | tr '+/' '-_' >"$secrets/$name"
+done
+[ -s "$pki/authority.pem" ] || "$svc" pki init --folder "$pki"
+for role in router coordinator overlord broker historical; do
+  hosts="*.${role}s.svc.svc"
+  [ $role = router ] && hosts="$hosts,router.svc.svc,router.svc.svc.cluster.local${SVC_ROUTER_HOSTS:+,$SVC_ROUTER_HOSTS}"
+  [ -s "$secrets/$role.pem" ] || "$svc" pki issue $role --folder "$pki" --type pem --hosts "$hosts"
+  cp "$pki/$role.pem" "$secrets/$role.pem"
+done
+cp "$pki/authority.pem" "$secrets/authority.pem"
+cp "$pki/key-store-password" "$secrets/key-store-password"
