@@ -113,12 +113,18 @@ export function addDev(program: Command): void {
     .description('run the tests')
     .option('--concurrency <n>', 'files that run at once (default: by the number of processors)')
     .option('--compose', 'only the tests of docker-compose.yml, which need an engine')
-    .action(async (pattern: string | undefined, options: { concurrency?: string; compose?: true }) => {
-      const { runComposeTests, runTests } = await import('../development/index.ts')
-      process.exitCode = options.compose
-        ? await runComposeTests(pattern)
-        : await runTests(pattern, options.concurrency)
-    })
+    .option('--interop', 'only the tests of Java clients of another make, which need Java and Maven')
+    .action(
+      async (
+        pattern: string | undefined,
+        options: { concurrency?: string; compose?: true; interop?: true },
+      ) => {
+        const { runComposeTests, runInteropTests, runTests } = await import('../development/index.ts')
+        if (options.compose) process.exitCode = await runComposeTests(pattern)
+        else if (options.interop) process.exitCode = await runInteropTests()
+        else process.exitCode = await runTests(pattern, options.concurrency)
+      },
+    )
 }
 
 function parseRounds(text: string): number {

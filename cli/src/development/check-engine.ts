@@ -1,16 +1,17 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { unavailable } from '@svc/domain/failure'
+import { askProgram } from './ask-program.ts'
 
 /** The oldest Docker Compose that docker-compose.yml is made for. */
 const OLDEST_COMPOSE = '2.20'
 
-const run = promisify(execFile)
-
 /** Throws a Failure with one line when there is no container engine, or no Docker Compose that is new enough. */
 export async function checkEngine(): Promise<void> {
-  await ask(['version', '--format', '{{.Server.Version}}'], 'No container engine can be used')
-  const version = await ask(['compose', 'version', '--short'], 'There is no Docker Compose')
+  await askProgram(
+    'docker',
+    ['version', '--format', '{{.Server.Version}}'],
+    'No container engine can be used',
+  )
+  const version = await askProgram('docker', ['compose', 'version', '--short'], 'There is no Docker Compose')
   if (!isComposeNewEnough(version)) {
     throw unavailable(`Docker Compose is [${version}], needed is [${OLDEST_COMPOSE}] or newer`)
   }
@@ -23,15 +24,4 @@ export function isComposeNewEnough(version: string): boolean {
   return (
     major !== undefined && (major > oldestMajor || (major === oldestMajor && (minor ?? 0) >= oldestMinor))
   )
-}
-
-async function ask(args: readonly string[], problem: string): Promise<string> {
-  try {
-    return (await run('docker', args)).stdout.trim()
-  } catch (error) {
-    const { code, stderr, message } = error as { code?: string; stderr?: string; message: string }
-    const why =
-      code === 'ENOENT' ? 'no command [docker] on PATH' : (stderr?.trim() || message).split('\n').at(-1)
-    throw unavailable(`${problem}: ${why}`)
-  }
 }

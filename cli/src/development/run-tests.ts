@@ -6,6 +6,7 @@ import { invalidInput, notFound } from '@svc/domain/failure'
 import { commonPropertiesFile, pickPortOffset, startCluster } from '../cluster/index.ts'
 import { repositoryRoot } from '../home/index.ts'
 import { checkEngine } from './check-engine.ts'
+import { checkJava } from './check-java.ts'
 
 /**
  * Runs the tests whose path holds `pattern`, or all; returns the exit status. A Postgres and a Redis run meanwhile:
@@ -18,8 +19,11 @@ export async function runTests(
   if (concurrency !== undefined && !/^[1-9]\d?$/.test(concurrency)) {
     throw invalidInput(`Option --concurrency has value [${concurrency}], allowed are numbers from 1 to 99`)
   }
-  // The tests of the containers need an engine and are asked for by themselves.
-  const files = findTests('{packages,services,cli,container,test}/**/*.test.ts', pattern, ['test/compose/**'])
+  // The tests of the containers need an engine, those of other clients Java: they are asked for by themselves.
+  const files = findTests('{packages,services,cli,container,test}/**/*.test.ts', pattern, [
+    'test/compose/**',
+    'test/interop/**',
+  ])
 
   // Ctrl-C reaches the test runner too; we wait for it and then stop the stores.
   process.on('SIGINT', () => undefined)
@@ -49,6 +53,12 @@ export async function runComposeTests(pattern: string | undefined): Promise<numb
   const build = spawn('docker', ['compose', 'build'], { cwd: repositoryRoot, stdio: 'inherit' })
   const status = await statusOf(build)
   return status === 0 ? await runNodeTests(files, '1') : status
+}
+
+/** Runs the tests of clients of another make, where Java and Maven are; returns the exit status. */
+export async function runInteropTests(): Promise<number> {
+  await checkJava()
+  return await runNodeTests(findTests('test/interop/*.test.ts', undefined), '1')
 }
 
 function findTests(glob: string, pattern: string | undefined, exclude: readonly string[] = []): string[] {

@@ -378,7 +378,9 @@ function addressOf(request: Request): string {
 
 function send(response: Response, answer: unknown): void {
   if (answer === streamed) return
-  const { status, body, headers } = answer instanceof Reply ? answer : new Reply(200, answer)
+  const reply = answer instanceof Reply ? answer : new Reply(200, answer)
+  const { status, headers } = reply
+  const body = response.locals.alias === undefined ? reply.body : reply.bodyInAlias
   response.status(status)
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
   if (body === undefined) response.end()

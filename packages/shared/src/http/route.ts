@@ -99,13 +99,27 @@ export class Reply {
   readonly status: number
   readonly body: unknown
   readonly headers: Readonly<Record<string, string>>
+  /** The body for requests that came by an alias; that of all where left out. */
+  readonly bodyInAlias: unknown
 
-  constructor(status: number, body?: unknown, headers: Readonly<Record<string, string>> = {}) {
+  constructor(
+    status: number,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+    bodyInAlias: unknown = body,
+  ) {
     this.status = status
     this.body = body
     this.headers = headers
+    this.bodyInAlias = bodyInAlias
   }
 }
+
+/**
+ * The answer to a change that clients of other makes read: 200 with an empty body, as the interface has it, and under
+ * an alias the JSON without which they take the change for failed.
+ */
+export const updated = new Reply(200, undefined, {}, { success: true })
 
 /** The answer of a handler that has written to the response itself. */
 export const streamed = Symbol('streamed')

@@ -79,6 +79,7 @@ export async function loadTaskPayload(queries: Queries, id: string): Promise<unk
 
 /** Which tasks to list, newest first. */
 export interface TaskQuery {
+  readonly ids?: readonly string[] | undefined
   readonly states?: readonly TaskState[] | undefined
   readonly dataSource?: string | undefined
   readonly type?: string | undefined
@@ -88,10 +89,11 @@ export interface TaskQuery {
 
 /** Tasks, newest first. */
 export async function loadTasks(queries: Queries, query: TaskQuery): Promise<StoredTask[]> {
-  const { states, dataSource, type, waiting, limit } = query
+  const { ids, states, dataSource, type, waiting, limit } = query
   return await queries.query<StoredTask>(sql`
     SELECT ${taskColumns} FROM tasks
-    WHERE (${states ?? null}::text[] IS NULL OR state = ANY(${states ?? null}::text[]))
+    WHERE (${ids ?? null}::text[] IS NULL OR id = ANY(${ids ?? null}::text[]))
+      AND (${states ?? null}::text[] IS NULL OR state = ANY(${states ?? null}::text[]))
       AND (${dataSource ?? null}::text IS NULL OR datasource = ${dataSource ?? null})
       AND (${type ?? null}::text IS NULL OR type = ${type ?? null})
       AND (${waiting ?? null}::boolean IS NULL OR waiting = ${waiting ?? null})

@@ -76,5 +76,25 @@ export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: st
       handle: async ({ params, audit }) =>
         answer(await markSelectedUnused(database, params.dataSource as string, {}, audit, clock.now())),
     }),
+    route({
+      method: 'POST',
+      path: `${path}/segments/:segment`,
+      access: datasource('WRITE'),
+      summary: 'Marks a segment used, unless a newer version hides it',
+      handle: async ({ params, audit }) => {
+        const { dataSource = '', segment = '' } = params
+        return answer(await markSelectedUsed(database, dataSource, { ids: [segment] }, audit, clock.now()))
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: `${path}/segments/:segment`,
+      access: datasource('WRITE'),
+      summary: 'Marks a segment unused',
+      handle: async ({ params, audit }) => {
+        const { dataSource = '', segment = '' } = params
+        return answer(await markSelectedUnused(database, dataSource, { ids: [segment] }, audit, clock.now()))
+      },
+    }),
   ]
 }

@@ -7,7 +7,7 @@ import {
 } from '@svc/domain/compaction-config'
 import { invalidInput, notFound } from '@svc/domain/failure'
 import { compactionHistory, compactionHistoryQuery } from '@svc/shared/compaction'
-import { authenticated, config, datasource, jsonBody, type Route, route } from '@svc/shared/http'
+import { authenticated, config, datasource, jsonBody, type Route, route, updated } from '@svc/shared/http'
 import {
   changeClusterCompactionConfig,
   compactionSupervisorId,
@@ -69,6 +69,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       handle: async ({ body, audit }) => {
         await changeClusterCompactionConfig(database, () => body, audit, clock.now())
         changed()
+        return updated
       },
     }),
     route({
@@ -114,6 +115,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
           await saveCompactionConfig(database, body, audit, clock.now())
         }
         changed()
+        return updated
       },
     }),
     route({
@@ -128,6 +130,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
           throw notFound(`Datasource [${dataSource}] has no compaction configuration`)
         }
         changed()
+        return updated
       },
     }),
     route({

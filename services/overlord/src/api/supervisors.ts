@@ -130,18 +130,31 @@ export function supervisorRoutes(
       method: 'GET',
       path: path(),
       access: authenticated,
-      summary: 'The supervisors of datasources that the caller may write; with full or state=true as objects',
-      query: z.object({ full: presence, state: z.string({ error: 'one text, given once' }).optional() }),
+      summary:
+        'The supervisors of datasources that the caller may write; with full, system or state=true as objects',
+      query: z.object({
+        full: presence,
+        system: presence,
+        state: z.string({ error: 'one text, given once' }).optional(),
+      }),
       handle: async ({ caller, query }) => {
         const all = await loadCompactionSupervisors(database)
         const mine = all.filter(({ dataSource }) => caller.can('WRITE', 'DATASOURCE', dataSource))
         const withState = query.state !== undefined && query.state.toLowerCase() !== 'false'
-        if (!query.full && !withState) return mine.map(({ id }) => id)
+        if (!query.full && !query.system && !withState) return mine.map(({ id }) => id)
         const cluster = await loadClusterCompactionConfig(database)
         return await Promise.all(
           mine.map(async (supervisor) => ({
             ...(await describe(supervisor, cluster)),
             ...(query.full ? { spec: formatSupervisor(supervisor) } : {}),
+            // What other services of a cluster ask for: the spec as text, since they do not know every kind.
+            ...(query.system
+              ? {
+                  type: formatSupervisor(supervisor).type,
+                  source: '',
+                  specString: JSON.stringify(formatSupervisor(supervisor)),
+                }
+              : {}),
           })),
         )
       },

@@ -9,6 +9,7 @@ import {
   type Route,
   type RouteInput,
   route,
+  state,
   statedDatasource,
   streamed,
 } from '@svc/shared/http'
@@ -26,10 +27,10 @@ import {
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { newTaskId, parseCompactSpec, parseKillSpec } from '@svc/shared/tasks'
-import { positiveCount } from '@svc/shared/wire'
+import { parseJson, positiveCount } from '@svc/shared/wire'
 import { z } from 'zod'
 import { type TaskRunner, taskLogFile } from '../tasks/index.ts'
-import { describeTask } from './task-status.ts'
+import { describeTask, describeTaskStatus } from './task-status.ts'
 
 const path = (rest: string): string => `/svc/indexer/v1${rest}`
 
@@ -51,6 +52,11 @@ const statesOf = {
 } as const satisfies Record<string, readonly TaskState[]>
 
 type ListedState = keyof typeof statesOf
+
+const mostTasksAtOnce = 1000
+const taskIdsSchema = z
+  .array(z.string({ error: 'the id of a task' }), { error: 'a list of ids of tasks' })
+  .max(mostTasksAtOnce, { error: `at most ${mostTasksAtOnce} ids` })
 
 const listQuery = z.object({
   state: z.enum(Object.keys(statesOf) as ListedState[]).optional(),
@@ -132,6 +138,18 @@ export function taskRoutes(
     listRoute('pendingTasks', 'Tasks that wait for a worker', 'pending'),
     listRoute('waitingTasks', 'Tasks that wait for a lock or a limit', 'waiting'),
     listRoute('completeTasks', 'Tasks that are over', 'complete'),
+    route({
+      method: 'POST',
+      path: path('/taskStatus'),
+      // As recorded: it tells of any task, whatever its datasource.
+      access: state('WRITE'),
+      summary: 'How far several tasks have come, by their ids; ids of no task are left out',
+      body: jsonBody((json) => parseJson(taskIdsSchema, json, { subject: 'The list of tasks' })),
+      handle: async ({ body }) => {
+        const found = await loadTasks(database, { ids: body, limit: mostTasksAtOnce })
+        return Object.fromEntries(found.map((task) => [task.id, describeTaskStatus(task)]))
+      },
+    }),
     route({
       method: 'GET',
       path: path('/task/:task'),
