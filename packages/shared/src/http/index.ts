@@ -5,3 +5,4 @@ export { describeEndpoint, type EndpointDescription } from './describe-endpoint.
 export { errorBody, failureOf, statusOf } from './error-body.ts'
 export * from './route.ts'
 export { findPortProblems, type Listeners, listen } from './serve.ts'
+export { streamList } from './stream-list.ts'

@@ -5,6 +5,7 @@ import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
 import fc from 'fast-check'
 import { createTestStores, waitUntil } from '../testing/index.ts'
 import {
+  copyManySegments,
   copySegments,
   type Database,
   eraseUnused,
@@ -21,6 +22,7 @@ import {
   type SegmentCursor,
   sql,
   type Transaction,
+  usedPayloads,
 } from './index.ts'
 
 const stores = await createTestStores({ after })
@@ -245,6 +247,29 @@ describe('segments', () => {
         [false, 0, 1],
       ],
     )
+  })
+
+  it('that are used are told with their payloads, page by page, whatever their datasource is called', async () => {
+    const names = ['paged', 'paged-2', 'paged_1', 'paged`', 'Paged']
+    const told: number[] = []
+    const many = Array.from({ length: 4500 }, (_, number) => segment('paged', number))
+    await copyManySegments(
+      database,
+      many.map((one) => withPayload(one)),
+      now,
+      (written) => told.push(written),
+    )
+    assert.deepEqual(told, [4500])
+    for (const name of names.slice(1)) await copy([segment(name, 0), segment(name, 1)])
+    await markUnused(database, [(many[7] as Segment).id], now)
+    for (const name of names) {
+      const found: string[] = []
+      for await (const payloads of usedPayloads(database, name))
+        found.push(...payloads.map(({ identifier }) => identifier))
+      const ids = name === 'paged' ? many.map(({ id }) => id) : [segment(name, 0).id, segment(name, 1).id]
+      assert.deepEqual(found, ids.filter((id) => id !== many[7]?.id).sort())
+    }
+    await database.query(sql`DELETE FROM segments WHERE datasource = ANY(${names})`)
   })
 
   it('that are used are never erased', async () => {

@@ -247,14 +247,17 @@ const escapeCopyText = (text: string): string =>
     (character) => ({ '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' })[character] as string,
   )
 
+/** A segment to insert; its compaction state by number, see saveCompactionState. */
+export interface InsertedSegment {
+  readonly segment: Segment
+  readonly payload: SegmentPayload
+  readonly compactionState?: number
+}
+
 /** Inserts used segments by COPY; `now` is the cluster's time. A segment that exists already is an error. */
 export async function copySegments(
   transaction: Transaction,
-  segments: Iterable<{
-    readonly segment: Segment
-    readonly payload: SegmentPayload
-    readonly compactionState?: number
-  }>,
+  segments: Iterable<InsertedSegment> | AsyncIterable<InsertedSegment>,
   taskId: string | undefined,
   now: number,
 ): Promise<void> {
@@ -263,8 +266,8 @@ export async function copySegments(
     copyFrom(`COPY segments (id, datasource, start_ms, end_ms, version, partition_num, partitions, size_bytes,
       total_rows, used, created_at, used_changed_at, task_id, payload, compaction_state) FROM STDIN`),
   )
-  function* lines() {
-    for (const { segment, payload, compactionState } of segments) {
+  async function* lines() {
+    for await (const { segment, payload, compactionState } of segments) {
       const { id, dataSource, interval, version, partitionNum, partitions, sizeBytes, totalRows } = segment
       const fields = [
         escapeCopyText(id),
@@ -289,6 +292,43 @@ export async function copySegments(
   await pipeline(lines, target).catch((error) => {
     throw storeFailure(error)
   })
+}
+
+// Segments that one transaction writes: the store ends statements that take very long.
+const segmentsAtOnce = 100_000
+
+/** Inserts any number of used segments, some in each transaction, and tells how many there are so far. */
+export async function copyManySegments(
+  database: Database,
+  segments: Iterable<InsertedSegment> | AsyncIterable<InsertedSegment>,
+  now: number,
+  onProgress: (written: number) => void = () => undefined,
+): Promise<void> {
+  const all =
+    Symbol.asyncIterator in segments ? segments[Symbol.asyncIterator]() : segments[Symbol.iterator]()
+  let written = 0
+  let isOver = false
+  async function* next(): AsyncGenerator<InsertedSegment> {
+    for (let count = 0; count < segmentsAtOnce; count++) {
+      const { value, done } = await all.next()
+      if (done) {
+        isOver = true
+        return
+      }
+      written += 1
+      yield value
+    }
+  }
+  try {
+    while (!isOver) {
+      await database.transaction((transaction) => copySegments(transaction, next(), undefined, now))
+      onProgress(written)
+    }
+  } finally {
+    await all.return?.()
+  }
+  // Until the store has counted them, it would read them all to find some.
+  await database.query(sql`ANALYZE segments`)
 }
 
 /** Marks segments unused; returns how many were used until now. */
@@ -336,6 +376,26 @@ export async function loadSegmentRecords(queries: Queries, query: SegmentQuery):
   return await queries.query<SegmentRecord>(sql`
     SELECT payload, used, created_at AS "createdAt", used_changed_at AS "usedChangedAt"
     FROM segments WHERE ${conditionOf(query)} ${order} LIMIT ${query.limit ?? null}`)
+}
+
+// Payloads that are in memory at a time.
+const payloadsAtOnce = 2000
+
+/** The payloads of all used segments of a datasource in the order of their ids, some at a time. */
+export async function* usedPayloads(queries: Queries, dataSource: string): AsyncGenerator<SegmentPayload[]> {
+  // Ids begin with the datasource and an underscore, so that all of them lie between these two: each page is a walk
+  // along the index from where the last one ended.
+  const beyond = `${dataSource}\``
+  let after = `${dataSource}_`
+  for (;;) {
+    const rows = await queries.query<{ id: string; payload: SegmentPayload }>(sql`
+      SELECT id, payload FROM segments
+      WHERE used AND datasource = ${dataSource} AND id > ${after} AND id < ${beyond}
+      ORDER BY id LIMIT ${payloadsAtOnce}`)
+    if (rows.length > 0) yield rows.map(({ payload }) => payload)
+    if (rows.length < payloadsAtOnce) return
+    after = (rows.at(-1) as { id: string }).id
+  }
 }
 
 /** The same without payloads, for deciding. */

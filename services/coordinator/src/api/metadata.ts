@@ -2,9 +2,15 @@ import { invalidInput, notFound } from '@svc/domain/failure'
 import { ruleBoundariesOf } from '@svc/domain/retention'
 import type { CompiledRule } from '@svc/domain/rules'
 import type { SegmentPayload } from '@svc/domain/segment'
-import { formatInstant } from '@svc/domain/time'
-import { authenticated, datasource, type Route, route } from '@svc/shared/http'
-import { loadDatasourceNames, loadSegmentRecords } from '@svc/shared/postgres'
+import { formatInstant, type Interval, parseInterval } from '@svc/domain/time'
+import { authenticated, datasource, jsonBody, type Route, route, streamList } from '@svc/shared/http'
+import {
+  loadDatasourceNames,
+  loadOverlapping,
+  loadPayloads,
+  loadSegmentRecords,
+  usedPayloads,
+} from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import { positiveCount, presence } from '@svc/shared/wire'
 import { z } from 'zod'
@@ -18,6 +24,33 @@ const names = z
   .optional()
   .transform((value) => (value === undefined ? undefined : new Set([value].flat())))
 
+const flagParameter = z
+  .enum(['true', 'false'], { error: 'true or false' })
+  .optional()
+  .transform((value) => value === 'true')
+const mostIntervals = 1000
+
+function readIntervals(json: unknown): Interval[] {
+  if (!Array.isArray(json) || json.length > mostIntervals || !json.every((one) => typeof one === 'string')) {
+    throw invalidInput(`The body is no list of intervals; allowed are up to ${mostIntervals} texts`)
+  }
+  return json.map((text: string, index) => parseInterval(text, `[${index}]`))
+}
+
+/** How the rules of now see the used segments of a datasource: which are hidden, and how many copies are wanted. */
+interface RulesView {
+  readonly overshadowed: ReadonlySet<string>
+  readonly copies: ReadonlyMap<string, number>
+}
+
+const withStatus = (payload: SegmentPayload, { overshadowed, copies }: RulesView) => ({
+  overshadowed: overshadowed.has(payload.identifier),
+  replicationFactor: copies.get(payload.identifier) ?? 0,
+  numRows: payload.totalRows,
+  realtime: false,
+  ...payload,
+})
+
 /** The endpoints of what the metadata store knows, whether it is served or not. */
 export function metadataRoutes({ context, segments, rules }: ClusterView): Route[] {
   const { database, clock } = context
@@ -30,8 +63,7 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       caller.can('READ', 'DATASOURCE', name),
     )
 
-  /** How the rules of now see each used segment: hidden or not, and copies wanted. */
-  async function rulesView(dataSource: string) {
+  async function rulesView(dataSource: string): Promise<RulesView> {
     await segments.refresh()
     const { table } = segments
     const number = table.datasourceNumber(dataSource)
@@ -86,21 +118,17 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       summary:
         'All used segments, of some datasources if they are named; on request whether they are overshadowed',
       query: z.object({ datasources: names, includeOvershadowedStatus: presence }),
-      handle: async ({ caller, query }) => {
+      handle: async ({ caller, query, response }) => {
         const readable = (await readableNames(caller)).filter((name) => query.datasources?.has(name) ?? true)
-        const shown = readable.map(async (name) => {
-          const payloads = await payloadsOf(name)
-          if (!query.includeOvershadowedStatus) return payloads
-          const { overshadowed, copies } = await rulesView(name)
-          return payloads.map((payload) => ({
-            overshadowed: overshadowed.has(payload.identifier),
-            replicationFactor: copies.get(payload.identifier) ?? 0,
-            numRows: payload.totalRows,
-            realtime: false,
-            ...payload,
-          }))
-        })
-        return (await Promise.all(shown)).flat()
+        async function* shown() {
+          for (const name of readable) {
+            const view = query.includeOvershadowedStatus ? await rulesView(name) : undefined
+            for await (const payloads of usedPayloads(database, name)) {
+              yield view === undefined ? payloads : payloads.map((payload) => withStatus(payload, view))
+            }
+          }
+        }
+        return await streamList(response, shown())
       },
     }),
     route({
@@ -115,13 +143,33 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       },
     }),
     route({
+      method: 'POST',
+      path: `${base}/datasources/:dataSource/segments`,
+      access: datasource('READ'),
+      summary: 'The ids of the used segments that overlap some intervals; full with their metadata',
+      query: fullOnly,
+      body: jsonBody(readIntervals),
+      handle: async ({ params, query, body }) => {
+        const dataSource = params.dataSource as string
+        const found = new Set<string>()
+        for (const interval of body) {
+          for (const { id, used } of await loadOverlapping(database, dataSource, interval))
+            if (used) found.add(id)
+        }
+        const ids = [...found].sort()
+        return query.full ? [...(await loadPayloads(database, ids)).values()] : ids
+      },
+    }),
+    route({
       method: 'GET',
       path: `${base}/datasources/:dataSource/segments/:segment`,
       access: datasource('READ'),
-      summary: 'The metadata of a used segment',
-      handle: async ({ params }) => {
+      summary: 'The metadata of a used segment, on request also of an unused one',
+      query: z.object({ includeUnused: flagParameter }),
+      handle: async ({ params, query }) => {
         const { dataSource = '', segment = '' } = params
-        const [found] = await loadSegmentRecords(database, { dataSource, ids: [segment], used: true })
+        const used = query.includeUnused ? undefined : true
+        const [found] = await loadSegmentRecords(database, { dataSource, ids: [segment], used })
         if (!found) throw notFound(`Segment [${segment}] does not exist in datasource [${dataSource}]`)
         return found.payload
       },
