@@ -239,3 +239,17 @@ for (const profile of ['secure', 'plain']) {
     }
   })
 }
+
+test('a home of virtual servers has one process of them, and no workers', () => {
+  const virtualServers = '[{"name":"a:1","size":1}]'
+  const { common, services } = planCluster(parseOptions({ set: ['svc.worker.capacity=3'] }), {
+    ...surroundings,
+    virtualServers,
+  })
+  assert.equal(common['svc.simulation.enabled'], 'true')
+  const of = (instance: string) => services.find((service) => service.instance === instance)?.properties
+  assert.equal(of('historical-1')?.['svc.simulation.virtualServers'], virtualServers)
+  assert.equal(of('overlord')?.['svc.worker.capacity'], undefined, 'what the user sets for all wins')
+  const unset = planCluster(parseOptions({}), { ...surroundings, virtualServers }).services
+  assert.equal(unset.find(({ role }) => role === 'overlord')?.properties['svc.worker.capacity'], '0')
+})

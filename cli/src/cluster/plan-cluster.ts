@@ -43,6 +43,8 @@ export interface PlanSurroundings {
   readonly home: HomeLayout
   /** A folder with data that may be ingested, besides the home's own. */
   readonly dataFolder: string
+  /** Where the home's servers are virtual: these, as their property has them. */
+  readonly virtualServers?: string | undefined
 }
 
 const AUTHENTICATOR = 'MyBasicMetadataAuthenticator'
@@ -139,7 +141,7 @@ function planService(
   { role, instance, index, tier }: Instance,
   options: PlanOptions,
   common: Properties,
-  { home }: PlanSurroundings,
+  { home, virtualServers }: PlanSurroundings,
 ): ServicePlan {
   const { plaintextPort, tlsPort } = portsOf(role, index, options.portOffset)
   const forAll = new Set(options.set.filter(({ target }) => target === undefined).map(({ name }) => name))
@@ -148,6 +150,7 @@ function planService(
   const speaksTls = isOn(common, fromUser, 'svc.enableTlsPort')
   const defaults = {
     ...roleProperties(role, instance, tier, home),
+    ...(virtualServers === undefined ? {} : rehearsalProperties(role, virtualServers)),
     ...(speaksTls ? keyStore(instance, home) : {}),
   }
   const properties: Properties = {
@@ -171,7 +174,10 @@ function portsOf(role: Role, index: number, offset: number): { plaintextPort: nu
   return { plaintextPort, tlsPort: plaintextPort + FURTHER_TLS_DISTANCE }
 }
 
-function commonProperties(options: PlanOptions, { home, dataFolder }: PlanSurroundings): Properties {
+function commonProperties(
+  options: PlanOptions,
+  { home, dataFolder, virtualServers }: PlanSurroundings,
+): Properties {
   const fromUser = options.set.filter(({ target }) => target === undefined)
   return {
     'svc.host': '127.0.0.1',
@@ -187,6 +193,7 @@ function commonProperties(options: PlanOptions, { home, dataFolder }: PlanSurrou
     'svc.storage.storageDirectory': home.deepStorage,
     'svc.indexer.logs.directory': home.taskLogs,
     'svc.ingestion.local.allowedRoots': JSON.stringify([home.input, dataFolder]),
+    ...(virtualServers === undefined ? {} : { 'svc.simulation.enabled': 'true' }),
     ...(options.profile === 'secure' ? securityProperties(home) : {}),
     ...(options.ldap
       ? directoryProperties(home, DIRECTORY_PORT + options.portOffset, AUTHENTICATOR, AUTHORIZER)
@@ -265,6 +272,12 @@ function checkTargets(options: PlanOptions, services: readonly ServicePlan[]): v
       `Option --set has [${name}] for [${target}], which does not run; there are [${instances}]`,
     )
   }
+}
+
+/** What a cluster of virtual servers and segments needs: there are no bytes that tasks could rewrite. */
+function rehearsalProperties(role: Role, virtualServers: string): Properties {
+  if (role === 'historical') return { 'svc.simulation.virtualServers': virtualServers }
+  return role === 'overlord' ? { 'svc.worker.capacity': '0' } : {}
 }
 
 function isOn(

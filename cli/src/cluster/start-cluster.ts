@@ -1,7 +1,7 @@
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { unavailable } from '@svc/domain/failure'
+import { conflict, unavailable } from '@svc/domain/failure'
 import { directoryServer } from '../directory/index.ts'
 import {
   type HomeLayout,
@@ -103,7 +103,12 @@ const redisCache = path.join(repositoryRoot, '.cache/redis')
  * Failure with one clear message when it cannot; then everything that was started is stopped again.
  */
 export async function startCluster(options: StartOptions): Promise<Cluster> {
-  const surroundings = { home: homeLayout(options.home), dataFolder: path.join(repositoryRoot, 'data') }
+  const layout = homeLayout(options.home)
+  const surroundings = {
+    home: layout,
+    dataFolder: path.join(repositoryRoot, 'data'),
+    virtualServers: virtualServersOf(layout, options),
+  }
   const plan = planCluster(parseOptions(options), surroundings)
   const wanted = options.storesOnly ? { ...plan, services: [], hasTls: false } : plan
   checkAdminPassword(options.adminPassword)
@@ -115,6 +120,17 @@ export async function startCluster(options: StartOptions): Promise<Cluster> {
     unlock()
     throw storageFailure(error, home.root)
   }
+}
+
+/** The virtual servers that a home was made with. Throws a Failure where others are wanted beside them. */
+function virtualServersOf(home: HomeLayout, { historicals }: StartOptions): string | undefined {
+  if (!existsSync(home.virtualServers)) return undefined
+  if (historicals !== undefined) {
+    throw conflict(
+      `Option --historicals is not for home [${home.root}]: its segments were imported and have no bytes, so only its virtual servers load them`,
+    )
+  }
+  return readFileSync(home.virtualServers, 'utf8').trim()
 }
 
 /** One start: what its steps share, and what ends all of them when one fails. */

@@ -1,31 +1,28 @@
 import type { Command } from 'commander'
 import { existingHome, withHome } from './home-option.ts'
-import { printJson } from './print.ts'
+import { printJson, tellProgress } from './print.ts'
+import { openSource, type SourceOptions, withSource } from './transfer-source.ts'
 
-interface ExportOptions {
+interface ExportOptions extends SourceOptions {
   readonly home?: string
   readonly from?: string
-  readonly user?: string
-  readonly trust?: string
   readonly json?: boolean
 }
 
 /** Adds `./svc export`. */
 export function addExport(program: Command): void {
-  withHome(
+  const command = withHome(
     program
       .command('export')
       .argument('<folder>', 'a new folder')
       .description(
         'write what a cluster manages into a folder: segments, servers, rules, compaction, configuration',
       ),
+  ).option(
+    '--from <source>',
+    'URL of the router or coordinator of another cluster, also one that says druid, or a folder (default: this cluster)',
   )
-    .option(
-      '--from <url>',
-      'router or coordinator of another cluster, also one that says druid (default: this one)',
-    )
-    .option('--user <name:password>', 'who reads it there')
-    .option('--trust <file>', 'PEM file of certificates to trust there')
+  withSource(command)
     .option('--json', 'print what was written as JSON')
     .addHelpText(
       'after',
@@ -34,28 +31,41 @@ Only the interface is read, nothing is changed. ./svc import takes the folder.
 
 Examples:
   ./svc export inventory
-  ./svc export inventory --from https://cluster.example:8281 --user reader:secret --trust ca.pem`,
+  ./svc export inventory --from https://cluster.example:8281 --user reader --password-file secret --trust ca.pem`,
     )
     .action(runExport)
 }
 
-async function runExport(folder: string, { home, from, user, trust, json }: ExportOptions): Promise<void> {
-  const [{ exportSnapshot }, { openSource }, { stopRequest }] = await Promise.all([
+async function runExport(folder: string, options: ExportOptions): Promise<void> {
+  const [{ exportSnapshot }, { stopRequest }] = await Promise.all([
     import('../transfer/index.ts'),
-    import('./transfer-source.ts'),
     import('./stop-request.ts'),
   ])
   const { signal } = stopRequest()
-  const source = await openSource(from ?? existingHome(home), { user, trust })
-  const result = await exportSnapshot(
-    source,
-    folder,
-    (segments) => process.stderr.write(`${segments} segments\n`),
+  const source = await openSource(options.from ?? existingHome(options.home), options, signal)
+  const result = await exportSnapshot(source, folder, {
+    skipBad: options.skipBad ?? false,
+    onProgress: (segments) => tellProgress(`${segments} segments`),
     signal,
+  })
+  if (options.json) {
+    printJson(result)
+    return
+  }
+  tellLeftOut(result)
+  process.stdout.write(
+    `Wrote [${result.segments}] segments of [${source.name}] to [${folder}]: ${result.files.join(', ')}\n`,
   )
-  if (json) printJson(result)
-  else
-    process.stdout.write(
-      `Wrote [${result.segments}] segments of [${source.name}] and ${result.documents.join(', ')} to [${folder}]\n`,
-    )
+}
+
+/** Tells what of a source was left out because it could not be read. */
+export function tellLeftOut({
+  leftOut,
+  problems,
+}: {
+  readonly leftOut: number
+  readonly problems: readonly string[]
+}): void {
+  if (leftOut === 0) return
+  process.stderr.write(`svc: left out [${leftOut}] parts:\n${problems.map((line) => `  ${line}\n`).join('')}`)
 }

@@ -9,6 +9,7 @@ import { addDemo } from './demo.ts'
 import { addDev } from './dev.ts'
 import { addDown } from './down.ts'
 import { addExport } from './export.ts'
+import { addImport } from './import.ts'
 import { addIngest } from './ingest.ts'
 import { addLogs } from './logs.ts'
 import { addPassword } from './password.ts'
@@ -40,6 +41,7 @@ export function addCommands(program: Command): void {
     addCompaction,
     addClock,
     addExport,
+    addImport,
     addBackup,
     addDemo,
     addSimulate,

@@ -22,6 +22,8 @@ export interface HomeLayout {
   readonly input: string
   readonly taskLogs: string
   readonly tasks: string
+  /** The virtual servers that were imported into this home, as their property has them; most homes have none. */
+  readonly virtualServers: string
 }
 
 /** The root of this checkout. */
@@ -51,6 +53,7 @@ export function homeLayout(folder: string): HomeLayout {
     input: path.join(root, 'input'),
     taskLogs: path.join(root, 'task-logs'),
     tasks: path.join(root, 'tasks'),
+    virtualServers: path.join(root, 'virtual-servers.json'),
   }
 }
 

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { unavailable } from '@svc/domain/failure'
 import { loadSettings } from '@svc/shared/config'
-import { copySegments, createDatabase, sql } from '@svc/shared/postgres'
+import { copyManySegments, createDatabase } from '@svc/shared/postgres'
 import { type ClusterClient, connectToCluster } from '../client/index.ts'
 import {
   type Cluster,
@@ -44,8 +44,6 @@ export interface SimulationFigures extends SimulationSize {
   readonly peakMiB: Readonly<Record<string, number>>
 }
 
-// Segments that one transaction writes: the store ends statements that take very long.
-const segmentsAtOnce = 100_000
 const lookPeriodMs = 2000
 const probePeriodMs = 50
 
@@ -148,27 +146,11 @@ async function writeSegments(
   const startedAt = performance.now()
   try {
     const now = Date.now()
-    const all = virtualSegments({ segments, datasources }, now)
-    for (let written = 0; written < segments; written += segmentsAtOnce) {
-      await database.transaction((transaction) =>
-        copySegments(transaction, nextOf(all, segmentsAtOnce), undefined, now),
-      )
-    }
-    // Until the store has counted them, it would read them all to find some.
-    await database.query(sql`ANALYZE segments`)
+    await copyManySegments(database, virtualSegments({ segments, datasources }, now), now)
   } finally {
     await database.close()
   }
   return (performance.now() - startedAt) / 1000
-}
-
-/** The next ones, some at a time; the rest is there for the next call. */
-function* nextOf<One>(all: Iterator<One>, most: number): Generator<One> {
-  for (let count = 0; count < most; count++) {
-    const { value, done } = all.next()
-    if (done) return
-    yield value
-  }
 }
 
 async function isLoaded(client: ClusterClient, datasources: number): Promise<boolean> {

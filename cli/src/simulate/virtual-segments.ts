@@ -1,4 +1,4 @@
-import { payloadOf, type Segment, type SegmentPayload, segmentId } from '@svc/domain/segment'
+import { payloadOf, type Segment, type SegmentPayload, segmentId, virtualLoadSpec } from '@svc/domain/segment'
 
 /** How many segments there are to be, in how many datasources. */
 export interface SimulationSize {
@@ -13,11 +13,7 @@ const version = '2026-01-01T00:00:00.000Z'
 /** The size of a virtual segment, as segments often are. */
 export const virtualSegmentSizeBytes = 500 * 1024 * 1024
 
-const virtualLoadSpec = {
-  loadSpec: { type: 'virtual', path: '', checksum: '' },
-  dimensions: 'page',
-  metrics: 'count',
-} as const
+const described = { loadSpec: virtualLoadSpec, dimensions: 'page', metrics: 'count' }
 
 /** Virtual segments of daily intervals that end with the day of `now`, as many as are asked for. */
 export function* virtualSegments(
@@ -46,7 +42,7 @@ export function* virtualSegments(
         sizeBytes: virtualSegmentSizeBytes,
         totalRows: 1_000_000,
       }
-      yield { segment, payload: payloadOf(segment, virtualLoadSpec) }
+      yield { segment, payload: payloadOf(segment, described) }
     }
   }
 }

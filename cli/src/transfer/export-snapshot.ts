@@ -1,48 +1,77 @@
-import { createWriteStream } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { makeNewFolder } from '../home/index.ts'
-import { type DocumentName, documents, type SnapshotSource } from './snapshot-source.ts'
+import { formatDocuments, readDocuments, type SnapshotDocuments } from './snapshot-documents.ts'
+import { createProblems, problemLines, problemsFailure } from './snapshot-problems.ts'
+import { documents, type SnapshotSource } from './snapshot-source.ts'
+import { type StagedSegments, segmentsFile, stageSegments } from './stage-segments.ts'
+
+/** How a snapshot is taken. */
+export interface SnapshotOptions {
+  /** Whether to leave out what cannot be read, instead of making nothing. */
+  readonly skipBad: boolean
+  readonly onProgress: (segments: number) => void
+  readonly signal: AbortSignal
+}
+
+/** A snapshot in a folder. */
+export interface Snapshot extends StagedSegments {
+  readonly documents: SnapshotDocuments
+  /** The files that were written. */
+  readonly files: readonly string[]
+  /** How many parts were left out because they could not be read. */
+  readonly leftOut: number
+  /** The first of them. */
+  readonly problems: readonly string[]
+}
 
 /** What was written. */
-export interface ExportResult {
+export interface ExportResult extends Omit<Snapshot, 'documents'> {
   readonly folder: string
-  readonly segments: number
-  readonly documents: readonly string[]
 }
 
 /**
  * Writes a snapshot into a new folder, whole or not at all: it grows beside its place and takes it at the end. Throws
- * a Failure where something of that name is there already.
+ * a Failure where something of that name is there already, or parts cannot be read.
  */
 export async function exportSnapshot(
   source: SnapshotSource,
   folder: string,
-  onProgress: (segments: number) => void,
-  signal: AbortSignal,
+  options: SnapshotOptions,
 ): Promise<ExportResult> {
-  return makeNewFolder(folder, async (growing) => {
-    const written: string[] = []
-    for (const name of Object.keys(documents) as DocumentName[]) {
-      signal.throwIfAborted()
-      const document = await source.document(name)
-      if (document === undefined) continue
-      await writeFile(path.join(growing, documents[name].file), `${JSON.stringify(document, null, 2)}\n`)
-      written.push(documents[name].file)
-    }
-    let segments = 0
-    async function* lines() {
-      for await (const { value } of source.segments()) {
-        segments += 1
-        if (segments % 10_000 === 0) onProgress(segments)
-        yield `${JSON.stringify(value)}\n`
-      }
-    }
-    await pipeline(Readable.from(lines()), createWriteStream(path.join(growing, 'segments.jsonl')), {
-      signal,
-    })
-    return { folder, segments, documents: [...written, 'segments.jsonl'] }
+  return await makeNewFolder(folder, async (growing) => {
+    const { documents: _, ...told } = await takeSnapshot(source, growing, options)
+    return { folder, ...told }
   })
+}
+
+/**
+ * Reads a source into an empty folder, in the one form that equal inventories have in common. Throws a Failure that
+ * tells all that cannot be read, unless that is to be left out.
+ */
+export async function takeSnapshot(
+  source: SnapshotSource,
+  folder: string,
+  { skipBad, onProgress, signal }: SnapshotOptions,
+): Promise<Snapshot> {
+  const problems = createProblems()
+  const snapshot = await readDocuments(source, problems)
+  signal.throwIfAborted()
+  const files: string[] = []
+  for (const [name, document] of formatDocuments(snapshot)) {
+    const { file } = documents[name]
+    await writeFile(path.join(folder, file), `${JSON.stringify(document, null, 2)}\n`)
+    files.push(file)
+  }
+  const staged = await stageSegments(source, folder, problems, { signal, onProgress }).catch((error) => {
+    throw signal.aborted ? signal.reason : error
+  })
+  if (problems.count > 0 && !skipBad) throw problemsFailure(source.name, problems)
+  return {
+    ...staged,
+    documents: snapshot,
+    files: [...files, segmentsFile],
+    leftOut: problems.count,
+    problems: problemLines(problems),
+  }
 }

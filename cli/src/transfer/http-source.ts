@@ -1,7 +1,7 @@
-import type { IncomingMessage } from 'node:http'
-import { describeError, invalidInput, unavailable } from '@svc/domain/failure'
+import type { IncomingMessage, RequestOptions } from 'node:http'
+import { describeError, Failure, invalidInput, unavailable } from '@svc/domain/failure'
 import { elementsOf } from './json-list.ts'
-import { documents, type SnapshotSource } from './snapshot-source.ts'
+import { type DocumentName, documents, type SnapshotSource } from './snapshot-source.ts'
 
 /** How a cluster is reached. */
 export interface HttpAccess {
@@ -13,34 +13,57 @@ export interface HttpAccess {
   readonly trusted?: string | undefined
   /** How long nothing may come, in milliseconds. */
   readonly timeoutMs?: number | undefined
+  /** Ends all that is read when aborted. */
+  readonly signal?: AbortSignal | undefined
 }
 
 // The interface begins with one of these words.
 const words = ['svc', 'druid']
 const largestDocumentBytes = 256 * 1024 * 1024
+const mostRedirects = 5
+const compactionConfigsPath = '/indexer/v1/compaction/config/datasources'
 
 /** A running cluster that speaks the interface. Throws a Failure where nothing at the address does. */
 export async function openHttp(access: HttpAccess): Promise<SnapshotSource> {
   const base = access.url.replace(/\/+$/, '')
-  if (!/^https?:\/\/[^/]+$/.test(base)) {
+  if (!/^https?:\/\/[^/?#@]+$/.test(base)) {
     throw invalidInput(`Address [${access.url}] is not one such as http://127.0.0.1:8888`)
   }
-  const word = await findWord(base, access)
+  const prefix = `${base}/${await findWord(base, access)}`
+
+  async function read(path: string, needed: boolean): Promise<unknown> {
+    const url = `${prefix}${path}`
+    const response = await get(url, access)
+    if (response.statusCode === 404 && !needed) {
+      response.resume()
+      return undefined
+    }
+    return await readJson(await expectJson(response, url), url, access)
+  }
+
+  /** What compaction follows: where supervisors run it, the overlord has the configurations of the datasources. */
+  async function readCompaction(): Promise<unknown> {
+    const { path, needed } = documents.compaction
+    const document = await read(path, needed)
+    if ((document as { useSupervisors?: unknown } | undefined)?.useSupervisors !== true) return document
+    const ofSupervisors = (await read(compactionConfigsPath, true)) as { compactionConfigs?: unknown }
+    return { ...(document as object), compactionConfigs: ofSupervisors.compactionConfigs }
+  }
+
   return {
     name: base,
-    document: async (name) => {
-      const { path, needed } = documents[name]
-      const url = `${base}/${word}${path}`
-      const response = await get(url, access)
-      if (response.statusCode === 404 && !needed) {
-        response.resume()
-        return undefined
-      }
-      return await readJson(await expectJson(response, url), url)
-    },
+    document: async (name: DocumentName) =>
+      name === 'compaction'
+        ? await readCompaction()
+        : await read(documents[name].path, documents[name].needed),
     segments: async function* () {
-      const url = `${base}/${word}/coordinator/v1/metadata/segments`
-      yield* elementsOf(await expectJson(await get(url, access), url), url)
+      const url = `${prefix}/coordinator/v1/metadata/segments?includeOvershadowedStatus`
+      const response = await expectJson(await get(url, access), url)
+      try {
+        yield* elementsOf(response, url)
+      } catch (error) {
+        throw access.signal?.aborted ? access.signal.reason : error
+      }
     },
   }
 }
@@ -61,32 +84,61 @@ async function findWord(base: string, access: HttpAccess): Promise<string> {
   )
 }
 
-async function get(
-  address: string,
-  { credentials, trusted, timeoutMs = 60_000 }: HttpAccess,
-): Promise<IncomingMessage> {
-  const { get: request } = address.startsWith('https:')
-    ? await import('node:https')
-    : await import('node:http')
+/** The answer, after the redirects of those who do not lead; only within the host that was named. */
+async function get(address: string, access: HttpAccess): Promise<IncomingMessage> {
+  let url = new URL(address)
+  for (let redirects = 0; ; redirects++) {
+    const response = await ask(url, access)
+    const { location } = response.headers
+    if (![301, 302, 303, 307, 308].includes(response.statusCode ?? 0) || location === undefined)
+      return response
+    response.destroy()
+    const next = URL.canParse(location, url) ? new URL(location, url) : undefined
+    if (redirects === mostRedirects)
+      throw unavailable(`[${address}] redirects more than ${mostRedirects} times`)
+    // The password is for the host that the user has named.
+    if (next?.hostname !== url.hostname || next.protocol !== url.protocol) {
+      throw unavailable(
+        `[${address}] redirects to [${location}], where the login is not sent: give that address with --from if it is the cluster`,
+      )
+    }
+    url = next
+  }
+}
+
+async function ask(url: URL, access: HttpAccess): Promise<IncomingMessage> {
+  const { credentials, trusted, timeoutMs = 60_000, signal } = access
+  const { get: request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
+  const options: RequestOptions & { ca?: string } = {
+    timeout: timeoutMs,
+    headers: {
+      accept: 'application/json',
+      ...(credentials === undefined
+        ? {}
+        : { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }),
+    },
+    ...(trusted === undefined ? {} : { ca: trusted }),
+    ...(signal === undefined ? {} : { signal }),
+  }
   return await new Promise<IncomingMessage>((resolve, reject) => {
-    const outgoing = request(
-      address,
-      {
-        timeout: timeoutMs,
-        headers: {
-          accept: 'application/json',
-          ...(credentials === undefined
-            ? {}
-            : { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }),
-        },
-        ...(trusted === undefined ? {} : { ca: trusted }),
-      },
-      resolve,
+    let response: IncomingMessage | undefined
+    const outgoing = request(url, options, (answer) => {
+      response = answer
+      resolve(answer)
+    })
+    outgoing.once('timeout', () =>
+      (response ?? outgoing).destroy(new Error(`nothing came for ${timeoutMs} ms`)),
     )
-    outgoing.once('timeout', () => outgoing.destroy(new Error(`nothing came for ${timeoutMs} ms`)))
-    outgoing.once('error', (error) =>
-      reject(unavailable(`[${address}] cannot be read: ${describeError(error)}`, {}, error)),
-    )
+    outgoing.once('error', (error) => {
+      const hint = /certificate|self.signed|issuer/i.test(error.message)
+        ? '; --trust names the certificates to trust'
+        : ''
+      reject(
+        signal?.aborted
+          ? signal.reason
+          : unavailable(`[${url.href}] cannot be read: ${describeError(error)}${hint}`, {}, error),
+      )
+    })
   })
 }
 
@@ -96,25 +148,31 @@ async function expectJson(response: IncomingMessage, url: string): Promise<Incom
   const type = headers['content-type'] ?? 'no content type'
   if (statusCode === 200 && /json/.test(type)) return response
   response.destroy()
-  if (statusCode === 401 || statusCode === 403) {
+  if (statusCode === 401) {
     throw invalidInput(
-      `[${url}] answered status [${statusCode}]: give --user name:password of someone who may read it`,
+      `[${url}] answered status [401]: give --user and --password-file of someone who may log in there`,
     )
+  }
+  if (statusCode === 403) {
+    throw invalidInput(`[${url}] answered status [403]: the user of --user may not read it`)
   }
   throw unavailable(`[${url}] answered status [${statusCode}] with [${type}] instead of JSON`)
 }
 
-async function readJson(response: IncomingMessage, url: string): Promise<unknown> {
+async function readJson(response: IncomingMessage, url: string, { signal }: HttpAccess): Promise<unknown> {
   const chunks: Buffer[] = []
   let sizeBytes = 0
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       sizeBytes += chunk.length
-      if (sizeBytes > largestDocumentBytes) throw new Error(`it is larger than ${largestDocumentBytes} bytes`)
+      if (sizeBytes > largestDocumentBytes)
+        throw unavailable(`[${url}] is larger than ${largestDocumentBytes} bytes`)
       chunks.push(chunk)
     }
     return JSON.parse(Buffer.concat(chunks).toString()) as unknown
   } catch (error) {
+    if (signal?.aborted) throw signal.reason
+    if (error instanceof Failure) throw error
     throw unavailable(`[${url}] cannot be read: ${describeError(error)}`, {}, error)
   }
 }

@@ -28,6 +28,9 @@ export interface LoadSpec {
   readonly checksum: string
 }
 
+/** Where the bytes of every virtual segment lie: nowhere. */
+export const virtualLoadSpec: LoadSpec = { type: 'virtual', path: '', checksum: '' }
+
 /** A segment as JSON: what the metadata store keeps and data servers are sent. */
 export interface SegmentPayload {
   readonly dataSource: string

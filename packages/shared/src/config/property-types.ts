@@ -127,7 +127,10 @@ export const cacheLocations = propertyType(
 export interface VirtualServerGroup {
   readonly count: number
   readonly type: 'historical' | 'broker'
+  /** The name of a single server; those of others follow from process, tier and number. */
+  readonly name?: string
   readonly tier: string
+  readonly priority: number
   readonly maxSizeBytes: number
   /** How fast each loads. */
   readonly bytesPerSecond: number
@@ -139,7 +142,7 @@ const mostVirtualServers = 10_000
 
 /** Groups of virtual servers. */
 export const virtualServerGroups = propertyType(
-  'a JSON list with one entry a tier and type, historical or broker, and 10000 servers at the most, such as [{"count":100,"tier":"hot","size":"300g","loadBytesPerSecond":"100MiB","failureProbability":0.01}]',
+  'a JSON list with one entry a tier and type, historical or broker, or one a server with its name, and 10000 servers at the most, such as [{"count":100,"tier":"hot","size":"300g","loadBytesPerSecond":"100MiB","failureProbability":0.01},{"name":"10.0.0.1:8083","tier":"cold","size":"3t"}]',
   (value): readonly VirtualServerGroup[] => readVirtualServerGroups(parseJson(value)),
 )
 
@@ -149,9 +152,11 @@ export function readVirtualServerGroups(list: unknown): readonly VirtualServerGr
   const groups = list.map((entry: unknown): VirtualServerGroup => {
     if (typeof entry !== 'object' || entry === null) return refuse()
     const {
-      count,
+      name,
+      count = name === undefined ? undefined : 1,
       type = 'historical',
       tier = '_default_tier',
+      priority = 0,
       size,
       loadBytesPerSecond = '100MiB',
       failureProbability = 0,
@@ -160,15 +165,21 @@ export function readVirtualServerGroups(list: unknown): readonly VirtualServerGr
     const maxSizeBytes = parseSizeBytes(String(size))
     const bytesPerSecond = parseSizeBytes(String(loadBytesPerSecond))
     if (typeof count !== 'number' || !Number.isInteger(count) || count < 1) return refuse()
+    if (name !== undefined && (typeof name !== 'string' || name === '' || count > 1)) return refuse()
+    if (typeof priority !== 'number' || !Number.isInteger(priority)) return refuse()
     if (type !== 'historical' && type !== 'broker') return refuse()
     if (typeof tier !== 'string' || tier === '' || maxSizeBytes === undefined || !bytesPerSecond)
       return refuse()
     if (typeof failureProbability !== 'number' || !(failureProbability >= 0 && failureProbability <= 1))
       return refuse()
     if (Object.keys(others).length > 0) return refuse()
-    return { count, type, tier, maxSizeBytes, bytesPerSecond, failureProbability }
+    const named = name === undefined ? {} : { name }
+    return { count, ...named, type, tier, priority, maxSizeBytes, bytesPerSecond, failureProbability }
   })
-  if (new Set(groups.map(({ type, tier }) => `${type} ${tier}`)).size < groups.length) return refuse()
+  const marks = groups.map(({ name, type, tier }) =>
+    name === undefined ? `${type} ${tier}` : `name ${name}`,
+  )
+  if (new Set(marks).size < groups.length) return refuse()
   if (groups.reduce((sum, { count }) => sum + count, 0) > mostVirtualServers) return refuse()
   return groups
 }

@@ -119,6 +119,20 @@ describe('values', () => {
     })
   }
 
+  it('virtual servers are a group of a tier, or one by its name', () => {
+    const text = '[{"name":"a:1","size":"1KiB"},{"count":2,"size":3,"tier":"hot","priority":5}]'
+    const settings = loadSettings(
+      'historical',
+      [file(`svc.simulation.enabled=true\nsvc.simulation.virtualServers=${text}`)],
+      {},
+    )
+    const others = { type: 'historical', bytesPerSecond: 100 * 2 ** 20, failureProbability: 0 }
+    assert.deepEqual(settings.get('svc.simulation.virtualServers'), [
+      { count: 1, name: 'a:1', tier: '_default_tier', priority: 0, maxSizeBytes: 1024, ...others },
+      { count: 2, tier: 'hot', priority: 5, maxSizeBytes: 3, ...others },
+    ])
+  })
+
   const refused: readonly [property: string, text: string, allowed: RegExp][] = [
     ['svc.enableTlsPort', 'yes', /true or false$/],
     ['svc.enableTlsPort', 'TRUE', /true or false$/],
@@ -158,6 +172,10 @@ describe('values', () => {
       /a JSON list with one entry/,
     ],
     ['svc.simulation.virtualServers', '[{"count":10001,"size":"1g"}]', /a JSON list with one entry/],
+    ['svc.simulation.virtualServers', '[{"name":"a","size":1},{"name":"a","size":1}]', /one a server/],
+    ['svc.simulation.virtualServers', '[{"name":"a","count":2,"size":1}]', /one a server/],
+    ['svc.simulation.virtualServers', '[{"name":"","size":1}]', /one a server/],
+    ['svc.simulation.virtualServers', '[{"count":1,"size":1,"priority":0.5}]', /one a server/],
     ['svc.log.level', 'trace', /one of \[error, warn, info, debug\]$/],
     ['svc.storage.type', 's3', /\[local\]$/],
     ['svc.server.https.keyStoreType', 'bks', /one of \[jks, pkcs12, pem\]$/],

@@ -40,9 +40,10 @@ function parseGroups(json: unknown): readonly VirtualServerGroup[] {
 }
 
 const describeGroup = (group: VirtualServerGroup) => ({
-  count: group.count,
+  ...(group.name === undefined ? { count: group.count } : { name: group.name }),
   type: group.type,
   tier: group.tier,
+  priority: group.priority,
   size: group.maxSizeBytes,
   loadBytesPerSecond: group.bytesPerSecond,
   failureProbability: group.failureProbability,

@@ -51,7 +51,7 @@ const workPeriodMs = 50
 // Changes that one report tells: the leader reads reports at one stretch.
 const changesAtOnce = 4000
 
-/** The virtual servers of `svc.simulation.virtualServers`, named after this process. */
+/** The virtual servers of `svc.simulation.virtualServers`; those without names are named after this process. */
 export function createVirtualServers(context: ServiceContext): VirtualServers {
   const { settings, logger, client, stopping } = context
   const trouble = createTroubleLog(logger)
@@ -73,7 +73,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
     for (const group of wanted) {
       const kind = group.type === 'broker' ? `broker-${group.tier}` : group.tier
       for (let number = 1; number <= group.count; number++) {
-        const name = `${process}-${kind}-${number}`
+        const name = group.name ?? `${process}-${kind}-${number}`
         names.add(name)
         const present = byName.get(name)
         if (present && isDeepStrictEqual({ ...present.group, count: 0 }, { ...group, count: 0 })) continue
@@ -196,7 +196,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
           process,
           type: server.group.type,
           tier: server.group.tier,
-          priority: 0,
+          priority: server.group.priority,
           maxSizeBytes: server.group.maxSizeBytes,
           usedSizeBytes: server.usedSizeBytes,
           underWay: server.queue.length,

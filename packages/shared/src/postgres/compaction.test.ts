@@ -152,11 +152,13 @@ describe('compaction supervisors', () => {
 
 describe('the state that segments were compacted to', () => {
   it('is stored once under its fingerprint', async () => {
-    const state = { fingerprint: 'f', dataSource: 'a', state: { b: 1, a: 2 } }
-    const ids = await database.transaction(async (transaction) => [
+    const state = { dataSource: 'a', state: { b: 1, a: 2 } }
+    const [first, second, other] = await database.transaction(async (transaction) => [
       await saveCompactionState(transaction, state),
-      await saveCompactionState(transaction, state),
+      await saveCompactionState(transaction, { ...state, state: { a: 2, b: 1, c: null } }),
+      await saveCompactionState(transaction, { ...state, dataSource: 'b' }),
     ])
-    assert.equal(ids[0], ids[1])
+    assert.deepEqual(first, second)
+    assert.notEqual(first?.id, other?.id)
   })
 })

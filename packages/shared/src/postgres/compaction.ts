@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import { canonicalText } from '@svc/domain/compaction'
 import {
   assertRunnableBy,
   type ClusterCompactionConfig,
@@ -341,14 +343,21 @@ export async function loadCompactionStates(
   return new Map(rows.map(({ id, state }) => [id, state]))
 }
 
-/** Stores a state under its fingerprint, once; its number. */
+/** A state that is stored: its number, and the fingerprint by which it is known outside. */
+export interface StoredCompactionState {
+  readonly id: number
+  readonly fingerprint: string
+}
+
+/** Stores what segments of a datasource were compacted to, once. */
 export async function saveCompactionState(
   transaction: Queries,
-  { fingerprint, dataSource, state }: { fingerprint: string; dataSource: string; state: unknown },
-): Promise<number> {
+  { dataSource, state }: { readonly dataSource: string; readonly state: unknown },
+): Promise<StoredCompactionState> {
+  const fingerprint = createHash('sha256').update(canonicalText({ dataSource, state })).digest('hex')
   const [row] = await transaction.query<{ id: number }>(sql`
     INSERT INTO compaction_states (fingerprint, datasource, state)
     VALUES (${fingerprint}, ${dataSource}, ${JSON.stringify(state)})
     ON CONFLICT (fingerprint) DO UPDATE SET fingerprint = excluded.fingerprint RETURNING id`)
-  return (row as { id: number }).id
+  return { id: (row as { id: number }).id, fingerprint }
 }

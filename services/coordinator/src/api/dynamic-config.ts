@@ -1,14 +1,14 @@
-import { config, jsonBody, type Route, route } from '@svc/shared/http'
-import { loadAudit, loadConfig, saveConfig } from '@svc/shared/postgres'
-import type { ServiceContext } from '@svc/shared/service'
-import { historyEntry, intervalParameter, positiveCount } from '@svc/shared/wire'
-import { z } from 'zod'
 import {
   type CoordinatorConfigChange,
   coordinatorConfigName,
   parseConfigChange,
   readCoordinatorConfig,
-} from '../coordinator-config.ts'
+} from '@svc/shared/coordinator-config'
+import { config, jsonBody, type Route, route } from '@svc/shared/http'
+import { loadAudit, loadConfig, saveConfig } from '@svc/shared/postgres'
+import type { ServiceContext } from '@svc/shared/service'
+import { historyEntry, intervalParameter, positiveCount } from '@svc/shared/wire'
+import { z } from 'zod'
 
 const path = '/svc/coordinator/v1/config'
 

@@ -1,4 +1,5 @@
 import { ETERNITY } from '@svc/domain/time'
+import { coordinatorConfigName, readCoordinatorConfig } from '@svc/shared/coordinator-config'
 import {
   assertLeads,
   countUnfinishedTasks,
@@ -9,7 +10,6 @@ import {
 } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { newKillTask } from '@svc/shared/tasks'
-import { coordinatorConfigName, readCoordinatorConfig } from '../coordinator-config.ts'
 import type { Duty } from './duty-group.ts'
 
 // Who submits the tasks, as they are listed.

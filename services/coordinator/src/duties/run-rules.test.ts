@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import { type Segment, segmentId } from '@svc/domain/segment'
+import { coordinatorConfigName } from '@svc/shared/coordinator-config'
 import { ReportLog, ServedSegments } from '@svc/shared/data-server'
 import { acquireLease, createDatabase, saveConfig, saveRules, sql } from '@svc/shared/postgres'
 import {
@@ -16,7 +17,6 @@ import {
   storeSegments,
   waitUntil,
 } from '@svc/shared/testing'
-import { coordinatorConfigName } from '../coordinator-config.ts'
 import { followRules } from '../followed-rules.ts'
 import { createSegmentInventory, ServerInventory } from '../inventory/index.ts'
 import { runRules } from './index.ts'

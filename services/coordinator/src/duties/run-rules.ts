@@ -5,6 +5,7 @@ import {
   type RetentionRun,
   serversThatCannotHold,
 } from '@svc/domain/retention'
+import { coordinatorConfigName, loadingLimitsOf, readCoordinatorConfig } from '@svc/shared/coordinator-config'
 import {
   assertLeads,
   type Database,
@@ -14,7 +15,6 @@ import {
 } from '@svc/shared/postgres'
 import { type QueueConnection, type RequestSender, readQueueEpoch } from '@svc/shared/redis'
 import type { Clock, Logger } from '@svc/shared/runtime'
-import { coordinatorConfigName, loadingLimitsOf, readCoordinatorConfig } from '../coordinator-config.ts'
 import type { FollowedRules } from '../followed-rules.ts'
 import type { SegmentInventory, ServerInventory } from '../inventory/index.ts'
 import { queueRequests, type RequestedCopy, type RequestedLoad } from '../queue-requests.ts'

@@ -15,10 +15,10 @@ import {
 } from '@svc/domain/preview'
 import { defaultRulesName, type Rule } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
+import { coordinatorConfigName, readCoordinatorConfig } from '@svc/shared/coordinator-config'
 import { loadConfig, type RulesByDatasource } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ClusterView } from '../api/cluster-view.ts'
-import { coordinatorConfigName, readCoordinatorConfig } from '../coordinator-config.ts'
 import { liveDatasources, liveServers } from './live-cluster.ts'
 import { createSlices } from './slices.ts'
 

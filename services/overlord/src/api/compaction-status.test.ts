@@ -60,7 +60,6 @@ async function store(
     const state =
       compactedAs &&
       (await saveCompactionState(transaction, {
-        fingerprint: JSON.stringify(compactedAs),
         dataSource,
         state: stateAfter(compactedAs),
       }))
@@ -70,7 +69,7 @@ async function store(
       segments.map((segment) => ({
         segment,
         payload: payloadOf(segment, { loadSpec, dimensions: '', metrics: '' }),
-        ...(state === undefined ? {} : { compactionState: state }),
+        ...(state === undefined ? {} : { compactionState: state.id }),
       })),
       undefined,
       now,

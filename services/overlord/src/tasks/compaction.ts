@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import { canonicalText, stateAfter } from '@svc/domain/compaction'
+import { stateAfter } from '@svc/domain/compaction'
 import { conflict, notFound } from '@svc/domain/failure'
 import { planPublication } from '@svc/domain/publishing'
 import { planRewrite, type RewritePlan } from '@svc/domain/rewriting'
@@ -145,8 +144,7 @@ function describe({ dimensions, metrics }: WrittenColumns) {
 
 /** Keeps a state once, under its fingerprint; segments carry it whole unless supervisors are told to save that. */
 async function storeState(transaction: Queries, dataSource: string, state: object) {
-  const fingerprint = createHash('sha256').update(canonicalText({ dataSource, state })).digest('hex')
-  const id = await saveCompactionState(transaction, { fingerprint, dataSource, state })
+  const { id, fingerprint } = await saveCompactionState(transaction, { dataSource, state })
   const { useSupervisors, storeCompactionStatePerSegment } = await loadClusterCompactionConfig(transaction)
   const isWhole = !useSupervisors || storeCompactionStatePerSegment
   return {

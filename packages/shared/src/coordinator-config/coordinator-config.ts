@@ -1,5 +1,5 @@
-import { parseJson } from '@svc/shared/wire'
 import { z } from 'zod'
+import { parseJson } from '../wire/index.ts'
 
 /** The name under which the configuration and its history are kept. */
 export const coordinatorConfigName = 'coordinator.config'

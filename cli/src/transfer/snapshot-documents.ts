@@ -1,0 +1,160 @@
+import {
+  assertRunnableBy,
+  type ClusterCompactionConfig,
+  type CompactionConfig,
+  defaultClusterConfig,
+  formatClusterConfig,
+  formatCompactionConfig,
+  parseClusterConfig,
+  parseCompactionConfig,
+} from '@svc/domain/compaction-config'
+import { describeError, Failure, invalidInput } from '@svc/domain/failure'
+import { formatRule, parseRules, type Rule } from '@svc/domain/rules'
+import { readName } from '@svc/domain/validation'
+import {
+  type CoordinatorConfig,
+  parseConfigChange,
+  readCoordinatorConfig,
+} from '@svc/shared/coordinator-config'
+import { tell } from './segment-row.ts'
+import type { SnapshotProblems } from './snapshot-problems.ts'
+import { type DocumentName, documents, type SnapshotSource } from './snapshot-source.ts'
+
+/** A server on which rules place segments. */
+export interface SnapshotServer {
+  /** Host and port. */
+  readonly host: string
+  readonly tier: string
+  readonly type: 'historical'
+  readonly priority: number
+  readonly maxSize: number
+}
+
+/** What a cluster manages beside its segments. */
+export interface SnapshotDocuments {
+  readonly servers: readonly SnapshotServer[]
+  /** By datasource, in the order of their names; the cluster's defaults are those of `_default`. */
+  readonly rules: ReadonlyMap<string, readonly Rule[]>
+  readonly compaction:
+    | { readonly cluster: ClusterCompactionConfig; readonly configs: readonly CompactionConfig[] }
+    | undefined
+  /** Complete: what the source does not tell has its default. */
+  readonly config: CoordinatorConfig | undefined
+}
+
+/** Reads and checks all of them; what is wrong in them is noted, and left out. */
+export async function readDocuments(
+  source: SnapshotSource,
+  problems: SnapshotProblems,
+): Promise<SnapshotDocuments> {
+  const read = async <Value>(name: DocumentName, of: (document: unknown) => Value) => {
+    const document = await source.document(name)
+    return document === undefined ? undefined : attempt(problems, documents[name].file, () => of(document))
+  }
+  return {
+    servers: (await read('servers', (document) => readServers(document, problems))) ?? [],
+    rules: (await read('rules', (document) => readRules(document, problems))) ?? new Map(),
+    compaction: await read('compaction', (document) => readCompaction(document, problems)),
+    config: await read('config', readConfig),
+  }
+}
+
+/** The documents as JSON in their files, each in one order whatever their source had. */
+export function formatDocuments(snapshot: SnapshotDocuments): ReadonlyMap<DocumentName, unknown> {
+  const { servers, rules, compaction, config } = snapshot
+  const found = new Map<DocumentName, unknown>([
+    ['servers', servers],
+    ['rules', Object.fromEntries([...rules].map(([name, list]) => [name, list.map(formatRule)]))],
+  ])
+  if (compaction) {
+    const { configs, cluster } = compaction
+    const compactionConfigs = configs.map(formatCompactionConfig)
+    found.set('compaction', { compactionConfigs, ...formatClusterConfig(cluster) })
+  }
+  if (config) found.set('config', Object.fromEntries(Object.entries(withoutNulls(config)).sort(byFirst)))
+  return found
+}
+
+const readHost = readName()
+const readTier = readName()
+const readDataSource = readName()
+
+function readServers(document: unknown, problems: SnapshotProblems): SnapshotServer[] {
+  if (!Array.isArray(document)) throw invalidInput(`is [${tell(document)}], allowed is a list of servers`)
+  const servers = new Map<string, SnapshotServer>()
+  for (const [index, entry] of document.entries()) {
+    attempt(problems, `${documents.servers.file} server [${index + 1}]`, () => {
+      const { host, tier, type, priority = 0, maxSize } = objectOf(entry)
+      // Brokers and others are there too: rules place nothing on them.
+      if (type !== 'historical') return
+      if (!Number.isSafeInteger(maxSize) || (maxSize as number) < 0)
+        throw invalidInput(`maxSize has the value [${tell(maxSize)}], allowed is a whole number of bytes`)
+      if (!Number.isSafeInteger(priority))
+        throw invalidInput(`priority has the value [${tell(priority)}], allowed is a whole number`)
+      const server: SnapshotServer = {
+        host: readHost(host, 'host'),
+        tier: readTier(tier, 'tier'),
+        type,
+        priority: priority as number,
+        maxSize: maxSize as number,
+      }
+      if (servers.has(server.host)) throw invalidInput(`host [${server.host}] is there twice`)
+      servers.set(server.host, server)
+    })
+  }
+  return [...servers.values()].sort((a, b) => compareTexts(a.tier, b.tier) || compareTexts(a.host, b.host))
+}
+
+function readRules(document: unknown, problems: SnapshotProblems): Map<string, Rule[]> {
+  const found = new Map<string, Rule[]>()
+  for (const [name, list] of Object.entries(objectOf(document)).sort(byFirst)) {
+    attempt(problems, documents.rules.file, () =>
+      found.set(readDataSource(name, 'The name of a datasource'), parseRules(list, `[${tell(name)}]`)),
+    )
+  }
+  return found
+}
+
+function readCompaction(document: unknown, problems: SnapshotProblems) {
+  const { compactionConfigs = [], ...others } = objectOf(document)
+  if (!Array.isArray(compactionConfigs))
+    throw invalidInput(`compactionConfigs has the value [${tell(compactionConfigs)}], allowed is a list`)
+  const { file } = documents.compaction
+  const cluster = attempt(problems, file, () => parseClusterConfig(others)) ?? defaultClusterConfig
+  const configs: CompactionConfig[] = []
+  for (const [index, entry] of compactionConfigs.entries()) {
+    attempt(problems, file, () => {
+      const config = parseCompactionConfig(entry, `compactionConfigs[${index}]`)
+      assertRunnableBy(config, cluster)
+      configs.push(config)
+    })
+  }
+  return { cluster, configs: configs.sort((a, b) => compareTexts(a.dataSource, b.dataSource)) }
+}
+
+const readConfig = (document: unknown): CoordinatorConfig =>
+  readCoordinatorConfig({ value: JSON.stringify(parseConfigChange(withoutNulls(objectOf(document)))) })
+
+/** The value that is read, or undefined where it is refused, which is noted. */
+function attempt<Value>(problems: SnapshotProblems, where: string, read: () => Value): Value | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    problems.note(`${where}: ${describeError(error)}`)
+    return undefined
+  }
+}
+
+function objectOf(value: unknown): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw invalidInput(`is [${tell(value)}], allowed is a JSON object`)
+  return value as Record<string, unknown>
+}
+
+const withoutNulls = (object: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null))
+
+const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+const byFirst = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number =>
+  compareTexts(a, b)

@@ -1,0 +1,111 @@
+import { closeSync, createWriteStream, openSync, readSync } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { formatSegmentRow, readSegmentRow } from './segment-row.ts'
+import type { SnapshotProblems } from './snapshot-problems.ts'
+import type { SnapshotSource } from './snapshot-source.ts'
+
+/** The file of a snapshot that holds its segments, one a line. */
+export const segmentsFile = 'segments.jsonl'
+
+/** How many segments were written, and how many of them their source counts as overshadowed. */
+export interface StagedSegments {
+  readonly segments: number
+  readonly overshadowed: number
+}
+
+/** Where the lines stand that were written, in the order in which they came. */
+interface Lines {
+  readonly ids: string[]
+  /** Byte positions; one more than lines, so that each ends where the next begins. */
+  readonly offsets: number[]
+  readonly rows: number[]
+  overshadowed: number
+  isSorted: boolean
+}
+
+/**
+ * Writes the segments of a source into a folder, in the order of their ids, each once. What cannot be read, or is
+ * there again, is noted and left out. Only ids and positions are kept in memory.
+ */
+export async function stageSegments(
+  source: SnapshotSource,
+  folder: string,
+  problems: SnapshotProblems,
+  { signal, onProgress }: { signal: AbortSignal; onProgress: (segments: number) => void },
+): Promise<StagedSegments> {
+  const arriving = path.join(folder, 'segments.arriving')
+  const target = path.join(folder, segmentsFile)
+  const lines: Lines = { ids: [], offsets: [0], rows: [], overshadowed: 0, isSorted: true }
+  await pipeline(writtenLines(source, lines, problems, onProgress), createWriteStream(arriving), { signal })
+  if (lines.isSorted) await rename(arriving, target)
+  else await pipeline(sortedLines(arriving, lines, problems), createWriteStream(target), { signal })
+  await rm(arriving, { force: true })
+  return { segments: lines.ids.length, overshadowed: lines.overshadowed }
+}
+
+// Text that is written at once.
+const chunkLength = 64 * 1024
+const progressStep = 10_000
+
+async function* writtenLines(
+  source: SnapshotSource,
+  lines: Lines,
+  problems: SnapshotProblems,
+  onProgress: (segments: number) => void,
+): AsyncGenerator<string> {
+  let chunk = ''
+  for await (const { row, value, problem } of source.segments()) {
+    const read = problem === undefined ? readSegmentRow(value) : { problem }
+    if ('problem' in read) {
+      problems.note(`segments row [${row}]: ${read.problem}`)
+      continue
+    }
+    const line = `${JSON.stringify(formatSegmentRow(read))}\n`
+    const { id } = read.segment
+    const last = lines.ids.at(-1)
+    if (last !== undefined && last >= id) lines.isSorted = false
+    if (read.overshadowed) lines.overshadowed += 1
+    lines.ids.push(id)
+    lines.rows.push(row)
+    lines.offsets.push((lines.offsets.at(-1) as number) + Buffer.byteLength(line))
+    if (lines.ids.length % progressStep === 0) onProgress(lines.ids.length)
+    chunk += line
+    if (chunk.length >= chunkLength) {
+      yield chunk
+      chunk = ''
+    }
+  }
+  yield chunk
+}
+
+/** The lines in the order of their ids; leaves out those whose id is there already. */
+function* sortedLines(file: string, lines: Lines, problems: SnapshotProblems): Generator<Buffer> {
+  const { ids, offsets, rows } = lines
+  const order = Uint32Array.from(ids, (_, index) => index).sort((a, b) => {
+    const [first, second] = [ids[a] as string, ids[b] as string]
+    return first < second ? -1 : first > second ? 1 : a - b
+  })
+  const input = openSync(file, 'r')
+  try {
+    let last: string | undefined
+    let duplicates = 0
+    for (const index of order) {
+      const id = ids[index] as string
+      if (id === last) {
+        problems.note(`segments row [${rows[index]}]: segment [${id}] is there already`)
+        duplicates += 1
+        continue
+      }
+      last = id
+      const start = offsets[index] as number
+      const line = Buffer.allocUnsafe((offsets[index + 1] as number) - start)
+      readSync(input, line, 0, line.length, start)
+      yield line
+    }
+    ids.length -= duplicates
+  } finally {
+    closeSync(input)
+  }
+}

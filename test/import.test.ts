@@ -1,0 +1,367 @@
+// Proves that ./svc import makes a cluster of virtual servers and segments of what another cluster manages: its
+// servers hold what the rules ask, previews speak of the whole inventory, and its own export is the file that it was
+// made from; and that a source which cannot be read whole becomes nothing.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import { after, describe, test } from 'node:test'
+import { type Cluster, pickPortOffset, startCluster } from '@svc/cli/cluster'
+import { createHttpClient, type HttpClient } from './support/http-client.ts'
+import { runSvc, svcCommand } from './support/svc-command.ts'
+import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
+import { waitUntil } from './support/wait-until.ts'
+
+const folder = newTestFolder()
+after(() => removeTestFolder(folder))
+const at = (name: string) => path.join(folder, name)
+
+const dayMs = 86_400_000
+const days = 40
+const firstDay = Date.parse('2026-01-01T00:00:00Z')
+const dateOf = (day: number) => new Date(firstDay + day * dayMs).toISOString()
+const state = { partitionsSpec: { type: 'range', partitionDimensions: ['channel'], targetRowsPerSegment: 9 } }
+
+/** What a cluster of another make answers: kinds of partitions, fields and servers that there are not here. */
+function* segmentsOf(dataSource: string, shardSpec: (partitionNum: number) => object) {
+  for (let day = days - 1; day >= 0; day--) {
+    for (let partitionNum = 0; partitionNum < 2; partitionNum++) {
+      yield {
+        overshadowed: false,
+        replicationFactor: 2,
+        dataSource,
+        interval: `${dateOf(day)}/${dateOf(day + 1)}`,
+        version: '2026-06-01T00:00:00.000Z',
+        loadSpec: { type: 's3_zip', bucket: 'far-away', key: `${dataSource}/${day}` },
+        dimensions: 'channel,user',
+        metrics: 'added',
+        shardSpec: shardSpec(partitionNum),
+        ...(day < 10 ? { lastCompactionState: state } : {}),
+        binaryVersion: 9,
+        size: 1_000_000 + day,
+        numRows: 100,
+        identifier: 'of no account',
+      }
+    }
+  }
+}
+const wikipedia = [
+  ...segmentsOf('wikipedia', (partitionNum) => ({
+    type: 'range',
+    dimensions: ['channel'],
+    partitionNum,
+    numCorePartitions: 2,
+  })),
+]
+const koalas = [
+  ...segmentsOf('koalas', (partitionNum) => ({ type: 'hashed', partitionNum, partitions: 2, numBuckets: 2 })),
+]
+const segments = [...wikipedia, ...koalas]
+/** Those that the first rule is about. */
+const wikipediaFirst = wikipedia.filter(({ interval }) => interval < dateOf(10))
+const bytesOf = (...lists: (readonly { readonly size: number }[])[]): number =>
+  lists.flat().reduce((sum, { size }) => sum + size, 0)
+const documents: Record<string, unknown> = {
+  'servers?simple': [
+    ...['10.0.0.1:8083', '10.0.0.2:8083'].map((host) => ({
+      host,
+      tier: 'hot',
+      type: 'historical',
+      priority: 10,
+      currSize: 5,
+      maxSize: 300_000_000,
+    })),
+    {
+      host: '10.0.0.3:8083',
+      tier: '_default_tier',
+      type: 'historical',
+      priority: 0,
+      currSize: 0,
+      maxSize: 900_000_000,
+    },
+    { host: '10.0.0.4:8082', tier: '_default_tier', type: 'broker', priority: 0, currSize: 0, maxSize: 1 },
+  ],
+  rules: {
+    _default: [{ type: 'loadForever', tieredReplicants: { _default_tier: 1 } }],
+    wikipedia: [
+      { type: 'loadByInterval', interval: `${dateOf(0)}/${dateOf(10)}`, tieredReplicants: { hot: 2 } },
+      { type: 'loadForever', tieredReplicants: { hot: 1, _default_tier: 1 } },
+    ],
+  },
+  config: { maxSegmentsToMove: 7, debugDimensions: null, smartSegmentLoading: true },
+  'config/compaction': {
+    compactionConfigs: [
+      {
+        dataSource: 'wikipedia',
+        skipOffsetFromLatest: 'P5D',
+        tuningConfig: { partitionsSpec: state.partitionsSpec },
+      },
+    ],
+    compactionTaskSlotRatio: 0.5,
+    maxCompactionTaskSlots: 9,
+  },
+  'metadata/segments?includeOvershadowedStatus': segments,
+}
+
+const source = createServer((request, response) => {
+  const [, path = ''] = request.url?.split('/druid/coordinator/v1/') ?? []
+  const login = request.headers.authorization === `Basic ${Buffer.from('reader:secret').toString('base64')}`
+  const answer = documents[path]
+  response.writeHead(request.url?.startsWith('/druid/') ? (login ? (answer ? 200 : 404) : 401) : 404, {
+    'content-type': 'application/json',
+  })
+  response.end(JSON.stringify(answer ?? {}))
+})
+await new Promise<void>((resolve) => source.listen(0, '127.0.0.1', resolve))
+after(() => {
+  source.closeAllConnections()
+  source.close()
+})
+const sourceUrl = `http://127.0.0.1:${(source.address() as AddressInfo).port}`
+const passwordFile = at('password')
+writeFileSync(passwordFile, 'secret\n')
+const login = ['--user', 'reader', '--password-file', passwordFile]
+
+const snapshotFiles = ['compaction.json', 'config.json', 'rules.json', 'segments.jsonl', 'servers.json']
+const textOf = (name: string, file: string) => readFileSync(path.join(at(name), file), 'utf8')
+
+async function withCluster(home: string, work: (cluster: Cluster, router: HttpClient) => Promise<void>) {
+  const cluster = await startCluster({
+    home: at(home),
+    portOffset: await pickPortOffset(),
+    profile: 'secure',
+    set: ['coordinator.svc.coordinator.period=PT0.5S'],
+  })
+  const router = createHttpClient(cluster.routerUrl, {
+    trusted: cluster.trusted,
+    credentials: `admin:${cluster.adminPassword}`,
+  })
+  try {
+    await work(cluster, router)
+  } finally {
+    await router.close()
+    await cluster.stop()
+  }
+}
+
+describe('an import', () => {
+  test('makes a home of what a cluster of another make answers', async () => {
+    const { status, stdout, stderr } = await runSvc(
+      'import',
+      '--from',
+      sourceUrl,
+      ...login,
+      '--home',
+      at('home'),
+      '--json',
+    )
+    assert.equal(status, 0, stderr)
+    assert.deepEqual(JSON.parse(stdout), {
+      home: at('home'),
+      from: sourceUrl,
+      segments: segments.length,
+      overshadowed: 0,
+      servers: 3,
+      tiers: ['_default_tier', 'hot'],
+      rules: 2,
+      compactionConfigs: 1,
+      leftOut: 0,
+      problems: [],
+    })
+    assert.match(stderr, /160 of 160 segments written/)
+  })
+
+  test('is a cluster whose servers hold what the rules ask, and whose previews count all of it', async () => {
+    await withCluster('home', async (cluster, router) => {
+      await waitUntil(
+        'all that the rules ask is loaded',
+        () => router.get<Record<string, { currSize: number }>>('/svc/coordinator/v1/tiers?simple'),
+        (tiers) =>
+          tiers.hot?.currSize === bytesOf(wikipedia, wikipediaFirst) &&
+          tiers._default_tier?.currSize === bytesOf(wikipedia, koalas) - bytesOf(wikipediaFirst),
+      )
+      const servers = await router.get<{ host: string; type: string; priority: number }[]>(
+        '/svc/coordinator/v1/servers?simple',
+      )
+      assert.deepEqual(
+        servers
+          .filter(({ type }) => type === 'historical')
+          .map(({ host, priority }) => [host, priority])
+          .sort(),
+        [
+          ['10.0.0.1:8083', 10],
+          ['10.0.0.2:8083', 10],
+          ['10.0.0.3:8083', 0],
+        ],
+      )
+      assert.equal(
+        (await router.get<{ maxSegmentsToMove: number }>('/svc/coordinator/v1/config')).maxSegmentsToMove,
+        7,
+      )
+
+      const rules = at('rules.json')
+      writeFileSync(
+        rules,
+        JSON.stringify([
+          { type: 'dropByInterval', interval: `${dateOf(0)}/${dateOf(30)}` },
+          { type: 'loadForever', tieredReplicants: { _default_tier: 1 } },
+        ]),
+      )
+      const preview = await runSvc(
+        'rules',
+        'preview',
+        rules,
+        '--datasource',
+        'wikipedia',
+        '--json',
+        '--home',
+        at('home'),
+      )
+      assert.equal(preview.status, 0, preview.stderr)
+      const { summary } = JSON.parse(preview.stdout) as {
+        summary: { datasources: Record<string, { markedUnused: { segments: number } }> }
+      }
+      assert.equal(summary.datasources.wikipedia?.markedUnused.segments, 60)
+
+      const own = await runSvc('export', at('of-home'), '--home', at('home'))
+      assert.equal(own.status, 0, own.stderr)
+      writeFileSync(at('admin'), `${cluster.adminPassword}`)
+      writeFileSync(at('trusted.pem'), `${cluster.trusted}`)
+      const again = await runSvc(
+        'import',
+        '--from',
+        cluster.routerUrl,
+        '--user',
+        'admin',
+        '--password-file',
+        at('admin'),
+        '--trust',
+        at('trusted.pem'),
+        '--home',
+        at('second'),
+      )
+      assert.equal(again.status, 0, again.stderr)
+      assert.match(
+        again.stdout,
+        /160 segments \(0 overshadowed\), 3 virtual servers in tiers _default_tier, hot/,
+      )
+      const untrusting = await runSvc('import', '--from', cluster.routerUrl, ...login, '--home', at('none'))
+      assert.equal(untrusting.status, 1)
+      assert.match(untrusting.stderr, /certificate.*; --trust names the certificates to trust/)
+    })
+  })
+
+  test('exports the very files that it was made from, and so does what was made of it', async () => {
+    const first = await runSvc('export', at('of-source'), '--from', sourceUrl, ...login)
+    assert.equal(first.status, 0, first.stderr)
+    await withCluster('second', async () => {
+      const second = await runSvc('export', at('of-second'), '--home', at('second'))
+      assert.equal(second.status, 0, second.stderr)
+    })
+    for (const name of ['of-home', 'of-second']) {
+      assert.deepEqual(readdirSync(at(name)).sort(), snapshotFiles)
+      for (const file of snapshotFiles)
+        assert.ok(textOf(name, file) === textOf('of-source', file), `${name}/${file}`)
+    }
+  })
+
+  test('home takes no servers with bytes', async () => {
+    const { status, stderr } = await runSvc('up', '--home', at('home'), '--historicals', 'hot=1', '--detach')
+    assert.equal(status, 1)
+    assert.match(stderr, /Option --historicals is not for home/)
+  })
+})
+
+describe('what cannot be imported becomes nothing', () => {
+  const nothingLeft = () =>
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.startsWith('none')),
+      [],
+    )
+
+  test('a hundred thousand broken rows', async () => {
+    const broken = at('broken')
+    mkdirSync(broken)
+    writeFileSync(path.join(broken, 'servers.json'), JSON.stringify(documents['servers?simple']))
+    writeFileSync(path.join(broken, 'rules.json'), '{}')
+    const rows = Array.from(
+      { length: 100_000 },
+      (_, row) => `{"dataSource":"a","size":${row},"interval":"never"}`,
+    )
+    writeFileSync(
+      path.join(broken, 'segments.jsonl'),
+      [...rows, JSON.stringify(segments[0]), 'no JSON'].join('\n'),
+    )
+    const { status, stderr } = await runSvc('import', '--from', broken, '--home', at('none'))
+    assert.equal(status, 2)
+    assert.match(stderr, /\[100001\] parts of \[.*broken\] cannot be read, so nothing was made/)
+    assert.match(stderr, /segments row \[1\]: field interval has the value \[never\]/)
+    assert.match(stderr, /and 99981 more/)
+    assert.ok(stderr.split('\n').length < 40)
+    nothingLeft()
+    const skipped = await runSvc('import', '--from', broken, '--skip-bad', '--home', at('skipped'), '--json')
+    assert.equal(skipped.status, 0, skipped.stderr)
+    const { segments: kept, leftOut } = JSON.parse(skipped.stdout) as { segments: number; leftOut: number }
+    assert.deepEqual([kept, leftOut], [1, 100_001])
+  })
+
+  const refused: readonly [name: string, args: readonly string[], status: number, told: RegExp][] = [
+    ['nothing to read from', [], 2, /required option '--from <source>'/],
+    ['a folder without segments', ['--from', folder], 2, /has neither \[segments.jsonl\] nor/],
+    ['a wrong password', ['--from', sourceUrl, '--user', 'reader:wrong'], 2, /status \[401\]: give --user/],
+    ['a user without password', ['--from', sourceUrl, '--user', 'reader'], 2, /--user has no password/],
+    ['a password without user', ['--from', sourceUrl, '--password-file', passwordFile], 2, /needs --user/],
+    [
+      'a speed that is none',
+      ['--from', sourceUrl, ...login, '--load-bytes-per-second', 'fast'],
+      2,
+      /allowed is a size/,
+    ],
+    ['nobody there', ['--from', 'http://127.0.0.1:1'], 1, /cannot be read: .*ECONNREFUSED/],
+  ]
+  for (const [name, args, status, told] of refused) {
+    test(name, async () => {
+      const result = await runSvc('import', ...args, '--home', path.join(at('none'), 'of', 'these'))
+      assert.equal(result.status, status, result.stderr)
+      assert.match(result.stderr, told)
+      nothingLeft()
+    })
+  }
+
+  test('a home that is there already', async () => {
+    const { status, stderr } = await runSvc('import', '--from', sourceUrl, ...login, '--home', at('home'))
+    assert.equal(status, 1)
+    assert.match(stderr, /exists already: name a new folder/)
+  })
+
+  test('a source that answers for ever, when Ctrl-C ends it', async () => {
+    const endless = createServer((request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      if (request.url?.includes('metadata')) response.write(`[${JSON.stringify(segments[0])},`)
+      else response.end(request.url?.includes('servers') ? '[]' : '{}')
+    })
+    await new Promise<void>((resolve) => endless.listen(0, '127.0.0.1', resolve))
+    try {
+      const url = `http://127.0.0.1:${(endless.address() as AddressInfo).port}`
+      const child = execFile(svcCommand, ['import', '--from', url, '--home', at('none')])
+      const told: string[] = []
+      child.stderr?.on('data', (text: string) => told.push(text))
+      const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+      await waitUntil(
+        'it reads',
+        async () => readdirSync(folder),
+        (names) =>
+          names.some((name) => existsSync(path.join(folder, name, 'tasks/snapshot/segments.arriving'))),
+      )
+      child.kill('SIGINT')
+      assert.equal(await ended, 1)
+      assert.match(told.join(''), /Stopped by SIGINT/)
+      nothingLeft()
+    } finally {
+      endless.closeAllConnections()
+      endless.close()
+    }
+  })
+})
