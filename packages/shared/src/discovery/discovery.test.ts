@@ -30,9 +30,13 @@ const node = (name: string, given: Partial<AnnouncedNode> = {}): AnnouncedNode =
   ...given,
 })
 
-async function discover(context: TestContext, properties: Record<string, string> = {}) {
+async function discover(
+  context: TestContext,
+  properties: Record<string, string> = {},
+  role: 'broker' | 'historical' = 'broker',
+) {
   const gate = await startTcpGate(context, storePort)
-  const settings = stores.settings('broker', {
+  const settings = stores.settings(role, {
     'svc.metadata.storage.connector.port': String(gate.port),
     'svc.discovery.heartbeatPeriod': 'PT0.05S',
     'svc.discovery.timeout': 'PT0.5S',
@@ -70,6 +74,14 @@ describe('discovery', () => {
     await discovery.refresh()
     assert.deepEqual(discovery.nodes('historical'), [{ ...node('a'), baseUrl: 'http://h:1' }])
     assert.deepEqual(names(discovery), ['a'])
+  })
+
+  it('shows a historical itself and no other, of which there may be very many', async (context) => {
+    const { discovery } = await discover(context, {}, 'historical')
+    for (const name of ['a', 'b']) await saveHeartbeat(database, node(name))
+    await discovery.announce(node('me'))
+    await discovery.refresh()
+    assert.deepEqual(names(discovery), ['me'])
   })
 
   it('sees servers come, leave and fall silent by itself', async (context) => {

@@ -1,5 +1,5 @@
 import { describeError, unavailable } from '@svc/domain/failure'
-import type { Role, Settings } from '../config/index.ts'
+import { type Role, roles, type Settings } from '../config/index.ts'
 import {
   type AnnouncedNode,
   type Database,
@@ -18,7 +18,7 @@ export interface DiscoveredNode extends AnnouncedNode {
   readonly baseUrl: string
 }
 
-/** Which servers are alive and which of them lead; a picture at most a heartbeat old. */
+/** Which servers are alive, of the roles that a server of this role has to do with, and which of them lead; a picture at most a heartbeat old. */
 export interface Discovery {
   nodes(role: Role): readonly DiscoveredNode[]
   /** The leader of a role, or an `unavailable` failure. */
@@ -42,11 +42,20 @@ export function baseUrlOf(node: Pick<AnnouncedNode, 'host' | 'plaintextPort' | '
   return node.tlsPort === null ? `http://${host}:${node.plaintextPort}` : `https://${host}:${node.tlsPort}`
 }
 
+// What servers ask of discovery beside leaders and themselves; those that are not named here ask for all. There may be a
+// thousand historicals: were each to read of all others at every heartbeat, the store would give out a million rows a
+// second.
+const wantedRoles: Partial<Record<Role, readonly Role[]>> = {
+  historical: [],
+  router: ['router', 'coordinator', 'overlord', 'broker'],
+}
+
 // How long after its start a server expects the others to appear at any moment.
 const startingMs = 10_000
 
 /** Starts looking for servers and leaders in the metadata store. */
 export function startDiscovery(database: Database, settings: Settings, logger: Logger): Discovery {
+  const { role } = settings
   const heartbeatMs = settings.get('svc.discovery.heartbeatPeriod')
   const timeoutMs = settings.get('svc.discovery.timeout')
   const trouble = createTroubleLog(logger)
@@ -61,7 +70,10 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
 
   const look = async (): Promise<void> => {
     // One after the other, on one connection: this goes on as long as the server lives.
-    const foundNodes = await loadNodes(database, timeoutMs)
+    const foundNodes = await loadNodes(database, timeoutMs, {
+      roles: wantedRoles[role] ?? roles,
+      own: announced,
+    })
     const foundLeases = await loadLeases(database)
     nodes = foundNodes.map((node) => ({ ...node, baseUrl: baseUrlOf(node) }))
     leases = foundLeases

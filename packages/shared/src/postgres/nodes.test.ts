@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
+import type { Role } from '../config/index.ts'
 import { createTestStores } from '../testing/index.ts'
 import { type AnnouncedNode, loadNodes, removeNode, removeStaleNodes, saveHeartbeat, sql } from './index.ts'
 
@@ -44,6 +45,17 @@ describe('a server', () => {
       (await loadNodes(database, 5000)).map(({ role, name }) => `${role} ${name}`),
       ['broker a', 'historical a', 'historical b'],
     )
+  })
+
+  it('is read where its role is wanted, or where it is the one itself', async () => {
+    for (const name of ['a', 'b']) await saveHeartbeat(database, node(name))
+    await saveHeartbeat(database, node('c', { role: 'broker' }))
+    const read = async (roles: readonly Role[], own?: AnnouncedNode) =>
+      (await loadNodes(database, 5000, { roles, own })).map(({ name }) => name)
+    assert.deepEqual(await read(['broker']), ['c'])
+    assert.deepEqual(await read([]), [])
+    assert.deepEqual(await read([], node('b')), ['b'])
+    assert.deepEqual(await read(['broker'], node('a')), ['c', 'a'])
   })
 
   it('that is silent for too long is not shown, until it is heard again', async () => {

@@ -1,4 +1,4 @@
-import type { Role } from '../config/index.ts'
+import { type Role, roles } from '../config/index.ts'
 import { type Queries, sql } from './database.ts'
 
 /** A running server as it announces itself. */
@@ -31,11 +31,24 @@ export async function removeNode(queries: Queries, node: AnnouncedNode): Promise
   await queries.query(sql`DELETE FROM nodes WHERE role = ${node.role} AND name = ${node.name}`)
 }
 
-/** The servers that told within `timeoutMs` that they are alive, by role and name. */
-export async function loadNodes(queries: Queries, timeoutMs: number): Promise<AnnouncedNode[]> {
+/** Which servers are read. */
+export interface WantedNodes {
+  readonly roles: readonly Role[]
+  /** This one whatever its role is. */
+  readonly own?: Pick<AnnouncedNode, 'role' | 'name'> | undefined
+}
+
+/** The servers, or the wanted of them, that told within `timeoutMs` that they are alive, by role and name. */
+export async function loadNodes(
+  queries: Queries,
+  timeoutMs: number,
+  { roles: wanted, own }: WantedNodes = { roles },
+): Promise<AnnouncedNode[]> {
   return await queries.query<AnnouncedNode>(sql`
     SELECT name, role, service, host, plaintext_port AS "plaintextPort", tls_port AS "tlsPort", details
-    FROM nodes WHERE heartbeat_at > now() - ${timeoutMs}::float8 * interval '1 millisecond' ORDER BY role, name`)
+    FROM nodes WHERE heartbeat_at > now() - ${timeoutMs}::float8 * interval '1 millisecond'
+      AND (role = ANY(${[...wanted]}) OR (role = ${own?.role ?? ''} AND name = ${own?.name ?? ''}))
+    ORDER BY role, name`)
 }
 
 /** Forgets servers that have been silent for `keptMs`. */

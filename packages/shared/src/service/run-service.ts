@@ -1,49 +1,41 @@
-import { parseArgs } from 'node:util'
 import { describeError } from '@svc/domain/failure'
-import type { Request, Response } from 'express'
 import { createCallJournal } from '../calls/index.ts'
-import { createServiceClient, type ServiceClient } from '../client/index.ts'
-import { createSimulatedClock, type SimulatedClock } from '../clock/index.ts'
-import { ConfigurationError, loadSettings, loginNotices, type Role, type Settings } from '../config/index.ts'
-import { type Discovery, startDiscovery } from '../discovery/index.ts'
+import { createServiceClient } from '../client/index.ts'
+import { createSimulatedClock } from '../clock/index.ts'
+import { loginNotices, type Role, type Settings } from '../config/index.ts'
+import { startDiscovery } from '../discovery/index.ts'
 import {
   type ApplicationOptions,
   createApplication,
   describeEndpoint,
-  findPortProblems,
   type Listeners,
   listen,
-  type Route,
 } from '../http/index.ts'
 import { openLoginThrottle, type SharedThrottle } from '../login-throttle/index.ts'
-import { createMetrics, type Metrics } from '../metrics/index.ts'
+import { createMetrics } from '../metrics/index.ts'
 import {
   type AnnouncedNode,
   createDatabase,
-  type Database,
   isSchemaCurrent,
   migrateSchema,
   renewCredentials,
 } from '../postgres/index.ts'
 import {
-  type Clock,
   createLogger,
   createReadiness,
   createTroubleLog,
   type Logger,
   type Loop,
-  type Readiness,
   systemClock,
 } from '../runtime/index.ts'
 import {
-  type Caller,
   createEscalator,
   createSecurity,
   type DirectorySource,
   openDirectoryLogins,
   type Security,
 } from '../security/index.ts'
-import { type FollowedStores, followStores, loadTlsStores, type TlsStores } from '../tls/index.ts'
+import { type FollowedStores, followStores } from '../tls/index.ts'
 import { callRoutes } from './call-routes.ts'
 import { configuredName, endPlainly, readConfiguration } from './configuration.ts'
 import type { ServiceContext, ServiceOptions, ServicePart } from './context.ts'
@@ -56,7 +48,7 @@ import {
 import { type OwnCertificate, watchOwnCertificate } from './own-certificate.ts'
 import { retryWhileStoreIsAway } from './retry-while-store-is-away.ts'
 import { type SecurityAudit, startSecurityAudit } from './security-audit.ts'
-import { logTroubles, tellLastTrouble, tellTroubles } from './server-troubles.ts'
+import { logTroubles, tellTroubles } from './server-troubles.ts'
 import { statusRoutes } from './status-routes.ts'
 import { watchServer } from './watch-server.ts'
 
