@@ -1,7 +1,14 @@
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { conflict, invalidInput } from '@svc/domain/failure'
-import { ensureSecret, type HomeLayout, readSecret, writeSecret } from '../home/index.ts'
+import {
+  ensureSecret,
+  type HomeLayout,
+  readSecret,
+  type SecretName,
+  secretFile,
+  writeSecret,
+} from '../home/index.ts'
 import { ensureCertificates } from '../pki/index.ts'
 import type { ClusterPlan } from './plan-cluster.ts'
 
@@ -24,6 +31,28 @@ export function checkAdminPassword(given: string | undefined): void {
 }
 
 /**
+ * Throws a Failure when a home that was used before has lost a password which its metadata store keeps: another one
+ * would not hold. One that was plain so far has neither of those of users.
+ */
+function checkPasswordsAreThere(
+  home: HomeLayout,
+  isSecure: boolean,
+  adminPassword: string | undefined,
+): void {
+  if (!existsSync(home.postgres)) return
+  const isMissing = (name: SecretName): boolean => !readSecret(home, name)
+  const broken = (name: SecretName, more = ''): Error =>
+    conflict(
+      `Home [${home.root}] is broken: its file [${secretFile(home, name)}] is missing or empty, and another password than the one in it would not hold: put the file back${more}, or begin anew with ./svc reset`,
+    )
+  if (isMissing('postgres-password')) throw broken('postgres-password')
+  if (!isSecure || isMissing('admin-password') === isMissing('internal-client-password')) return
+  if (isMissing('internal-client-password')) throw broken('internal-client-password')
+  if (adminPassword === undefined)
+    throw broken('admin-password', ', or say once what it was with --admin-password')
+}
+
+/**
  * Makes the passwords that are missing. A given admin's password counts at the first start only, since from then on
  * the metadata store has it; throws a Failure when another one is given later.
  */
@@ -33,6 +62,7 @@ export function ensurePasswords(
   adminPassword: string | undefined,
 ): Passwords {
   const isSecure = plan.options.profile === 'secure'
+  checkPasswordsAreThere(home, isSecure, adminPassword)
   if (isSecure) ensureSecret(home, 'internal-client-password')
   if (plan.options.ldap) ensureSecret(home, 'directory-password')
   return {

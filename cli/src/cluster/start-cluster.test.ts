@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, test } from 'node:test'
 import { connectToCluster, sendRequest } from '../client/index.ts'
-import { homeLayout, openHome, readRunFile, secretFile } from '../home/index.ts'
+import { homeLayout, openHome, readRunFile, secretFile, writeSecret } from '../home/index.ts'
 import { isRunning } from '../processes/index.ts'
 import { clusterStatus } from './cluster-status.ts'
 import { pickPortOffset } from './free-ports.ts'
@@ -174,6 +174,12 @@ test('broken homes are named', async () => {
   writeFileSync(path.join(home.postgres, 'PG_VERSION'), '16\n')
   const start = startCluster({ home: home.root, portOffset })
   await assertRefused(start, home.root, /is broken: .*belongs to Postgres \[16\], expected \[18\]/)
+  writeFileSync(path.join(home.postgres, 'PG_VERSION'), '18\n')
+  const lost = (name: string) => new RegExp(`is broken: its file \\[.*${name}\\] is missing`)
+  await assertRefused(startCluster({ home: home.root, portOffset }), home.root, lost('postgres-password'))
+  writeSecret(home, 'postgres-password', 'a')
+  writeSecret(home, 'internal-client-password', 'b')
+  await assertRefused(startCluster({ home: home.root, portOffset }), home.root, lost('admin-password'))
   writeFileSync(home.runFile, '{')
   await assert.rejects(startCluster({ home: home.root, portOffset }), /is broken: run file/)
 })

@@ -94,6 +94,8 @@ export interface Cluster {
 
 const READY_TIMEOUT_MS = 60_000
 const POLL_MS = 20
+/** After so long, what keeps a service from being ready is told while it is waited for. */
+const PATIENCE_MS = 5000
 
 /** What was brought from elsewhere stands here, for all homes of this checkout. */
 const redisCache = path.join(repositoryRoot, '.cache/redis')
@@ -263,10 +265,16 @@ class ClusterStart {
 
   async #waitForService({ instance, url }: ServicePlan): Promise<NotReady | undefined> {
     const deadline = performance.now() + (this.#options.readyTimeoutMs ?? READY_TIMEOUT_MS)
+    const tellAfter = performance.now() + PATIENCE_MS
     let problem: string | undefined
+    let told: string | undefined
     const isReady = await this.#until(async () => {
       const health = await askHealth(url, this.#trusted)
       problem = health.problem ?? problem
+      if (problem !== undefined && problem !== told && performance.now() > tellAfter) {
+        this.#tell(`${instance} is not ready yet: ${problem}`)
+        told = problem
+      }
       return health.isHealthy
     }, deadline)
     if (isReady) {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { parseHome } from './home-option.ts'
 
 /** The options of `./svc demo` as commander reads them. */
 interface DemoCommandOptions {
@@ -12,7 +13,11 @@ export function addDemo(program: Command): void {
   program
     .command('demo')
     .description('show in half a minute how rules move real data between tiers, on a cluster of its own')
-    .option('--home <dir>', 'an empty or new folder for its state, which is kept (default: a temporary one)')
+    .option(
+      '--home <dir>',
+      'an empty or new folder for its state, which is kept (default: a temporary one)',
+      parseHome,
+    )
     .option(
       '--port-offset <n>',
       'added to every port: 0, or 1000 and more (default: 0, or another one when a port is taken)',

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { parseHome } from './home-option.ts'
 import { printFigures, tellProgress } from './print.ts'
 import { parseWholeNumber } from './whole-number.ts'
 
@@ -8,7 +9,11 @@ export function addDev(program: Command): void {
   dev
     .command('watch')
     .description('run a cluster whose services start again when their source changes')
-    .option('--home <dir>', 'folder that holds all state of the cluster (default: .svc beside ./svc)')
+    .option(
+      '--home <dir>',
+      'folder that holds all state of the cluster (default: .svc beside ./svc)',
+      parseHome,
+    )
     .option('--port-offset <n>', 'added to every port: 0, or 1000 and more (default: 0)')
     .option('--profile <name>', 'secure or plain (default: secure)')
     .action(async (options: { home?: string; portOffset?: string; profile?: string }) => {

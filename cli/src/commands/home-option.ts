@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { notFound } from '@svc/domain/failure'
+import { invalidInput, notFound } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
 import { type HomeLayout, homeLayout, isHome, repositoryRoot } from '../home/index.ts'
@@ -12,7 +12,14 @@ export function withHome(command: Command): Command {
   return command.option(
     '--home <dir>',
     'folder that holds all state of the cluster (default: .svc beside ./svc)',
+    parseHome,
   )
+}
+
+/** Refuses an empty name, which is what a variable that is not set leaves: it would be the folder one stands in. */
+export function parseHome(folder: string): string {
+  if (folder.trim() === '') throw invalidInput('Option --home is empty, allowed is the name of a folder')
+  return folder
 }
 
 /** The home that a command is about, which must be there. Throws a Failure when it is not. */

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { StoreType } from '../pki/index.ts'
-import { existingHome } from './home-option.ts'
+import { existingHome, parseHome } from './home-option.ts'
 import { parseWholeNumber } from './whole-number.ts'
 
 interface FolderOptions {
@@ -93,7 +93,7 @@ interface IssueOptions extends FolderOptions {
 
 function withFolder(command: Command): Command {
   return command
-    .option('--home <dir>', 'the certificates of this home (default: .svc beside ./svc)')
+    .option('--home <dir>', 'the certificates of this home (default: .svc beside ./svc)', parseHome)
     .option('--folder <dir>', 'those of a folder of its own, apart from any cluster')
     .option('--password <text>', 'of its key stores, instead of the one that is kept')
 }

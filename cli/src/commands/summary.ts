@@ -69,6 +69,9 @@ export function tellSummary(summary: Summary, options: { json?: boolean | undefi
     formatTable(['role', 'instance', 'URL', 'pid', 'state'], rows),
     '',
     ...summary.notReady.map(({ instance, problem }) => `${instance} is not ready: ${problem}`),
+    ...(isReady
+      ? []
+      : [`What runs goes on and tries again; ./svc down${homeArgument(summary.home)} ends it.`]),
     emphasized(`${isReady ? 'Ready' : 'Partly ready'} in ${formatSeconds(tookMs)}: ${summary.routerUrl}`),
     ...(summary.adminPasswordFile === null
       ? ['Profile plain: no TLS, no log-in, everything is allowed.']

@@ -79,6 +79,15 @@ const refused: { name: string; make: (root: string) => void; message: RegExp }[]
     },
     message: /names format \[unreadable\]/,
   },
+  {
+    name: 'a home with a file where a folder belongs',
+    make: (root) => {
+      const { cache } = openHome(root)
+      rmSync(cache, { recursive: true })
+      writeFileSync(cache, '')
+    },
+    message: /is broken: \[.*cache\] is a file where a folder belongs/,
+  },
 ]
 
 for (const { name, make, message } of refused) {

@@ -15,7 +15,7 @@ import { writeWhole } from './run-file.ts'
 import { storageFailure } from './storage-failure.ts'
 
 /** A new home takes about 60 MB for Postgres; logs and write-ahead log need room from then on. */
-const LEAST_FREE_BYTES = 100 * 1024 * 1024
+const LEAST_FREE_BYTES = { new: 100 * 1024 * 1024, used: 20 * 1024 * 1024 }
 
 const FORMAT = 1
 
@@ -89,6 +89,11 @@ function makeFolders(home: HomeLayout): void {
   chmodSync(home.root, process.getuid?.() === 0 ? 0o711 : 0o700)
   const { secrets, pki, conf, run, logs, redis, deepStorage, cache, input, taskLogs, tasks } = home
   for (const folder of [secrets, pki, conf, run, logs, redis, deepStorage, cache, input, taskLogs, tasks]) {
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) {
+      throw conflict(
+        `Home [${home.root}] is broken: [${folder}] is a file where a folder belongs: move it away`,
+      )
+    }
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   }
 }
@@ -96,9 +101,10 @@ function makeFolders(home: HomeLayout): void {
 function checkRoom(home: HomeLayout): void {
   const { bavail, bsize } = statfsSync(home.root)
   const freeBytes = bavail * bsize
-  if (freeBytes < LEAST_FREE_BYTES) {
+  const leastBytes = LEAST_FREE_BYTES[existsSync(home.postgres) ? 'used' : 'new']
+  if (freeBytes < leastBytes) {
     const free = Math.floor(freeBytes / 1024 / 1024)
-    const least = LEAST_FREE_BYTES / 1024 / 1024
+    const least = leastBytes / 1024 / 1024
     throw unavailable(
       `The disk of home [${home.root}] has [${free}] MB free, at least [${least}] MB are needed: make room, or choose another with --home`,
     )

@@ -183,7 +183,7 @@ export class Supervisor {
   }
 
   #onEnd(entry: Supervised, reason: string, status: number | undefined): void {
-    const livedMs = performance.now() - entry.startedAt
+    const livedMs = Math.round(performance.now() - entry.startedAt)
     entry.child = undefined
     entry.identity = undefined
     const delayMs = entry.isStopping ? undefined : restartDelayMs(entry.lastDelayMs, livedMs)

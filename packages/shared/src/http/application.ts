@@ -355,6 +355,9 @@ function bodyFailure(error: unknown, route: Route): Failure {
     )
   }
   if (type === 'entity.parse.failed') return invalidInput('The body is not valid JSON')
+  const { encoding } = error as { encoding?: string }
+  if (encoding !== undefined || (error as { errno?: unknown }).errno !== undefined)
+    return invalidInput('The body is not compressed as its header Content-Encoding says')
   return invalidInput(`The body cannot be read (status [${status ?? 400}])`)
 }
 

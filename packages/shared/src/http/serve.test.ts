@@ -121,6 +121,20 @@ describe('the ports', () => {
     assert.equal(await ask(tlsPort, { ca: authority }), 'hello')
   })
 
+  it('answer what is to be tunnelled with an error, and pass over expectations', async (context) => {
+    const { plaintextPort } = await open(context)
+    const say = async (text: string): Promise<string> => {
+      const socket = connect(Number(plaintextPort), '127.0.0.1', () => socket.write(text))
+      let answer = ''
+      for await (const chunk of socket.setEncoding('utf8')) answer += chunk
+      return answer
+    }
+    const refused = await say('CONNECT other:80 HTTP/1.1\r\nHost: other\r\n\r\n')
+    assert.match(refused, /^HTTP\/1\.1 405 [\s\S]*"category":"UNSUPPORTED"/)
+    const taken = await say('GET / HTTP/1.1\r\nHost: a\r\nExpect: much\r\nConnection: close\r\n\r\n')
+    assert.match(taken, /^HTTP\/1\.1 200 [\s\S]*hello/)
+  })
+
   it('that are taken are told with their property, and none stays open', async (context) => {
     const taken = createServer()
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))

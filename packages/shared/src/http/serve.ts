@@ -38,6 +38,9 @@ export async function listen(
   const start = async (server: Server, wanted: WantedPort): Promise<number> => {
     servers.push(server)
     server.on('clientError', answerBrokenRequest)
+    server.on('connect', (_request, socket) => answerPlainly(socket, '405 Method Not Allowed', noTunnel))
+    // RFC 9110 10.1.1: an expectation that is not known may be passed over.
+    server.on('checkExpectation', handler)
     server.keepAliveTimeout = 65_000
     const problem = await openPort(server, settings, wanted)
     if (problem !== undefined) problems.push(problem)
@@ -182,6 +185,13 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
     status: '400 Bad Request',
     failure: invalidInput('The request is not well-formed HTTP'),
   }
+  answerPlainly(socket, status, failure)
+}
+
+const noTunnel = new Failure('methodNotAllowed', 'Method [CONNECT] is not allowed: nothing is tunnelled here')
+
+/** Answers a request that never becomes one of the application, and ends its connection. */
+function answerPlainly(socket: Duplex, status: string, failure: Failure): void {
   const body = JSON.stringify(errorBody(failure))
   socket.end(
     [

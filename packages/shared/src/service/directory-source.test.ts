@@ -205,10 +205,15 @@ describe('the directory of the coordinator', () => {
     await waitUntil('the other trouble', () =>
       /svc\.escalator\.internalClientUsername/.test(context.readiness.troubles()),
     )
+    let changes = 0
+    directory.onChange(() => changes++)
     state.failure = undefined
+    await waitUntil('it is over, though nothing has changed', () => context.readiness.troubles() === '')
+    assert.deepEqual([directory.current(), changes], [directoryOf(1), 0])
+    await waitUntil('it has asked for more', () => asked.at(-1) === '1')
     state.version = 3
-    await waitUntil('it is over', () => context.readiness.troubles() === '')
-    assert.deepEqual(directory.current(), directoryOf(3))
+    state.wake()
+    await waitUntil('the change', () => rolesOf(directory.current())[0] === 'role of 3')
     assert.equal(context.logger.having('Users and roles are fetched from the coordinator again').length, 1)
   })
 

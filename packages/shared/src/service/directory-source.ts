@@ -100,14 +100,17 @@ export function followCoordinatorDirectory(
   const awayDelay = growingDelay(50, 1000)
   const controller = new AbortController()
   const startedAt = performance.now()
+  // After a failure the whole is asked for: an answer that waits for a change would leave the trouble standing.
+  let isCutOff = false
   const fetchNewer = async (): Promise<void> => {
     const answer = await client.callLeader<{ directory: SecurityDirectory | null }>('coordinator', {
       method: 'GET',
-      path: `${directoryPath}?version=${holder.version()}`,
+      path: `${directoryPath}?version=${isCutOff ? -1 : holder.version()}`,
       timeoutMs: directoryWaitMs + 10_000,
       signal: controller.signal,
     })
-    if (answer.directory) holder.replace(answer.directory)
+    isCutOff = false
+    if (answer.directory && answer.directory.version !== holder.version()) holder.replace(answer.directory)
   }
   const tellTrouble = (error: unknown): void => {
     if (controller.signal.aborted) return
@@ -130,6 +133,7 @@ export function followCoordinatorDirectory(
         trouble.over('Users and roles are fetched from the coordinator again')
         return 0
       } catch (error) {
+        isCutOff = true
         tellTrouble(error)
         const isAway = error instanceof Failure && error.code === 'unavailable' && !isAboutCertificate(error)
         return (isAway ? awayDelay : refusedDelay).next()

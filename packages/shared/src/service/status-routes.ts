@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os'
 import { unavailable } from '@svc/domain/failure'
 import { config, open, Reply, type Route, route, securityConfig, state } from '../http/index.ts'
 import { interfaceVersion } from '../runtime/index.ts'
@@ -36,7 +37,8 @@ export function statusRoutes(context: ServiceContext): Route[] {
           version: interfaceVersion,
           modules: [],
           memory: {
-            maxMemory: process.constrainedMemory() || process.availableMemory(),
+            // Without a limit of its own, what a process may use is told as all that a number can hold.
+            maxMemory: Math.min(process.constrainedMemory() || totalmem(), totalmem()),
             totalMemory: memory.heapTotal,
             freeMemory: memory.heapTotal - memory.heapUsed,
             usedMemory: memory.heapUsed,

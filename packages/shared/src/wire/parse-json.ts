@@ -25,18 +25,25 @@ export function parseJson<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const result = schema.safeParse(json)
   if (result.success) return result.data
-  throw refusalOf(result.error, json, options)
+  throw refusalOf(schema, result.error, json, options)
 }
 
-function refusalOf(error: z.ZodError, json: unknown, { subject, hideValues }: RefusalOptions): Failure {
+function refusalOf(
+  schema: z.ZodType,
+  error: z.ZodError,
+  json: unknown,
+  { subject, hideValues }: RefusalOptions,
+): Failure {
   const failures = error.issues.slice(0, mostToldProblems).flatMap((issue) => {
-    const allowed = allowedBy(issue)
     if (issue.code === 'unrecognized_keys') {
+      const known = fieldsAt(schema, issue.path)
+      const allowed = known === undefined ? 'only what the documentation names' : `[${known.join('], [')}]`
       return issue.keys.map((key) => {
         const field = pathText([...issue.path, key])
         return invalidInput(`${field} is not a known field; allowed is ${allowed}`, { field })
       })
     }
+    const allowed = allowedBy(issue)
     const field = pathText(issue.path) || subject
     if (hideValues) return [invalidInput(`${field} cannot be taken; allowed is ${allowed}`, { field })]
     return [refuse(field, valueAt(json, issue.path), allowed)]
@@ -53,6 +60,20 @@ function pathText(path: Path): string {
     .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
     .join('')
     .replace(/^\./, '')
+}
+
+/** The fields that an object in a schema may have; undefined where the path leads through a choice of forms. */
+function fieldsAt(schema: z.core.$ZodType, path: Path): string[] | undefined {
+  const def = schema._zod.def as unknown as Readonly<Record<string, unknown>>
+  const inner = (def.innerType ?? def.in) as z.core.$ZodType | undefined
+  if (inner) return fieldsAt(inner, path)
+  if (def.type === 'array') return fieldsAt(def.element as z.core.$ZodType, path.slice(1))
+  if (def.type === 'record') return fieldsAt(def.valueType as z.core.$ZodType, path.slice(1))
+  if (def.type !== 'object') return undefined
+  const shape = def.shape as Readonly<Record<string, z.core.$ZodType>>
+  if (path.length === 0) return Object.keys(shape)
+  const next = shape[String(path[0])]
+  return next && fieldsAt(next, path.slice(1))
 }
 
 function valueAt(json: unknown, path: Path): unknown {
@@ -78,8 +99,6 @@ function allowedBy(issue: z.core.$ZodIssue): string {
       return `at least ${issue.minimum}`
     case 'too_big':
       return `at most ${issue.maximum}`
-    case 'unrecognized_keys':
-      return 'only what the documentation names'
     default:
       return 'another form of value'
   }

@@ -212,7 +212,9 @@ export async function countUnfinished(context: ServiceContext): Promise<number> 
 
 /** The task of a body, whatever its type; the first thing that is wrong is a failure that names it. */
 function readTask(body: unknown, access: InputAccess): Omit<NewTask, 'payload' | 'submittedBy'> {
-  const type = typeof body === 'object' && body !== null ? (body as { type?: unknown }).type : undefined
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw refuse('The body', body, 'a task, which is an object')
+  const { type } = body as { readonly type?: unknown }
   if (type === 'kill') {
     const spec = parseKillSpec(body)
     const id = checkedId(spec.id) ?? newTaskId('kill', spec.dataSource, spec.interval)
