@@ -57,7 +57,15 @@ function setUp(term: number | undefined, served: readonly Segment[]) {
   report('b', 'cold')
   const dutyGroups = [createDutyGroup('SomeDuties', 60_000, [], context.logger)]
   const leadership = { term: () => term }
-  watchCoordinator(metrics, { context, leadership, segments, servers, rules, dutyGroups })
+  let looks = 0
+  const counted = {
+    ...rules,
+    current: () => {
+      looks += 1
+      return rules.current()
+    },
+  }
+  watchCoordinator(metrics, { context, leadership, segments, servers, rules: counted, dutyGroups })
   const told = async (name: string): Promise<Record<string, number>> => {
     const lines = (await metrics.text()).text.split('\n').filter((line) => line.startsWith(`${name}{`))
     return Object.fromEntries(
@@ -67,7 +75,7 @@ function setUp(term: number | undefined, served: readonly Segment[]) {
       }),
     )
   }
-  return { told, servers, report, segments }
+  return { told, servers, report, segments, looks: () => looks }
 }
 
 describe('the metrics of a leading coordinator', () => {
@@ -128,6 +136,13 @@ describe('the metrics of a leading coordinator', () => {
     assert.deepEqual(await told('svc_segment_copies_moved_total'), { 'wiki cold': 1 })
     assert.deepEqual(await told('svc_segment_copies_dropped_total'), { 'wiki hot': 1 })
     assert.deepEqual(await told('svc_segment_copies_loaded_total'), { 'wiki hot': 1 })
+  })
+
+  it('come from one look at the segments, of whoever asks at the same time or soon after', async () => {
+    const { told, looks } = setUp(1, [first])
+    await Promise.all([told('svc_segments_used'), told('svc_servers')])
+    await told('svc_segments_used')
+    assert.equal(looks(), 1)
   })
 
   it('are not told by others', async () => {

@@ -7,7 +7,6 @@ import type { ServerInventoryEvents } from './inventory/index.ts'
 
 /** What is told of segments and servers at one time. */
 interface LoadPicture {
-  readonly takenAtMs: number
   readonly usedSegments: ReadonlyMap<string, number>
   readonly statuses: readonly DatasourceLoadStatus[]
   readonly servers: readonly LoadingServer[]
@@ -37,20 +36,26 @@ export function watchCoordinator(metrics: Metrics, view: ClusterView): void {
     duties().map(({ duty, lastMs }) => ({ labels: { duty }, value: lastMs / 1000 })),
   )
 
-  let latest: Promise<LoadPicture> | undefined
-  const picture = async (): Promise<LoadPicture> => {
-    const known = await latest?.catch(() => undefined)
-    if (!known || performance.now() - known.takenAtMs > pictureAgeMs) {
-      latest = takePicture(view).then((taken) => {
-        metrics.nameLargest('datasource', taken.usedSegments)
-        metrics.nameLargest(
-          'tier',
-          countBy(taken.servers, ({ tier }) => tier),
-        )
-        return taken
+  let latest: { readonly picture: Promise<LoadPicture>; goodUntilMs: number } | undefined
+  const picture = (): Promise<LoadPicture> => {
+    if (latest && performance.now() < latest.goodUntilMs) return latest.picture
+    // All that ask while it is taken share it, however long that takes.
+    const taking = { picture: takePicture(view), goodUntilMs: Number.POSITIVE_INFINITY }
+    latest = taking
+    taking.picture = taking.picture.then((taken) => {
+      metrics.nameLargest('datasource', taken.usedSegments)
+      metrics.nameLargest(
+        'tier',
+        countBy(taken.servers, ({ tier }) => tier),
+      )
+      return taken
+    })
+    taking.picture
+      .catch(() => undefined)
+      .then(() => {
+        taking.goodUntilMs = performance.now() + pictureAgeMs
       })
-    }
-    return (await latest) as LoadPicture
+    return taking.picture
   }
   const observe = (
     name: Parameters<Metrics['observe']>[0],
@@ -125,7 +130,6 @@ async function takePicture({ context, segments, servers, rules }: ClusterView): 
     await setImmediate()
   }
   return {
-    takenAtMs: now,
     usedSegments,
     statuses,
     servers: loadingServers,

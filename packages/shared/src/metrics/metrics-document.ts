@@ -14,7 +14,7 @@ Made from packages/shared/src/metrics/definitions.ts by \`./svc dev docs\`.
 
 \`GET /metrics\` of every server answers in the text format of Prometheus; it needs READ on STATE, so a scraper logs in.
 The metrics of the Node.js process (\`process_*\`, \`nodejs_*\`) come with it. What a role does while it leads is told by
-the leader only. How to scrape a cluster, a dashboard and alert rules: [monitoring.md](monitoring.md).
+the leader only; what cannot be read because a store is away is left out. How to scrape a cluster, a dashboard and alert rules: [monitoring.md](monitoring.md).
 
 ## How many series there are
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
+import { unavailable } from '@svc/domain/failure'
 import { createMetrics, metricsDocument } from './index.ts'
 
 const samplesOf = (text: string, name: string): string[] =>
@@ -34,6 +35,17 @@ describe('metrics', () => {
     assert.deepEqual(samplesOf((await metrics.text()).text, 'svc_task_slots'), [
       'svc_task_slots{state="used"} 0',
     ])
+  })
+
+  it('are told while something that others are read from is away', async () => {
+    const metrics = createMetrics('overlord')
+    metrics.count('svc_logins_total', { outcome: 'accepted' })
+    metrics.observe('svc_tasks', async () => {
+      throw unavailable('The metadata store is away')
+    })
+    const { text } = await metrics.text()
+    assert.deepEqual(samplesOf(text, 'svc_tasks'), [])
+    assert.deepEqual(samplesOf(text, 'svc_logins_total'), ['svc_logins_total{outcome="accepted"} 1'])
   })
 
   it('name so many datasources and tiers, the largest, and add up the rest', async () => {

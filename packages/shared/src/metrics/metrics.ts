@@ -1,3 +1,4 @@
+import { Failure } from '@svc/domain/failure'
 import type { Role } from '../config/index.ts'
 import {
   type BoundedLabel,
@@ -36,6 +37,16 @@ interface CountedValue {
   value: number
 }
 
+/** What is read; nothing where a store is away: the other metrics are wanted then above all. */
+async function readIfThere(read: () => Iterable<MetricValue> | Promise<Iterable<MetricValue>>) {
+  try {
+    return await read()
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'unavailable') return []
+    throw error
+  }
+}
+
 const keyOf = (labels: Labels): string => JSON.stringify(Object.values(labels))
 
 /**
@@ -61,7 +72,7 @@ export function createMetrics(role: Role): Metrics {
     if (!read) return [...(counters.get(name)?.values() ?? [])]
     const { together }: MetricDefinition = metricDefinitions[name]
     const found = new Map<string, CountedValue>()
-    for (const { labels = {}, value } of await read()) {
+    for (const { labels = {}, value } of await readIfThere(read)) {
       const told = boundedLabels(labels)
       const known = found.get(keyOf(told))
       if (!known) found.set(keyOf(told), { labels: told, value })
