@@ -119,7 +119,7 @@ function parseInstances(written: string): Map<CountedRole, number> {
 function parseCounts(option: string, written: string): Map<string, number> {
   const counts = new Map<string, number>()
   for (const part of written.split(',')) {
-    if (part.trim() === '' && written.trim() !== '') continue
+    if (part.trim() === '') continue
     const [name = '', count = '', ...rest] = part.split('=').map((text) => text.trim())
     const isCount =
       /^\d+$/.test(count) && Number(count) >= 1 && Number(count) <= MOST_OF_ONE && rest.length === 0
