@@ -19,7 +19,11 @@ import { addUsers, credentialsOf } from './support/test-users.ts'
 import { waitUntil } from './support/wait-until.ts'
 
 // The clock is one that its endpoints may move: otherwise they let nobody in.
-const cluster = await startTestCluster({ profile: 'secure', set: ['svc.simulation.clock.enabled=true'] })
+const cluster = await startTestCluster({
+  profile: 'secure',
+  instances: 'worker=1',
+  set: ['svc.simulation.clock.enabled=true'],
+})
 after(() => cluster.end())
 const endpoints = await loadRouteTables()
 const admin = `admin:${cluster.adminPassword}`
@@ -117,7 +121,7 @@ describe('what the servers ask for', () => {
     assert.deepEqual(withAccess('internal'), [
       'GET /svc-internal/v1/security/directory',
       'GET /svc-internal/v1/security/known',
-      'GET /svc-internal/v1/segments/:id/file',
+      'POST /svc-internal/v1/segments/files',
       'POST /svc-internal/v1/servers/report',
     ])
   })

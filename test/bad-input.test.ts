@@ -17,6 +17,7 @@ const configLimitBytes = 1024 * 1024
 
 const cluster = await startTestCluster({
   profile: 'plain',
+  instances: 'worker=1',
   set: [`overlord.svc.request.maxTaskSize=${taskLimitBytes}`],
 })
 after(() => cluster.end())

@@ -2,8 +2,8 @@
 // and reports of all, also where loads fail; servers that leave are emptied, and copies spread evenly.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { type Segment, segmentId } from '@svc/domain/segment'
-import { storeSegments } from '@svc/shared/testing'
+import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
+import { copySegments, loadStoredSegments } from '@svc/shared/postgres'
 import { startTestCluster } from './support/test-cluster.ts'
 import { waitUntil } from './support/wait-until.ts'
 
@@ -20,6 +20,8 @@ const cluster = await startTestCluster({
     'svc.simulation.enabled=true',
     `historical.svc.simulation.virtualServers=${JSON.stringify(groups)}`,
     'coordinator.svc.coordinator.period=PT0.5S',
+    'svc.compaction.period=PT0.5S',
+    'overlord.svc.simulation.compactionDuration=PT0.05S',
   ],
 })
 after(() => cluster.end())
@@ -51,7 +53,7 @@ const untilHeld = (hot: number, standard: number) =>
 function segment(number: number): Segment {
   const dayMs = 86_400_000
   const interval = { start: number * dayMs, end: (number + 1) * dayMs }
-  const key = { dataSource, interval, version: 'v1', partitionNum: 0 }
+  const key = { dataSource, interval, version: '2026-01-01T00:00:00.000Z', partitionNum: 0 }
   return { ...key, id: segmentId(key), partitions: 1, sizeBytes, totalRows: 1 }
 }
 
@@ -66,10 +68,12 @@ test('every virtual server is announced by itself', async () => {
 
 test('rules bring segments to them, whatever fails on the way', async () => {
   await setRules({ hot: 1, _default_tier: 2 })
-  await storeSegments(
-    store,
-    Array.from({ length: count }, (_, number) => segment(number)),
-  )
+  const loadSpec = { type: 'virtual', path: '', checksum: '' } as const
+  const stored = Array.from({ length: count }, (_, number) => {
+    const one = segment(number)
+    return { segment: one, payload: payloadOf(one, { loadSpec, dimensions: 'page', metrics: '' }) }
+  })
+  await store.transaction((transaction) => copySegments(transaction, stored, undefined, 0))
   const servers = await untilHeld(count, 2 * count)
   assert.ok(servers.every(({ currSize, maxSize }) => currSize <= maxSize))
   assert.deepEqual(await router.get('/svc/coordinator/v1/loadstatus?full'), {
@@ -156,6 +160,29 @@ test('a server that leaves is emptied, and filled evenly again when it comes bac
       .map(({ currSize, maxSize }) => currSize / maxSize)
     return heldIn(servers, '_default_tier') === count && Math.max(...fills) - Math.min(...fills) < 0.05
   })
+})
+
+test('virtual segments are compacted by the same tasks, and served in their place', async () => {
+  await router.post('/svc/coordinator/v1/config/compaction/taskslots?ratio=1', {})
+  await router.post('/svc/coordinator/v1/config/compaction', {
+    dataSource,
+    skipOffsetFromLatest: 'PT0S',
+    granularitySpec: { segmentGranularity: 'YEAR' },
+  })
+  // From 1970 on: two years, the second not full.
+  const years = await waitUntil(
+    'the years are what is used',
+    () => loadStoredSegments(store, { dataSource, used: true }),
+    ({ length }) => length === 2,
+  )
+  assert.deepEqual(
+    years.map(({ totalRows, sizeBytes: bytes }) => [totalRows, bytes]),
+    [
+      [365, 365 * sizeBytes],
+      [count - 365, (count - 365) * sizeBytes],
+    ],
+  )
+  await untilHeld(0, count)
 })
 
 test('what becomes unused leaves them', async () => {

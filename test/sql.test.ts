@@ -13,6 +13,7 @@ import { runSvc } from './support/svc-command.ts'
 import { startTestCluster } from './support/test-cluster.ts'
 import { newTestFolder } from './support/test-folder.ts'
 import { addUsers, credentialsOf } from './support/test-users.ts'
+import { untilLoaded } from './support/until-loaded.ts'
 import { waitUntil } from './support/wait-until.ts'
 
 const cluster = await startTestCluster({
@@ -25,23 +26,49 @@ const { router, store, home } = cluster
 const defaultRules = '/svc/coordinator/v1/rules/_default'
 const load = (copies: number) => [{ type: 'loadForever', tieredReplicants: { _default_tier: copies } }]
 
-async function untilLoaded(): Promise<void> {
-  await waitUntil(
-    'no copy is missing',
-    () => router.get<Record<string, Record<string, number>>>('/svc/coordinator/v1/loadstatus?full'),
-    (byTier) => {
-      const missing = Object.values(byTier).flatMap((tier) => Object.values(tier))
-      return missing.length > 0 && missing.every((count) => count === 0)
-    },
-  )
-}
-
 await router.post(defaultRules, load(2))
 await runTask(router, flightsTask())
 await runTask(router, flightsTask({ dataSource: 'secret', segmentGranularity: 'MONTH' }))
-await untilLoaded()
+await untilLoaded(router)
 const total = [[flights.rows, 14_476_934]]
 const totals = 'SELECT count(*), sum(distance) FROM flights'
+
+describe('conditions of time', () => {
+  const fetched = (): number =>
+    readdirSync(path.join(home.query, 'broker', 'segments')).filter((name) => name.endsWith('.parquet'))
+      .length
+  const from = `FROM flights WHERE __time >= TIMESTAMP '2001-02-10' AND __time < TIMESTAMP '2001-02-12'`
+
+  test('keep the files of other times from being fetched, and the answer as it is', async () => {
+    const narrow = [`SELECT count(*), sum(distance) ${from}`, `SELECT * ${from} ORDER BY ALL`]
+    const answers = [await sqlRows(router, narrow[0] as string), await sqlRows(router, narrow[1] as string)]
+    // Two days, and those that a millisecond more would touch.
+    assert.ok(fetched() >= 2 && fetched() <= 4, String(fetched()))
+    assert.deepEqual(await sqlRows(router, totals), total)
+    assert.equal(fetched(), flights.days)
+    // What no one can tell at first is asked of all files.
+    const whole = narrow.map((query) =>
+      query
+        .replaceAll('__time >=', '__time + INTERVAL 0 DAY >=')
+        .replaceAll('__time <', '__time + INTERVAL 0 DAY <'),
+    )
+    assert.deepEqual(
+      [await sqlRows(router, whole[0] as string), await sqlRows(router, whole[1] as string)],
+      answers,
+    )
+  })
+
+  test('of a time without rows are answered with the columns and types that there are', async () => {
+    const none = `FROM secret WHERE __time < TIMESTAMP '1999-01-01'`
+    const before = fetched()
+    assert.deepEqual(await sqlRows(router, `SELECT count(*), sum(distance), max(origin) ${none}`), [
+      [0, null, null],
+    ])
+    const { text } = await askSql(router, `SELECT * ${none}`, { resultFormat: 'csv', header: true })
+    assert.equal(text, '__time,origin,destination,distance\n\n')
+    assert.equal(fetched(), before)
+  })
+})
 
 describe('answers', () => {
   const folder = newTestFolder()

@@ -165,7 +165,7 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
   'a server': [
     'GET /svc-internal/v1/security/directory',
     'GET /svc-internal/v1/security/known',
-    'GET /svc-internal/v1/segments/:id/file',
+    'POST /svc-internal/v1/segments/files',
     'POST /svc-internal/v1/servers/report',
   ],
   'WRITE CONFIG security': [

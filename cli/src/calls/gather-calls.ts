@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { conflict, describeError } from '@svc/domain/failure'
 import type { Call } from '@svc/shared/calls'
 import { errorMessageOf, sendRequest } from '../client/index.ts'
-import { type HomeLayout, readRunFile, readSecret } from '../home/index.ts'
+import { type HomeLayout, processesOf, readRunFile, readSecret } from '../home/index.ts'
 import { trustStoreFile } from '../pki/index.ts'
 
 /** A call, and the instance in whose journal it stands. */
@@ -25,7 +25,7 @@ export async function gatherCalls(
   only: string | undefined,
 ): Promise<GatheredCalls> {
   const run = readRunFile(home)
-  const servers = (run?.processes ?? []).filter(({ url }) => url.startsWith('http'))
+  const servers = processesOf(home).filter(({ url }) => url.startsWith('http'))
   const asked = servers.filter(({ instance }) => only === undefined || instance === only)
   if (asked.length === 0) {
     throw conflict(

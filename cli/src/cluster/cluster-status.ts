@@ -1,9 +1,15 @@
-import { readFileSync } from 'node:fs'
-import { type HomeLayout, lockHolder, logFile, type RunningProcess, readRunFile } from '../home/index.ts'
+import {
+  type HomeLayout,
+  lockHolder,
+  logFile,
+  processesOf,
+  type RunningProcess,
+  readRunFile,
+} from '../home/index.ts'
 import { lastComplaint, lastLines } from '../logs/index.ts'
-import { trustStoreFile } from '../pki/index.ts'
 import { isRunning } from '../processes/index.ts'
 import { askReadiness, isListening } from './health.ts'
+import { readTrusted } from './read-trusted.ts'
 
 /** What one process does, as `./svc status` shows it. */
 export interface ProcessStatus {
@@ -36,9 +42,7 @@ export async function clusterStatus(home: HomeLayout): Promise<ClusterStatus> {
   const run = readRunFile(home)
   const supervisor = lockHolder(home)
   const trusted = readTrusted(home)
-  const processes = await Promise.all(
-    (run?.processes ?? []).map((entry) => processStatus(home, entry, trusted)),
-  )
+  const processes = await Promise.all(processesOf(home).map((entry) => processStatus(home, entry, trusted)))
   return {
     home: home.root,
     isRunning: supervisor !== undefined,
@@ -85,14 +89,4 @@ async function processStatus(
   // Where it cannot be asked, as with a certificate that does not hold, its log knows more.
   const logged = isTold ? undefined : lastComplaint(lastLines(logFile(home, instance)))
   return { ...known, pid, state: isHealthy ? 'ready' : 'not ready', problem: logged ?? problem ?? null }
-}
-
-function readTrusted(home: HomeLayout): string | undefined {
-  try {
-    return readFileSync(trustStoreFile(home.pki), 'utf8')
-  } catch (error) {
-    // A cluster without TLS has none.
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
 }

@@ -1,8 +1,9 @@
 import {
+  addedProcesses,
   type HomeLayout,
   lockHolder,
+  processesOf,
   type RunningProcess,
-  readRunFile,
   removeRunFile,
 } from '../home/index.ts'
 import { endProcess, isRunning } from '../processes/index.ts'
@@ -27,6 +28,10 @@ export function isAnythingRunning(home: HomeLayout): boolean {
  * Ends all that runs in a home, whether its supervising process lives or not. Whether anything ran.
  */
 export async function endCluster(home: HomeLayout): Promise<boolean> {
+  // Before the stores end: their tasks are given back there.
+  await Promise.all(
+    addedProcesses(home).map((added) => endProcess(added.supervisor, 'SIGTERM', STOP_PATIENCE_MS)),
+  )
   const supervisor = lockHolder(home)
   if (supervisor) await endProcess(supervisor, 'SIGTERM', SUPERVISOR_PATIENCE_MS)
   const ended = await endLeftovers(home)
@@ -51,6 +56,5 @@ async function endLeftover({ role, process }: RunningProcess): Promise<void> {
 }
 
 function leftovers(home: HomeLayout): RunningProcess[] {
-  const processes = readRunFile(home)?.processes ?? []
-  return processes.filter((entry) => entry.process && isRunning(entry.process))
+  return processesOf(home).filter((entry) => entry.process && isRunning(entry.process))
 }

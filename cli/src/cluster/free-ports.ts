@@ -55,7 +55,8 @@ function* thousands(): Iterable<number> {
   for (let offset = 1000; offset <= 49000; offset += 1000) yield offset
 }
 
-async function isPortFree(port: number, hosts: readonly string[]): Promise<boolean> {
+/** Whether nobody listens on a port of this machine or of the hosts. */
+export async function isPortFree(port: number, hosts: readonly string[]): Promise<boolean> {
   for (const host of new Set(['127.0.0.1', ...hosts])) {
     const server = createServer()
     server.listen(port, host)

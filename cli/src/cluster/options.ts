@@ -1,7 +1,7 @@
 import { invalidInput } from '@svc/domain/failure'
 
 /** The roles of services, in the order in which they are shown. */
-export const roles = ['router', 'coordinator', 'overlord', 'broker', 'historical'] as const
+export const roles = ['router', 'coordinator', 'overlord', 'broker', 'historical', 'worker'] as const
 
 /** The role of a service. */
 export type Role = (typeof roles)[number]
@@ -29,7 +29,7 @@ export interface PlanOptions {
   readonly portOffset: number
   /** Number of historicals by tier, in the order given. */
   readonly historicals: ReadonlyMap<string, number>
-  /** Number of services by role; 1 of each that is not named. */
+  /** Number of services by role; 1 of each that is not named, and no worker. */
   readonly instances: ReadonlyMap<CountedRole, number>
   readonly profile: Profile
   readonly set: readonly PropertySetting[]

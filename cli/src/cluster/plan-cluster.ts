@@ -63,6 +63,7 @@ const ports: Record<Role, { plaintext: number; tls: number; further: number }> =
   historical: { plaintext: 8083, tls: 8283, further: 8100 },
   overlord: { plaintext: 8090, tls: 8290, further: 8580 },
   router: { plaintext: 8888, tls: 9088, further: 8620 },
+  worker: { plaintext: 8091, tls: 8291, further: 8460 },
 }
 
 /** The TLS port of a further instance lies this much above its plaintext port. */
@@ -113,12 +114,13 @@ interface Instance {
 }
 
 function planInstances(options: PlanOptions): Instance[] {
-  const several = (['router', 'coordinator', 'overlord', 'broker'] satisfies CountedRole[]).flatMap((role) =>
-    count(options.instances.get(role) ?? 1).map((index) => ({
-      role,
-      instance: index === 0 ? role : `${role}-${index + 1}`,
-      index,
-    })),
+  const several = (['router', 'coordinator', 'overlord', 'broker', 'worker'] satisfies CountedRole[]).flatMap(
+    (role) =>
+      count(options.instances.get(role) ?? (role === 'worker' ? 0 : 1)).map((index) => ({
+        role,
+        instance: index === 0 ? role : `${role}-${index + 1}`,
+        index,
+      })),
   )
   const historicals = [...options.historicals].flatMap(([tier, number]) =>
     count(number).map((index) => ({
@@ -161,10 +163,52 @@ function planService(
     ...Object.fromEntries(Object.entries(defaults).filter(([name]) => !forAll.has(name))),
     ...fromUser,
   }
+  return serviceOf({ role, instance, plaintextPort, tlsPort, speaksTls }, common, properties)
+}
+
+/** A worker that is added to a running cluster, whose services have the properties `common`. */
+export function planAddedWorker(
+  home: HomeLayout,
+  common: Properties,
+  { instance, port, properties: fromUser }: AddedWorker,
+): ServicePlan {
+  const speaksTls = isOn(common, fromUser, 'svc.enableTlsPort')
+  const properties = {
+    'svc.service': 'svc/worker',
+    [speaksTls ? 'svc.tlsPort' : 'svc.plaintextPort']: String(port),
+    ...roleProperties('worker', instance, undefined, home),
+    ...(speaksTls ? keyStore(instance, home) : {}),
+    ...fromUser,
+  }
+  return serviceOf(
+    { role: 'worker', instance, plaintextPort: port, tlsPort: port, speaksTls },
+    common,
+    properties,
+  )
+}
+
+/** What is known of a worker that is to be added. */
+export interface AddedWorker {
+  readonly instance: string
+  /** Where it listens. */
+  readonly port: number
+  readonly properties: Properties
+}
+
+function serviceOf(
+  {
+    speaksTls,
+    ...service
+  }: Pick<ServicePlan, 'role' | 'instance' | 'plaintextPort' | 'tlsPort'> & { readonly speaksTls: boolean },
+  common: Properties,
+  properties: Properties,
+): ServicePlan {
   const host = properties['svc.host'] ?? common['svc.host']!
   const authority = host.includes(':') ? `[${host}]` : host
-  const url = speaksTls ? `https://${authority}:${tlsPort}` : `http://${authority}:${plaintextPort}`
-  return { role, instance, plaintextPort, tlsPort, url, properties }
+  const url = speaksTls
+    ? `https://${authority}:${service.tlsPort}`
+    : `http://${authority}:${service.plaintextPort}`
+  return { ...service, url, properties }
 }
 
 function portsOf(role: Role, index: number, offset: number): { plaintextPort: number; tlsPort: number } {
@@ -246,6 +290,7 @@ function roleProperties(
       // Short, so that someone who tries a rule sees what it does.
       return { 'svc.coordinator.period': 'PT5S' }
     case 'overlord':
+    case 'worker':
       return { 'svc.worker.capacity': '4', 'svc.indexer.task.baseTaskDir': path.join(home.tasks, instance) }
     case 'broker':
       return {

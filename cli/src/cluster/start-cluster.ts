@@ -38,7 +38,8 @@ import {
   ensurePlannedCertificates,
   type Passwords,
 } from './prepare-home.ts'
-import { commonPropertiesFile, runtimePropertiesFile, writeConfiguration } from './write-configuration.ts'
+import { serviceSpec } from './service-spec.ts'
+import { writeConfiguration } from './write-configuration.ts'
 
 /** What to start and how to tell of it. */
 export interface StartOptions extends WrittenOptions {
@@ -233,34 +234,10 @@ class ClusterStart {
     const issued = await ensurePlannedCertificates(this.#home, this.#plan)
     if (issued.length > 0) this.#tell(`certificates issued for ${issued.length} instances`)
     if (this.#plan.hasTls) this.#trusted = readFileSync(trustStoreFile(this.#home.pki), 'utf8')
-    for (const service of this.#plan.services) this.#start(service.role, service.url, this.#specOf(service))
+    for (const service of this.#plan.services)
+      this.#start(service.role, service.url, serviceSpec(this.#home, service, this.#options.watch))
     const waits = this.#plan.services.map((service) => this.#waitForService(service))
     return (await Promise.all(waits)).filter((notReady) => notReady !== undefined)
-  }
-
-  #specOf({ role, instance }: ServicePlan): ProcessSpec {
-    const main = path.join(repositoryRoot, 'services', role, 'src/main.ts')
-    const files = [
-      '--common',
-      commonPropertiesFile(this.#home),
-      '--runtime',
-      runtimePropertiesFile(this.#home, instance),
-    ]
-    return {
-      instance,
-      program: 'node',
-      file: process.execPath,
-      // A small young generation: these servers hold little that is short-lived, and there are many of them.
-      args: [
-        ...(this.#options.watch ? ['--watch', '--watch-preserve-output'] : []),
-        '--max-semi-space-size=2',
-        main,
-        ...files,
-      ],
-      cwd: this.#home.root,
-      logFile: logFile(this.#home, instance),
-      stopSignal: 'SIGTERM',
-    }
   }
 
   async #waitForService({ instance, url }: ServicePlan): Promise<NotReady | undefined> {

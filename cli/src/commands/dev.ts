@@ -79,6 +79,21 @@ export function addDev(program: Command): void {
       printFigures(result, options.json)
     })
   bench
+    .command('rewriting')
+    .description('rewriting of daily segments into a month, beside DuckDB alone on the same files')
+    .option('--rows <n>', 'how many rows in 30 files (default: 2000000)', '2000000')
+    .option('--rounds <n>', 'how often (default: 5)', '5')
+    .option('--json', 'print the result as JSON')
+    .action(async ({ rows, rounds, json }: { rows: string; rounds: string; json?: boolean }) => {
+      const { benchRewriting } = await import('../development/index.ts')
+      const result = await benchRewriting(
+        parseWholeNumber('--rows', rows, 1_000_000_000),
+        parseRounds(rounds),
+        tellProgress,
+      )
+      printFigures(result, json)
+    })
+  bench
     .command('sql')
     .description('SQL over many segments, beside DuckDB alone on the same files')
     .option('--segments <n>', 'how many segments of 1000 rows (default: 1000)', '1000')

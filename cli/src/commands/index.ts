@@ -20,6 +20,7 @@ import { addSimulate } from './simulate.ts'
 import { addSql } from './sql.ts'
 import { addStatus } from './status.ts'
 import { addUp } from './up.ts'
+import { addWorker } from './worker.ts'
 
 export { exitStatusOf } from './exit-status.ts'
 
@@ -28,6 +29,7 @@ export function addCommands(program: Command): void {
   for (const add of [
     addUp,
     addDown,
+    addWorker,
     addStatus,
     addLogs,
     addCalls,

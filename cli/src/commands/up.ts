@@ -26,7 +26,7 @@ export function addUp(program: Command): void {
     )
     .option(
       '--instances <list>',
-      'more of other services, such as coordinator=2,overlord=2 (default: 1 of each)',
+      'more of other services, such as coordinator=2,worker=2 (default: 1 of each, no worker)',
     )
     .option('--profile <name>', 'secure: TLS, log-in; plain: none of it (default: secure)')
     .option(

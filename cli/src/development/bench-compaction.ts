@@ -1,7 +1,7 @@
-import { cpus } from 'node:os'
 import { type CompactionSegment, planCompaction, stateAfter } from '@svc/domain/compaction'
 import { parseClusterConfig, parseCompactionConfig } from '@svc/domain/compaction-config'
 import { segmentId } from '@svc/domain/segment'
+import { describeMachine, medianOf } from './figures.ts'
 
 /** What the benchmark of deciding found: of each case the least, the median and the greatest time. */
 export interface CompactionBenchmark {
@@ -69,15 +69,13 @@ export function benchCompaction(segments: number, dataSources: number, rounds: n
         candidates,
         milliseconds: {
           least: times[0] as number,
-          median: times[Math.floor(times.length / 2)] as number,
+          median: medianOf(times),
           most: times.at(-1) as number,
         },
       })
     }
   }
-  const [processor] = cpus()
-  const machine = `${cpus().length} x ${processor?.model ?? 'unknown processor'}`
-  return { machine, segments, dataSources, rounds, cases }
+  return { machine: describeMachine(), segments, dataSources, rounds, cases }
 }
 
 function segmentsOf(

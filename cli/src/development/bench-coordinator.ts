@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
-import { cpus } from 'node:os'
 import path from 'node:path'
 import { unavailable } from '@svc/domain/failure'
+import { describeMachine } from './figures.ts'
 
 /** What one size of cluster took, in medians over the rounds. */
 export interface CoordinatorFigures {
@@ -92,8 +92,7 @@ export async function benchCoordinator(
       ...(other.length === 0 ? {} : { reference: compare(other, firstMs, steadyMs) }),
     })
   }
-  const [processor] = cpus()
-  return { machine: `${cpus().length} x ${processor?.model ?? 'unknown processor'}`, rounds, sizes: found }
+  return { machine: describeMachine(), rounds, sizes: found }
 }
 
 function compare(

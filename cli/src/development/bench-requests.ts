@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { cpus, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { unavailable } from '@svc/domain/failure'
 import { pickPortOffset, startCluster } from '../cluster/index.ts'
+import { describeMachine, medianOf } from './figures.ts'
 
 /** Requests a second by what was asked: every round, and the median. */
 type RequestFigures = Readonly<
@@ -62,9 +63,8 @@ export async function benchRequests(
         onRound(`round ${round}: ${name} ${perSecond.toFixed(0)} requests/s`)
       }
     }
-    const [processor] = cpus()
     return {
-      machine: `${cpus().length} x ${processor?.model ?? 'unknown processor'}`,
+      machine: describeMachine(),
       secondsEach,
       requestsPerSecond: Object.fromEntries(
         [...found].map(([name, values]) => [name, { rounds: values, median: medianOf(values) }]),
@@ -89,9 +89,4 @@ function ask(target: string, seconds: number): number {
   if (!(perSecond > 0) || stdout.includes('Non-2xx'))
     throw unavailable(`[${url.href}] does not answer as it should: ${stdout}`)
   return perSecond
-}
-
-function medianOf(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)]!
 }

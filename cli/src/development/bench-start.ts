@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { cpus, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { unavailable } from '@svc/domain/failure'
 import { clusterStatus, endCluster, pickPortOffset } from '../cluster/index.ts'
 import { homeLayout, repositoryRoot } from '../home/index.ts'
+import { describeMachine } from './figures.ts'
 
 /** Figures of several rounds. */
 interface Figures {
@@ -60,9 +61,8 @@ export async function benchStart(
       rmSync(folder, { recursive: true, force: true })
     }
   }
-  const [processor] = cpus()
   return {
-    machine: `${cpus().length} x ${processor?.model ?? 'unknown processor'}`,
+    machine: describeMachine(),
     rounds,
     profile,
     firstStartSeconds: figuresOf(first),

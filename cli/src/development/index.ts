@@ -3,6 +3,7 @@
 export * from './bench-compaction.ts'
 export * from './bench-coordinator.ts'
 export * from './bench-requests.ts'
+export * from './bench-rewriting.ts'
 export * from './bench-sql.ts'
 export * from './bench-start.ts'
 export * from './load-endpoints.ts'

@@ -1,4 +1,5 @@
 /** The folder that holds all state of one cluster: its layout, its secrets, its lock and what runs in it. */
+export * from './added-processes.ts'
 export * from './layout.ts'
 export * from './lock.ts'
 export * from './new-folder.ts'

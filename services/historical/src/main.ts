@@ -2,7 +2,7 @@ import { unavailable } from '@svc/domain/failure'
 import {
   createDataServer,
   createVirtualServers,
-  segmentFileRoute,
+  segmentFilesRoute,
   servedSegmentsRoute,
   virtualServerRoutes,
 } from '@svc/shared/data-server'
@@ -20,7 +20,7 @@ function buildHistorical(context: ServiceContext): ServicePart {
   return {
     routes: [
       servedSegmentsRoute(server, context.stopping),
-      segmentFileRoute(dataServer),
+      segmentFilesRoute(dataServer),
       ...(virtual ? virtualServerRoutes(virtual) : []),
       ...historicalRoutes(context),
     ],

@@ -3,9 +3,9 @@ import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { acquireLease, finishAttempt, loadTasks, saveTask, sql } from '@svc/shared/postgres'
+import { taskLogFile } from '@svc/shared/task-running'
 import { createTestContext, createTestStores, temporaryFolder, waitUntil } from '@svc/shared/testing'
 import { eraseOldLogs, eraseOldTasks, startErasingOldTasks } from './erase-old-tasks.ts'
-import { taskLogFile } from './tasks/index.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores

@@ -4,7 +4,7 @@ import { describeError } from '@svc/domain/failure'
 import { assertLeads, eraseFinishedTasks, loadUnfinishedTaskIds } from '@svc/shared/postgres'
 import { type Loop, startLoop } from '@svc/shared/runtime'
 import type { ServiceContext } from '@svc/shared/service'
-import { taskLogFile } from './tasks/index.ts'
+import { taskLogFile } from '@svc/shared/task-running'
 
 // So many tasks in one transaction: others come to the store in between.
 const batchSize = 1000

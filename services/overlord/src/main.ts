@@ -4,6 +4,7 @@ import { createTaskSender, openProducerConnection } from '@svc/shared/redis'
 import type { Loop } from '@svc/shared/runtime'
 import { segmentUseRoutes } from '@svc/shared/segment-use'
 import { runService, type ServiceContext, type ServicePart, standForElection } from '@svc/shared/service'
+import { createTaskRunner } from '@svc/shared/task-running'
 import { clusterRoutes } from './api/cluster.ts'
 import { compactionConfigRoutes } from './api/compaction-config.ts'
 import { compactionStatusOf, compactionStatusRoutes } from './api/compaction-status.ts'
@@ -11,11 +12,11 @@ import { supervisorRoutes } from './api/supervisors.ts'
 import { taskRoutes } from './api/tasks.ts'
 import { startErasingOldTasks } from './erase-old-tasks.ts'
 import { startCompactionScheduler } from './schedule-compaction.ts'
-import { createTaskRunner, startTaskQueueing } from './tasks/index.ts'
+import { startTaskQueueing } from './tasks/index.ts'
 import { watchOverlord } from './watch-overlord.ts'
 
 function buildOverlord(context: ServiceContext): ServicePart {
-  const { settings, logger } = context
+  const { settings } = context
   const access = {
     allowedRoots: settings.get('svc.ingestion.local.allowedRoots'),
     allowedHosts: settings.get('svc.ingestion.http.allowedHosts'),

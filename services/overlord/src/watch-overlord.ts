@@ -1,6 +1,6 @@
 import type { Metrics } from '@svc/shared/metrics'
 import { countTasks, type Database } from '@svc/shared/postgres'
-import type { TaskRunner } from './tasks/index.ts'
+import { type TaskRunner, watchTaskRunner } from '@svc/shared/task-running'
 
 /** What an overlord lets be watched of itself. */
 export interface WatchedOverlord {
@@ -13,13 +13,7 @@ export interface WatchedOverlord {
 /** Names where the metrics of an overlord are read; the tasks of the cluster are told by the leader. */
 export function watchOverlord(metrics: Metrics, { database, runner, term }: WatchedOverlord): void {
   metrics.observe('svc_leader', () => [{ value: term() === undefined ? 0 : 1 }])
-  metrics.observe('svc_task_slots', () => {
-    const used = runner.running().length
-    return [
-      { labels: { state: 'used' }, value: used },
-      { labels: { state: 'free' }, value: Math.max(runner.capacity - used, 0) },
-    ]
-  })
+  watchTaskRunner(metrics, runner)
   metrics.observe('svc_tasks', async () => {
     if (term() === undefined) return []
     const counts = await countTasks(database)

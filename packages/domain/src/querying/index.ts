@@ -6,3 +6,4 @@ export {
   type FormerSegment,
   planAnswer,
 } from './plan-answer.ts'
+export { joinTimes, pruneAnswer, type TimeCondition, timesOf } from './time-condition.ts'

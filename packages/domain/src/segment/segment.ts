@@ -18,6 +18,12 @@ export interface Segment extends SegmentKey {
   readonly totalRows: number
 }
 
+/** A column of a segment besides its time. */
+export interface SegmentColumn {
+  readonly name: string
+  readonly type: 'string' | 'long' | 'float' | 'double' | 'boolean'
+}
+
 /** Where the bytes of a segment lie in deep storage. */
 export interface LoadSpec {
   /** A virtual segment is metadata only: it has neither file nor checksum, and only virtual servers load it. */

@@ -56,7 +56,7 @@ export function createCompactionInventory(database: Database): CompactionInvento
         owner.segments.delete(id)
         owner.list = undefined
       }
-      for (const { used, compactionState, ...segment } of changed) {
+      for (const { used, compactionState, schemaId: _, ...segment } of changed) {
         if (!used) {
           remove(segment.id)
           continue

@@ -14,6 +14,7 @@ import {
 } from '@svc/domain/compaction-config'
 import { Failure } from '@svc/domain/failure'
 import { type Interval, parseInterval } from '@svc/domain/time'
+import { totalWorkerCapacity } from '../discovery/index.ts'
 import {
   type CompactTaskRecord,
   loadClusterCompactionConfig,
@@ -143,10 +144,7 @@ export function createCompactionPlanner(
     found: readonly DatasourceFindings[],
     past: readonly PastCompaction[],
   ): LivePlan {
-    const workerCapacity = discovery
-      .nodes('overlord')
-      .reduce((total, { details }) => total + Number(details.workerCapacity ?? 0), 0)
-    const plan = assemblePlan(cluster, workerCapacity, found)
+    const plan = assemblePlan(cluster, totalWorkerCapacity(discovery), found)
     return {
       cluster,
       configs,

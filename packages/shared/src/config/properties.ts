@@ -20,7 +20,7 @@ import {
 export const leastTaskMemoryBytes = 256 * 2 ** 20
 
 /** The server roles of a cluster. */
-export const roles = ['router', 'coordinator', 'overlord', 'historical', 'broker'] as const
+export const roles = ['router', 'coordinator', 'overlord', 'historical', 'broker', 'worker'] as const
 export type Role = (typeof roles)[number]
 
 /** What is known of one property; `fallback` may differ by role, and a property without one has no value then. */
@@ -65,6 +65,7 @@ export const properties = {
     overlord: 'svc/overlord',
     historical: 'svc/historical',
     broker: 'svc/broker',
+    worker: 'svc/worker',
   }),
   'svc.plaintextPort': property(port, 'port without TLS', {
     router: '8888',
@@ -72,6 +73,7 @@ export const properties = {
     overlord: '8090',
     historical: '8083',
     broker: '8082',
+    worker: '8091',
   }),
   'svc.tlsPort': property(port, 'port with TLS', {
     router: '9088',
@@ -79,6 +81,7 @@ export const properties = {
     overlord: '8290',
     historical: '8283',
     broker: '8282',
+    worker: '8291',
   }),
   'svc.enablePlaintextPort': property(flag, 'serve without TLS', 'true'),
   'svc.enableTlsPort': property(flag, 'serve with TLS', 'false'),
@@ -428,6 +431,11 @@ export const properties = {
     virtualServerGroups,
     'servers that this historical is instead of one: they hold segments without bytes',
     '[]',
+  ),
+  'svc.simulation.compactionDuration': property(
+    periodMs,
+    'how long a compact task of virtual segments takes; it reads and writes nothing',
+    'PT1S',
   ),
 
   'svc.server.tier': property(text, 'tier of this server', '_default_tier'),

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { text } from 'node:stream/consumers'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import { payloadOf, type SegmentPayload, segmentId } from '@svc/domain/segment'
 import { createLocalDeepStorage } from '../deep-storage/index.ts'
@@ -28,10 +27,11 @@ import {
   reportPath,
   reportSchema,
   type ServerReport,
-  segmentFilePath,
-  segmentFileRoute,
+  segmentFilesPath,
+  segmentFilesRoute,
   servedSegmentsPath,
   servedSegmentsRoute,
+  takeFiles,
 } from './index.ts'
 
 const stores = await createTestStores({ after })
@@ -107,7 +107,7 @@ async function startHistorical(scope: TestContext, properties: Record<string, st
     context.beginToStop()
     await server.stop()
   })
-  await context.serve({ routes: [servedSegmentsRoute(server, context.stopping), segmentFileRoute(server)] })
+  await context.serve({ routes: [servedSegmentsRoute(server, context.stopping), segmentFilesRoute(server)] })
   return { context, server, cache }
 }
 
@@ -189,19 +189,30 @@ describe('a data server', () => {
     const one = await storedSegment(1)
     await ask(sender, context, server, [load(one)])
     await waitUntil('it is served', () => server.served.has(one.identifier))
-    const fetchFile = async (id: string) =>
-      await text(
-        await context.client.open(`http://${context.node().name}`, {
-          method: 'GET',
-          path: segmentFilePath(id),
-        }),
-      )
-    assert.equal(await fetchFile(one.identifier), 'rows of 1')
+    const fetchFiles = async (...ids: string[]) => {
+      const body = await context.client.open(`http://${context.node().name}`, {
+        method: 'POST',
+        path: segmentFilesPath,
+        body: { ids },
+      })
+      const files: (string | undefined)[] = []
+      await takeFiles(body as AsyncIterable<Buffer>, ids.length, {
+        begin: async (sizeBytes) => void files.push(sizeBytes === undefined ? undefined : ''),
+        take: async (chunk) => void files.push(`${files.pop()}${chunk}`),
+        end: async () => undefined,
+      })
+      return files
+    }
     const others = ['other', '../../../etc/passwd', '', (await storedSegment(2)).identifier]
-    for (const id of others) await assert.rejects(fetchFile(id), { name: 'Failure', code: 'notFound' })
+    assert.deepEqual(await fetchFiles(...others, one.identifier, one.identifier, 'other'), [
+      ...others.map(() => undefined),
+      'rows of 1',
+      'rows of 1',
+      undefined,
+    ])
     await ask(sender, context, server, [drop(one)])
     await waitUntil('it is dropped', () => !server.served.has(one.identifier))
-    await assert.rejects(fetchFile(one.identifier), /is not served here/)
+    assert.deepEqual(await fetchFiles(one.identifier), [undefined])
   })
 
   it('does what is asked twice once', async (scope) => {

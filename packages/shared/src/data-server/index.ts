@@ -11,7 +11,12 @@ export {
 } from './report.ts'
 export { type ReportedChanges, ReportLog } from './report-log.ts'
 export { type ServedSegmentsAnswer, servedSegmentsPath, servedSegmentsRoute } from './routes.ts'
-export { segmentFilePath, segmentFileRoute } from './segment-file.ts'
+export {
+  type FileTaker,
+  segmentFilesPath,
+  segmentFilesRoute,
+  takeFiles,
+} from './segment-files.ts'
 export { type ChangesSince, ServedSegments } from './served-segments.ts'
 export { virtualServerRoutes } from './virtual-server-routes.ts'
 export { createVirtualServers, type VirtualServers } from './virtual-servers.ts'

@@ -1,42 +1,15 @@
 import assert from 'node:assert/strict'
-import { execFile, execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { promisify } from 'node:util'
+import { canMountSmallDisk, doorOf, runOnSmallDisk } from '../testing/index.ts'
 import { temporaryFolder } from './test-folder.ts'
-
-// A disk of one megabyte that only the command inside can see.
-const onSmallDisk = [
-  '--map-root-user',
-  '--mount',
-  'sh',
-  '-c',
-  'mount -t tmpfs -o size=1m tmpfs "$0" && exec "$@"',
-]
-
-function canMount(folder: string): boolean {
-  try {
-    execFileSync('unshare', [...onSmallDisk, folder, 'true'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
-
-const door = (room: string): string => new URL(`../${room}/index.ts`, import.meta.url).href
-
-async function runOnSmallDisk(disk: string, script: string): Promise<unknown> {
-  const command = [process.execPath, '--input-type=module', '--eval', script]
-  const { stdout } = await promisify(execFile)('unshare', [...onSmallDisk, disk, ...command])
-  return JSON.parse(stdout)
-}
 
 describe('a full disk', () => {
   const folder = temporaryFolder()
   const disk = join(folder, 'disk')
   mkdirSync(disk)
-  const skip = canMount(disk) ? false : 'this system mounts no disk for a test'
+  const skip = canMountSmallDisk(disk) ? false : 'this system mounts no disk for a test'
   const big = join(folder, 'big')
   writeFileSync(big, Buffer.alloc(3_000_000, 'x'))
   const tell = `(error) => ({ message: error.message, code: error.code, full: isDiskFull(error) })`
@@ -45,7 +18,7 @@ describe('a full disk', () => {
     const told = await runOnSmallDisk(
       disk,
       `import { readdirSync } from 'node:fs'
-       import { createLocalDeepStorage, isDiskFull } from '${door('deep-storage')}'
+       import { createLocalDeepStorage, isDiskFull } from '${doorOf('deep-storage')}'
        const storage = createLocalDeepStorage({ rootDirectory: '${disk}' })
        const failure = await storage.push('${big}', 'x/0.parquet').then(() => 'none', ${tell})
        console.log(JSON.stringify({ failure, left: readdirSync('${disk}/.incoming') }))`,
@@ -64,8 +37,8 @@ describe('a full disk', () => {
     const told = await runOnSmallDisk(
       disk,
       `import { readdirSync } from 'node:fs'
-       import { createLocalDeepStorage, isDiskFull } from '${door('deep-storage')}'
-       import { openSegmentCache } from '${door('segment-cache')}'
+       import { createLocalDeepStorage, isDiskFull } from '${doorOf('deep-storage')}'
+       import { openSegmentCache } from '${doorOf('segment-cache')}'
        const deepStorage = createLocalDeepStorage({ rootDirectory: '${folder}/storage' })
        const { path, checksum, sizeBytes } = await deepStorage.push('${big}', 'x/0.parquet')
        const payload = { identifier: 'x', size: sizeBytes, loadSpec: { type: 'local', path, checksum } }

@@ -7,3 +7,4 @@ export {
   startDiscovery,
 } from './discovery.ts'
 export { type Election, type LeadershipChange, startElection } from './election.ts'
+export { capacityOf, taskWorkers, totalWorkerCapacity } from './task-workers.ts'

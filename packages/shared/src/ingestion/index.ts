@@ -9,6 +9,7 @@ export type {
   MetricSpec,
 } from './index-spec.ts'
 export type { InputAccess } from './input-access.ts'
+export { columnsOf, typeOfColumn } from './parquet-columns.ts'
 export { longestInlineDataBytes, parseIndexSpec } from './parse-index-spec.ts'
 export { aggregateSql, type RowCounts } from './read-rows.ts'
 export {

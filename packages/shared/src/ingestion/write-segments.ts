@@ -1,12 +1,13 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure, invalidInput } from '@svc/domain/failure'
-import type { LoadSpec } from '@svc/domain/segment'
+import type { LoadSpec, SegmentColumn } from '@svc/domain/segment'
 import { bucketOf, type Interval } from '@svc/domain/time'
 import { type DeepStorage, segmentPath } from '../deep-storage/index.ts'
 import { identifier, instantLiteral, literal } from '../duckdb/index.ts'
 import type { Engine } from './engine.ts'
 import { bucketStartSql } from './granularity-sql.ts'
+import { columnsOf } from './parquet-columns.ts'
 import { isStored, type RowsPlan, rowsTable, storedColumns } from './read-rows.ts'
 import { segmentFormatSql } from './segment-metadata.ts'
 
@@ -20,6 +21,8 @@ export interface WrittenSegment {
   readonly totalRows: number
   readonly dimensions: readonly string[]
   readonly metrics: readonly string[]
+  /** All columns but the time as the file has them; undefined where there is no file. */
+  readonly columns?: readonly SegmentColumn[] | undefined
 }
 
 export interface WriteOptions {
@@ -103,6 +106,7 @@ export async function writeSegments(plan: RowsPlan, options: WriteOptions): Prom
   await mkdir(directory, { recursive: true })
   let done = 0
   let rows = 0
+  let written: readonly SegmentColumn[] | undefined
   options.onWritten(done, chunks.length, rows)
 
   async function write(chunk: Chunk, file: string): Promise<void> {
@@ -110,6 +114,8 @@ export async function writeSegments(plan: RowsPlan, options: WriteOptions): Prom
       `COPY (SELECT ${columns.join(', ')} FROM ${rowsTable} WHERE ${chunk.rows})
        TO ${literal(file)} (${format})`,
     )
+    // All files have the columns of one SELECT.
+    written ??= await columnsOf(engine, file)
     if (Number(answer?.Count) === chunk.totalRows) return
     throw new Failure(
       'internalServerError',
@@ -125,7 +131,7 @@ export async function writeSegments(plan: RowsPlan, options: WriteOptions): Prom
     done += 1
     rows += totalRows
     options.onWritten(done, chunks.length, rows)
-    return { interval, ...stored, totalRows, ...named }
+    return { interval, ...stored, totalRows, ...named, columns: written }
   }
 
   const pushes: Promise<WrittenSegment>[] = []

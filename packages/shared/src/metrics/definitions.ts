@@ -105,7 +105,7 @@ export const metricDefinitions = {
     together: 'largest',
   },
   svc_tasks: gauge('unfinished tasks by state: pending, running', ['type', 'state'], 'overlord'),
-  svc_task_slots: gauge('task slots of this worker by state: used, free', ['state'], 'overlord'),
+  svc_task_slots: gauge('task slots of this worker by state: used, free', ['state'], 'overlord, worker'),
   svc_served_segments: gauge('segments that this server serves', [], 'historical, broker'),
 } satisfies Readonly<Record<string, MetricDefinition>>
 

@@ -153,6 +153,15 @@ describe('an error', () => {
     )
   })
 
+  it('is none where a connection comes about late: it is waited for once more', async (context) => {
+    const one = createDatabase(stores.settings('coordinator'), { connections: 1, applicationName: 'late' })
+    context.after(() => one.close())
+    const busy = one.query(sql`SELECT pg_sleep(7)`)
+    const late = Promise.all([one.query(sql`SELECT 1 AS one`), one.transaction(async () => 2)])
+    assert.deepEqual(await late, [[{ one: 1 }], 2])
+    await busy
+  })
+
   it('of a store that refuses connections is one of the store, and over when it is back', async (context) => {
     const { gate, gated } = await throughGate(context)
     await gated.query(sql`SELECT 1`)

@@ -67,7 +67,7 @@ export function createDatabase(
   const listeners = new Set<{ close(): Promise<void> }>()
 
   async function transaction<Result>(run: (transaction: Transaction) => Promise<Result>): Promise<Result> {
-    const client = await pool.connect().catch((error) => Promise.reject(storeFailure(error)))
+    const client = await onceMore(() => pool.connect()).catch((error) => Promise.reject(storeFailure(error)))
     let broken = false
     try {
       await runStatement(client, sql`BEGIN`)
@@ -85,7 +85,11 @@ export function createDatabase(
   }
 
   return {
-    query: (statement) => runStatement(pool, statement),
+    query: (statement) =>
+      onceMore(() => pool.query(statement)).then(
+        ({ rows }) => rows,
+        (error) => Promise.reject(storeFailure(error)),
+      ),
     transaction,
     listen: async (channel, onNotice) => {
       listeners.add(await keepListening(connection, channel, onNotice))
@@ -113,7 +117,24 @@ function storeTls(settings: Settings): false | ConnectionOptions {
   }
 }
 
-async function runStatement<Row>(on: pg.Pool | pg.PoolClient, statement: Sql): Promise<Row[]> {
+// Both are told before anything was sent.
+const connectionTimeoutPattern =
+  /^(timeout exceeded when trying to connect|Connection terminated due to connection timeout)$/
+
+/**
+ * Tries once more where no connection came about in time: the timer of the driver runs on while this process or the
+ * machine is busy with something else, and the next one often has it at once.
+ */
+async function onceMore<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  try {
+    return await attempt()
+  } catch (error) {
+    if (!connectionTimeoutPattern.test((error as Error).message)) throw error
+    return await attempt()
+  }
+}
+
+async function runStatement<Row>(on: pg.PoolClient, statement: Sql): Promise<Row[]> {
   try {
     return (await on.query(statement)).rows as Row[]
   } catch (error) {

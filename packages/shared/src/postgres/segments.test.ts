@@ -141,7 +141,7 @@ describe('copied segments', () => {
         copySegments(transaction, [withPayload(one, text)], text, now),
       )
       const [stored] = await loadStoredSegments(database, { ids: [one.id] })
-      assert.deepEqual(stored, { ...one, used: true, compactionState: null })
+      assert.deepEqual(stored, { ...one, used: true, compactionState: null, schemaId: null })
       const payload = (await loadPayloads(database, [one.id])).get(one.id)
       assert.equal(payload?.dimensions, text)
       assert.equal(payload.identifier, one.id)
@@ -164,7 +164,7 @@ describe('copied segments', () => {
           copySegments(transaction, [withPayload(one, dimensions)], undefined, now),
         )
         const [stored] = await loadStoredSegments(database, { ids: [one.id] })
-        assert.deepEqual(stored, { ...one, used: true, compactionState: null })
+        assert.deepEqual(stored, { ...one, used: true, compactionState: null, schemaId: null })
         assert.equal((await loadPayloads(database, [one.id])).get(one.id)?.dimensions, dimensions)
       }),
       { numRuns: 60 },

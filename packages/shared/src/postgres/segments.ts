@@ -13,6 +13,8 @@ export interface StoredSegment extends Segment {
   readonly used: boolean
   /** The number of the state that it was compacted to, see loadCompactionStates; null if it was not compacted. */
   readonly compactionState: number | null
+  /** The number of its columns, see loadSegmentSchemas; null where they are not known. */
+  readonly schemaId: number | null
 }
 
 /** What changed since a reader's last look, and where its next look starts. */
@@ -45,11 +47,12 @@ interface SegmentRow {
   readonly totalRows: number
   readonly used: boolean
   readonly compactionState: number | null
+  readonly schemaId: number | null
 }
 
 const segmentColumns = sql`id, datasource AS "dataSource", start_ms::text AS "startMs", end_ms::text AS "endMs", version,
   partition_num AS "partitionNum", partitions, size_bytes AS "sizeBytes", total_rows AS "totalRows", used,
-  compaction_state AS "compactionState"`
+  compaction_state AS "compactionState", schema_id AS "schemaId"`
 
 function readSegment({ startMs, endMs, ...row }: SegmentRow): StoredSegment {
   return { ...row, interval: { start: readTime(startMs), end: readTime(endMs) } }
@@ -247,11 +250,12 @@ const escapeCopyText = (text: string): string =>
     (character) => ({ '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' })[character] as string,
   )
 
-/** A segment to insert; its compaction state by number, see saveCompactionState. */
+/** A segment to insert; its compaction state and its columns by number, see saveCompactionState and saveSegmentSchemas. */
 export interface InsertedSegment {
   readonly segment: Segment
   readonly payload: SegmentPayload
   readonly compactionState?: number
+  readonly schemaId?: number | undefined
 }
 
 /** Inserts used segments by COPY; `now` is the cluster's time. A segment that exists already is an error. */
@@ -264,10 +268,10 @@ export async function copySegments(
   const time = new Date(now).toISOString()
   const target = transaction.client.query(
     copyFrom(`COPY segments (id, datasource, start_ms, end_ms, version, partition_num, partitions, size_bytes,
-      total_rows, used, created_at, used_changed_at, task_id, payload, compaction_state) FROM STDIN`),
+      total_rows, used, created_at, used_changed_at, task_id, payload, compaction_state, schema_id) FROM STDIN`),
   )
   async function* lines() {
-    for await (const { segment, payload, compactionState } of segments) {
+    for await (const { segment, payload, compactionState, schemaId } of segments) {
       const { id, dataSource, interval, version, partitionNum, partitions, sizeBytes, totalRows } = segment
       const fields = [
         escapeCopyText(id),
@@ -285,6 +289,7 @@ export async function copySegments(
         taskId === undefined ? '\\N' : escapeCopyText(taskId),
         escapeCopyText(JSON.stringify(payload)),
         compactionState ?? '\\N',
+        schemaId ?? '\\N',
       ]
       yield `${fields.join('\t')}\n`
     }

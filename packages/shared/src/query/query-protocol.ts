@@ -1,4 +1,5 @@
 import type { FailureCode, FailureContext } from '@svc/domain/failure'
+import type { SegmentColumn } from '@svc/domain/segment'
 import type { Statement } from './read-statement.ts'
 
 /** How rows are written, as the recorded system names it. */
@@ -33,6 +34,11 @@ export interface DatasourceRelation {
   readonly files: readonly RelationFile[]
   /** Columns of texts that it has where there is no file to tell. */
   readonly columnsWithoutFiles: readonly string[]
+  /**
+   * Lists of columns that it has whatever its files have, in the order in which they come about: those of files that
+   * were left out since none of their rows counts, too.
+   */
+  readonly schemas?: readonly (readonly SegmentColumn[])[] | undefined
   /** A further column of this name tells the path of a row's file. */
   readonly fileColumn?: string
 }

@@ -1,6 +1,8 @@
 import { invalidInput } from '@svc/domain/failure'
+import type { Interval } from '@svc/domain/time'
 import { offeredFunctions, offeredTableFunctions } from './offered-functions.ts'
 import { queryFailure } from './place.ts'
+import { TimeConditions, type WrittenCondition } from './time-conditions.ts'
 
 /** A table that a query reads. */
 export interface TableReference {
@@ -12,9 +14,25 @@ export interface TableReference {
   readonly offset: number | undefined
 }
 
+/** A table with what the query asks of the time of its rows. */
+export interface ReadTable extends TableReference {
+  readonly condition: WrittenCondition | undefined
+}
+
+/** What a query is about, before what it compares times with is known. */
+export interface ReadStatement {
+  readonly tables: readonly ReadTable[]
+  readonly text: Statement['text']
+  /** The expressions that conditions compare with, as the parser writes them. */
+  readonly expressions: readonly object[]
+}
+
 /** What a query is about. */
 export interface Statement {
-  readonly tables: readonly TableReference[]
+  readonly tables: readonly (TableReference & {
+    /** Rows of other times do not count, sorted; undefined where rows of any time may. */
+    readonly times: readonly Interval[] | undefined
+  })[]
   /**
    * The query as it is run: of the same length, with another name for the schema that DuckDB has itself, so that
    * places in it are places in what was written.
@@ -67,7 +85,7 @@ const isObject = (value: unknown): value is Json =>
  * The tables of a query, from what DuckDB's parser makes of it as JSON. Anything but one SELECT made of what is
  * offered is an invalidInput failure with line and column.
  */
-export function readStatement(sql: string, parsed: string): Statement {
+export function readStatement(sql: string, parsed: string): ReadStatement {
   const answer = JSON.parse(parsed) as Json
   if (answer.error === true) {
     if (answer.error_type === 'not implemented')
@@ -80,13 +98,14 @@ export function readStatement(sql: string, parsed: string): Statement {
   }
   const reader = new StatementReader(sql)
   reader.read(statements[0], new Set())
-  return { tables: reader.tables, text: reader.text() }
+  return { tables: reader.tables, text: reader.text(), expressions: reader.conditions.expressions }
 }
 
 const offsetOf = (value: unknown): number | undefined => (value === undefined ? undefined : Number(value))
 
 class StatementReader {
-  readonly tables: TableReference[] = []
+  readonly tables: ReadTable[] = []
+  readonly conditions = new TimeConditions()
   private readonly sql: string
   private readonly bytes: Buffer
 
@@ -149,6 +168,7 @@ class StatementReader {
       this.read(value, own)
       names.add(key.toLowerCase())
     }
+    if (node.type === 'SELECT_NODE') this.conditions.read(node)
     if (typeof node.cte_name === 'string') names.add(node.cte_name.toLowerCase())
     return names
   }
@@ -169,7 +189,8 @@ class StatementReader {
     if (schema === '' && scope.has(name.toLowerCase())) return
     if (schema === 'information_schema' && !this.renameSchema(node, written))
       this.refuse(node, `Table [${written}.${name}] cannot be found in the text of the query`)
-    this.tables.push({ schema, name, offset: offsetOf(node.query_location) })
+    const condition = this.conditions.of(node)
+    this.tables.push({ schema, name, offset: offsetOf(node.query_location), condition })
   }
 
   /** Puts our name for INFORMATION_SCHEMA where the query has it; false where it does not stand there. */

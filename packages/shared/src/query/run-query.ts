@@ -1,5 +1,7 @@
 import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue } from '@duckdb/node-api'
 import { Failure, invalidInput, tooLarge, unavailable } from '@svc/domain/failure'
+import { timesOf } from '@svc/domain/querying'
+import type { SegmentColumn } from '@svc/domain/segment'
 import { identifier, type LockedDatabase, literal, literalList, openLockedDatabase } from '../duckdb/index.ts'
 import { queryFailure } from './place.ts'
 import type {
@@ -10,6 +12,7 @@ import type {
   SystemRelation,
 } from './query-protocol.ts'
 import { informationSchemaName, readStatement, type Statement } from './read-statement.ts'
+import { type TimeValue, withValues } from './time-conditions.ts'
 
 /** Where the bytes of an answer go; resolves when more may come. */
 export type AnswerSink = (text: string) => Promise<void>
@@ -29,9 +32,60 @@ export async function parseQuery(sql: string, spillDirectory: string): Promise<S
     const prepared = await database.connection.prepare('SELECT json_serialize_sql($1::VARCHAR)')
     prepared.bindVarchar(1, sql)
     const [row] = await (await prepared.run()).getRows()
-    return readStatement(sql, row?.[0] as string)
+    const { tables, text, expressions } = readStatement(sql, row?.[0] as string)
+    const values = await timeValues(database, expressions)
+    return {
+      text,
+      tables: tables.map(({ condition, ...table }) => ({
+        ...table,
+        times: condition && values && timesOf(withValues(condition, values)),
+      })),
+    }
   } finally {
     database.close()
+  }
+}
+
+// What times are compared with may be finer than a millisecond, and is rounded in more than one way.
+const roundingMs = 1
+// The time of now goes on between this look and the query, and there are zones.
+const movingMs = 86_400_000
+
+/** What expressions come to as times; undefined where one of them comes to none. */
+async function timeValues(
+  { connection }: LockedDatabase,
+  expressions: readonly object[],
+): Promise<TimeValue[] | undefined> {
+  if (expressions.length === 0) return []
+  try {
+    const [template] = await (await connection.run("SELECT json_serialize_sql('SELECT 1')")).getRows()
+    const values: TimeValue[] = []
+    for (const expression of expressions) {
+      const parsed = JSON.parse(String(template?.[0]))
+      parsed.statements[0].node.select_list = [expression]
+      // Places are left out: no number of JavaScript holds the one that stands for none.
+      const json = JSON.stringify(parsed, (key, value) => (key === 'query_location' ? 0 : value))
+      const deserialize = await connection.prepare('SELECT json_deserialize_sql($1::JSON)')
+      deserialize.bindVarchar(1, json)
+      const [row] = await (await deserialize.run()).getRows()
+      const text = String(row?.[0])
+      const evaluated = await connection.run(
+        `SELECT typeof(value), epoch_ms(CAST(value AS TIMESTAMP))::DOUBLE FROM (${text}) AS given(value)`,
+      )
+      const [[type, ms] = []] = await evaluated.getRows()
+      const isTime = /^(DATE$|TIMESTAMP)/.test(String(type))
+      // A text that was written as one is taken for a time; any other would make a text of the time.
+      const isWritten = (expression as { class?: unknown }).class === 'CONSTANT'
+      if (!(isTime || (type === 'VARCHAR' && isWritten)) || !Number.isFinite(ms)) return undefined
+      const isMoving = String(type).endsWith('ZONE') || /now|current/i.test(text)
+      // The beginning of a month may be another one a moment later.
+      if (isMoving && /date_trunc/i.test(text)) return undefined
+      values.push({ ms: Number(ms), slackMs: isMoving ? movingMs : roundingMs })
+    }
+    return values
+  } catch {
+    // Whatever is wrong with them, the query tells.
+    return undefined
   }
 }
 
@@ -76,20 +130,36 @@ async function defineTables({ connection }: LockedDatabase, order: QueryOrder): 
   await connection.run('USE svc')
 }
 
-function relationSql({ files, columnsWithoutFiles, fileColumn }: DatasourceRelation): string {
-  if (files.length === 0) {
+function relationSql({ files, columnsWithoutFiles, schemas = [], fileColumn }: DatasourceRelation): string {
+  if (files.length === 0 && schemas.length === 0) {
     const names = [...columnsWithoutFiles, ...(fileColumn === undefined ? [] : [fileColumn])]
     const columns = names.map((name) => `NULL::VARCHAR AS ${identifier(name)}`)
     return `SELECT ${['NULL::TIMESTAMP_MS AS __time', ...columns].join(', ')} WHERE false`
   }
   const whole = files.filter(({ where }) => where === undefined)
   const parts = [
+    ...schemas.map((columns) => noRowsSql(columns, fileColumn)),
     ...(whole.length > 0 ? [scanSql(whole, fileColumn)] : []),
     ...files.flatMap((file) =>
       file.where === undefined ? [] : [`${scanSql([file], fileColumn)} WHERE ${file.where}`],
     ),
   ]
   return parts.map((part) => `(${part})`).join(' UNION ALL BY NAME ')
+}
+
+/** Columns with their types, without a row. */
+function noRowsSql(columns: readonly SegmentColumn[], fileColumn: string | undefined): string {
+  const typed = columns.map(({ name, type }) => `NULL::${duckTypes[type]} AS ${identifier(name)}`)
+  const told = fileColumn === undefined ? [] : [`NULL::VARCHAR AS ${identifier(fileColumn)}`]
+  return `SELECT ${['NULL::TIMESTAMP_MS AS __time', ...typed, ...told].join(', ')} WHERE false`
+}
+
+const duckTypes: Readonly<Record<SegmentColumn['type'], string>> = {
+  string: 'VARCHAR',
+  long: 'BIGINT',
+  float: 'FLOAT',
+  double: 'DOUBLE',
+  boolean: 'BOOLEAN',
 }
 
 function scanSql(files: readonly RelationFile[], fileColumn: string | undefined): string {

@@ -4,9 +4,10 @@ import path from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { invalidInput } from '@svc/domain/failure'
+import type { Interval } from '@svc/domain/time'
 import { literal, openLockedDatabase } from '../duckdb/index.ts'
 import { createQueryProcesses } from './query-processes.ts'
-import type { AnswerStyle, Parameter, QueryOrder } from './query-protocol.ts'
+import type { AnswerStyle, DatasourceRelation, Parameter, QueryOrder } from './query-protocol.ts'
 
 /** A folder with data and a secret beside it, and processes to query the data. */
 export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
@@ -39,6 +40,7 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
     sql: string,
     given: {
       readonly files?: readonly string[]
+      readonly schemas?: DatasourceRelation['schemas']
       readonly parameters?: readonly Parameter[]
       readonly style?: Partial<AnswerStyle>
       readonly signal?: AbortSignal
@@ -61,6 +63,7 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
               name: 'wiki',
               files: (given.files ?? []).map((name) => ({ path: file(name) })),
               columnsWithoutFiles: ['page'],
+              schemas: given.schemas,
             },
           ],
           systemTables: [],
@@ -86,5 +89,16 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
       session.release()
     }
   }
-  return { folder, processes, writeParquet, ask, file }
+  /** The times that a query asks of its one table, any mention of it. */
+  async function timesOf(sql: string): Promise<readonly Interval[] | undefined> {
+    const session = await processes.acquire(AbortSignal.timeout(60_000))
+    try {
+      const { tables } = await session.read(sql)
+      const all = tables.map(({ times }) => times)
+      return all.includes(undefined) ? undefined : all.flatMap((times) => times ?? [])
+    } finally {
+      session.release()
+    }
+  }
+  return { folder, processes, writeParquet, ask, file, timesOf }
 }

@@ -9,7 +9,7 @@ import {
   type SegmentMetadata,
   type StoredType,
   segmentMetadataKey,
-  storedTypes,
+  typeOfColumn,
 } from '../ingestion/index.ts'
 
 /** A segment to read or to take over, as the metadata store knows it. */
@@ -34,9 +34,6 @@ export interface InputFile {
 }
 
 const fetchesAtOnce = 4
-const typeOfDuck = new Map<string, StoredType>(
-  Object.entries(storedTypes).map(([type, duck]) => [duck, type as StoredType]),
-)
 
 /** Brings the files of segments into a folder; each is verified by its size and checksum. */
 export async function fetchFiles(
@@ -100,7 +97,7 @@ export async function inspectFiles(
     }
     const columns = new Map<string, StoredType>()
     for (const { name, duckdb_type } of others) {
-      const type = typeOfDuck.get(String(duckdb_type))
+      const type = typeOfColumn(String(duckdb_type))
       if (type === undefined)
         throw wrong(`has the column [${name}] of type [${duckdb_type}], which no segment has`)
       columns.set(String(name), type)

@@ -2,10 +2,12 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { CompactionConfig, MetricSchema, PartitionsSpec } from '@svc/domain/compaction-config'
 import { Failure, invalidInput } from '@svc/domain/failure'
+import { mostRowsOf, partitionsOf, targetRowsOf } from '@svc/domain/rewriting'
 import type { Interval } from '@svc/domain/time'
 import { type DeepStorage, segmentPath } from '../deep-storage/index.ts'
 import { literal } from '../duckdb/index.ts'
 import {
+  columnsOf,
   type Engine,
   openEngine,
   openTaskFolder,
@@ -64,13 +66,6 @@ export interface RewriteOptions {
   readonly onProgress?: ((progress: RewriteProgress) => void) | undefined
 }
 
-const defaultPartitions: PartitionsSpec = {
-  type: 'dynamic',
-  maxRowsPerSegment: 5_000_000,
-  maxTotalRows: null,
-}
-// A segment may have half as many rows again as is aimed at.
-const mostRowsPerTarget = 1.5
 const rowsTable = 'work.ready'
 
 /** A part of the rows table that becomes a segment: SQL that is true for its rows. */
@@ -90,6 +85,7 @@ export async function rewriteSegments(order: RewriteOrder, options: RewriteOptio
   const folder = await openTaskFolder(options.workDirectory)
   const pushed: WrittenSegment[] = []
   let rowsWritten = 0
+  let writtenAs: WrittenSegment['columns']
   const report = (phase: RewriteProgress['phase'], fraction: number): void =>
     options.onProgress?.({ phase, fraction, rowsWritten, segmentsWritten: pushed.length })
 
@@ -139,11 +135,17 @@ export async function rewriteSegments(order: RewriteOrder, options: RewriteOptio
         const inputs = rewritten.map(({ id, times }): BucketInput => ({ file: fileOf(id), times }))
         const written = await writeBucket(engine, inputs, interval, columns, config, folder.segments)
         for (const [partition, { file, rows }] of written.entries()) {
-          await push(file, interval, partition, rows, named)
+          // All files have the columns of one SELECT.
+          writtenAs ??= await columnsOf(engine, file)
+          await push(file, interval, partition, rows, { ...named, columns: writtenAs })
         }
         for (const [partition, id] of kept.entries()) {
-          const { path, source } = fileOf(id)
-          const names = { dimensions: namesOf(source.dimensions), metrics: namesOf(source.metrics) }
+          const { path, source, columns: present } = fileOf(id)
+          const names = {
+            dimensions: namesOf(source.dimensions),
+            metrics: namesOf(source.metrics),
+            columns: [...present].map(([name, type]) => ({ name, type })),
+          }
           await push(path, interval, written.length + partition, source.totalRows, names)
         }
         report('rewriting', (index + 1) / buckets.length)
@@ -172,7 +174,7 @@ export async function rewriteSegments(order: RewriteOrder, options: RewriteOptio
   }
 }
 
-type Named = Pick<WrittenSegment, 'dimensions' | 'metrics'>
+type Named = Pick<WrittenSegment, 'dimensions' | 'metrics' | 'columns'>
 
 // The names are written one after the other again: those with a comma in them need not be told apart.
 const namesOf = (names: string): string[] => (names === '' ? [] : [names])
@@ -202,7 +204,7 @@ async function writeBucket(
     return { file, rows: Number(answer?.Count) }
   }
 
-  const most = mostRows(partitions)
+  const most = mostRowsOf(partitions)
   const possible = inputs.reduce((sum, { file }) => sum + file.source.totalRows, 0)
   if (most !== undefined && possible <= most) {
     const written = await copy(`(${rowsSql})`, 0)
@@ -241,12 +243,6 @@ function assertComplete(
   }
 }
 
-function partitionsOf(config: CompactionConfig): PartitionsSpec {
-  const { tuningConfig, maxRowsPerSegment } = config
-  if (tuningConfig?.partitionsSpec) return tuningConfig.partitionsSpec
-  return maxRowsPerSegment === null ? defaultPartitions : { ...defaultPartitions, maxRowsPerSegment }
-}
-
 /** The aliases of the dimensions that rows are spread by. */
 function keyAliases(
   { partitionDimensions }: Pick<Exclude<PartitionsSpec, { type: 'dynamic' }>, 'partitionDimensions'>,
@@ -265,20 +261,13 @@ function keyAliases(
   })
 }
 
-/** How many rows a segment has at the most; undefined where the number of segments is given instead. */
-function mostRows(partitions: PartitionsSpec): number | undefined {
-  if (partitions.type !== 'range') return partitions.maxRowsPerSegment ?? undefined
-  const { maxRowsPerSegment, targetRowsPerSegment } = partitions
-  return maxRowsPerSegment ?? Math.floor((targetRowsPerSegment ?? 1) * mostRowsPerTarget)
-}
-
 async function planParts(
   engine: Engine,
   partitions: PartitionsSpec,
   keys: readonly string[],
   total: number,
 ): Promise<Part[]> {
-  const most = mostRows(partitions)
+  const most = mostRowsOf(partitions)
   if (most !== undefined && total <= most) return [{ where: 'true' }]
   if (partitions.type === 'hashed') {
     const shards = partitions.numShards ?? Math.ceil(total / (most ?? total))
@@ -300,9 +289,7 @@ async function rangeParts(
   keys: readonly string[],
   total: number,
 ): Promise<Part[]> {
-  const target =
-    partitions.targetRowsPerSegment ??
-    Math.max(1, Math.floor((partitions.maxRowsPerSegment ?? 1) / mostRowsPerTarget))
+  const target = targetRowsOf(partitions)
   const rows = await engine.rows(
     `SELECT min(start) AS start FROM (SELECT min(rowid) AS start FROM ${rowsTable} GROUP BY ${keys.join(', ')})
      GROUP BY start // ${target} ORDER BY 1`,

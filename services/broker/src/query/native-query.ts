@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { Transform } from 'node:stream'
 import { notFound } from '@svc/domain/failure'
+import { joinTimes } from '@svc/domain/querying'
 import { ETERNITY, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
 import { identifier } from '@svc/shared/duckdb'
 import type { QuerySession } from '@svc/shared/query'
@@ -99,7 +100,11 @@ export async function runNativeQuery(
     parseInterval(interval, `intervals[${index}]`),
   )
   await withSession(engine, signal, async (session, folder) => {
+    // What was ingested last is told of all times.
+    const times =
+      query.queryType === 'dataSourceMetadata' || intervals.length === 0 ? undefined : joinTimes(intervals)
     const prepared = await prepareTables(engine.sources, [dataSource], {
+      timesOf: () => times,
       fromDeepStorage: query.context.fromDeepStorage,
       signal,
       onUnknown: (name) => notFound(`Datasource [${name}] does not exist`, { dataSource: name }),

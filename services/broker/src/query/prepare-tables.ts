@@ -1,8 +1,8 @@
 import { describeError, Failure, unavailable } from '@svc/domain/failure'
-import { type AnswerPlan, type FormerSegment, planAnswer } from '@svc/domain/querying'
+import { type AnswerPlan, type FormerSegment, planAnswer, pruneAnswer } from '@svc/domain/querying'
 import { rulesOf } from '@svc/domain/retention'
 import { type CompiledRule, matchRule } from '@svc/domain/rules'
-import { parseSegmentId, type Segment, type SegmentPayload } from '@svc/domain/segment'
+import { parseSegmentId, type SegmentColumn, type SegmentPayload } from '@svc/domain/segment'
 import type { Interval } from '@svc/domain/time'
 import type { DataServer } from '@svc/shared/data-server'
 import { instantLiteral } from '@svc/shared/duckdb'
@@ -11,13 +11,15 @@ import type { DatasourceRelation } from '@svc/shared/query'
 import type { ServiceContext } from '@svc/shared/service'
 import type { ServedView } from '../served-view.ts'
 import type { HeldFiles, NeededSegment, SegmentFiles } from './segment-files.ts'
-import type { UsedSegments } from './used-segments.ts'
+import type { QueriedSegment, UsedSegments } from './used-segments.ts'
 
 /** How the tables of a query are to be made ready. */
 export interface TableOptions {
   /** Segments that no server holds are read from deep storage. */
   readonly fromDeepStorage: boolean
   readonly signal: AbortSignal
+  /** The times whose rows count, sorted and apart; undefined where those of any time do. */
+  timesOf?(dataSource: string): readonly Interval[] | undefined
   /** What a datasource without segments is answered with. */
   onUnknown(dataSource: string): Failure
 }
@@ -98,7 +100,7 @@ async function tryToPrepare(
   if (!view.isInitialized())
     throw new NotNow(unavailable('The broker does not know yet what every historical serves'))
   const plans = await Promise.all(dataSources.map((name) => planOf(sources, name, options)))
-  const needed = plans.flatMap(({ answering }) =>
+  const needed = plans.flatMap(({ plan: { answering } }) =>
     answering.map(
       ({ segment: { id } }): NeededSegment => ({
         id,
@@ -117,8 +119,8 @@ async function tryToPrepare(
   for (const name of dataSources) used.forgetRetired(name)
   try {
     const tables = dataSources.map(async (name, index): Promise<PreparedTable> => {
-      const plan = plans[index] as AnswerPlan
-      const relation = await relationOf(sources, name, plan, held)
+      const { plan, schemas } = plans[index] as TablePlan
+      const relation = await relationOf(sources, name, plan, schemas, held)
       return { dataSource: name, plan, relation, payloadOf: held.payloadOf }
     })
     return { tables: await Promise.all(tables), release: held.release }
@@ -149,18 +151,24 @@ async function refreshUsed(
   return changes.some((changed, index) => changed && known[index])
 }
 
+/** What answers, and the columns that it has with all that was left out. */
+interface TablePlan {
+  readonly plan: AnswerPlan
+  readonly schemas: readonly (readonly SegmentColumn[])[] | undefined
+}
+
 async function planOf(
   sources: TableSources,
   dataSource: string,
-  { fromDeepStorage, onUnknown }: TableOptions,
-): Promise<AnswerPlan> {
+  { fromDeepStorage, onUnknown, timesOf }: TableOptions,
+): Promise<TablePlan> {
   const { view, used, own, files } = sources
   const rules = await wantedBy(sources, dataSource)
   const segments = [...used.of(dataSource)]
   if (fromDeepStorage) segments.push(...(await heldBackByRules(sources, dataSource, rules)))
   if (segments.length === 0) throw onUnknown(dataSource)
   const isServed = (id: string) => view.serversOf(id).length > 0 || own.fileOf(id) !== undefined
-  const plan = planAnswer({
+  const whole = planAnswer({
     segments,
     isAvailable: ({ id }) => fromDeepStorage || isServed(id) || (view.isLost(id) && files.has(id)),
     isLost: view.isLost,
@@ -171,6 +179,11 @@ async function planOf(
       return wanted.action === 'load' && wanted.tieredReplicants.size > 0
     },
   })
+  const times = timesOf?.(dataSource)
+  const schemaIds = times && schemaIdsOf(whole, segments)
+  // The columns of what is left out must be known: without them it would be another table.
+  const plan = times && schemaIds ? pruneAnswer(whole, times) : whole
+  const isPruned = plan.answering.length < whole.answering.length
   if (plan.missing.length > 0) {
     throw new NotNow(
       unavailable(
@@ -179,7 +192,26 @@ async function planOf(
       ),
     )
   }
-  return plan
+  return { plan, schemas: isPruned && schemaIds ? await used.schemasOf(schemaIds) : undefined }
+}
+
+/**
+ * The numbers of the lists of columns that a plan's segments have, in the order in which they come about in a table of
+ * all of them; undefined where that of one is not known.
+ */
+function schemaIdsOf({ answering }: AnswerPlan, segments: readonly QueriedSegment[]): number[] | undefined {
+  const known = new Map(segments.map(({ id, schemaId }) => [id, schemaId]))
+  const inOrder = [
+    ...answering.filter(({ within }) => within === undefined),
+    ...answering.filter(({ within }) => within !== undefined),
+  ]
+  const ids = new Set<number>()
+  for (const { segment } of inOrder) {
+    const schemaId = known.get(segment.id) ?? undefined
+    if (schemaId === undefined) return undefined
+    ids.add(schemaId)
+  }
+  return [...ids]
 }
 
 function formerSegments({ view, used }: TableSources, dataSource: string): FormerSegment[] {
@@ -207,7 +239,7 @@ async function heldBackByRules(
   { context }: TableSources,
   dataSource: string,
   rules: (interval: Interval) => CompiledRule | undefined,
-): Promise<Segment[]> {
+): Promise<QueriedSegment[]> {
   const unused = await loadStoredSegments(context.database, { dataSource, used: false })
   return unused.filter(({ interval }) => rules(interval)?.rule.type === 'dropByInterval')
 }
@@ -216,13 +248,14 @@ async function relationOf(
   { used, context }: TableSources,
   dataSource: string,
   { answering }: AnswerPlan,
+  schemas: TablePlan['schemas'],
   held: HeldFiles,
 ): Promise<DatasourceRelation> {
   const files = answering.map(({ segment: { id }, within }) => ({
     path: held.fileOf(id),
     where: within?.map(insideSql).join(' OR '),
   }))
-  if (files.length > 0) return { name: dataSource, files, columnsWithoutFiles: [] }
+  if (files.length > 0 || schemas) return { name: dataSource, files, columnsWithoutFiles: [], schemas }
   const ids = used.of(dataSource).slice(0, 1)
   const payloads = await loadPayloads(
     context.database,

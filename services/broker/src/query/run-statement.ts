@@ -6,6 +6,8 @@ import { PassThrough, Readable, type Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { Failure, forbidden, timedOut } from '@svc/domain/failure'
+import { joinTimes } from '@svc/domain/querying'
+import type { Interval } from '@svc/domain/time'
 import type { Settings } from '@svc/shared/config'
 import { identifier } from '@svc/shared/duckdb'
 import {
@@ -15,6 +17,7 @@ import {
   type QueryProcesses,
   type QuerySession,
   queryFailure,
+  type Statement,
   type SystemRelation,
   type TableReference,
 } from '@svc/shared/query'
@@ -74,6 +77,7 @@ export async function runStatement(
     const prepared = await prepareTables(engine.sources, [...datasources.keys()], {
       fromDeepStorage: asked.fromDeepStorage,
       signal: asked.signal,
+      timesOf: (name) => timesOf(name, tables),
       onUnknown: (name) => queryFailure(asked.sql, datasources.get(name), `Table [${name}] does not exist`),
     })
     try {
@@ -154,6 +158,17 @@ function datasourcesOf({ caller, sql }: AskedQuery, tables: readonly TableRefere
     if (!places.has(name)) places.set(name, offset)
   }
   return places
+}
+
+/** The times whose rows of a datasource count for any mention of it; undefined where those of any time do for one. */
+function timesOf(dataSource: string, tables: Statement['tables']): readonly Interval[] | undefined {
+  const times: Interval[] = []
+  for (const table of tables) {
+    if (table.name !== dataSource || (table.schema !== '' && table.schema !== 'svc')) continue
+    if (table.times === undefined) return undefined
+    times.push(...table.times)
+  }
+  return joinTimes(times)
 }
 
 function systemTablesOf({ sql }: AskedQuery, tables: readonly TableReference[]): ReadonlySet<SystemTable> {

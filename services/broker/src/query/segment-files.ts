@@ -1,10 +1,10 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises'
+import { createHash, type Hash, randomUUID } from 'node:crypto'
+import { copyFile, type FileHandle, link, mkdir, open, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { describeError, Failure, notFound, tooLarge, unavailable } from '@svc/domain/failure'
 import type { SegmentPayload } from '@svc/domain/segment'
 import type { ServiceClient } from '@svc/shared/client'
-import { segmentFilePath } from '@svc/shared/data-server'
+import { segmentFilesPath, takeFiles } from '@svc/shared/data-server'
 import type { DeepStorage } from '@svc/shared/deep-storage'
 import type { DiscoveredNode } from '@svc/shared/discovery'
 import type { Logger } from '@svc/shared/runtime'
@@ -56,7 +56,21 @@ interface Entry {
   fetched: Promise<void>
 }
 
-const fetchedAtOnce = 16
+/** A file that is to be brought. */
+interface Fetch {
+  readonly needed: NeededSegment
+  readonly entry: Entry
+}
+
+interface Batch {
+  readonly server: DiscoveredNode | undefined
+  readonly fetches: readonly Fetch[]
+}
+
+const fetchedAtOnce = 8
+// A request of its own for each file costs more than a small file does.
+const mostInBatch = 100
+const batchSizeBytes = 16 * 1024 * 1024
 const answerMs = 10_000
 
 export function createSegmentFiles(options: SegmentFilesOptions): SegmentFiles {
@@ -93,37 +107,85 @@ export function createSegmentFiles(options: SegmentFilesOptions): SegmentFiles {
     )
   }
 
-  async function fetchFrom(server: DiscoveredNode, payload: SegmentPayload, target: string): Promise<void> {
+  /** Fetches files from a server that serves them; `onFetched` is called with each that is here whole. */
+  async function fetchFrom(
+    server: DiscoveredNode,
+    wanted: readonly Fetch[],
+    onFetched: (one: Fetch) => void,
+  ): Promise<void> {
     const body = await client.open(server.baseUrl, {
-      method: 'GET',
-      path: segmentFilePath(payload.identifier),
+      method: 'POST',
+      path: segmentFilesPath,
+      body: { ids: wanted.map(({ needed }) => needed.id) },
       timeoutMs: answerMs,
     })
-    const output = await open(target, 'wx').catch((error: unknown) => {
-      body.destroy()
-      throw error
-    })
-    const hash = createHash('sha256')
-    let sizeBytes = 0
+    let index = 0
+    let output: { readonly file: FileHandle; readonly path: string; readonly hash: Hash } | undefined
+    const present = (): Fetch => wanted[index] as Fetch
+    const other = (): Failure =>
+      unavailable(`Server [${server.name}] sent other bytes than those of segment[${present().needed.id}]`)
     try {
-      for await (const chunk of body as AsyncIterable<Buffer>) {
-        sizeBytes += chunk.length
-        if (sizeBytes > payload.size) break
-        hash.update(chunk)
-        await output.write(chunk)
-      }
+      await takeFiles(body as AsyncIterable<Buffer>, wanted.length, {
+        begin: async (sizeBytes) => {
+          if (sizeBytes === undefined) {
+            index += 1
+            return
+          }
+          const { entry } = present()
+          if (sizeBytes !== entry.payload.size) throw other()
+          const path = `${entry.file}.${randomUUID()}`
+          output = { file: await open(path, 'wx'), path, hash: createHash('sha256') }
+        },
+        take: async (chunk) => {
+          output?.hash.update(chunk)
+          await output?.file.write(chunk)
+        },
+        end: async () => {
+          const { file, path, hash } = output as NonNullable<typeof output>
+          await file.close()
+          const one = present()
+          if (`sha256:${hash.digest('hex')}` !== one.entry.payload.loadSpec.checksum) throw other()
+          await rename(path, one.entry.file)
+          output = undefined
+          index += 1
+          onFetched(one)
+        },
+      })
     } finally {
-      await output.close()
-    }
-    if (sizeBytes !== payload.size || `sha256:${hash.digest('hex')}` !== payload.loadSpec.checksum) {
-      throw unavailable(
-        `Server [${server.name}] sent other bytes than those of segment[${payload.identifier}]`,
-      )
+      body.destroy()
+      if (output) {
+        await output.file.close().catch(() => undefined)
+        await rm(output.path, { force: true })
+      }
     }
   }
 
-  async function bring(needed: NeededSegment, { payload, file }: Entry): Promise<void> {
+  /** Takes files together from one server, and those that it does not give from wherever they can be had. */
+  async function bringTogether({ server, fetches }: Batch, signal: AbortSignal): Promise<void> {
     await openDirectory()
+    if (server !== undefined) {
+      await fetchFrom(server, fetches, ({ entry }) => {
+        entry.ready = true
+      }).catch((error: unknown) =>
+        logger.info('Segments could not be fetched from a server', {
+          segments: fetches.filter(({ entry }) => !entry.ready).length,
+          server: server.name,
+          error: describeError(error),
+        }),
+      )
+    }
+    for (const fetch of fetches) {
+      if (fetch.entry.ready) continue
+      signal.throwIfAborted()
+      await bring(fetch, server)
+      fetch.entry.ready = true
+    }
+  }
+
+  /** Brings one file; `tried` has just been asked. */
+  async function bring(fetch: Fetch, tried: DiscoveredNode | undefined): Promise<void> {
+    const { needed, entry } = fetch
+    const { payload, file } = entry
     if (needed.ownFile !== undefined) {
       const own = needed.ownFile
       const linked = await link(own, file)
@@ -135,21 +197,21 @@ export function createSegmentFiles(options: SegmentFilesOptions): SegmentFiles {
       if (linked) return
     }
     let last: unknown
-    for (const server of shuffled(needed.servers)) {
-      const incoming = `${file}.${randomUUID()}`
-      try {
-        await fetchFrom(server, payload, incoming)
-        await rename(incoming, file)
-        return
-      } catch (error) {
+    const others = needed.servers.filter((server) => server !== tried)
+    // A server that has just begun to serve it, or dropped the connection, is asked once more at the end.
+    for (const server of [...shuffled(others), ...needed.servers.filter((one) => one === tried)]) {
+      let isHere = false
+      await fetchFrom(server, [fetch], () => {
+        isHere = true
+      }).catch((error: unknown) => {
         last = error
-        await rm(incoming, { force: true })
         logger.info('A segment could not be fetched from a server', {
-          segment: payload.identifier,
+          segment: needed.id,
           server: server.name,
           error: describeError(error),
         })
-      }
+      })
+      if (isHere) return
     }
     if (needed.fromDeepStorage) {
       await deepStorage.fetch(payload.loadSpec, payload.size, file)
@@ -204,25 +266,27 @@ export function createSegmentFiles(options: SegmentFilesOptions): SegmentFiles {
           if (!payload) throw notFound(`Segment[${one.id}] has been erased`)
           const entry = fetchEntry(one, payload)
           hold(one.id, entry)
-          return { one, entry }
+          return { needed: one, entry }
         })
+        const batches = inBatches(fetching)
         let next = 0
+        const giveUp = ({ fetches }: Batch): void => {
+          for (const { needed: one, entry } of fetches) if (!entry.ready) remove(one.id, entry)
+        }
         const fetchNext = async (): Promise<void> => {
           for (;;) {
-            const current = fetching[next++]
-            if (!current) return
-            const { one, entry } = current
+            const batch = batches[next++]
+            if (!batch) return
             try {
               signal.throwIfAborted()
-              await bring(one, entry)
-              entry.ready = true
+              await bringTogether(batch, signal)
             } catch (error) {
-              remove(one.id, entry)
+              giveUp(batch)
               throw error
             }
           }
         }
-        const workers = Array.from({ length: Math.min(fetchedAtOnce, fetching.length) }, () => fetchNext())
+        const workers = Array.from({ length: Math.min(fetchedAtOnce, batches.length) }, () => fetchNext())
         for (const { entry } of fetching) {
           entry.fetched = Promise.allSettled(workers).then(() => {
             if (!entry.ready) throw unavailable('A segment that another query fetched did not come')
@@ -230,8 +294,8 @@ export function createSegmentFiles(options: SegmentFilesOptions): SegmentFiles {
           entry.fetched.catch(() => undefined)
         }
         await settle(workers, () => {
-          for (const { one, entry } of fetching.slice(next)) remove(one.id, entry)
-          next = fetching.length
+          for (const batch of batches.slice(next)) giveUp(batch)
+          next = batches.length
         })
         // Others may be on their way for another query.
         await Promise.all([...held.values()].map((entry) => entry.fetched))
@@ -247,6 +311,32 @@ export function createSegmentFiles(options: SegmentFilesOptions): SegmentFiles {
       }
     },
   }
+}
+
+/** Files that are asked for together: of one server, as many as are worth a request; each alone without a server. */
+function inBatches(fetching: readonly Fetch[]): Batch[] {
+  const batches: Batch[] = []
+  const open = new Map<DiscoveredNode, { fetches: Fetch[]; sizeBytes: number }>()
+  for (const [index, fetch] of fetching.entries()) {
+    const { servers, ownFile } = fetch.needed
+    // In turn, so that the servers share the work.
+    const server = ownFile === undefined ? servers[index % servers.length] : undefined
+    if (server === undefined) {
+      batches.push({ server, fetches: [fetch] })
+      continue
+    }
+    const { size } = fetch.entry.payload
+    const last = open.get(server)
+    if (last && last.fetches.length < mostInBatch && last.sizeBytes + size <= batchSizeBytes) {
+      last.fetches.push(fetch)
+      last.sizeBytes += size
+    } else {
+      const batch = { server, fetches: [fetch], sizeBytes: size }
+      open.set(server, batch)
+      batches.push(batch)
+    }
+  }
+  return batches
 }
 
 /** Waits for all workers; the first failure is thrown after `onFailure` and after the others have ended. */

@@ -145,7 +145,7 @@ async function serverRows({ sources, caller, signal }: SystemTableInput): Promis
     signal,
   })
   const sizeOf = new Map(sizes.map((size) => [size.host, size]))
-  return (['coordinator', 'overlord', 'broker', 'historical', 'router'] as const).flatMap((role) =>
+  return (['coordinator', 'overlord', 'broker', 'historical', 'router', 'worker'] as const).flatMap((role) =>
     discovery.nodes(role).map(({ name, host, plaintextPort, tlsPort }) => {
       const size = sizeOf.get(name)
       const leads = role === 'coordinator' || role === 'overlord'

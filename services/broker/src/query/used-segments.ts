@@ -1,21 +1,33 @@
+import { unavailable } from '@svc/domain/failure'
 import type { FormerSegment } from '@svc/domain/querying'
-import type { Segment } from '@svc/domain/segment'
-import { type Database, loadSegmentChanges, type SegmentCursor } from '@svc/shared/postgres'
+import type { SegmentColumn } from '@svc/domain/segment'
+import {
+  type Database,
+  loadSegmentChanges,
+  loadSegmentSchemas,
+  type SegmentCursor,
+  type StoredSegment,
+} from '@svc/shared/postgres'
+
+/** A segment with what queries need to know of it. */
+export type QueriedSegment = Omit<StoredSegment, 'used' | 'compactionState'>
 
 /** The used segments of the datasources that are queried, followed by reading what changed. */
 export interface UsedSegments {
   /** Reads what changed; whether anything did, the first reading included. */
   refresh(dataSource: string): Promise<boolean>
   isKnown(dataSource: string): boolean
-  of(dataSource: string): readonly Segment[]
+  of(dataSource: string): readonly QueriedSegment[]
   /** Segments that became unused since they were followed, until `forgetRetired`. */
   retired(dataSource: string): readonly FormerSegment[]
+  /** Lists of columns by the numbers that segments have them by. */
+  schemasOf(ids: readonly number[]): Promise<(readonly SegmentColumn[])[]>
   forgetRetired(dataSource: string): void
 }
 
 interface Followed {
-  readonly segments: Map<string, Segment>
-  list: readonly Segment[] | undefined
+  readonly segments: Map<string, QueriedSegment>
+  list: readonly QueriedSegment[] | undefined
   retired: FormerSegment[]
   cursor: SegmentCursor | undefined
 }
@@ -25,6 +37,8 @@ const mostFollowed = 50
 
 export function createUsedSegments(database: Database): UsedSegments {
   const followed = new Map<string, Followed>()
+  // There are few of them: a task has one.
+  const schemas = new Map<number, readonly SegmentColumn[]>()
   const underWay = new Map<string, Promise<boolean>>()
 
   async function read(dataSource: string): Promise<boolean> {
@@ -39,7 +53,7 @@ export function createUsedSegments(database: Database): UsedSegments {
       entry.retired.push({ interval: segment.interval, version: segment.version })
       differs = true
     }
-    for (const { used, ...segment } of changed) {
+    for (const { used, compactionState: _, ...segment } of changed) {
       if (!used) retire(segment.id)
       else if (!entry.segments.has(segment.id)) {
         entry.segments.set(segment.id, segment)
@@ -74,6 +88,16 @@ export function createUsedSegments(database: Database): UsedSegments {
       if (!entry) return []
       entry.list ??= [...entry.segments.values()]
       return entry.list
+    },
+    schemasOf: async (ids) => {
+      const unknown = ids.filter((id) => !schemas.has(id))
+      for (const [id, columns] of await loadSegmentSchemas(database, unknown)) schemas.set(id, columns)
+      return ids.map((id) => {
+        const columns = schemas.get(id)
+        if (columns === undefined)
+          throw unavailable(`The columns [${id}] of segments are not in the metadata store`)
+        return columns
+      })
     },
     retired: (dataSource) => followed.get(dataSource)?.retired ?? [],
     forgetRetired: (dataSource) => {

@@ -44,7 +44,9 @@ export function clusterRoutes(view: ClusterView): Route[] {
       summary: 'The servers of the cluster by role',
       handle: async () => {
         await context.discovery.refresh()
-        return Object.fromEntries(roles.map((role) => [role, nodesOf(context, role)]))
+        // Workers of their own are named where there are some: most clusters run tasks on overlords only.
+        const named = roles.filter((role) => role !== 'worker' || context.discovery.nodes(role).length > 0)
+        return Object.fromEntries(named.map((role) => [role, nodesOf(context, role)]))
       },
     }),
     route({

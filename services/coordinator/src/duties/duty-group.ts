@@ -101,6 +101,10 @@ export function createDutyGroup(
         logger.error('Duty failed', {
           duty: duty.name,
           error: problem,
+          // What is told to others leaves this out; whoever reads the log has to mend it.
+          ...(error instanceof Error && error.cause !== undefined
+            ? { cause: describeError(error.cause) }
+            : {}),
           failures: failures[duty.name],
         })
       }

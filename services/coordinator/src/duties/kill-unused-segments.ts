@@ -1,5 +1,6 @@
 import { ETERNITY } from '@svc/domain/time'
 import { coordinatorConfigName, readCoordinatorConfig } from '@svc/shared/coordinator-config'
+import { totalWorkerCapacity } from '@svc/shared/discovery'
 import {
   assertLeads,
   countUnfinishedTasks,
@@ -33,9 +34,7 @@ export function killUnusedSegments(
         ? ETERNITY.end
         : now - settings.get('svc.coordinator.kill.durationToRetain')
       const limit = settings.get('svc.coordinator.kill.maxSegments')
-      const capacity = discovery
-        .nodes('overlord')
-        .reduce((sum, { details }) => sum + Number(details.workerCapacity ?? 0), 0)
+      const capacity = totalWorkerCapacity(discovery)
       const slots = Math.min(
         Math.max(Math.floor(capacity * config.killTaskSlotRatio), config.killTaskSlotRatio > 0 ? 1 : 0),
         config.maxKillTaskSlots,

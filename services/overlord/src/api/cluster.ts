@@ -1,8 +1,9 @@
 import { formatInstant } from '@svc/domain/time'
+import { capacityOf, taskWorkers, totalWorkerCapacity } from '@svc/shared/discovery'
 import { config, open, Reply, type Route, route, state } from '@svc/shared/http'
 import { loadTasks } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import type { TaskRunner } from '../tasks/index.ts'
+import type { TaskRunner } from '@svc/shared/task-running'
 import { countUnfinished } from './tasks.ts'
 
 const path = (rest: string): string => `/svc/indexer/v1${rest}`
@@ -40,7 +41,7 @@ export function clusterRoutes(
       handle: async () => {
         await context.discovery.refresh()
         const running = await loadTasks(context.database, { states: ['RUNNING'], limit: 10_000 })
-        return context.discovery.nodes('overlord').map((node) => {
+        return taskWorkers(context.discovery).map((node) => {
           const tasks = running.filter(({ worker }) => worker === node.name)
           const lastCompletedAt = node.name === context.node().name ? runner.lastCompletedAt() : undefined
           return {
@@ -48,7 +49,7 @@ export function clusterRoutes(
               scheme: node.tlsPort === null ? 'http' : 'https',
               host: node.name,
               ip: node.host,
-              capacity: capacityOf(node.details),
+              capacity: capacityOf(node),
               version: '0',
               category: '_default_worker_category',
             },
@@ -69,14 +70,10 @@ export function clusterRoutes(
       handle: async () => {
         await context.discovery.refresh()
         return {
-          currentClusterCapacity: context.discovery
-            .nodes('overlord')
-            .reduce((total, { details }) => total + capacityOf(details), 0),
+          currentClusterCapacity: totalWorkerCapacity(context.discovery),
           usedClusterCapacity: await countUnfinished(context),
         }
       },
     }),
   ]
 }
-
-const capacityOf = (details: Readonly<Record<string, unknown>>): number => Number(details.workerCapacity ?? 0)

@@ -5,6 +5,7 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import type { Permission } from '@svc/domain/access'
 import { claimTask, finishAttempt, saveTask, sql } from '@svc/shared/postgres'
 import { basicHeader, hashPassword } from '@svc/shared/security'
+import { createTaskRunner, taskLogFile } from '@svc/shared/task-running'
 import {
   createTestContext,
   createTestStores,
@@ -13,7 +14,6 @@ import {
   temporaryFolder,
   waitUntil,
 } from '@svc/shared/testing'
-import { createTaskRunner, taskLogFile } from '../tasks/index.ts'
 import { indexTask, rowsOf, workFoldersIn, workProperties } from '../tasks/test-worker.ts'
 import { taskRoutes } from './tasks.ts'
 

@@ -26,10 +26,10 @@ import {
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
+import { type TaskRunner, taskLogFile } from '@svc/shared/task-running'
 import { newTaskId, parseCompactSpec, parseKillSpec } from '@svc/shared/tasks'
 import { parseJson, positiveCount } from '@svc/shared/wire'
 import { z } from 'zod'
-import { type TaskRunner, taskLogFile } from '../tasks/index.ts'
 import { describeTask, describeTaskStatus } from './task-status.ts'
 
 const path = (rest: string): string => `/svc/indexer/v1${rest}`

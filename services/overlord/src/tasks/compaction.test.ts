@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
 import { defaultClusterConfig } from '@svc/domain/compaction-config'
 import type { Failure } from '@svc/domain/failure'
+import { payloadOf, type SegmentPayload, segmentId } from '@svc/domain/segment'
 import { parseIndexSpec } from '@svc/shared/ingestion'
 import {
   changeClusterCompactionConfig,
   claimTaskWithNeeds,
+  copySegments,
   loadCompactionStates,
   loadSegmentRecords,
   loadStoredSegments,
@@ -13,10 +15,9 @@ import {
   saveTask,
   sql,
 } from '@svc/shared/postgres'
+import { prepareCompaction, publishCompaction, publishIndex } from '@svc/shared/task-running'
 import { parseCompactSpec } from '@svc/shared/tasks'
-import { createTestStores, temporaryFolder } from '@svc/shared/testing'
-import { prepareCompaction, publishCompaction } from './compaction.ts'
-import { publishIndex } from './publish-index.ts'
+import { createTestStores, temporaryFolder, waitUntil } from '@svc/shared/testing'
 import { ended, filesIn, indexTask, rowsOf, startWorker, workFoldersIn } from './test-worker.ts'
 
 const stores = await createTestStores({ after })
@@ -108,6 +109,64 @@ describe('a compact task', () => {
   })
 })
 
+describe('a compact task of virtual segments', () => {
+  const virtual = { type: 'virtual', path: '', checksum: '' } as const
+  const local = { type: 'local', path: 'x', checksum: 'sha256:00' } as const
+  async function store(day: number, loadSpec: SegmentPayload['loadSpec'], totalRows = 100): Promise<void> {
+    const interval = { start: Date.UTC(2026, 0, day), end: Date.UTC(2026, 0, day + 1) }
+    const key = { dataSource: 'wiki', interval, version: 'v1', partitionNum: 0 }
+    const segment = { ...key, id: segmentId(key), partitions: 1, sizeBytes: totalRows * 7, totalRows }
+    const payload = payloadOf(segment, { loadSpec, dimensions: 'page', metrics: 'count' })
+    await database.transaction((transaction) =>
+      copySegments(transaction, [{ segment, payload }], undefined, 0),
+    )
+  }
+
+  it('makes others by arithmetic, through the same lock and publication', async (scope) => {
+    for (const day of [1, 2, 9]) await store(day, virtual)
+    const files = filesIn(folders.storage)
+    const worker = await startWorker(scope, stores, folders)
+    const id = await worker.submit(
+      compactTask({ tuningConfig: { partitionsSpec: { type: 'hashed', numShards: 2 } } }),
+    )
+    assert.equal((await ended(stores, id))?.state, 'SUCCESS')
+    const records = (await loadSegmentRecords(database, { dataSource: 'wiki', used: true })).filter(
+      ({ payload }) => payload.version !== 'v1',
+    )
+    assert.deepEqual(
+      records.map(({ payload }) => [payload.totalRows, payload.size, payload.loadSpec, payload.dimensions]),
+      [
+        [150, 1050, virtual, 'page'],
+        [150, 1050, virtual, 'page'],
+      ],
+    )
+    assert.ok(records.every(({ payload }) => payload.lastCompactionState !== undefined))
+    assert.deepEqual(filesIn(folders.storage), files, 'nothing was written')
+  })
+
+  it('is ended at once, and publishes nothing then', async (scope) => {
+    await store(1, virtual)
+    const worker = await startWorker(scope, stores, folders, {
+      properties: { 'svc.simulation.compactionDuration': 'PT1H' },
+    })
+    const id = await worker.submit(compactTask())
+    await waitUntil('it is at work', () => worker.runner.running().length === 1, Boolean, 20_000)
+    assert.equal((await worker.request(`/task/${id}/shutdown`, 'POST')).status, 200)
+    await waitUntil('it has ended', () => worker.runner.running().length === 0, Boolean, 20_000)
+    assert.equal((await ended(stores, id))?.state, 'FAILED')
+    assert.equal((await used()).length, 1)
+  })
+
+  it('fails where there are files among them', async (scope) => {
+    await store(1, virtual)
+    await store(2, local)
+    const worker = await startWorker(scope, stores, folders)
+    const task = await ended(stores, await worker.submit(compactTask()))
+    assert.match(task?.errorMessage ?? '', /virtual segments and others, such as \[wiki_2026-01-02/)
+    assert.equal((await used()).length, 2)
+  })
+})
+
 /** A compact task that has claimed its interval, and what it has to do. */
 async function claimed(id: string, priority = 25) {
   const payload = compactTask()
@@ -128,7 +187,8 @@ async function claimed(id: string, priority = 25) {
   assert.equal(claim.kind, 'claimed')
   const prepared = await prepareCompaction(database, spec)
   const attempt = { taskId: id, attempt: 1, priority, progress: null }
-  const interval0 = prepared.order.buckets[0]?.interval ?? interval
+  assert.ok(prepared.work.kind === 'compact')
+  const interval0 = prepared.work.order.buckets[0]?.interval ?? interval
   const written = {
     interval: interval0,
     path: 'p',

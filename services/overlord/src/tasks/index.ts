@@ -1,3 +1,2 @@
-/** The life of a task: queued, claimed by a worker, run in a process of its own, published or failed. */
+/** Tasks on their way to the workers. */
 export { startTaskQueueing } from './queue-tasks.ts'
-export { createTaskRunner, type TaskRunner, taskLogFile } from './task-runner.ts'

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
+import { type PeonOrder, runPeon } from '@svc/shared/task-running'
 import { temporaryFolder } from '@svc/shared/testing'
-import type { PeonOrder } from './peon-protocol.ts'
-import { runPeon } from './run-peon.ts'
 import { filesIn, indexTask, rowsOf } from './test-worker.ts'
 
 const folder = temporaryFolder({ after })

@@ -3,7 +3,18 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, beforeEach, describe, it } from 'node:test'
 import { type Segment, segmentId } from '@svc/domain/segment'
-import { loadSegmentRecords, loadTask, markUnused, sql } from '@svc/shared/postgres'
+import { createLocalDeepStorage } from '@svc/shared/deep-storage'
+import {
+  claimTaskWithNeeds,
+  finishAttempt,
+  loadSegmentRecords,
+  loadTask,
+  markUnused,
+  saveTask,
+  sql,
+} from '@svc/shared/postgres'
+import { killSegments } from '@svc/shared/task-running'
+import { parseKillSpec } from '@svc/shared/tasks'
 import { createTestStores, storeSegments, temporaryFolder, waitUntil } from '@svc/shared/testing'
 import {
   ended,
@@ -201,5 +212,47 @@ describe('a kill task', () => {
     )
     assert.equal(existsSync(path.join(folders.storage, first?.payload.loadSpec.path ?? '')), false)
     assert.equal(existsSync(path.join(folders.storage, second?.payload.loadSpec.path ?? '')), true)
+  })
+
+  it('waits for what has a part of its interval, and keeps others from it', async (scope) => {
+    const kill = { type: 'kill', dataSource: 'locked', interval: '2026-01-01/2026-02-01' }
+    const lock = {
+      dataSource: 'locked',
+      interval: { start: Date.UTC(2026, 0, 9), end: Date.UTC(2026, 0, 10) },
+    }
+    const busy = { name: 'w', host: 'w', port: 1, tlsPort: null }
+    const claim = async (id: string, priority: number) => {
+      const task = {
+        id,
+        groupId: id,
+        type: 'compact',
+        dataSource: 'locked',
+        priority,
+        payload: {},
+        submittedBy: '',
+      }
+      await saveTask(database, task)
+      const needs = { lock: { ...lock, priority }, limit: undefined }
+      return (await claimTaskWithNeeds(database, id, busy, 60_000, needs)).kind
+    }
+    assert.equal(await claim('compaction', 25), 'claimed')
+    const worker = await startWorker(scope, stores, folders)
+    const id = await worker.submit(kill)
+    await waitUntil('it waits', async () => (await loadTask(database, id))?.waiting === true)
+    await finishAttempt(database, 'compaction', 1, { state: 'SUCCESS', errorMessage: null })
+    assert.equal((await ended(stores, id))?.state, 'SUCCESS')
+  })
+
+  it('erases nothing once its attempt no longer counts', async () => {
+    const segment = daySegment('erased', 1)
+    await store(segment, 'x')
+    await markUnused(database, [segment.id], 0)
+    const spec = parseKillSpec({ type: 'kill', dataSource: 'erased', interval: '2026-01-01/2026-02-01' })
+    const storage = createLocalDeepStorage({ rootDirectory: folders.storage })
+    const claim = { taskId: 'gone', attempt: 1, claimMs: 1000 }
+    const earlier = { erasedSegments: 0, filesToRemove: [] }
+    const { signal } = new AbortController()
+    assert.equal(await killSegments(database, storage, claim, spec, earlier, signal), undefined)
+    assert.equal((await segmentsOf('erased')).length, 1)
   })
 })

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { loadTask, type StoredTask } from '@svc/shared/postgres'
 import { createTaskSender, openProducerConnection } from '@svc/shared/redis'
+import { createTaskRunner, type TaskRunner } from '@svc/shared/task-running'
 import {
   createTestContext,
   type HttpAnswer,
@@ -14,7 +15,7 @@ import {
   waitUntil,
 } from '@svc/shared/testing'
 import { taskRoutes } from '../api/tasks.ts'
-import { createTaskRunner, startTaskQueueing, type TaskRunner } from './index.ts'
+import { startTaskQueueing } from './index.ts'
 
 /** A worker in this process, with real stores and a real port. */
 export interface TestWorker {
@@ -52,9 +53,13 @@ export async function startWorker(
   scope: Scope,
   stores: TestStores,
   folders: WorkFolders,
-  { capacity = 1, allowedHosts = [] as readonly string[] } = {},
+  {
+    capacity = 1,
+    allowedHosts = [] as readonly string[],
+    properties: more = {} as Readonly<Record<string, string>>,
+  } = {},
 ): Promise<TestWorker> {
-  const properties = { ...workProperties(folders), 'svc.worker.capacity': String(capacity) }
+  const properties = { ...workProperties(folders), 'svc.worker.capacity': String(capacity), ...more }
   const context = await createTestContext(scope, stores, 'overlord', properties)
   const access = { allowedRoots: [], allowedHosts }
   const runner = createTaskRunner(context, access)

@@ -1,10 +1,10 @@
 import { stateAfter } from '@svc/domain/compaction'
 import { conflict, notFound } from '@svc/domain/failure'
 import { planPublication } from '@svc/domain/publishing'
-import { planRewrite, type RewritePlan } from '@svc/domain/rewriting'
-import { payloadOf, type SegmentPayload } from '@svc/domain/segment'
+import { partitionsOf, planRewrite, type RewritePlan, rewriteVirtually } from '@svc/domain/rewriting'
+import type { SegmentPayload } from '@svc/domain/segment'
 import { formatInterval } from '@svc/domain/time'
-import type { WrittenSegment } from '@svc/shared/ingestion'
+import type { WrittenSegment } from '../ingestion/index.ts'
 import {
   copySegments,
   type Database,
@@ -17,11 +17,11 @@ import {
   type Queries,
   type StoredSegment,
   saveCompactionState,
-} from '@svc/shared/postgres'
-import type { RewriteOrder } from '@svc/shared/rewriting'
-import type { CompactSpec } from '@svc/shared/tasks'
+} from '../postgres/index.ts'
+import type { RewriteOrder } from '../rewriting/index.ts'
+import type { CompactSpec } from '../tasks/index.ts'
 import type { WrittenColumns } from './peon-protocol.ts'
-import type { PublishedState, PublishingAttempt } from './publishing.ts'
+import { newRows, type PublishedState, type PublishingAttempt } from './publishing.ts'
 
 type Plan = RewritePlan<StoredSegment>
 
@@ -32,9 +32,12 @@ async function planOf(queries: Queries, spec: CompactSpec): Promise<Plan> {
   return planRewrite(used, interval, granularity, segmentIds && new Set(segmentIds))
 }
 
-/** What a compact task has to do now: the order for its process, and the segments from which it follows. */
+/** What a compact task has to do now, and the segments from which it follows. */
 export interface PreparedCompaction {
-  readonly order: RewriteOrder
+  readonly work:
+    | { readonly kind: 'compact'; readonly order: RewriteOrder }
+    /** Of segments without bytes: what comes of it is known at once. */
+    | { readonly kind: 'virtual'; readonly segments: readonly WrittenSegment[] }
   readonly visibleIds: readonly string[]
 }
 
@@ -48,6 +51,28 @@ export async function prepareCompaction(database: Database, spec: CompactSpec): 
   }
   const newestFirst = [...segments.values()].sort((a, b) => b.interval.start - a.interval.start)
   const payloads = await loadPayloads(database, [...segments.keys()])
+  const isVirtual = newestFirst.map(({ id }) => payloads.get(id)?.loadSpec.type === 'virtual')
+  if (isVirtual.includes(true)) {
+    const other = newestFirst[isVirtual.indexOf(false)]
+    if (other !== undefined) {
+      throw conflict(
+        `Datasource [${spec.dataSource}] has virtual segments and others, such as [${other.id}]; they cannot be compacted together`,
+      )
+    }
+    const names = [...payloads.values()]
+    const columns = {
+      dimensions: allNames(names.map(({ dimensions }) => dimensions)),
+      metrics: allNames(names.map(({ metrics }) => metrics)),
+    }
+    const made = rewriteVirtually(buckets, partitionsOf(spec.config))
+    return {
+      work: {
+        kind: 'virtual',
+        segments: made.map((one) => ({ ...one, ...columns, path: '', checksum: '' })),
+      },
+      visibleIds,
+    }
+  }
   const order: RewriteOrder = {
     config: spec.config,
     sources: newestFirst.map(({ id }) => sourceOf(id, payloads.get(id))),
@@ -60,8 +85,12 @@ export async function prepareCompaction(database: Database, spec: CompactSpec): 
       kept: kept.map(({ id }) => id),
     })),
   }
-  return { order, visibleIds }
+  return { work: { kind: 'compact', order }, visibleIds }
 }
+
+const allNames = (lists: readonly string[]): string[] => [
+  ...new Set(lists.flatMap((names) => names.split(',').filter(Boolean))),
+]
 
 const isWhole = (segment: StoredSegment, visible: readonly StoredSegment['interval'][]): boolean =>
   visible.length === 1 &&
@@ -88,7 +117,7 @@ export async function publishCompaction(
   database: Database,
   { taskId, attempt, progress }: PublishingAttempt,
   spec: CompactSpec,
-  { visibleIds }: PreparedCompaction,
+  { visibleIds, work }: PreparedCompaction,
   { segments, columns }: WrittenCompaction,
   now: number,
 ): Promise<PublishedState> {
@@ -115,18 +144,10 @@ export async function publishCompaction(
     })
     const state = context.storeCompactionState === false ? undefined : stateAfter(config, describe(columns))
     const stored = state && (await storeState(transaction, dataSource, state))
-    const rows = plan.added.map(({ segment, chunk: { written } }) => ({
-      segment,
-      payload: {
-        ...payloadOf(segment, {
-          loadSpec: { type: 'local', path: written.path, checksum: written.checksum },
-          dimensions: written.dimensions.join(','),
-          metrics: written.metrics.join(','),
-        }),
-        ...stored?.inPayload,
-      },
-      ...(stored === undefined ? {} : { compactionState: stored.id }),
-    }))
+    const rows = await newRows(transaction, plan.added, {
+      loadType: work.kind === 'virtual' ? 'virtual' : 'local',
+      ...(stored === undefined ? {} : { inPayload: stored.inPayload, compactionState: stored.id }),
+    })
     await copySegments(transaction, rows, taskId, now)
     return 'published'
   })

@@ -1,13 +1,13 @@
 import type { SegmentPayload } from '@svc/domain/segment'
-import type { DeepStorage } from '@svc/shared/deep-storage'
+import type { DeepStorage } from '../deep-storage/index.ts'
 import {
   type Database,
   eraseUnused,
   loadStoredSegments,
   lockDatasource,
   renewClaim,
-} from '@svc/shared/postgres'
-import type { KillSpec } from '@svc/shared/tasks'
+} from '../postgres/index.ts'
+import type { KillSpec } from '../tasks/index.ts'
 
 /** What a kill task still has to do: files of segments whose rows are gone already. */
 export interface KillProgress {
@@ -41,32 +41,42 @@ export async function killSegments(
     for (const loadSpec of filesToRemove) await deepStorage.remove(loadSpec)
     if (signal.aborted) return undefined
     const left = spec.limit === undefined ? batchSize : Math.min(batchSize, spec.limit - erasedSegments)
-    const next: KillProgress | undefined = await database.transaction(async (transaction) => {
-      await lockDatasource(transaction, spec.dataSource)
-      const selected =
-        left <= 0
-          ? []
-          : await loadStoredSegments(transaction, {
-              dataSource: spec.dataSource,
-              used: false,
-              within: spec.interval,
-              versions: spec.versions,
-              unchangedSince: spec.unusedUntil,
-              limit: left,
-            })
-      const erased = await eraseUnused(
-        transaction,
-        selected.map(({ id }) => id),
-      )
-      const progress = {
-        erasedSegments: erasedSegments + erased.length,
-        filesToRemove: erased.map(({ loadSpec }) => loadSpec),
-      }
-      return (await renewClaim(transaction, taskId, attempt, claimMs, progress)) ? progress : undefined
-    })
+    const next = await database
+      .transaction(async (transaction): Promise<KillProgress> => {
+        await lockDatasource(transaction, spec.dataSource)
+        const selected =
+          left <= 0
+            ? []
+            : await loadStoredSegments(transaction, {
+                dataSource: spec.dataSource,
+                used: false,
+                within: spec.interval,
+                versions: spec.versions,
+                unchangedSince: spec.unusedUntil,
+                limit: left,
+              })
+        const erased = await eraseUnused(
+          transaction,
+          selected.map(({ id }) => id),
+        )
+        const progress = {
+          erasedSegments: erasedSegments + erased.length,
+          filesToRemove: erased.map(({ loadSpec }) => loadSpec),
+        }
+        // Rows without a note of their files must not go.
+        if (!(await renewClaim(transaction, taskId, attempt, claimMs, progress))) throw new NotTheAttempt()
+        return progress
+      })
+      .catch((error: unknown) => {
+        if (error instanceof NotTheAttempt) return undefined
+        throw error
+      })
     if (next === undefined) return undefined
     if (next.filesToRemove.length === 0) return next.erasedSegments
     erasedSegments = next.erasedSegments
     filesToRemove = next.filesToRemove
   }
 }
+
+// It undoes the transaction.
+class NotTheAttempt extends Error {}

@@ -1,5 +1,5 @@
-import type { IndexProgress, InputAccess, WrittenSegment } from '@svc/shared/ingestion'
-import type { RewriteOrder, RewriteProgress, RewriteResult } from '@svc/shared/rewriting'
+import type { IndexProgress, InputAccess, WrittenSegment } from '../ingestion/index.ts'
+import type { RewriteOrder, RewriteProgress, RewriteResult } from '../rewriting/index.ts'
 
 /** What a peon is told to do, once. */
 export interface PeonOrder {
@@ -13,7 +13,7 @@ export interface PeonOrder {
   readonly threads: number
 }
 
-/** The work itself. */
+/** What a process of its own is needed for. */
 export type PeonWork =
   | { readonly kind: 'index'; readonly payload: unknown; readonly access: InputAccess }
   | { readonly kind: 'compact'; readonly order: RewriteOrder }

@@ -3,8 +3,8 @@ import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describeError, Failure } from '@svc/domain/failure'
-import { createLocalDeepStorage, safeFileName } from '@svc/shared/deep-storage'
-import { type InputAccess, parseIndexSpec, type WrittenSegment } from '@svc/shared/ingestion'
+import { createLocalDeepStorage, safeFileName } from '../deep-storage/index.ts'
+import { type InputAccess, parseIndexSpec, type WrittenSegment } from '../ingestion/index.ts'
 import {
   claimTaskWithNeeds,
   finishAttempt,
@@ -14,12 +14,12 @@ import {
   renewClaim,
   type StoredTask,
   type TaskNeeds,
-} from '@svc/shared/postgres'
-import { receiveTasks, type TaskReceiver } from '@svc/shared/redis'
-import { startLoop } from '@svc/shared/runtime'
-import type { ServiceContext } from '@svc/shared/service'
-import { isCompactTask, parseCompactSpec, parseKillSpec } from '@svc/shared/tasks'
-import { prepareCompaction, publishCompaction } from './compaction.ts'
+} from '../postgres/index.ts'
+import { receiveTasks, type TaskReceiver } from '../redis/index.ts'
+import { startLoop } from '../runtime/index.ts'
+import type { ServiceContext } from '../service/index.ts'
+import { isCompactTask, parseCompactSpec, parseKillSpec } from '../tasks/index.ts'
+import { type PreparedCompaction, prepareCompaction, publishCompaction } from './compaction.ts'
 import { killSegments, readKillProgress } from './kill-segments.ts'
 import type { PeonWork } from './peon-protocol.ts'
 import { publishIndex } from './publish-index.ts'
@@ -47,8 +47,11 @@ const retryPublishingMs = 1000
 // Attempts that may end with the worker's death before a task counts as what kills it.
 const mostAttempts = 5
 
+/** What takes its time and is known at once: no process is needed for it. */
+type VirtualWork = Extract<PreparedCompaction['work'], { kind: 'virtual' }>
+
 interface Job {
-  readonly work: PeonWork
+  readonly work: PeonWork | VirtualWork
   readonly threads: number
   publish(attempt: PublishingAttempt, end: Extract<PeonEnd, { kind: 'done' }>): Promise<PublishedState>
 }
@@ -97,10 +100,14 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
 
   function needsOf({ type, dataSource, priority }: StoredTask, payload: unknown): TaskNeeds {
     const mostRunning = mostRunningByType.get(type)
+    // What erases segments and what rewrites them must not meet; index tasks take intervals when they publish.
+    const interval = isCompactTask(payload)
+      ? parseCompactSpec(payload).interval
+      : type === 'kill'
+        ? parseKillSpec(payload).interval
+        : undefined
     return {
-      lock: isCompactTask(payload)
-        ? { dataSource, interval: parseCompactSpec(payload).interval, priority }
-        : undefined,
+      lock: interval && { dataSource, interval, priority },
       limit: mostRunning === undefined ? undefined : { type, mostRunning },
     }
   }
@@ -164,7 +171,7 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
     const prepared = await prepareCompaction(database, spec)
     const noColumns = { dimensions: [], metrics: [] }
     return {
-      work: { kind: 'compact', order: prepared.order },
+      work: prepared.work,
       threads: Math.min(spec.slots, availableParallelism()),
       publish: (publishing, { segments, columns = noColumns }) =>
         publishCompaction(database, publishing, spec, prepared, { segments, columns }, clock.now()),
@@ -178,6 +185,7 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
     signal: AbortSignal,
     onProgress: (progress: unknown) => void,
   ): Promise<PeonEnd> {
+    if (work.kind === 'virtual') return await runVirtually(work, signal)
     const pathPrefix = `${safeFileName(taskId)}-${attempt}`
     const workDirectory = path.resolve(settings.get('svc.indexer.task.baseTaskDir'), pathPrefix)
     const memoryLimitBytes = settings.get('svc.indexer.task.memoryLimit')
@@ -197,6 +205,15 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
     } finally {
       await rm(workDirectory, { recursive: true, force: true })
     }
+  }
+
+  /** Takes as long as is configured; nothing is read or written. */
+  async function runVirtually({ segments }: VirtualWork, signal: AbortSignal): Promise<PeonEnd> {
+    await delay(settings.get('svc.simulation.compactionDuration'), undefined, { signal }).catch(
+      () => undefined,
+    )
+    if (signal.aborted) return { kind: 'died', how: 'ended' }
+    return { kind: 'done', segments }
   }
 
   async function runKill(
@@ -253,6 +270,8 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
 
   async function removeFiles(segments: readonly WrittenSegment[]): Promise<void> {
     for (const { path: file, checksum } of segments) {
+      // A virtual segment has none.
+      if (file === '') continue
       await deepStorage.remove({ type: 'local', path: file, checksum }).catch((error) => {
         logger.warn('A file without a segment stays in deep storage', { file, error: describeError(error) })
       })

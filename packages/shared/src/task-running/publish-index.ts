@@ -1,7 +1,6 @@
 import { type NewChunk, type PublicationMode, planPublication } from '@svc/domain/publishing'
-import { payloadOf } from '@svc/domain/segment'
 import { formatInterval, type Interval } from '@svc/domain/time'
-import type { IndexSpec, WrittenSegment } from '@svc/shared/ingestion'
+import type { IndexSpec, WrittenSegment } from '../ingestion/index.ts'
 import {
   copySegments,
   type Database,
@@ -11,8 +10,8 @@ import {
   lockDatasource,
   markUnused,
   takeInterval,
-} from '@svc/shared/postgres'
-import type { PublishedState, PublishingAttempt } from './publishing.ts'
+} from '../postgres/index.ts'
+import { newRows, type PublishedState, type PublishingAttempt } from './publishing.ts'
 
 type Chunk = NewChunk & { readonly written: WrittenSegment }
 
@@ -51,14 +50,7 @@ export async function publishIndex(
       const existing = touched ? await loadOverlapping(transaction, dataSource, touched) : []
       const floors = touched ? await loadPartitionFloors(transaction, dataSource, touched) : []
       const plan = planPublication({ dataSource, chunks, existing, floors, mode, now })
-      const rows = plan.added.map(({ segment, chunk: { written: one } }) => ({
-        segment,
-        payload: payloadOf(segment, {
-          loadSpec: { type: 'local', path: one.path, checksum: one.checksum },
-          dimensions: one.dimensions.join(','),
-          metrics: one.metrics.join(','),
-        }),
-      }))
+      const rows = await newRows(transaction, plan.added, { loadType: 'local' })
       if (rows.length > 0) await copySegments(transaction, rows, taskId, now)
       if (plan.unused.length > 0) await markUnused(transaction, plan.unused, now)
       return 'published'

@@ -3,9 +3,9 @@
  * any line leaves nothing but files that no segment names.
  */
 import { describeError, Failure } from '@svc/domain/failure'
-import { createLocalDeepStorage } from '@svc/shared/deep-storage'
-import { parseIndexSpec, runIndexTask } from '@svc/shared/ingestion'
-import { rewriteSegments } from '@svc/shared/rewriting'
+import { createLocalDeepStorage } from '../deep-storage/index.ts'
+import { parseIndexSpec, runIndexTask } from '../ingestion/index.ts'
+import { rewriteSegments } from '../rewriting/index.ts'
 import type { PeonMessage, PeonOrder } from './peon-protocol.ts'
 
 const send = (message: PeonMessage): Promise<void> =>

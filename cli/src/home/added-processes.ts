@@ -1,0 +1,81 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { identify, isRunning, type ProcessIdentity } from '../processes/index.ts'
+import type { HomeLayout } from './layout.ts'
+import { type RunningProcess, readRunFile, writeWhole } from './run-file.ts'
+
+/** A process that was added to the running cluster of a home, and the command that supervises it. */
+export interface AddedProcess {
+  readonly supervisor: ProcessIdentity
+  /** Missing until it was started for the first time. */
+  readonly member?: RunningProcess
+}
+
+const suffix = '.added.json'
+const fileOf = (home: HomeLayout, instance: string): string => path.join(home.run, `${instance}${suffix}`)
+
+/** Takes a name for a process of this command; false where another one has it that still runs. */
+export function claimAddedProcess(home: HomeLayout, instance: string): boolean {
+  const file = fileOf(home, instance)
+  const holder = read(file)
+  if (holder && isAlive(holder)) return false
+  rmSync(file, { force: true })
+  const supervisor = identify(process.pid, 'node')
+  try {
+    // Of two commands at once one makes the file.
+    writeFileSync(file, JSON.stringify({ supervisor }), { flag: 'wx', mode: 0o600 })
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** Notes what the added process of this command is at now. */
+export function writeAddedProcess(home: HomeLayout, member: RunningProcess): void {
+  const supervisor = identify(process.pid, 'node')
+  writeWhole(fileOf(home, member.instance), JSON.stringify({ supervisor, member }), 0o600)
+}
+
+/** Gives the name back. */
+export function removeAddedProcess(home: HomeLayout, instance: string): void {
+  rmSync(fileOf(home, instance), { force: true })
+}
+
+/** The added processes of which the command or the process itself runs. */
+export function addedProcesses(home: HomeLayout): AddedProcess[] {
+  return namesIn(home.run)
+    .filter((name) => name.endsWith(suffix))
+    .sort()
+    .flatMap((name) => read(path.join(home.run, name)) ?? [])
+    .filter(isAlive)
+}
+
+/** Every process of a home that its files tell of: those of the cluster, and those that were added to it. */
+export function processesOf(home: HomeLayout): RunningProcess[] {
+  const added = addedProcesses(home).flatMap(({ member }) => member ?? [])
+  return [...(readRunFile(home)?.processes ?? []), ...added]
+}
+
+const isAlive = ({ supervisor, member }: AddedProcess): boolean =>
+  isRunning(supervisor) || (member?.process !== undefined && isRunning(member.process))
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
+
+/** Undefined of a file that is not there or not whole: its command is just beginning, or has died over it. */
+function read(file: string): AddedProcess | undefined {
+  try {
+    const content = JSON.parse(readFileSync(file, 'utf8')) as Partial<AddedProcess>
+    return content.supervisor ? (content as AddedProcess) : undefined
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}

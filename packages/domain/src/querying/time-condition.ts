@@ -1,0 +1,67 @@
+import { ETERNITY, type Interval, overlaps } from '../time/index.ts'
+import type { AnswerPlan } from './plan-answer.ts'
+
+/** What a query asks of the time of its rows; values in epoch milliseconds. */
+export type TimeCondition =
+  | { readonly kind: 'atLeast' | 'atMost'; readonly value: number }
+  | { readonly kind: 'and' | 'or'; readonly parts: readonly TimeCondition[] }
+
+/** The times, sorted and apart from each other, outside of which no row fulfils a condition. */
+export function timesOf(condition: TimeCondition): Interval[] {
+  switch (condition.kind) {
+    case 'atLeast':
+      return [{ start: condition.value, end: Infinity }]
+    case 'atMost':
+      // Intervals do not hold their end.
+      return [{ start: -Infinity, end: condition.value + 1 }]
+    case 'and':
+      return condition.parts.map(timesOf).reduce(inBoth, [ETERNITY])
+    case 'or':
+      return joinTimes(condition.parts.flatMap(timesOf))
+  }
+}
+
+/** All times of a list as one that is sorted and in which nothing touches. */
+export function joinTimes(times: readonly Interval[]): Interval[] {
+  const joined: Interval[] = []
+  for (const one of times.filter(({ start, end }) => start < end).sort((a, b) => a.start - b.start)) {
+    const last = joined.at(-1)
+    if (last === undefined || one.start > last.end) joined.push(one)
+    else joined[joined.length - 1] = { start: last.start, end: Math.max(last.end, one.end) }
+  }
+  return joined
+}
+
+function inBoth(some: readonly Interval[], others: readonly Interval[]): Interval[] {
+  const both: Interval[] = []
+  for (const a of some) {
+    for (const b of others) {
+      const shared = { start: Math.max(a.start, b.start), end: Math.min(a.end, b.end) }
+      if (shared.start < shared.end) both.push(shared)
+    }
+  }
+  return both
+}
+
+/**
+ * A plan without the segments that have no row in any of the times, which are sorted and apart: for a query that asks
+ * for rows of these times only, they need be neither here nor anywhere. How much is not loaded is told as before.
+ */
+export function pruneAnswer(plan: AnswerPlan, times: readonly Interval[]): AnswerPlan {
+  const isWithin = (interval: Interval): boolean => {
+    let low = 0
+    let high = times.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((times[middle] as Interval).end > interval.start) high = middle
+      else low = middle + 1
+    }
+    const found = times[low]
+    return found !== undefined && overlaps(found, interval)
+  }
+  return {
+    answering: plan.answering.filter(({ segment, within }) => (within ?? [segment.interval]).some(isWithin)),
+    missing: plan.missing.filter(({ interval }) => isWithin(interval)),
+    notLoaded: plan.notLoaded,
+  }
+}

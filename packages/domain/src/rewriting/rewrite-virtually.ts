@@ -1,0 +1,64 @@
+import type { PartitionsSpec } from '../compaction-config/index.ts'
+import type { Segment } from '../segment/index.ts'
+import type { Interval } from '../time/index.ts'
+import { mostRowsOf, targetRowsOf } from './partitions.ts'
+import type { RewriteBucket, RewriteInput } from './plan-rewrite.ts'
+
+/** A segment of which nothing is known but its numbers. */
+export interface VirtualSegment {
+  readonly interval: Interval
+  readonly sizeBytes: number
+  readonly totalRows: number
+}
+
+/**
+ * What a rewriting of segments without bytes makes, by arithmetic alone: rows lie evenly in the time of their segment
+ * and none is added to another, so that rows and bytes of what is rewritten are those of what is made.
+ */
+export function rewriteVirtually(
+  buckets: readonly RewriteBucket<Segment>[],
+  partitions: PartitionsSpec,
+): VirtualSegment[] {
+  return buckets.flatMap(({ interval, rewritten, kept }) => {
+    const totalRows = sum(rewritten.map((input) => shownOf(input, input.segment.totalRows)))
+    const sizeBytes = sum(rewritten.map((input) => shownOf(input, input.segment.sizeBytes)))
+    const parts = rewritten.length === 0 ? 0 : partsOf(partitions, totalRows)
+    const made = Array.from({ length: parts }, (_, part) => ({
+      interval,
+      totalRows: shareOf(totalRows, part, parts),
+      sizeBytes: shareOf(sizeBytes, part, parts),
+    }))
+    return [
+      ...made,
+      ...kept.map(({ totalRows: rows, sizeBytes: bytes }) => ({
+        interval,
+        totalRows: rows,
+        sizeBytes: bytes,
+      })),
+    ]
+  })
+}
+
+function partsOf(partitions: PartitionsSpec, rows: number): number {
+  const most = mostRowsOf(partitions)
+  if (most !== undefined && rows <= most) return 1
+  if (partitions.type === 'range') return Math.ceil(rows / targetRowsOf(partitions))
+  if (partitions.type === 'hashed' && partitions.numShards !== null)
+    return Math.max(1, Math.min(partitions.numShards, rows))
+  return most === undefined ? 1 : Math.ceil(rows / most)
+}
+
+/** A part of a whole number, such that all parts add up to it. */
+const shareOf = (whole: number, part: number, parts: number): number =>
+  Math.floor((whole * (part + 1)) / parts) - Math.floor((whole * part) / parts)
+
+/** How much of a segment's amount lies in its visible time; of one without an end, all. */
+function shownOf({ segment: { interval }, visible }: RewriteInput<Segment>, amount: number): number {
+  const length = interval.end - interval.start
+  if (!Number.isFinite(length)) return amount
+  // Counted from the start each time: the parts of a segment that is cut add up to all of it.
+  const until = (instant: number): number => Math.round((amount * (instant - interval.start)) / length)
+  return sum(visible.map(({ start, end }) => until(end) - until(start)))
+}
+
+const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0)

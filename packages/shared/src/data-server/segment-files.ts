@@ -1,0 +1,128 @@
+import { once } from 'node:events'
+import { type FileHandle, open } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream/promises'
+import { unavailable } from '@svc/domain/failure'
+import { z } from 'zod'
+import { errorCode } from '../deep-storage/index.ts'
+import { internal, jsonBody, type Route, route, streamed } from '../http/index.ts'
+import { parseJson } from '../wire/index.ts'
+import type { DataServer } from './data-server.ts'
+
+/** Where the Parquet files of segments are fetched from a data server that serves them. */
+export const segmentFilesPath = '/svc-internal/v1/segments/files'
+
+// How many segments one request may ask for.
+const mostFilesAtOnce = 1000
+
+const requestSchema = z.strictObject({ ids: z.array(z.string()).min(1).max(mostFilesAtOnce) })
+
+// Each file comes after its size, a whole number of 64 bits, big end first; this one stands for none.
+const sizeLength = 8
+const absent = 2n ** 64n - 1n
+// Smaller files are read at once.
+const readAtOnceBytes = 1024 * 1024
+
+/**
+ * The endpoint from which brokers take the bytes of what is served here: of many segments in one answer, in the order
+ * in which they were asked for.
+ */
+export function segmentFilesRoute(server: DataServer): Route {
+  return route({
+    method: 'POST',
+    path: segmentFilesPath,
+    access: internal,
+    summary: 'The Parquet files of segments that are served here, one after the other',
+    body: jsonBody((json) => parseJson(requestSchema, json, { subject: 'The request' })),
+    handle: async ({ body: { ids }, response }) => {
+      response.writeHead(200, { 'Content-Type': 'application/octet-stream' })
+      for (const id of ids) {
+        if (response.destroyed) break
+        await sendFile(server.fileOf(id), response)
+      }
+      response.end()
+      return streamed
+    },
+  })
+}
+
+async function sendFile(path: string | undefined, response: ServerResponse): Promise<void> {
+  // An open file stays readable, even if the segment is dropped meanwhile.
+  const file = path === undefined ? undefined : await openPresent(path)
+  if (file === undefined) return await write(response, sizeBytes(absent))
+  try {
+    const { size } = await file.stat()
+    if (size <= readAtOnceBytes)
+      return await write(response, Buffer.concat([sizeBytes(BigInt(size)), await file.readFile()]))
+    await write(response, sizeBytes(BigInt(size)))
+    await pipeline(file.createReadStream({ autoClose: false, end: size - 1 }), response, { end: false })
+  } finally {
+    await file.close()
+  }
+}
+
+const openPresent = (path: string): Promise<FileHandle | undefined> =>
+  open(path, 'r').catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw error
+  })
+
+async function write(response: ServerResponse, data: Buffer): Promise<void> {
+  if (response.write(data) || response.destroyed) return
+  await Promise.race([once(response, 'drain'), once(response, 'close')])
+}
+
+function sizeBytes(size: bigint): Buffer {
+  const buffer = Buffer.alloc(sizeLength)
+  buffer.writeBigUInt64BE(size)
+  return buffer
+}
+
+/** Who takes the files of an answer, one after the other. */
+export interface FileTaker {
+  /** A file of so many bytes begins; undefined where the server does not serve the segment (any more). */
+  begin(sizeBytes: number | undefined): Promise<void>
+  take(chunk: Buffer): Promise<void>
+  /** All of it has come. */
+  end(): Promise<void>
+}
+
+/** Reads an answer of `count` files; an unavailable failure where it ends before them. */
+export async function takeFiles(body: AsyncIterable<Buffer>, count: number, taker: FileTaker): Promise<void> {
+  let taken = 0
+  let head = Buffer.alloc(0)
+  // Bytes of the present file that have not come yet; undefined between two files.
+  let left: number | undefined
+  const endIfWhole = async (): Promise<void> => {
+    if (left !== 0) return
+    await taker.end()
+    left = undefined
+    taken += 1
+  }
+  for await (const chunk of body) {
+    for (let at = 0; at < chunk.length; ) {
+      if (left === undefined) {
+        const part = chunk.subarray(at, at + sizeLength - head.length)
+        at += part.length
+        head = Buffer.concat([head, part])
+        if (head.length < sizeLength) break
+        const size = head.readBigUInt64BE()
+        head = Buffer.alloc(0)
+        if (size === absent) {
+          await taker.begin(undefined)
+          taken += 1
+          continue
+        }
+        left = Number(size)
+        await taker.begin(left)
+      } else {
+        const part = chunk.subarray(at, at + left)
+        at += part.length
+        left -= part.length
+        await taker.take(part)
+      }
+      await endIfWhole()
+    }
+  }
+  if (taken < count) throw unavailable(`The answer ended after [${taken}] of [${count}] files`)
+}

@@ -1,0 +1,20 @@
+import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
+import { createTaskRunner, watchTaskRunner } from '@svc/shared/task-running'
+
+/** A server that runs tasks and nothing else: task slots beside those of the overlords. */
+function buildWorker(context: ServiceContext): ServicePart {
+  const { settings, metrics } = context
+  const runner = createTaskRunner(context, {
+    allowedRoots: settings.get('svc.ingestion.local.allowedRoots'),
+    allowedHosts: settings.get('svc.ingestion.http.allowedHosts'),
+  })
+  watchTaskRunner(metrics, runner)
+  return {
+    routes: [],
+    details: { workerCapacity: runner.capacity },
+    start: runner.start,
+    stop: runner.stop,
+  }
+}
+
+await runService('worker', { connections: 4 }, buildWorker)

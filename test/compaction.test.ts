@@ -1,0 +1,271 @@
+// Proves that compaction changes how data lies and never what it says: three appends of the shipped data set become
+// months with rollup while processes are killed at random points, and every answer in between is right or refused.
+// SVC_TEST_KILLS is the number of points, SVC_TEST_SEED where they lie.
+import assert from 'node:assert/strict'
+import { readFileSync, renameSync } from 'node:fs'
+import { after, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { analyzeTimeline } from '@svc/domain/timeline'
+import { loadStoredSegments, loadTaskLocks, sql } from '@svc/shared/postgres'
+import { flights, flightsTask, runTask } from './support/flights.ts'
+import { processesNaming } from './support/processes-of-home.ts'
+import { seededRandom } from './support/random.ts'
+import { cachedSegments, storedSegments } from './support/segments.ts'
+import { startTestCluster } from './support/test-cluster.ts'
+import { untilLoaded } from './support/until-loaded.ts'
+import { waitUntil } from './support/wait-until.ts'
+
+const cluster = await startTestCluster({
+  profile: 'secure',
+  historicals: '_default_tier=2',
+  instances: 'worker=1',
+  set: ['coordinator.svc.coordinator.period=PT0.5S', 'overlord.svc.compaction.period=PT0.5S'],
+})
+after(() => cluster.end())
+const { router, store, home } = cluster
+const random = seededRandom()
+const { dataSource } = flights
+const appends = 3
+const points = Number(process.env.SVC_TEST_KILLS ?? 4)
+const patienceMs = 90_000
+const historicals = ['historical-1', 'historical-2']
+// Servers, and the process of a task.
+const kinds = ['overlord', 'peon', 'historical-1', 'worker', 'historical-2']
+
+interface Status {
+  readonly bytesAwaitingCompaction: number
+  readonly bytesCompacted: number
+  readonly bytesSkipped: number
+  readonly segmentCountAwaitingCompaction: number
+  readonly segmentCountCompacted: number
+  readonly segmentCountSkipped: number
+  readonly intervalCountCompacted: number
+}
+const statusPath = `/svc/indexer/v1/compaction/status/datasources/${dataSource}`
+const status = async (): Promise<Status | undefined> => {
+  const { status: code, json } = await router.send({ path: statusPath })
+  return code === 200 ? (json as { latestStatus: Status[] }).latestStatus[0] : undefined
+}
+
+const query = 'SELECT sum(distance), count(DISTINCT origin), min(__time), max(__time) FROM flights'
+const ask = () => router.send({ method: 'POST', path: '/svc/v2/sql', json: { query, resultFormat: 'array' } })
+
+async function setCompaction(more: object): Promise<void> {
+  const json = {
+    dataSource,
+    skipOffsetFromLatest: 'PT0S',
+    metricsSpec: [{ type: 'longSum', name: 'distance', fieldName: 'distance' }],
+    ...more,
+  }
+  await waitUntil(
+    'the configuration is taken',
+    () =>
+      router.send({
+        method: 'POST',
+        path: `/svc/indexer/v1/compaction/config/datasources/${dataSource}`,
+        json,
+      }),
+    ({ status: code }) => code === 200,
+    { timeoutMs: 60_000 },
+  )
+}
+
+const usedSegments = async () => (await storedSegments(store, dataSource)).filter(({ used }) => used)
+
+/** What of the datasource is visible by the metadata store, in numbers. */
+async function visibleFigures() {
+  const stored = await loadStoredSegments(store, { dataSource, used: true })
+  const visible = new Set(analyzeTimeline(stored).visible.flatMap(({ segments }) => segments))
+  const segments = stored.filter((_, index) => visible.has(index))
+  return { ids: segments.map(({ id }) => id).join(), segments: segments.length, bytes: bytesOf(segments) }
+}
+
+/** Holds a status to the metadata store, unless that changed meanwhile; whether it did not. */
+async function checkStatus(): Promise<boolean> {
+  const before = await visibleFigures()
+  const told = await status().catch(() => undefined)
+  const { ids, segments, bytes } = await visibleFigures()
+  if (told === undefined || before.ids !== ids) return false
+  assert.equal(
+    told.segmentCountAwaitingCompaction + told.segmentCountCompacted + told.segmentCountSkipped,
+    segments,
+    'the status counts the segments of the metadata store',
+  )
+  assert.equal(
+    told.bytesAwaitingCompaction + told.bytesCompacted + told.bytesSkipped,
+    bytes,
+    'the status counts the bytes of the metadata store',
+  )
+  return true
+}
+
+/** No interval has two running tasks. */
+async function checkLocks(): Promise<void> {
+  const locks = await loadTaskLocks(store)
+  for (const [index, { interval }] of locks.entries()) {
+    for (const other of locks.slice(index + 1)) {
+      assert.ok(
+        interval.end <= other.interval.start || interval.start >= other.interval.end,
+        'no interval has two running tasks',
+      )
+    }
+  }
+}
+const bytesOf = (segments: readonly { readonly sizeBytes: number }[]) =>
+  segments.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+const cached = () => historicals.flatMap((instance) => cachedSegments(cluster, instance))
+
+/** The time of the metadata store. */
+async function storeTime(): Promise<string> {
+  const [row] = await store.query<{ now: string }>(sql`SELECT clock_timestamp()::text AS now`)
+  return (row as { now: string }).now
+}
+
+/** Waits until a compact task was started since a time, whether it still runs or not. */
+async function untilStarted(since: string): Promise<void> {
+  await waitUntil(
+    'compaction is at work',
+    () =>
+      store.query<{ started: boolean }>(sql`
+        SELECT id, state, attempt, error_message, started_at >= ${since}::timestamptz AS started
+        FROM tasks WHERE type = 'compact' ORDER BY created_at DESC LIMIT 5`),
+    (tasks) => tasks.some(({ started }) => started),
+    { timeoutMs: patienceMs, pollMs: 5 },
+  )
+}
+
+/** The process that started a process; undefined where it has ended meanwhile. */
+function parentOf(pid: number): number | undefined {
+  try {
+    // The second field, the name, may hold anything but ends with the last bracket.
+    const [, rest = ''] = /\) (.*)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? []
+    return Number(rest.split(' ')[1])
+  } catch {
+    return undefined
+  }
+}
+
+/** Kills a process of a task that is at work, once there is one. */
+async function killPeon(): Promise<void> {
+  await waitUntil(
+    'a task has a process',
+    () => {
+      const servers = processesNaming(home.root)
+        .filter((line) => /services\/(overlord|worker)\//.test(line))
+        .map(pidOf)
+      const peon = processesNaming('task-running/peon.ts')
+        .map(pidOf)
+        .find((pid) => servers.includes(parentOf(pid) ?? 0))
+      if (peon !== undefined) process.kill(peon, 'SIGKILL')
+      return peon !== undefined
+    },
+    Boolean,
+    { timeoutMs: patienceMs, pollMs: 5 },
+  )
+}
+
+const pidOf = (line: string): number => Number(line.split(' ')[0])
+
+test('three appends become months with rollup, whatever dies meanwhile', {
+  timeout: 550_000,
+}, async (context) => {
+  context.diagnostic(`SVC_TEST_SEED=${random.seed}`)
+  await router.post('/svc/indexer/v1/compaction/config/cluster', {
+    useSupervisors: true,
+    compactionTaskSlotRatio: 1,
+  })
+  const once = flightsTask() as { spec: { ioConfig: object } }
+  const task = {
+    ...once,
+    spec: { ...once.spec, ioConfig: { ...once.spec.ioConfig, appendToExisting: true } },
+  }
+  for (let append = 0; append < appends; append++) await runTask(router, task)
+  const fragments = await usedSegments()
+  assert.equal(fragments.length, appends * flights.days)
+  await untilLoaded(router, { timeoutMs: patienceMs })
+  const right = (await ask()).text
+  const [[sum]] = JSON.parse(right) as [[number]]
+  assert.equal(Number(sum), appends * 14_476_934)
+  const before = { stored: bytesOf(fragments), cached: bytesOf(cached()) }
+
+  let answers = 0
+  let refused = 0
+  let statuses = 0
+  let isOver = false
+  const sampling = (async () => {
+    while (!isOver) {
+      const answer = await ask()
+      if (answer.status === 200) {
+        assert.equal(answer.text, right, 'an answer is never wrong or partial')
+        answers += 1
+      } else {
+        assert.ok([502, 503, 504].includes(answer.status), `${answer.status} ${answer.text}`)
+        refused += 1
+      }
+      await checkLocks()
+      if (await checkStatus()) statuses += 1
+      await delay(100)
+    }
+  })()
+  sampling.catch(() => undefined)
+
+  const victims: string[] = []
+  try {
+    for (let point = 0; point < points; point++) {
+      const since = await storeTime()
+      const segmentGranularity = point % 2 === 0 ? 'MONTH' : 'QUARTER'
+      await setCompaction({
+        granularitySpec: { segmentGranularity, rollup: point > points / 2 },
+        taskPriority: 20 + point,
+      })
+      const victim = kinds[point % kinds.length] as string
+      victims.push(victim)
+      if (victim === 'peon') {
+        await killPeon()
+        continue
+      }
+      await untilStarted(since)
+      await delay(random.next() * 1500)
+      await cluster.kill(victim, 'SIGKILL')
+      await cluster.waitUntilReady(victim, 60_000)
+    }
+    context.diagnostic(`killed: ${victims.join(', ')}`)
+    await setCompaction({ granularitySpec: { segmentGranularity: 'MONTH', rollup: true } })
+    await waitUntil(
+      'all is compacted',
+      status,
+      (found) => found?.bytesAwaitingCompaction === 0 && found.segmentCountCompacted === 3,
+      { timeoutMs: patienceMs },
+    )
+    const months = await waitUntil('what is hidden is unused', usedSegments, (used) => used.length === 3, {
+      timeoutMs: patienceMs,
+    })
+    await untilLoaded(router, { timeoutMs: patienceMs })
+    await waitUntil('what is hidden has left the historicals', cached, (copies) => copies.length === 6, {
+      timeoutMs: patienceMs,
+    })
+    assert.equal((await ask()).text, right)
+    assert.ok(
+      months.reduce((rows, { totalRows }) => rows + totalRows, 0) <= flights.rows,
+      'rows were rolled up',
+    )
+    assert.ok(bytesOf(months) < before.stored, 'fewer bytes are stored')
+    assert.ok(bytesOf(cached()) < before.cached, 'fewer bytes are loaded')
+    const found = (await status()) as Status
+    assert.equal(found.bytesCompacted, bytesOf(months), 'the status agrees with the metadata store')
+    assert.equal(found.intervalCountCompacted, 3)
+    // Queries read what is loaded, never deep storage.
+    renameSync(home.deepStorage, `${home.deepStorage}.away`)
+    try {
+      const answer = await ask()
+      assert.deepEqual([answer.status, answer.text], [200, right])
+    } finally {
+      renameSync(`${home.deepStorage}.away`, home.deepStorage)
+    }
+  } finally {
+    isOver = true
+  }
+  await sampling
+  context.diagnostic(`${answers} right answers, ${refused} refused, none wrong; ${statuses} right statuses`)
+  assert.ok(answers > 0 && statuses > 0)
+})

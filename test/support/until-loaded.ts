@@ -1,0 +1,15 @@
+import type { HttpClient } from './http-client.ts'
+import { type Patience, waitUntil } from './wait-until.ts'
+
+/** Waits until no copy of a segment is missing that rules want. */
+export async function untilLoaded(router: HttpClient, patience: Patience = {}): Promise<void> {
+  await waitUntil(
+    'no copy is missing',
+    () => router.get<Record<string, Record<string, number>>>('/svc/coordinator/v1/loadstatus?full'),
+    (byTier) => {
+      const missing = Object.values(byTier).flatMap((tier) => Object.values(tier))
+      return missing.length > 0 && missing.every((count) => count === 0)
+    },
+    patience,
+  )
+}
