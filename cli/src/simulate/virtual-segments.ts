@@ -15,7 +15,10 @@ export const virtualSegmentSizeBytes = 500 * 1024 * 1024
 
 const described = { loadSpec: virtualLoadSpec, dimensions: 'page', metrics: 'count' }
 
-/** Virtual segments of daily intervals that end with the day of `now`, as many as are asked for. */
+/**
+ * Virtual segments of daily intervals that end with the day of `now`, as many as are asked for; nearly in the order of
+ * their ids, in which a store takes them fastest.
+ */
 export function* virtualSegments(
   { segments, datasources }: SimulationSize,
   now: number,
@@ -24,25 +27,22 @@ export function* virtualSegments(
   for (let number = 0; number < datasources; number++) {
     const own = Math.floor(segments / datasources) + (number < segments % datasources ? 1 : 0)
     const days = Math.min(own, mostDays)
-    for (let index = 0; index < own; index++) {
-      const day = index % days
+    for (let day = days - 1; day >= 0; day--) {
       // The first days have one segment more where they do not come out even.
       const partitions = Math.floor(own / days) + (day < own % days ? 1 : 0)
       const start = lastDay - day * dayMs
-      const key = {
-        dataSource: `simulated-${number + 1}`,
-        interval: { start, end: start + dayMs },
-        version,
-        partitionNum: Math.floor(index / days),
+      for (let partitionNum = 0; partitionNum < partitions; partitionNum++) {
+        const interval = { start, end: start + dayMs }
+        const key = { dataSource: `simulated-${number + 1}`, interval, version, partitionNum }
+        const segment = {
+          ...key,
+          id: segmentId(key),
+          partitions,
+          sizeBytes: virtualSegmentSizeBytes,
+          totalRows: 1_000_000,
+        }
+        yield { segment, payload: payloadOf(segment, described) }
       }
-      const segment = {
-        ...key,
-        id: segmentId(key),
-        partitions,
-        sizeBytes: virtualSegmentSizeBytes,
-        totalRows: 1_000_000,
-      }
-      yield { segment, payload: payloadOf(segment, described) }
     }
   }
 }

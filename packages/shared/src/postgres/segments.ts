@@ -258,6 +258,9 @@ export interface InsertedSegment {
   readonly schemaId?: number | undefined
 }
 
+// Characters that are handed over at once: line by line would cost more than to make the lines.
+const copyChunkLength = 65_536
+
 /** Inserts used segments by COPY; `now` is the cluster's time. A segment that exists already is an error. */
 export async function copySegments(
   transaction: Transaction,
@@ -271,6 +274,7 @@ export async function copySegments(
       total_rows, used, created_at, used_changed_at, task_id, payload, compaction_state, schema_id) FROM STDIN`),
   )
   async function* lines() {
+    let text = ''
     for await (const { segment, payload, compactionState, schemaId } of segments) {
       const { id, dataSource, interval, version, partitionNum, partitions, sizeBytes, totalRows } = segment
       const fields = [
@@ -291,8 +295,12 @@ export async function copySegments(
         compactionState ?? '\\N',
         schemaId ?? '\\N',
       ]
-      yield `${fields.join('\t')}\n`
+      text += `${fields.join('\t')}\n`
+      if (text.length < copyChunkLength) continue
+      yield text
+      text = ''
     }
+    if (text !== '') yield text
   }
   await pipeline(lines, target).catch((error) => {
     throw storeFailure(error)
