@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { createServer, request as httpClient, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
@@ -24,7 +25,10 @@ import {
   createApplication,
   datasource,
   internal,
+  JsonPieces,
   jsonBody,
+  jsonList,
+  jsonObject,
   open,
   Reply,
   type Route,
@@ -62,6 +66,33 @@ const failures = {
   tooLarge: tooLarge('too much'),
   unsupportedMediaType: unsupportedMediaType('not this'),
   unavailable: unavailable('away'),
+}
+
+/** What became of an answer in pieces: how many were made, and whether it was known to be over. */
+const made = { pieces: 0, isOver: false }
+const piece = 'x'.repeat(100_000)
+
+async function* endless(): AsyncGenerator<string> {
+  try {
+    for (;;) {
+      made.pieces += 1
+      yield piece
+    }
+  } finally {
+    made.isOver = true
+  }
+}
+
+async function* failing(after: number): AsyncGenerator<string> {
+  for (let count = 0; count < after; count += 1) yield piece
+  throw notFound('Nothing more')
+}
+
+const pages = async function* () {
+  yield []
+  yield ['1', '"two"']
+  yield []
+  yield ['{"three":3}']
 }
 
 let held: { signal: AbortSignal; answer: () => void } | undefined
@@ -173,6 +204,24 @@ const routes: readonly Route[] = [
       return streamed
     },
   }),
+  ...(
+    [
+      ['list', () => jsonList(pages())],
+      ['empty-list', () => jsonList([])],
+      ['object', () => jsonObject([['"a":1'], ['"b":2']])],
+      ['endless', endless],
+      ['failing-first', () => failing(0)],
+      ['failing-late', () => failing(5)],
+    ] as const
+  ).map(([name, make]) =>
+    route({
+      method: 'GET',
+      path: `/pieces/${name}`,
+      access: open,
+      summary: '',
+      handle: () => new JsonPieces(make()),
+    }),
+  ),
   route({
     method: 'GET',
     path: '/held',
@@ -627,6 +676,40 @@ describe('an answer', () => {
     assert.equal(answer.text, 'some text')
     assert.equal(answer.headers['content-type'], 'text/plain')
     assert.equal(answer.headers['x-more'], 'yes')
+  })
+
+  it('may be made in pieces', async () => {
+    const answer = await call('/pieces/list')
+    assert.equal(answer.text, '[1,"two",{"three":3}]')
+    assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
+    assert.equal((await call('/pieces/empty-list')).text, '[]')
+    assert.equal((await call('/pieces/object')).text, '{"a":1,"b":2}')
+    const head = await call('/pieces/list', { method: 'HEAD' })
+    assert.deepEqual([head.status, head.text], [200, ''])
+  })
+
+  it('is made only as fast as it is taken, and no longer than somebody is there', async () => {
+    Object.assign(made, { pieces: 0, isOver: false })
+    const socket = connect(port, '127.0.0.1')
+    socket.write('GET /pieces/endless HTTP/1.1\r\nHost: x\r\n\r\n')
+    await once(socket, 'readable')
+    socket.pause()
+    // Whoever does not read fills the buffers between, and then nothing more is made.
+    const seen: number[] = []
+    await waitUntil('nothing more is made', () => {
+      seen.push(made.pieces)
+      return seen.length > 10 && seen.slice(-10).every((pieces) => pieces === made.pieces)
+    })
+    assert.ok(made.pieces < 1000, `${made.pieces} pieces were made`)
+    socket.destroy()
+    await waitUntil('the maker is told', () => made.isOver)
+  })
+
+  it('that fails is told as a failure while nothing was sent, and cut off later', async () => {
+    const first = await call('/pieces/failing-first')
+    assert.equal(first.status, 404)
+    assert.match(first.text, /Nothing more/)
+    await assert.rejects(call('/pieces/failing-late'))
   })
 
   it('may be empty, or written by the handler', async () => {

@@ -25,6 +25,7 @@ import { parseJson } from '../wire/index.ts'
 import { createAliases, jsonInAlias } from './aliases.ts'
 import { peerSubject } from './client-certificates.ts'
 import { errorBody, statusOf } from './error-body.ts'
+import { JsonPieces, sendPieces } from './json-pieces.ts'
 import { type AuditInfo, Reply, type Route, type RouteInput, streamed } from './route.ts'
 
 /** Where an application tells what happened. */
@@ -249,7 +250,9 @@ function dispatch(methods: Methods, security: Security): RequestHandler {
       request,
       response,
     } as unknown as RouteInput<never, never>)
-    send(response, answer)
+    if (answer instanceof JsonPieces)
+      await sendPieces(response, answer, request.method === 'HEAD', controller.signal)
+    else send(response, answer)
   }
 }
 

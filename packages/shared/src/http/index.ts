@@ -3,6 +3,6 @@ export { type ApplicationOptions, createApplication, type Forbidden, type NotedC
 export { peerSubject } from './client-certificates.ts'
 export { describeEndpoint, type EndpointDescription } from './describe-endpoint.ts'
 export { errorBody, failureOf, statusOf } from './error-body.ts'
+export { JsonPieces, jsonList, jsonListOf, jsonObject, jsonObjectOf } from './json-pieces.ts'
 export * from './route.ts'
 export { findPortProblems, type Listeners, listen } from './serve.ts'
-export { streamList } from './stream-list.ts'

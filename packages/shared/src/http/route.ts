@@ -132,7 +132,7 @@ export interface Route {
   readonly summary: string
   readonly query?: z.ZodType | undefined
   readonly body?: BodyDefinition | undefined
-  /** The answer: JSON with 200, undefined for 200 with an empty body, a Reply, or `streamed`. */
+  /** The answer: JSON with 200, undefined for 200 with an empty body, a Reply, JsonPieces, or `streamed`. */
   handle(input: RouteInput<never, never>): unknown
 }
 

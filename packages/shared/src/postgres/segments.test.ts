@@ -19,10 +19,10 @@ import {
   lockDatasource,
   markUnused,
   markUsed,
+  pagesOfUsedSegments,
   type SegmentCursor,
   sql,
   type Transaction,
-  usedPayloads,
 } from './index.ts'
 
 const stores = await createTestStores({ after })
@@ -264,8 +264,11 @@ describe('segments', () => {
     await markUnused(database, [(many[7] as Segment).id], now)
     for (const name of names) {
       const found: string[] = []
-      for await (const payloads of usedPayloads(database, name))
-        found.push(...payloads.map(({ identifier }) => identifier))
+      for await (const page of pagesOfUsedSegments(database, name))
+        for (const { id, text } of page) {
+          assert.equal((JSON.parse(text) as { identifier: string }).identifier, id)
+          found.push(id)
+        }
       const ids = name === 'paged' ? many.map(({ id }) => id) : [segment(name, 0).id, segment(name, 1).id]
       assert.deepEqual(found, ids.filter((id) => id !== many[7]?.id).sort())
     }

@@ -205,6 +205,48 @@ export async function loadPayloads(
   return new Map(rows.map(({ id, payload }) => [id, payload]))
 }
 
+/** The payloads of segments as the JSON text that is stored, by id; unknown ids are left out. */
+export async function loadPayloadTexts(
+  queries: Queries,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map()
+  const rows = await queries.query<{ id: string; text: string }>(
+    sql`SELECT id, payload::text AS text FROM segments WHERE id = ANY(${ids})`,
+  )
+  return new Map(rows.map(({ id, text }) => [id, text]))
+}
+
+/** A used segment with its payload as the JSON text that is stored. */
+export interface SegmentText {
+  readonly id: string
+  readonly totalRows: number
+  readonly text: string
+}
+
+// Segments of a page: large enough that the store finds few of them, small enough to be no burden.
+const segmentsOfPage = 2000
+
+/** The used segments of a datasource in the order of their ids, page by page; each page is a look of its own. */
+export async function* pagesOfUsedSegments(
+  queries: Queries,
+  dataSource: string,
+): AsyncGenerator<readonly SegmentText[]> {
+  // Ids begin with the datasource and an underscore, so that all of them lie between these two: each page is a walk
+  // along the index from where the last one ended.
+  const beyond = `${dataSource}\``
+  let after = `${dataSource}_`
+  for (;;) {
+    const rows = await queries.query<SegmentText>(sql`
+      SELECT id, total_rows AS "totalRows", payload::text AS text FROM segments
+      WHERE used AND datasource = ${dataSource} AND id > ${after} AND id < ${beyond}
+      ORDER BY id LIMIT ${segmentsOfPage}`)
+    if (rows.length > 0) yield rows
+    if (rows.length < segmentsOfPage) return
+    after = (rows.at(-1) as SegmentText).id
+  }
+}
+
 /** The segments of one datasource whose interval overlaps another, used or not. */
 export async function loadOverlapping(
   queries: Queries,
@@ -389,26 +431,6 @@ export async function loadSegmentRecords(queries: Queries, query: SegmentQuery):
   return await queries.query<SegmentRecord>(sql`
     SELECT payload, used, created_at AS "createdAt", used_changed_at AS "usedChangedAt"
     FROM segments WHERE ${conditionOf(query)} ${order} LIMIT ${query.limit ?? null}`)
-}
-
-// Payloads that are in memory at a time.
-const payloadsAtOnce = 2000
-
-/** The payloads of all used segments of a datasource in the order of their ids, some at a time. */
-export async function* usedPayloads(queries: Queries, dataSource: string): AsyncGenerator<SegmentPayload[]> {
-  // Ids begin with the datasource and an underscore, so that all of them lie between these two: each page is a walk
-  // along the index from where the last one ended.
-  const beyond = `${dataSource}\``
-  let after = `${dataSource}_`
-  for (;;) {
-    const rows = await queries.query<{ id: string; payload: SegmentPayload }>(sql`
-      SELECT id, payload FROM segments
-      WHERE used AND datasource = ${dataSource} AND id > ${after} AND id < ${beyond}
-      ORDER BY id LIMIT ${payloadsAtOnce}`)
-    if (rows.length > 0) yield rows.map(({ payload }) => payload)
-    if (rows.length < payloadsAtOnce) return
-    after = (rows.at(-1) as { id: string }).id
-  }
 }
 
 /** The same without payloads, for deciding. */

@@ -1,10 +1,29 @@
-import { parseSegmentId, type SegmentPayload } from '@svc/domain/segment'
-import { formatInstant, formatInterval, type Interval, overlaps, parseInterval } from '@svc/domain/time'
-import { authenticated, datasource, Reply, type Route, type RouteInput, route } from '@svc/shared/http'
-import { loadPayloads } from '@svc/shared/postgres'
+import { parseSegmentId } from '@svc/domain/segment'
+import { formatInstant, type Interval, overlaps, parseInterval } from '@svc/domain/time'
+import {
+  authenticated,
+  datasource,
+  JsonPieces,
+  jsonList,
+  jsonListOf,
+  jsonObject,
+  jsonObjectOf,
+  Reply,
+  type Route,
+  type RouteInput,
+  route,
+} from '@svc/shared/http'
+import { loadPayloads, loadPayloadTexts } from '@svc/shared/postgres'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
-import { type ServedSegment, servedSegments, sizeAndCount, sizesByInterval } from '../inventory/index.ts'
+import {
+  byInterval,
+  type ServedSegment,
+  type ServedTogether,
+  type SizeAndCount,
+  servedSegments,
+  sizeAndCount,
+} from '../inventory/index.ts'
 import { atLeader } from '../leadership.ts'
 import type { ClusterView } from './cluster-view.ts'
 
@@ -19,41 +38,69 @@ export function datasourceRoutes(view: ClusterView): Route[] {
   const { context, leadership, segments, servers } = view
   const { database } = context
 
-  const servedOf = async (dataSource?: string): Promise<ServedSegment[]> => {
+  /** What is served of some datasources, in the order of their start, with the state of now. */
+  const servedOf = async (
+    dataSources: readonly string[],
+    newestFirst = false,
+  ): Promise<AsyncGenerator<ServedTogether>> => {
     await segments.refresh()
-    return servedSegments(segments, servers, dataSource)
+    return servedSegments(segments, servers, dataSources, newestFirst)
   }
-  const payloadsOf = async (served: readonly ServedSegment[]): Promise<SegmentPayload[]> => {
-    const payloads = await loadPayloads(
-      database,
-      served.map(({ segment }) => segment.id),
-    )
-    return served.flatMap(({ segment }) => payloads.get(segment.id) ?? [])
+  /** The same of one datasource, or undefined where nothing of it is served. */
+  const servedOfOne = async (dataSource = '', newestFirst = false) => {
+    const served = await servedOf([dataSource], newestFirst)
+    const first = await served.next()
+    return first.done ? undefined : continued(first.value, served)
   }
-  const withServers = async (served: readonly ServedSegment[]): Promise<Record<string, object>> => {
-    const payloads = await loadPayloads(
-      database,
-      served.map(({ segment }) => segment.id),
-    )
-    return Object.fromEntries(
-      served.map((one) => [
-        one.segment.id,
-        { metadata: payloads.get(one.segment.id) ?? null, servers: one.servers },
-      ]),
-    )
+  async function* payloadsOf(served: AsyncIterable<ServedTogether>): AsyncGenerator<string[]> {
+    for await (const members of inPages(served)) {
+      const texts = await loadPayloadTexts(
+        database,
+        members.map(({ segment }) => segment.id),
+      )
+      yield members.flatMap(({ segment }) => texts.get(segment.id) ?? [])
+    }
   }
-  const readable = async ({ caller }: Pick<RouteInput<unknown, unknown>, 'caller'>) => {
-    const served = await servedOf()
-    const groups = Map.groupBy(served, ({ segment }) => segment.dataSource)
-    return [...groups]
-      .filter(([dataSource]) => caller.can('READ', 'DATASOURCE', dataSource))
-      .sort(([a], [b]) => (a < b ? -1 : 1))
+  async function* withServers(members: ServedTogether): AsyncGenerator<string[]> {
+    for (let from = 0; from < members.length; from += segmentsOfPage) {
+      const page = members.slice(from, from + segmentsOfPage)
+      const texts = await loadPayloadTexts(
+        database,
+        page.map(({ segment }) => segment.id),
+      )
+      yield page.map(
+        ({ segment, servers: names }) =>
+          `${JSON.stringify(segment.id)}:{"metadata":${texts.get(segment.id) ?? 'null'},"servers":${JSON.stringify(names)}}`,
+      )
+    }
   }
-  const whole = async (name: string, served: readonly ServedSegment[]) => ({
-    name,
-    properties: {},
-    segments: await payloadsOf(served),
-  })
+  async function* whole(name: string, served: AsyncIterable<ServedTogether>): AsyncGenerator<string> {
+    yield `{"name":${JSON.stringify(name)},"properties":{},"segments":`
+    yield* jsonList(payloadsOf(served))
+    yield '}'
+  }
+  const readableNames = ({ caller }: Pick<RouteInput<unknown, unknown>, 'caller'>): string[] =>
+    segments.table.datasourceNames
+      .filter((name) => caller.can('READ', 'DATASOURCE', name))
+      .sort((a, b) => (a < b ? -1 : 1))
+  /** The intervals of one datasource, newest first: their segments with servers, their sizes, or themselves. */
+  async function showIntervals(
+    served: AsyncIterable<ServedTogether>,
+    { simple, full }: { simple: boolean; full: boolean },
+  ): Promise<object> {
+    if (full) {
+      const members = async function* () {
+        for await (const together of served)
+          for (const [interval, own] of byInterval(together))
+            yield [interval, jsonObject(withServers(own))] as const
+      }
+      return new JsonPieces(jsonObjectOf(members()))
+    }
+    const sizes: Record<string, SizeAndCount> = {}
+    for await (const together of served)
+      for (const [interval, own] of byInterval(together)) sizes[interval] = sizeAndCount(own)
+    return simple ? sizes : Object.keys(sizes)
+  }
 
   const routes = [
     route({
@@ -63,11 +110,22 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       summary: 'The datasources that are served; simple with sizes, full with segments',
       query: detail,
       handle: async (input) => {
-        const groups = await readable(input)
-        if (input.query.full) return await Promise.all(groups.map(([name, served]) => whole(name, served)))
-        if (input.query.simple)
-          return groups.map(([name, served]) => ({ name, properties: describe(served) }))
-        return groups.map(([name]) => name)
+        const names = readableNames(input)
+        if (input.query.full) {
+          const members = async function* () {
+            for (const name of names) {
+              const served = await servedOfOne(name)
+              if (served) yield whole(name, served)
+            }
+          }
+          return new JsonPieces(jsonListOf(members()))
+        }
+        const found: { readonly name: string; readonly properties: object }[] = []
+        for (const name of names) {
+          const served = await servedOfOne(name)
+          if (served) found.push({ name, properties: input.query.simple ? await describe(served) : {} })
+        }
+        return input.query.simple ? found : found.map(({ name }) => name)
       },
     }),
     route({
@@ -77,9 +135,11 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       summary: 'What is served of a datasource; full with its segments',
       query: detail,
       handle: async ({ params, query }) => {
-        const served = await servedOf(params.dataSource)
-        if (served.length === 0) return nothing
-        return query.full ? await whole(params.dataSource as string, served) : describe(served)
+        const served = await servedOfOne(params.dataSource)
+        if (!served) return nothing
+        return query.full
+          ? new JsonPieces(whole(params.dataSource as string, served))
+          : await describe(served)
       },
     }),
     route({
@@ -88,8 +148,10 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       access: datasource('READ'),
       summary: 'The tiers that serve a datasource',
       handle: async ({ params }) => {
-        const served = await servedOf(params.dataSource)
-        return [...new Set(served.flatMap(({ tiers }) => [...tiers.keys()]))].sort()
+        const found = new Set<string>()
+        for await (const together of await servedOf([params.dataSource as string]))
+          for (const { tiers } of together) for (const tier of tiers.keys()) found.add(tier)
+        return [...found].sort()
       },
     }),
     route({
@@ -99,9 +161,8 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       summary: 'The intervals that are served, newest first; simple with sizes, full with segments',
       query: detail,
       handle: async ({ params, query }) => {
-        const served = await servedOf(params.dataSource)
-        if (served.length === 0) return nothing
-        return await showIntervals(served, query, withServers)
+        const served = await servedOfOne(params.dataSource, true)
+        return served ? await showIntervals(served, query) : nothing
       },
     }),
     route({
@@ -113,11 +174,14 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       query: detail,
       handle: async ({ params, query }) => {
         const wanted = pathInterval(params.interval as string)
-        const served = await servedOf(params.dataSource)
-        if (served.length === 0) return nothing
-        const within = served.filter(({ segment }) => overlaps(segment.interval, wanted))
-        if (query.simple || query.full) return await showIntervals(within, query, withServers)
-        return within.map(({ segment }) => segment.id)
+        const showsIntervals = query.simple || query.full
+        const served = await servedOfOne(params.dataSource, showsIntervals)
+        if (!served) return nothing
+        const within = (async function* () {
+          for await (const together of served)
+            yield together.filter(({ segment }) => overlaps(segment.interval, wanted))
+        })()
+        return showsIntervals ? await showIntervals(within, query) : new JsonPieces(jsonList(idsOf(within)))
       },
     }),
     route({
@@ -127,9 +191,9 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       summary: 'The ids of the segments that are served; full with their metadata',
       query: detail,
       handle: async ({ params, query }) => {
-        const served = await servedOf(params.dataSource)
-        if (served.length === 0) return nothing
-        return query.full ? await payloadsOf(served) : served.map(({ segment }) => segment.id)
+        const served = await servedOfOne(params.dataSource)
+        if (!served) return nothing
+        return new JsonPieces(jsonList(query.full ? payloadsOf(served) : idsOf(served)))
       },
     }),
     route({
@@ -138,10 +202,14 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       access: datasource('READ'),
       summary: 'A segment and the servers that serve it',
       handle: async ({ params }) => {
-        const { dataSource = '', segment = '' } = params
-        if (!parseSegmentId(dataSource, segment)) return nothing
-        const served = (await servedOf(dataSource)).filter((one) => one.segment.id === segment)
-        return Object.values(await withServers(served))[0] ?? nothing
+        const { dataSource = '', segment: id = '' } = params
+        if (!parseSegmentId(dataSource, id)) return nothing
+        await segments.refresh()
+        const row = segments.table.rowOf(id)
+        const holders = segments.table.isUsed(row) ? servers.holdersOf(row) : []
+        if (holders.length === 0) return nothing
+        const payloads = await loadPayloads(database, [id])
+        return { metadata: payloads.get(id) ?? null, servers: holders.map(({ name }) => name) }
       },
     }),
     route({
@@ -151,67 +219,87 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       summary: 'All intervals that are served, with sizes by datasource; full with segments',
       query: detail,
       handle: async (input) => {
-        const groups = await readable(input)
-        const served = groups.flatMap(([, members]) => members)
-        const byInterval = Map.groupBy(sortByStart(served).reverse(), ({ segment }) =>
-          formatInterval(segment.interval),
-        )
-        const shown = [...byInterval].map(async ([interval, members]) => {
-          const byDatasource = [...Map.groupBy(members, ({ segment }) => segment.dataSource)]
-          const entries = byDatasource.map(async ([name, own]) => [
-            name,
-            input.query.full ? await withServers(own) : sizeAndCount(own),
-          ])
-          return [interval, Object.fromEntries(await Promise.all(entries))]
-        })
-        return Object.fromEntries(await Promise.all(shown))
+        const served = await servedOf(readableNames(input), true)
+        const members = async function* () {
+          for await (const together of served)
+            for (const [interval, own] of byInterval(together)) {
+              const byDatasource = Map.groupBy(own, ({ segment }) => segment.dataSource)
+              yield [interval, jsonObjectOf(datasourcesOf(byDatasource, input.query.full))] as const
+            }
+        }
+        return new JsonPieces(jsonObjectOf(members()))
       },
     }),
   ]
+  async function* datasourcesOf(
+    byDatasource: ReadonlyMap<string, ServedTogether>,
+    full: boolean,
+  ): AsyncGenerator<readonly [string, AsyncGenerator<string>]> {
+    for (const [name, own] of byDatasource)
+      yield [name, full ? jsonObject(withServers(own)) : textOf(sizeAndCount(own))]
+  }
   return routes.map((one) => atLeader(leadership, context, one))
 }
 
-const sortByStart = (served: readonly ServedSegment[]): ServedSegment[] =>
-  [...served].sort((a, b) => a.segment.interval.start - b.segment.interval.start)
+// Payloads that are read at a time.
+const segmentsOfPage = 1000
+
+async function* textOf(value: object): AsyncGenerator<string> {
+  yield JSON.stringify(value)
+}
+
+async function* continued<One>(first: One, others: AsyncGenerator<One>): AsyncGenerator<One> {
+  yield first
+  yield* others
+}
+
+async function* idsOf(served: AsyncIterable<ServedTogether>): AsyncGenerator<string[]> {
+  for await (const together of served) yield together.map(({ segment }) => JSON.stringify(segment.id))
+}
+
+/** The same segments in pages of about as many as are read at a time. */
+async function* inPages(served: AsyncIterable<ServedTogether>): AsyncGenerator<ServedTogether> {
+  let page: ServedSegment[] = []
+  for await (const together of served) {
+    for (const one of together) {
+      page.push(one)
+      if (page.length < segmentsOfPage) continue
+      yield page
+      page = []
+    }
+  }
+  if (page.length > 0) yield page
+}
 
 /** An interval as it stands in a path: an underscore in place of the slash. */
 export function pathInterval(text: string): Interval {
   return parseInterval(text.replace('_', '/'))
 }
 
-async function showIntervals(
-  served: readonly ServedSegment[],
-  { simple, full }: { simple: boolean; full: boolean },
-  withServers: (served: readonly ServedSegment[]) => Promise<Record<string, object>>,
-): Promise<object> {
-  if (full) {
-    const groups = [...Map.groupBy([...served].reverse(), ({ segment }) => formatInterval(segment.interval))]
-    return Object.fromEntries(
-      await Promise.all(groups.map(async ([interval, members]) => [interval, await withServers(members)])),
-    )
-  }
-  const sizes = sizesByInterval(served)
-  return simple ? sizes : Object.keys(sizes)
-}
-
 /** Sizes and counts of what is served of one datasource; a copy counts once in `size`, each time in `replicatedSize`. */
-function describe(served: readonly ServedSegment[]) {
+async function describe(served: AsyncIterable<ServedTogether>) {
   const tiers = new Map<string, { size: number; replicatedSize: number; segmentCount: number }>()
   let replicatedSize = 0
-  for (const { segment, tiers: copies } of served) {
-    for (const [tier, count] of copies) {
-      const entry = tiers.get(tier) ?? { size: 0, replicatedSize: 0, segmentCount: 0 }
-      tiers.set(tier, entry)
-      entry.size += segment.sizeBytes
-      entry.replicatedSize += segment.sizeBytes * count
-      entry.segmentCount += 1
-      replicatedSize += segment.sizeBytes * count
+  let size = 0
+  let count = 0
+  let minTime = Number.POSITIVE_INFINITY
+  let maxTime = Number.NEGATIVE_INFINITY
+  for await (const together of served) {
+    for (const { segment, tiers: copies } of together) {
+      size += segment.sizeBytes
+      count += 1
+      minTime = Math.min(minTime, segment.interval.start)
+      maxTime = Math.max(maxTime, segment.interval.end)
+      for (const [tier, copiesOfTier] of copies) {
+        const entry = tiers.get(tier) ?? { size: 0, replicatedSize: 0, segmentCount: 0 }
+        tiers.set(tier, entry)
+        entry.size += segment.sizeBytes
+        entry.replicatedSize += segment.sizeBytes * copiesOfTier
+        entry.segmentCount += 1
+        replicatedSize += segment.sizeBytes * copiesOfTier
+      }
     }
   }
-  const { size, count } = sizeAndCount(served)
-  // Not by spreading them into one call: there may be more segments than a call takes arguments.
-  const minTime = served.reduce((least, { segment }) => Math.min(least, segment.interval.start), Infinity)
-  const maxTime = served.reduce((most, { segment }) => Math.max(most, segment.interval.end), -Infinity)
   return {
     tiers: Object.fromEntries(tiers),
     segments: {

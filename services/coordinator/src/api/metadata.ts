@@ -1,15 +1,23 @@
 import { invalidInput, notFound } from '@svc/domain/failure'
 import { ruleBoundariesOf } from '@svc/domain/retention'
 import type { CompiledRule } from '@svc/domain/rules'
-import type { SegmentPayload } from '@svc/domain/segment'
 import { formatInstant, type Interval, parseInterval } from '@svc/domain/time'
-import { authenticated, datasource, jsonBody, type Route, route, streamList } from '@svc/shared/http'
+import {
+  authenticated,
+  datasource,
+  JsonPieces,
+  jsonBody,
+  jsonList,
+  jsonListOf,
+  type Route,
+  route,
+} from '@svc/shared/http'
 import {
   loadDatasourceNames,
   loadOverlapping,
   loadPayloads,
   loadSegmentRecords,
-  usedPayloads,
+  pagesOfUsedSegments,
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import { positiveCount, presence } from '@svc/shared/wire'
@@ -43,21 +51,18 @@ interface RulesView {
   readonly copies: ReadonlyMap<string, number>
 }
 
-const withStatus = (payload: SegmentPayload, { overshadowed, copies }: RulesView) => ({
-  overshadowed: overshadowed.has(payload.identifier),
-  replicationFactor: copies.get(payload.identifier) ?? 0,
-  numRows: payload.totalRows,
-  realtime: false,
-  ...payload,
-})
-
 /** The endpoints of what the metadata store knows, whether it is served or not. */
 export function metadataRoutes({ context, segments, rules }: ClusterView): Route[] {
   const { database, clock } = context
 
-  const payloadsOf = async (dataSource: string): Promise<SegmentPayload[]> =>
-    (await loadSegmentRecords(database, { dataSource, used: true })).map(({ payload }) => payload)
-  const whole = async (name: string) => ({ name, properties: {}, segments: await payloadsOf(name) })
+  async function* payloadsOf(dataSource: string): AsyncGenerator<string[]> {
+    for await (const page of pagesOfUsedSegments(database, dataSource)) yield page.map(({ text }) => text)
+  }
+  async function* whole(name: string, payloads = payloadsOf(name)): AsyncGenerator<string> {
+    yield `{"name":${JSON.stringify(name)},"properties":{},"segments":`
+    yield* jsonList(payloads)
+    yield '}'
+  }
   const readableNames = async (caller: Caller, includeUnused = false): Promise<string[]> =>
     (await loadDatasourceNames(database, includeUnused)).filter((name) =>
       caller.can('READ', 'DATASOURCE', name),
@@ -87,6 +92,21 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
     return { overshadowed, copies }
   }
 
+  /** The payloads of a datasource, each with how the rules of now see it before it. */
+  async function* withStatus(dataSource: string): AsyncGenerator<string[]> {
+    const { overshadowed, copies } = await rulesView(dataSource)
+    for await (const page of pagesOfUsedSegments(database, dataSource))
+      yield page.map(({ id, totalRows, text }) => {
+        const status = {
+          overshadowed: overshadowed.has(id),
+          replicationFactor: copies.get(id) ?? 0,
+          numRows: totalRows,
+          realtime: false,
+        }
+        return `${JSON.stringify(status).slice(0, -1)},${text.slice(1)}`
+      })
+  }
+
   return [
     route({
       method: 'GET',
@@ -96,7 +116,11 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       query: z.object({ full: presence, includeUnused: presence }),
       handle: async ({ caller, query }) => {
         const readable = await readableNames(caller, query.includeUnused)
-        return query.full ? await Promise.all(readable.map(whole)) : readable
+        if (!query.full) return readable
+        const members = async function* () {
+          for (const name of readable) yield whole(name)
+        }
+        return new JsonPieces(jsonListOf(members()))
       },
     }),
     route({
@@ -105,10 +129,15 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       access: datasource('READ'),
       summary: 'A datasource with its used segments',
       handle: async ({ params }) => {
-        const found = await whole(params.dataSource as string)
-        if (found.segments.length === 0)
-          throw notFound(`Datasource [${params.dataSource}] has no used segments`)
-        return found
+        const name = params.dataSource as string
+        const payloads = payloadsOf(name)
+        const first = await payloads.next()
+        if (first.done) throw notFound(`Datasource [${name}] has no used segments`)
+        const all = async function* () {
+          yield first.value
+          yield* payloads
+        }
+        return new JsonPieces(whole(name, all()))
       },
     }),
     route({
@@ -118,17 +147,13 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       summary:
         'All used segments, of some datasources if they are named; on request whether they are overshadowed',
       query: z.object({ datasources: names, includeOvershadowedStatus: presence }),
-      handle: async ({ caller, query, response }) => {
+      handle: async ({ caller, query }) => {
         const readable = (await readableNames(caller)).filter((name) => query.datasources?.has(name) ?? true)
-        async function* shown() {
-          for (const name of readable) {
-            const view = query.includeOvershadowedStatus ? await rulesView(name) : undefined
-            for await (const payloads of usedPayloads(database, name)) {
-              yield view === undefined ? payloads : payloads.map((payload) => withStatus(payload, view))
-            }
-          }
+        const pages = async function* () {
+          for (const name of readable)
+            yield* query.includeOvershadowedStatus ? withStatus(name) : payloadsOf(name)
         }
-        return await streamList(response, shown())
+        return new JsonPieces(jsonList(pages()))
       },
     }),
     route({
@@ -138,8 +163,12 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       summary: 'The ids of the used segments; full with their metadata',
       query: fullOnly,
       handle: async ({ params, query }) => {
-        const payloads = await payloadsOf(params.dataSource as string)
-        return query.full ? payloads : payloads.map(({ identifier }) => identifier)
+        const dataSource = params.dataSource as string
+        const ids = async function* () {
+          for await (const page of pagesOfUsedSegments(database, dataSource))
+            yield page.map(({ id }) => JSON.stringify(id))
+        }
+        return new JsonPieces(jsonList(query.full ? payloadsOf(dataSource) : ids()))
       },
     }),
     route({

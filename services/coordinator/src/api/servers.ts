@@ -1,16 +1,35 @@
 import { notFound } from '@svc/domain/failure'
-import { type Route, type RouteInput, route, state } from '@svc/shared/http'
-import { loadPayloads } from '@svc/shared/postgres'
+import {
+  JsonPieces,
+  jsonList,
+  jsonListOf,
+  jsonObject,
+  type Route,
+  type RouteInput,
+  route,
+  state,
+} from '@svc/shared/http'
+import { loadPayloads, loadPayloadTexts } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
-import { type QueueSize, type ServerState, servedSegments, sizesByInterval } from '../inventory/index.ts'
+import {
+  byInterval,
+  type QueueSize,
+  type ServerState,
+  type SizeAndCount,
+  servedSegments,
+  sizeAndCount,
+} from '../inventory/index.ts'
 import { atLeader } from '../leadership.ts'
 import type { ClusterView } from './cluster-view.ts'
 
 const base = '/svc/coordinator/v1'
 const detail = z.object({ simple: presence, full: presence })
 const simpleOnly = z.object({ simple: presence })
+
+// Payloads that are read at a time.
+const segmentsOfPage = 1000
 
 /** The endpoints of data servers, their tiers and their load queues. */
 export function serverRoutes(view: ClusterView): Route[] {
@@ -31,9 +50,18 @@ export function serverRoutes(view: ClusterView): Route[] {
   /** The ids of the segments of a server whose datasource the caller sees. */
   const shownIds = (server: ServerState, caller: Caller): string[] =>
     [...server.served].filter((id) => caller.sees(segments.get(id)?.dataSource ?? dataSourceOf(id)))
-  const withSegments = async (server: ServerState, caller: Caller) => {
-    const payloads = await loadPayloads(context.database, shownIds(server, caller))
-    return { ...describeServer(server), segments: Object.fromEntries(payloads) }
+  async function* payloadsOf(ids: readonly string[]): AsyncGenerator<ReadonlyMap<string, string>> {
+    for (let from = 0; from < ids.length; from += segmentsOfPage)
+      yield await loadPayloadTexts(context.database, ids.slice(from, from + segmentsOfPage))
+  }
+  async function* withSegments(server: ServerState, caller: Caller): AsyncGenerator<string> {
+    yield `${JSON.stringify(describeServer(server)).slice(0, -1)},"segments":`
+    const members = async function* () {
+      for await (const payloads of payloadsOf(shownIds(server, caller)))
+        yield [...payloads].map(([id, payload]) => `${JSON.stringify(id)}:${payload}`)
+    }
+    yield* jsonObject(members())
+    yield '}'
   }
 
   const routes = [
@@ -45,7 +73,12 @@ export function serverRoutes(view: ClusterView): Route[] {
       query: detail,
       handle: async ({ query, caller }) => {
         const known = servers.servers()
-        if (query.full) return await Promise.all(known.map((server) => withSegments(server, caller)))
+        if (query.full) {
+          const members = async function* () {
+            for (const server of known) yield withSegments(server, caller)
+          }
+          return new JsonPieces(jsonListOf(members()))
+        }
         return query.simple ? known.map(describeServer) : known.map(({ name }) => name)
       },
     }),
@@ -57,7 +90,9 @@ export function serverRoutes(view: ClusterView): Route[] {
       query: detail,
       handle: async (input) => {
         const server = serverOf(input)
-        return input.query.simple ? describeServer(server) : await withSegments(server, input.caller)
+        return input.query.simple
+          ? describeServer(server)
+          : new JsonPieces(withSegments(server, input.caller))
       },
     }),
     route({
@@ -68,7 +103,11 @@ export function serverRoutes(view: ClusterView): Route[] {
       query: detail,
       handle: async (input) => {
         const ids = shownIds(serverOf(input), input.caller)
-        return input.query.full ? [...(await loadPayloads(context.database, ids)).values()] : ids
+        if (!input.query.full) return ids
+        const pages = async function* () {
+          for await (const payloads of payloadsOf(ids)) yield [...payloads.values()]
+        }
+        return new JsonPieces(jsonList(pages()))
       },
     }),
     route({
@@ -116,16 +155,17 @@ export function serverRoutes(view: ClusterView): Route[] {
       query: simpleOnly,
       handle: async ({ params, query, caller }) => {
         await segments.refresh()
-        const served = servedSegments(segments, servers).filter(({ tiers }) =>
-          tiers.has(params.tier as string),
-        )
-        const groups = [...Map.groupBy(served, ({ segment }) => segment.dataSource)]
-          .sort(([a], [b]) => (a < b ? -1 : 1))
-          .filter(([dataSource]) => caller.sees(dataSource))
-        if (!query.simple) return groups.map(([dataSource]) => dataSource)
-        return Object.fromEntries(
-          groups.map(([dataSource, members]) => [dataSource, sizesByInterval(members)]),
-        )
+        const tier = params.tier as string
+        const found: [dataSource: string, sizes: Record<string, SizeAndCount>][] = []
+        const names = segments.table.datasourceNames.filter((name) => caller.sees(name))
+        for (const name of names.sort((a, b) => (a < b ? -1 : 1))) {
+          const sizes: Record<string, SizeAndCount> = {}
+          for await (const together of servedSegments(segments, servers, [name], true))
+            for (const [interval, own] of byInterval(together.filter(({ tiers }) => tiers.has(tier))))
+              sizes[interval] = sizeAndCount(own)
+          if (Object.keys(sizes).length > 0) found.push([name, sizes])
+        }
+        return query.simple ? Object.fromEntries(found) : found.map(([name]) => name)
       },
     }),
     route({

@@ -1,6 +1,13 @@
 /** What the leader knows: the used segments of the metadata store, and the servers that report to it. */
 export { createSegmentInventory, type SegmentInventory } from './segment-inventory.ts'
-export { type ServedSegment, servedSegments, sizeAndCount, sizesByInterval } from './served-view.ts'
+export {
+  byInterval,
+  type ServedSegment,
+  type ServedTogether,
+  type SizeAndCount,
+  servedSegments,
+  sizeAndCount,
+} from './served-view.ts'
 export {
   type PendingRequest,
   type QueueSize,

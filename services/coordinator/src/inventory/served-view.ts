@@ -1,4 +1,4 @@
-import { copyFlag } from '@svc/domain/inventory'
+import { setImmediate } from 'node:timers/promises'
 import type { Segment } from '@svc/domain/segment'
 import { formatInterval } from '@svc/domain/time'
 import type { SegmentInventory } from './segment-inventory.ts'
@@ -19,41 +19,90 @@ export interface SizeAndCount {
   readonly count: number
 }
 
-/** The used segments that are served, in the order of interval and id; only those of one datasource if named. */
-export function servedSegments(
+/** Served segments that begin at the same time, by datasource and id, in the order that was asked for. */
+export type ServedTogether = readonly ServedSegment[]
+
+// Segments that are looked at before other requests get their turn.
+const segmentsAtOnce = 2000
+
+/**
+ * The used segments of some datasources that are served, in the order of their start and then of datasource and id,
+ * or wholly backwards. They are looked up as they are asked for: what changes in the meantime is told as it is then,
+ * and a million of them take no room.
+ */
+export async function* servedSegments(
   { table }: SegmentInventory,
   servers: ServerInventory,
-  dataSource?: string,
-): ServedSegment[] {
-  const { copies } = table
-  const ordered = servers.servers()
-  const places = new Map(ordered.map(({ number }, place) => [number, place]))
-  const numbers =
-    dataSource === undefined ? table.datasourceNames.keys() : [table.datasourceNumber(dataSource)]
-  const found: ServedSegment[] = []
-  for (const number of numbers) {
-    if (number < 0) continue
-    for (const group of table.groupsOf(number)) {
+  dataSources: readonly string[],
+  newestFirst = false,
+): AsyncGenerator<ServedTogether> {
+  const numbers = dataSources.map((name) => table.datasourceNumber(name)).filter((number) => number >= 0)
+  const placeOf = new Map(numbers.map((number, place) => [number, place]))
+  const { groups, starts } = orderedByStart(table, numbers)
+  let looked = 0
+  for (let left = groups.length, from = 0; left > 0; ) {
+    const start = starts[newestFirst ? left - 1 : from] as number
+    const found: (ServedSegment & { readonly place: number })[] = []
+    for (;;) {
+      const at = newestFirst ? left - 1 : from
+      if (left === 0 || starts[at] !== start) break
+      left -= 1
+      if (!newestFirst) from += 1
+      const group = groups[at] as number
+      // A group may have come to stand for another while others had their turn.
+      const place = placeOf.get(table.datasourceOf[group] as number)
+      if (place === undefined || table.startOf[group] !== start) continue
       table.forEachRow(group, (row) => {
-        const holders: number[] = []
-        for (let entry = copies.firstOf[row] as number; entry >= 0; entry = copies.nextOf[entry] as number) {
-          const place = places.get(copies.serverOf[entry] as number)
-          if (place !== undefined && ((copies.flagsOf[entry] as number) & copyFlag.served) !== 0)
-            holders.push(place)
-        }
-        if (holders.length === 0) return
-        const members = holders.sort((a, b) => a - b).map((place) => ordered[place] as ServerState)
+        looked += 1
+        const members = servers.holdersOf(row)
+        if (members.length === 0) return
         found.push({
           segment: table.segment(row),
           servers: members.map(({ name }) => name),
           tiers: tiersOf(members),
+          place,
         })
       })
     }
+    found.sort((a, b) => a.place - b.place || (a.segment.id < b.segment.id ? -1 : 1))
+    if (newestFirst) found.reverse()
+    if (found.length > 0) yield found
+    if (looked < segmentsAtOnce) continue
+    looked = 0
+    await setImmediate()
   }
-  return found.sort(
-    (a, b) => a.segment.interval.start - b.segment.interval.start || (a.segment.id < b.segment.id ? -1 : 1),
-  )
+}
+
+/** The groups of some datasources by their start, with the starts beside them; sorted without comparing one by one. */
+function orderedByStart(
+  table: SegmentInventory['table'],
+  numbers: readonly number[],
+): { readonly groups: Int32Array; readonly starts: Float64Array } {
+  const all = numbers.map((number) => table.groupsOf(number))
+  const length = all.reduce((sum, one) => sum + one.length, 0)
+  const starts = new Float64Array(length)
+  let at = 0
+  for (const own of all) for (const group of own) starts[at++] = table.startOf[group] as number
+  starts.sort()
+  const groups = new Int32Array(length)
+  const taken = new Int32Array(length)
+  for (const own of all)
+    for (const group of own) {
+      const first = firstPlaceOf(starts, table.startOf[group] as number)
+      groups[first + (taken[first] as number)] = group
+      taken[first] = (taken[first] as number) + 1
+    }
+  return { groups, starts }
+}
+
+function firstPlaceOf(sorted: Float64Array, value: number): number {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((sorted[middle] as number) < value) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 function tiersOf(servers: readonly ServerState[]): Map<string, number> {
@@ -62,10 +111,9 @@ function tiersOf(servers: readonly ServerState[]): Map<string, number> {
   return tiers
 }
 
-/** Bytes and number of segments by interval, the newest interval first. */
-export function sizesByInterval(served: readonly ServedSegment[]): Record<string, SizeAndCount> {
-  const groups = Map.groupBy([...served].reverse(), ({ segment }) => formatInterval(segment.interval))
-  return Object.fromEntries([...groups].map(([interval, members]) => [interval, sizeAndCount(members)]))
+/** Those that were taken together, by their intervals. */
+export function byInterval(together: ServedTogether): Map<string, ServedSegment[]> {
+  return Map.groupBy(together, ({ segment }) => formatInterval(segment.interval))
 }
 
 /** Bytes and number of segments. */

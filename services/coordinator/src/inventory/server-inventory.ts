@@ -59,6 +59,12 @@ export interface ServerInventoryEvents {
   onCopyChange?(server: ServerState, segmentId: string, change: CopyChange): void
 }
 
+/** Historicals before brokers, by name. */
+function inOrder(a: ServerState, b: ServerState): number {
+  if (a.type !== b.type) return a.type === 'historical' ? -1 : 1
+  return a.name < b.name ? -1 : 1
+}
+
 // How long a server is left alone with a segment that it failed to load: doubled with every failure.
 const firstRefusalMs = 5000
 const longestRefusalMs = 300_000
@@ -72,6 +78,7 @@ export class ServerInventory {
   /** Where it stands which server has which segment. */
   readonly table: SegmentTable
   private readonly byName = new Map<string, MutableServer>()
+  private readonly byNumber: (MutableServer | undefined)[] = []
   private readonly freeNumbers: number[] = []
   /** Numbers that are free from the next run on: in the present one they stand for servers that have gone. */
   private readonly retired: number[] = []
@@ -130,6 +137,7 @@ export class ServerInventory {
       lostAtMs: sameLife ? known.lostAtMs : undefined,
     }
     this.byName.set(report.name, server)
+    this.byNumber[number] = server
     if (report.segments) this.takeList(server, report.segments, known !== undefined)
     for (const { id, change } of report.changes) {
       this.tellCopyChange(server, id, change)
@@ -264,6 +272,7 @@ export class ServerInventory {
       if (server !== -1) this.table.changeRow(copies.rowOf[entry] as number, server, 0, 255)
     }
     this.byName.clear()
+    this.byNumber.length = 0
     this.freeNumbers.length = 0
     this.retired.length = 0
     this.nextNumber = 0
@@ -271,12 +280,23 @@ export class ServerInventory {
 
   /** The servers that report, historicals before brokers, by name. */
   servers(): readonly ServerState[] {
-    const order = ({ type, name }: ServerState) => `${type === 'historical' ? 0 : 1}${name}`
-    return [...this.byName.values()].sort((a, b) => (order(a) < order(b) ? -1 : 1))
+    return [...this.byName.values()].sort(inOrder)
   }
 
   get(name: string): ServerState | undefined {
     return this.byName.get(name)
+  }
+
+  /** The servers that serve a segment, in order. */
+  holdersOf(row: number): readonly ServerState[] {
+    const { copies } = this.table
+    const holders: ServerState[] = []
+    for (let entry = copies.firstOf[row] ?? -1; entry >= 0; entry = copies.nextOf[entry] as number) {
+      if (((copies.flagsOf[entry] as number) & served) === 0) continue
+      const server = this.byNumber[copies.serverOf[entry] as number]
+      if (server) holders.push(server)
+    }
+    return holders.sort(inOrder)
   }
 
   /** What each server, by its number, was asked for and has not answered. */
@@ -339,6 +359,7 @@ export class ServerInventory {
   /** Forgets a server with all that it had and was asked, and returns its number. */
   private remove({ name, number }: ServerState): number {
     this.byName.delete(name)
+    this.byNumber[number] = undefined
     this.clearFlags(number, 255)
     return number
   }
