@@ -13,10 +13,10 @@ import { dynamicConfigRoutes } from './api/dynamic-config.ts'
 import { internalRoutes } from './api/internal.ts'
 import { killIntervalRoute } from './api/kill-interval.ts'
 import { metadataRoutes } from './api/metadata.ts'
-import { firstDefaultRules, rulesRoutes } from './api/rules.ts'
+import { createRuleLists, firstDefaultRules, rulesRoutes } from './api/rules.ts'
 import { securityRoutes } from './api/security/index.ts'
 import { serverRoutes } from './api/servers.ts'
-import { simulateRulesRoute } from './api/simulate-rules.ts'
+import { simulateRulesRoutes } from './api/simulate-rules.ts'
 import { simulationRoutes } from './api/simulation.ts'
 import { createDirectoryFollowers } from './directory-followers.ts'
 import {
@@ -80,6 +80,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
           servers,
           rules,
           requestTimeoutMs: settings.get('svc.coordinator.load.timeout'),
+          leadsSinceMs: () => leadsSinceMs,
           serversReported: () => untilServersReported(context, servers, leadsSinceMs),
         }),
       ],
@@ -112,11 +113,12 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   const view: ClusterView = { context, leadership, segments, servers, rules, dutyGroups }
   watchCoordinator(context.metrics, view)
   const previews = createPreviews(view)
+  const ruleLists = createRuleLists(context, rules, previews.warningsOf)
   let election: Election | undefined
   return {
     routes: [
-      ...rulesRoutes(context, rules, previews.warningsOf),
-      simulateRulesRoute(view, previews),
+      ...rulesRoutes(context, rules, ruleLists),
+      ...simulateRulesRoutes(view, previews, ruleLists),
       ...simulationRoutes(view),
       ...clusterRoutes(view),
       ...serverRoutes(view),

@@ -93,7 +93,7 @@ describe('the loads and drops of a plan', () => {
       loads: [loadOf('a1', one), loadOf('b1', one)],
       drops: [{ server: 'a1', segmentId: two.id }],
     }
-    const queued = await queueRequests(plan, 3, database, servers, sender)
+    const queued = await queueRequests(plan, { term: 3 }, database, servers, sender)
     assert.deepEqual(queued, { loads: 2, drops: 1 })
     const batches = await receive(scope, 'a1')
     await waitUntil('the batch', () => batches.length === 1)
@@ -119,7 +119,10 @@ describe('the loads and drops of a plan', () => {
     const { sender } = await openSender(scope)
     const servers = inventoryOf('a2')
     const plan = { loads: segments.map((one) => loadOf('a2', one)), drops: [] }
-    assert.deepEqual(await queueRequests(plan, 3, database, servers, sender), { loads: 70, drops: 0 })
+    assert.deepEqual(await queueRequests(plan, { term: 3 }, database, servers, sender), {
+      loads: 70,
+      drops: 0,
+    })
     const batches = await receive(scope, 'a2')
     await waitUntil('the batches', () => batches.length === 3)
     assert.deepEqual(
@@ -144,17 +147,23 @@ describe('the loads and drops of a plan', () => {
       loads: [loadOf('gone', one), loadOf('a3', segment(99)), loadOf('a3', one)],
       drops: [{ server: 'gone', segmentId: one.id }],
     }
-    assert.deepEqual(await queueRequests(plan, 3, database, servers, sender), { loads: 1, drops: 0 })
+    assert.deepEqual(await queueRequests(plan, { term: 3 }, database, servers, sender), {
+      loads: 1,
+      drops: 0,
+    })
     assert.deepEqual([...(servers.get('a3')?.pending.keys() ?? [])], [one.id])
   })
 
   it('are none where there is nothing to do', async (scope) => {
     const { sender, gate } = await openSender(scope)
     await gate.cut()
-    assert.deepEqual(await queueRequests({ loads: [], drops: [] }, 3, database, inventoryOf('a4'), sender), {
-      loads: 0,
-      drops: 0,
-    })
+    assert.deepEqual(
+      await queueRequests({ loads: [], drops: [] }, { term: 3 }, database, inventoryOf('a4'), sender),
+      {
+        loads: 0,
+        drops: 0,
+      },
+    )
   })
 
   it('that cannot be queued while Redis is away are forgotten, and that is told at once', async (scope) => {
@@ -163,7 +172,7 @@ describe('the loads and drops of a plan', () => {
     const servers = inventoryOf('a5', 'b5')
     await queueRequests(
       { loads: [loadOf('a5', segments[0] as Segment)], drops: [] },
-      3,
+      { term: 3 },
       database,
       servers,
       sender,
@@ -174,7 +183,7 @@ describe('the loads and drops of a plan', () => {
       drops: [{ server: 'b5', segmentId: 'x' }],
     }
     const startedAt = performance.now()
-    await assert.rejects(queueRequests(plan, 3, database, servers, sender), { code: 'unavailable' })
+    await assert.rejects(queueRequests(plan, { term: 3 }, database, servers, sender), { code: 'unavailable' })
     assert.ok(performance.now() - startedAt < 3000)
     assert.deepEqual(
       [...(servers.get('a5')?.pending.keys() ?? [])],
@@ -184,7 +193,7 @@ describe('the loads and drops of a plan', () => {
     assert.equal(servers.get('b5')?.pending.size, 0)
     await gate.mend()
     const queued = await waitUntil('it works again', () =>
-      queueRequests(plan, 3, database, servers, sender).catch(() => undefined),
+      queueRequests(plan, { term: 3 }, database, servers, sender).catch(() => undefined),
     )
     assert.deepEqual(queued, { loads: 78, drops: 1 })
   })

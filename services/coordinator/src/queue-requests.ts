@@ -22,6 +22,12 @@ export interface Requests {
   readonly drops: readonly RequestedCopy[]
 }
 
+/** Who asks, and which servers are to work on several segments of a batch at a time. */
+export interface RequestStamp {
+  readonly term: number
+  readonly turbo?: ReadonlySet<string>
+}
+
 /** What was asked of the servers. */
 export interface QueuedRequests {
   readonly loads: number
@@ -47,7 +53,7 @@ const serversAtOnce = 16
  */
 export async function queueRequests(
   requests: Requests,
-  term: number,
+  { term, turbo }: RequestStamp,
   database: Database,
   servers: ServerInventory,
   sender: RequestSender,
@@ -95,7 +101,13 @@ export async function queueRequests(
       )
       try {
         const body = batch.map(({ request }) => request)
-        await sender.send(server.process, { term, session: server.session, server: name, requests: body })
+        await sender.send(server.process, {
+          term,
+          session: server.session,
+          server: name,
+          requests: body,
+          ...(turbo?.has(name) ? { turbo: true } : {}),
+        })
         for (const { request } of batch) request.action === 'load' ? loads++ : drops++
       } catch (error) {
         firstError ??= error

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { loadingLimitsOf, readCoordinatorConfig } from './coordinator-config.ts'
+import {
+  loadingLimitsOf,
+  overshadowedWaitMs,
+  parseConfigChange,
+  readCoordinatorConfig,
+  warningsOfChange,
+} from './coordinator-config.ts'
 
 const limitsOf = (given: object, segments: number, servers: number) => {
   const config = readCoordinatorConfig({ value: JSON.stringify(given) })
@@ -37,4 +43,31 @@ describe('the limits of a run', () => {
     },
   ])
     it(name, () => assert.deepEqual(limitsOf(given, segments, servers), expected))
+})
+
+describe('a change', () => {
+  it('tells the fields that it keeps and that change nothing', () => {
+    const change = parseConfigChange({
+      balancerComputeThreads: 8,
+      useRoundRobinSegmentAssignment: true,
+      debugDimensions: { dataSource: 'wiki' },
+      maxSegmentsToMove: 5,
+    })
+    assert.deepEqual(
+      warningsOfChange(change).map(({ field }) => field),
+      ['balancerComputeThreads', 'debugDimensions'],
+    )
+  })
+
+  it('makes no server the clone of itself', () => {
+    assert.throws(
+      () => parseConfigChange({ cloneServers: { a: 'b', c: 'c' } }),
+      /cloneServers.*clone of itself/,
+    )
+  })
+
+  it('has overshadowed segments wait only where somebody says so', () => {
+    assert.equal(overshadowedWaitMs(readCoordinatorConfig(undefined)), 0)
+    assert.equal(overshadowedWaitMs(readCoordinatorConfig({ value: '{"millisToWaitBeforeDeleting":5}' })), 5)
+  })
 })

@@ -38,7 +38,16 @@ const fields = {
   cloneServers: z.record(z.string(), z.string()),
 }
 
-const changeSchema = z.strictObject(fields).partial()
+const changeSchema = z
+  .strictObject(fields)
+  .partial()
+  .refine(
+    ({ cloneServers = {} }) => Object.entries(cloneServers).every(([clone, source]) => clone !== source),
+    {
+      path: ['cloneServers'],
+      error: 'servers by the names of their clones; no server is the clone of itself',
+    },
+  )
 const storedSchema = z.object(fields)
 
 /** The dynamic configuration of the coordinator. */
@@ -79,6 +88,63 @@ export function readCoordinatorConfig(stored: { readonly value: string } | undef
 /** The fields of a change; the first that is wrong is an invalidInput failure that names it. */
 export function parseConfigChange(json: unknown): CoordinatorConfigChange {
   return parseJson(changeSchema, json, { subject: 'The configuration' }) as CoordinatorConfigChange
+}
+
+/** What servers are there for beside taking part in everything, by their names. */
+export interface ServerParts {
+  /** Those that are to be emptied. */
+  readonly leaving: ReadonlySet<string>
+  /** Those that hold what another one does, with that other one. */
+  readonly clones: ReadonlyMap<string, string>
+}
+
+/** What the configuration makes of servers. */
+export function serverPartsOf(config: CoordinatorConfig): ServerParts {
+  return {
+    leaving: new Set(config.decommissioningNodes),
+    clones: new Map(Object.entries(config.cloneServers)),
+  }
+}
+
+/**
+ * How long a leader has led, in milliseconds, before it marks overshadowed segments unused. This one knows all segments
+ * and servers before its first run, and waits only where somebody has set another time than the default.
+ */
+export function overshadowedWaitMs({ millisToWaitBeforeDeleting }: CoordinatorConfig): number {
+  return millisToWaitBeforeDeleting === defaultCoordinatorConfig.millisToWaitBeforeDeleting
+    ? 0
+    : millisToWaitBeforeDeleting
+}
+
+const withoutEffect: Partial<Record<keyof CoordinatorConfig, string>> = {
+  balancerComputeThreads: 'moves are planned in a fraction of a second by one thread',
+  killPendingSegmentsSkipList: 'there are no pending segments that would be erased',
+  useRoundRobinSegmentAssignment: 'the emptiest server of a tier gets the next segment, equal ones in turns',
+  debugDimensions: 'what each run did is in the log and in the metrics',
+}
+
+/** Something to be said of a field. */
+export interface ConfigWarning {
+  readonly type: 'fieldWithoutEffect'
+  readonly field: string
+  readonly message: string
+}
+
+/** What is to be said of a change: which of its fields are kept and change nothing here. */
+export function warningsOfChange(change: CoordinatorConfigChange): readonly ConfigWarning[] {
+  return Object.entries(withoutEffect)
+    .filter(([field]) => {
+      const value = change[field as keyof CoordinatorConfig]
+      return (
+        value !== undefined &&
+        JSON.stringify(value) !== JSON.stringify(defaultCoordinatorConfig[field as keyof CoordinatorConfig])
+      )
+    })
+    .map(([field, reason]) => ({
+      type: 'fieldWithoutEffect' as const,
+      field,
+      message: `Field [${field}] is kept and has no effect: ${reason}`,
+    }))
 }
 
 /** How much the runs of the coordinator may set going. */

@@ -18,6 +18,8 @@ export interface RequestBatch {
   readonly session: string
   readonly server: string
   readonly requests: readonly SegmentRequest[]
+  /** To be worked on several at a time, however much queries feel of it. */
+  readonly turbo?: boolean
 }
 
 // Queue names may not hold colons, which separate the parts of a Redis key.

@@ -4,8 +4,9 @@ import type { LoadingServer } from '@svc/domain/loading'
 import { type DatasourceLoadStatus, loadStatusOf, serversThatCannotHold } from '@svc/domain/retention'
 import { defaultRulesName } from '@svc/domain/rules'
 import { type Role, roles } from '@svc/shared/config'
+import { coordinatorConfigName, readCoordinatorConfig, serverPartsOf } from '@svc/shared/coordinator-config'
 import { datasource, open, Reply, type Route, route, state } from '@svc/shared/http'
-import type { RulesByDatasource } from '@svc/shared/postgres'
+import { loadConfig, type RulesByDatasource } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
@@ -99,10 +100,14 @@ async function loadStatus(
   isShown: (dataSource: string) => boolean,
   dataSource?: string,
 ): Promise<{ readonly status: object; readonly headers: Record<string, string> }> {
-  const [currentRules] = await Promise.all([rules.current(), segments.refresh()])
+  const [currentRules, config] = await Promise.all([
+    rules.current(),
+    loadConfig(context.database, coordinatorConfigName).then(readCoordinatorConfig),
+    segments.refresh(),
+  ])
   if (!currentRules.has(defaultRulesName)) throw unavailable('The default rules have not been stored yet')
   const { table } = segments
-  const loadingServers = servers.loadingServers(performance.now())
+  const loadingServers = servers.loadingServers(performance.now(), serverPartsOf(config))
   const numbers =
     dataSource === undefined ? table.datasourceNames.keys() : [table.datasourceNumber(dataSource)]
   const statuses: DatasourceLoadStatus[] = []

@@ -3,12 +3,14 @@ import {
   coordinatorConfigName,
   parseConfigChange,
   readCoordinatorConfig,
+  warningsOfChange,
 } from '@svc/shared/coordinator-config'
-import { config, jsonBody, type Route, route } from '@svc/shared/http'
+import { config, jsonBody, Reply, type Route, route } from '@svc/shared/http'
 import { loadAudit, loadConfig, saveConfig } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { historyEntry, intervalParameter, positiveCount } from '@svc/shared/wire'
 import { z } from 'zod'
+import { warningsHeader } from '../preview/index.ts'
 
 const path = '/svc/coordinator/v1/config'
 
@@ -33,6 +35,9 @@ export function dynamicConfigRoutes({ database, clock }: ServiceContext): Route[
         const changed = { ...readCoordinatorConfig(stored), ...body }
         const value = JSON.stringify(changed)
         await saveConfig(database, coordinatorConfigName, value, stored?.revision ?? 0, audit, clock.now())
+        const warnings = warningsOfChange(body)
+        if (warnings.length === 0) return undefined
+        return new Reply(200, undefined, { 'X-Svc-Warnings': warningsHeader(warnings) })
       },
     }),
     route({

@@ -5,7 +5,7 @@ import { createTestContext, createTestStores, type HttpCall, httpRequest } from 
 import { followRules } from '../followed-rules.ts'
 import { createSegmentInventory, ServerInventory } from '../inventory/index.ts'
 import { createPreviews } from '../preview/index.ts'
-import { firstDefaultRules, rulesRoutes } from './rules.ts'
+import { createRuleLists, firstDefaultRules, rulesRoutes } from './rules.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores
@@ -24,7 +24,8 @@ before(async () => {
     rules,
     dutyGroups: [],
   }
-  await context.serve({ routes: rulesRoutes(view.context, rules, createPreviews(view).warningsOf) })
+  const lists = createRuleLists(view.context, rules, createPreviews(view).warningsOf)
+  await context.serve({ routes: rulesRoutes(view.context, rules, lists) })
 })
 beforeEach(async () => {
   await database.query(sql`DELETE FROM rules`)

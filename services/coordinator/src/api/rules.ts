@@ -34,25 +34,21 @@ const warningsTimeoutMs = 2000
 /** What is to be said of the rules that a datasource has now. */
 type WarningsOf = (dataSource: string, signal: AbortSignal) => Promise<readonly PreviewWarning[]>
 
-/** The endpoints of retention rules. */
-export function rulesRoutes(
+/** Reads and replaces the rules of one datasource, or the cluster default rules under `_default`. */
+export interface RuleLists {
+  /** Its rules as JSON; with `full` the cluster default rules after them. */
+  show(dataSource: string, full: boolean): Promise<object[]>
+  /** Stores the rules that JSON holds, and answers what is to be said of them. */
+  replace(dataSource: string, json: unknown, audit: AuditInfo): Promise<Reply>
+}
+
+export function createRuleLists(
   { database, clock, logger }: Pick<ServiceContext, 'database' | 'clock' | 'logger'>,
   rules: FollowedRules,
   warningsOf: WarningsOf,
-): Route[] {
+): RuleLists {
   const rulesOf = async (dataSource: string): Promise<readonly Rule[]> =>
     (await rules.current()).get(dataSource) ?? []
-
-  async function history(dataSource: string | undefined, { interval, count }: z.infer<typeof historyQuery>) {
-    const lastWeek = { start: clock.now() - defaultHistoryMs, end: Number.POSITIVE_INFINITY }
-    const entries = await loadAudit(database, {
-      type: 'rules',
-      key: dataSource,
-      count,
-      interval: interval ?? (count === undefined ? lastWeek : undefined),
-    })
-    return entries.map(historyEntry)
-  }
 
   async function replaceRules(dataSource: string, list: readonly Rule[], audit: AuditInfo): Promise<void> {
     if (dataSource.trim() === '' || dataSource.length > longestDatasourceName) {
@@ -76,6 +72,36 @@ export function rulesRoutes(
       return warningsOfList(dataSource, list, clock.now())
     })
     return new Reply(200, undefined, { 'X-Svc-Warnings': warningsHeader(warnings) })
+  }
+  return {
+    show: async (dataSource, full) => {
+      const own = await rulesOf(dataSource)
+      const defaults = full && dataSource !== defaultRulesName ? await rulesOf(defaultRulesName) : []
+      return [...own, ...defaults].map(formatRule)
+    },
+    replace: async (dataSource, json, audit) => {
+      const list = parseRules(json)
+      await replaceRules(dataSource, list, audit)
+      return await warn(dataSource, list)
+    },
+  }
+}
+
+/** The endpoints of retention rules. */
+export function rulesRoutes(
+  { database, clock }: Pick<ServiceContext, 'database' | 'clock'>,
+  rules: FollowedRules,
+  lists: RuleLists,
+): Route[] {
+  async function history(dataSource: string | undefined, { interval, count }: z.infer<typeof historyQuery>) {
+    const lastWeek = { start: clock.now() - defaultHistoryMs, end: Number.POSITIVE_INFINITY }
+    const entries = await loadAudit(database, {
+      type: 'rules',
+      key: dataSource,
+      count,
+      interval: interval ?? (count === undefined ? lastWeek : undefined),
+    })
+    return entries.map(historyEntry)
   }
 
   return [
@@ -107,24 +133,15 @@ export function rulesRoutes(
       access: datasource('READ'),
       summary: 'The rules of a datasource; with full the cluster default rules after them',
       query: z.object({ full: presence }),
-      handle: async ({ params, query }) => {
-        const dataSource = params.dataSource as string
-        const own = await rulesOf(dataSource)
-        const defaults = query.full && dataSource !== defaultRulesName ? await rulesOf(defaultRulesName) : []
-        return [...own, ...defaults].map(formatRule)
-      },
+      handle: ({ params, query }) => lists.show(params.dataSource as string, query.full),
     }),
     route({
       method: 'POST',
       path: `${rulesPath}/:dataSource`,
       access: datasource('WRITE'),
       summary: 'Replaces the rules of a datasource, or the cluster default rules under _default',
-      body: jsonBody((json) => parseRules(json), { limitBytes: configLimitBytes }),
-      handle: async ({ params, body, audit }) => {
-        const dataSource = params.dataSource as string
-        await replaceRules(dataSource, body, audit)
-        return await warn(dataSource, body)
-      },
+      body: jsonBody((json) => json, { limitBytes: configLimitBytes }),
+      handle: ({ params, body, audit }) => lists.replace(params.dataSource as string, body, audit),
     }),
     route({
       method: 'GET',

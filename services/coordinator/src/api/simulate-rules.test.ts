@@ -9,8 +9,8 @@ import { createTestContext, createTestStores, httpRequest } from '@svc/shared/te
 import { followRules } from '../followed-rules.ts'
 import { createSegmentInventory, ServerInventory } from '../inventory/index.ts'
 import { createPreviews } from '../preview/index.ts'
-import { firstDefaultRules, rulesRoutes } from './rules.ts'
-import { simulateRulesRoute } from './simulate-rules.ts'
+import { createRuleLists, firstDefaultRules, rulesRoutes } from './rules.ts'
+import { simulateRulesRoutes } from './simulate-rules.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores
@@ -27,10 +27,8 @@ before(async () => {
   const leadership = { term: () => 1 }
   const view = { context: { ...context, clock }, leadership, segments, servers, rules, dutyGroups: [] }
   const previews = createPreviews(view)
-  const routes = [
-    ...rulesRoutes(view.context, rules, previews.warningsOf),
-    simulateRulesRoute(view, previews),
-  ]
+  const lists = createRuleLists(view.context, rules, previews.warningsOf)
+  const routes = [...rulesRoutes(view.context, rules, lists), ...simulateRulesRoutes(view, previews, lists)]
   await context.serve({ routes })
 })
 beforeEach(async () => {
@@ -374,7 +372,7 @@ describe('what is wrong with a request', () => {
       { rules: [], segments: [{ interval: '2026/2027', size: -5 }] },
       /segments\[0\]\.size .*\[-5\]/,
     ],
-    ['a list', [], /an object with rules/],
+    ['a text', '"rules"', /an object with rules/],
     [
       'too many segments',
       { rules: [], segments: Array(50_001).fill({}) },
@@ -388,6 +386,34 @@ describe('what is wrong with a request', () => {
       assert.match((answer.json as { errorMessage: string }).errorMessage, message)
     })
   }
+})
+
+describe('a datasource that is called simulate', () => {
+  it('has its rules shown and replaced by a list', async () => {
+    const list = [{ type: 'loadForever', useDefaultTierForNull: true, tieredReplicants: { hot: 1 } }]
+    const replaced = await simulate(list)
+    assert.equal(replaced.status, 200, replaced.text)
+    assert.equal(replaced.text, '')
+    assert.ok(replaced.headers['x-svc-warnings'])
+    const shown = async (query = '') => (await httpRequest(context.port, { path: `${path}${query}` })).json
+    assert.deepEqual(await shown(), list)
+    assert.deepEqual(await shown('?full'), [...list, ...JSON.parse(firstDefaultRules)])
+    const all = await httpRequest(context.port, { path: '/svc/coordinator/v1/rules' })
+    assert.deepEqual((all.json as Record<string, unknown>).simulate, list)
+    const history = await httpRequest(context.port, { path: `${path}/history` })
+    assert.equal((history.json as object[]).length > 0, true)
+    // And a preview changes nothing of it.
+    assert.equal((await simulate({ rules: { simulate: [{ type: 'dropForever' }] } })).status, 200)
+    assert.deepEqual(await shown(), list)
+  })
+
+  it('has no rules that are none', async () => {
+    const answer = await simulate([{ type: 'loadSometimes' }])
+    assert.equal(answer.status, 400)
+    assert.match(answer.text, /loadSometimes/)
+    const large = await simulate(Array(30_000).fill({ type: 'loadForever', tieredReplicants: { hot: 1 } }))
+    assert.equal(large.status, 413)
+  })
 })
 
 describe('the warnings of a POST of rules', () => {

@@ -1,9 +1,11 @@
-import { jsonBody, Reply, type Route, route, statedDatasource } from '@svc/shared/http'
+import { forbidden, tooLarge } from '@svc/domain/failure'
+import { configLimitBytes, jsonBody, Reply, type Route, route, statedDatasource } from '@svc/shared/http'
 import { positiveCount, presence } from '@svc/shared/wire'
 import { z } from 'zod'
 import { atLeader } from '../leadership.ts'
 import type { Previews } from '../preview/index.ts'
 import type { ClusterView } from './cluster-view.ts'
+import type { RuleLists } from './rules.ts'
 
 // A hundred thousand rules find room in it, so that they can be told to be too many.
 const limitBytes = 16 * 1024 * 1024
@@ -22,23 +24,52 @@ const query = z.object({
     .default(0),
 })
 
-/** The endpoint that tells what a change of rules would do, and changes nothing. */
-export function simulateRulesRoute({ leadership, context }: ClusterView, previews: Previews): Route {
-  return atLeader(
+// A datasource may have the name that stands for previews.
+const namesake = 'simulate'
+const path = `/svc/coordinator/v1/rules/${namesake}`
+
+/**
+ * The endpoint that tells what a change of rules would do, and changes nothing. Its path is also that of the rules of a
+ * datasource of this name: a list is what replaces them, and no preview.
+ */
+export function simulateRulesRoutes(
+  { leadership, context }: ClusterView,
+  previews: Previews,
+  lists: RuleLists,
+): Route[] {
+  const shown = route({
+    method: 'GET',
+    path,
+    access: { kind: 'permission', action: 'READ', type: 'DATASOURCE', name: namesake },
+    summary: `The rules of a datasource that is called ${namesake}; with full the cluster default rules after them`,
+    query: z.object({ full: presence }),
+    handle: ({ query: { full } }) => lists.show(namesake, full),
+  })
+  const simulated = atLeader(
     leadership,
     context,
     route({
       method: 'POST',
-      path: '/svc/coordinator/v1/rules/simulate',
+      path,
       access: statedDatasource('READ', 'the datasources that the body names; others are left out'),
       summary:
-        'What rules would do to given segments and servers, or to those of the cluster; full with a page of the segments of the cluster',
+        'What rules would do to given segments and servers, or to those of the cluster; full with a page of the segments of the cluster. A list replaces the rules of a datasource that is called simulate',
       query,
       body: jsonBody((json) => json, { limitBytes }),
-      handle: async ({ body, query: page, caller, signal }) =>
-        new Reply(200, await previews.answer(body, page, caller, signal), {
+      handle: async ({ body, query: page, caller, audit, signal }) => {
+        if (Array.isArray(body)) {
+          if (!caller.can('WRITE', 'DATASOURCE', namesake))
+            throw forbidden(`The permission [WRITE] on [DATASOURCE] [${namesake}] is missing`)
+          const { length } = JSON.stringify(body)
+          if (length > configLimitBytes)
+            throw tooLarge(`The rules have [${length}] characters; allowed are [${configLimitBytes}]`)
+          return await lists.replace(namesake, body, audit)
+        }
+        return new Reply(200, await previews.answer(body, page, caller, signal), {
           'Content-Type': 'application/json; charset=utf-8',
-        }),
+        })
+      },
     }),
   )
+  return [shown, simulated]
 }

@@ -54,6 +54,8 @@ const recentOnly = [
 ]
 
 let servers = 0
+// When the leader of a test became one, in milliseconds of this process.
+let ledSinceMs = 0
 
 /** The duty with real stores, and one server that serves what the test says. */
 async function setUp(scope: TestContext, ...served: Segment[]) {
@@ -101,6 +103,7 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
     servers: inventory,
     rules: followRules(gated),
     requestTimeoutMs: 600_000,
+    leadsSinceMs: () => ledSinceMs,
     serversReported: async () => {
       waits.push('waited')
     },
@@ -241,6 +244,65 @@ describe('a run of the rules', () => {
     const other = { name: 'idle', process: 'idle', session: 'other', maxSizeBytes: 100, segments: [] }
     inventory.take([report(other)], 1, performance.now())
     assert.equal(await duty.run(1), undefined)
+  })
+
+  const configure = (change: object) =>
+    saveConfig(database, coordinatorConfigName, JSON.stringify(change), 0, audit, now)
+
+  it('brings to a clone what its server holds and loads, and counts it for no rule', async (scope) => {
+    await store(segment(1), segment(2))
+    await setRules(loadOn('hot'))
+    const { duty, inventory, report, name } = await setUp(scope, segment(1))
+    await configure({ cloneServers: { copy: name } })
+    const clone = { name: 'copy', process: 'copy', session: 'other' }
+    inventory.take([report({ ...clone, segments: [segment(3).id] })], 1, performance.now())
+    assert.deepEqual(await duty.run(1), { loads: 3, drops: 1, markedUnused: 0 })
+    const askedOfClone = [...(inventory.get('copy')?.pending ?? [])].map(
+      ([id, { action }]) => `${action} ${id}`,
+    )
+    assert.deepEqual(
+      askedOfClone.sort(),
+      [`drop ${segment(3).id}`, `load ${segment(1).id}`, `load ${segment(2).id}`].sort(),
+    )
+    assert.equal(await duty.run(1), undefined, 'it is asked already')
+  })
+
+  for (const { replicateAfterLoadTimeout, asksAgain } of [
+    { replicateAfterLoadTimeout: false, asksAgain: 'the same server' },
+    { replicateAfterLoadTimeout: true, asksAgain: 'another server' },
+  ])
+    it(`asks ${asksAgain} for a load that timed out, replicateAfterLoadTimeout ${replicateAfterLoadTimeout}`, async (scope) => {
+      await store(segment(1))
+      await setRules(loadOn('hot'))
+      const { duty, inventory, report, name } = await setUp(scope)
+      await configure({ replicateAfterLoadTimeout })
+      const fuller = { name: 'fuller', process: 'fuller', session: 'other', usedSizeBytes: 500, segments: [] }
+      inventory.take([report(fuller)], 1, performance.now())
+      const sentAtMs = performance.now() - 600_001
+      inventory.note(name, new Map([[segment(1).id, { action: 'load', sizeBytes: 10, sentAtMs }]]))
+      assert.deepEqual(await duty.run(1), { loads: 1, drops: 0, markedUnused: 0 })
+      const busy = inventory.servers().filter(({ pending }) => pending.size > 0)
+      assert.deepEqual(
+        busy.map((server) => server.name),
+        [replicateAfterLoadTimeout ? 'fuller' : name],
+      )
+    })
+
+  it('marks what is overshadowed once the leader has led for as long as is wanted', async (scope) => {
+    const newer = { ...segment(1), version: 'v2', id: segmentId({ ...segment(1), version: 'v2' }) }
+    await store(segment(1), newer)
+    await setRules(loadOn('hot'))
+    const { duty } = await setUp(scope, segment(1), newer)
+    scope.after(() => {
+      ledSinceMs = 0
+    })
+    ledSinceMs = performance.now()
+    await configure({ millisToWaitBeforeDeleting: 600_000 })
+    assert.equal(await duty.run(1), undefined)
+    assert.deepEqual(await used(), [segment(1).id, newer.id])
+    ledSinceMs -= 600_000
+    assert.deepEqual(await duty.run(1), { loads: 0, drops: 0, markedUnused: 1 })
+    assert.deepEqual(await used(), [newer.id])
   })
 
   it('asks again for what was lost with the queues', async (scope) => {

@@ -1,11 +1,19 @@
-import type { LoadingServer } from '@svc/domain/loading'
+import { type LoadingServer, planClones } from '@svc/domain/loading'
 import {
   type RetentionPlan,
   RetentionPlanner,
   type RetentionRun,
   serversThatCannotHold,
 } from '@svc/domain/retention'
-import { coordinatorConfigName, loadingLimitsOf, readCoordinatorConfig } from '@svc/shared/coordinator-config'
+import {
+  coordinatorConfigName,
+  type LoadingLimits,
+  loadingLimitsOf,
+  overshadowedWaitMs,
+  readCoordinatorConfig,
+  type ServerParts,
+  serverPartsOf,
+} from '@svc/shared/coordinator-config'
 import {
   assertLeads,
   type Database,
@@ -17,7 +25,7 @@ import { type QueueConnection, type RequestSender, readQueueEpoch } from '@svc/s
 import type { Clock, Logger } from '@svc/shared/runtime'
 import type { FollowedRules } from '../followed-rules.ts'
 import type { SegmentInventory, ServerInventory } from '../inventory/index.ts'
-import { queueRequests, type RequestedCopy, type RequestedLoad } from '../queue-requests.ts'
+import { queueRequests, type RequestedCopy, type RequestedLoad, type Requests } from '../queue-requests.ts'
 import type { Duty } from './duty-group.ts'
 
 /** What the duty works with. */
@@ -32,6 +40,8 @@ export interface RunRulesInput {
   readonly servers: ServerInventory
   readonly rules: FollowedRules
   readonly requestTimeoutMs: number
+  /** When this server became the leader, in milliseconds of the process's own clock. */
+  leadsSinceMs(): number
   /** Resolves when the servers of the cluster have reported to this leader, or have had the time to. */
   serversReported(): Promise<void>
 }
@@ -81,7 +91,7 @@ export function runRules(input: RunRulesInput): Duty {
   const planner = new RetentionPlanner(table)
 
   /** The plan with segments and servers by their names: their numbers may mean others after a wait. */
-  function named(plan: RetentionPlan, names: readonly (string | undefined)[]) {
+  function named(plan: RetentionPlan, names: readonly (string | undefined)[], takesOvershadowed: boolean) {
     const copiesOf = ({ rows, servers: numbers }: RetentionPlan['loads']) =>
       rows.map((row, index) => ({
         server: names[numbers[index] as number] as string,
@@ -89,9 +99,28 @@ export function runRules(input: RunRulesInput): Duty {
         sizeBytes: table.sizeOf[row] as number,
       }))
     return {
-      unused: plan.markUnused.flatMap(({ rows }) => rows.map((row) => table.idOf(row))),
+      unused: plan.markUnused
+        .filter(({ reason }) => takesOvershadowed || reason !== 'overshadowed')
+        .flatMap(({ rows }) => rows.map((row) => table.idOf(row))),
       loads: copiesOf(plan.loads),
       drops: copiesOf(plan.drops),
+    }
+  }
+
+  /** What brings clones to what the servers that they follow hold, this run included. */
+  function clonesOf(parts: ServerParts, { maxLoadsPerServer }: LoadingLimits): Requests {
+    const clones = parts.clones.size === 0 ? [] : servers.clones(performance.now(), parts)
+    const names: string[] = []
+    for (const { target } of clones) names[target.number] = target.name
+    const { loads, drops } = planClones(table, clones, maxLoadsPerServer)
+    const copyAt = (row: number, server: number) => ({
+      server: names[server] as string,
+      segmentId: table.idOf(row),
+      sizeBytes: table.sizeOf[row] as number,
+    })
+    return {
+      loads: loads.rows.map((row, index) => copyAt(row, loads.servers[index] as number)),
+      drops: drops.rows.map((row, index) => copyAt(row, drops.servers[index] as number)),
     }
   }
 
@@ -157,16 +186,19 @@ export function runRules(input: RunRulesInput): Duty {
     run: async (term) => {
       await input.serversReported()
       await checkQueues()
-      for (const server of servers.expire(performance.now(), input.requestTimeoutMs)) {
-        logger.warn('A server went silent; its copies no longer count', { silentServer: server })
-      }
       const [currentRules, config] = await Promise.all([
         rules.current(),
         loadConfig(database, coordinatorConfigName).then(readCoordinatorConfig),
         segments.refresh(),
       ])
+      const { requestTimeoutMs } = input
+      const { replicateAfterLoadTimeout } = config
+      for (const server of servers.expire(performance.now(), requestTimeoutMs, replicateAfterLoadTimeout)) {
+        logger.warn('A server went silent; its copies no longer count', { silentServer: server })
+      }
       if (config.pauseCoordination) return undefined
-      const loadingServers = servers.loadingServers(performance.now(), new Set(config.decommissioningNodes))
+      const parts = serverPartsOf(config)
+      const loadingServers = servers.loadingServers(performance.now(), parts)
       const limits = loadingLimitsOf(config, table.usedCount, loadingServers.length)
       const names: string[] = []
       for (const { number, name } of loadingServers) names[number] = name
@@ -176,17 +208,19 @@ export function runRules(input: RunRulesInput): Duty {
         servers: loadingServers,
         limits,
       })
+      const turbo = new Set(config.turboLoadingNodes)
+      const leadsLongEnough = performance.now() - input.leadsSinceMs() >= overshadowedWaitMs(config)
       const done = { loads: 0, drops: 0, markedUnused: 0 }
       let requests = noRequests()
       const sendRequests = async (): Promise<void> => {
         const sent = requests
         requests = noRequests()
-        const queued = await queueRequests(sent, term, database, servers, sender)
+        const queued = await queueRequests(sent, { term, turbo }, database, servers, sender)
         done.loads += queued.loads
         done.drops += queued.drops
       }
       for (let part = run.next(partSize); part !== undefined; part = run.next(partSize)) {
-        const { unused, loads, drops } = named(part, names)
+        const { unused, loads, drops } = named(part, names, leadsLongEnough)
         done.markedUnused += await markAll(unused, term)
         requests.loads.push(...loads)
         requests.drops.push(...drops)
@@ -201,7 +235,16 @@ export function runRules(input: RunRulesInput): Duty {
         segmentId: table.idOf(row),
         sizeBytes: table.sizeOf[row] as number,
       }))
-      const moved = await queueRequests({ loads: moves, drops: [] }, term, database, servers, sender)
+      const moved = await queueRequests(
+        { loads: moves, drops: [] },
+        { term, turbo },
+        database,
+        servers,
+        sender,
+      )
+      const cloned = await queueRequests(clonesOf(parts, limits), { term, turbo }, database, servers, sender)
+      done.loads += cloned.loads
+      done.drops += cloned.drops
       tellTroubles(run)
       tellUnable(currentRules, loadingServers)
       tellSlowServers(config.replicantLifetime)

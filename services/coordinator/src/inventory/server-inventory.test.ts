@@ -325,12 +325,36 @@ describe('a silent server', () => {
 })
 
 describe('servers as planning sees them', () => {
+  it('are without clones, which are told with the server that they follow', () => {
+    const inventory = new ServerInventory(silenceMs, () => undefined)
+    for (const name of ['a', 'b', 'c']) new Reporter(name).sync(inventory, 1)
+    const parts = {
+      leaving: new Set<string>(),
+      clones: new Map([
+        ['b', 'a'],
+        ['c', 'away'],
+        ['unknown', 'a'],
+      ]),
+    }
+    assert.deepEqual(
+      inventory.loadingServers(0, parts).map(({ name }) => name),
+      ['a'],
+    )
+    assert.deepEqual(
+      inventory.clones(0, parts).map(({ target, source }) => [target.name, source]),
+      [
+        ['b', inventory.get('a')?.number],
+        ['c', undefined],
+      ],
+    )
+  })
+
   it('are those that report, those that are to be emptied marked', () => {
     const inventory = new ServerInventory(silenceMs)
     for (const name of ['a', 'b']) new Reporter(name).sync(inventory, 1)
     assert.deepEqual(
       inventory
-        .loadingServers(0, new Set(['b', 'gone']))
+        .loadingServers(0, { leaving: new Set(['b', 'gone']), clones: new Map() })
         .map(({ name, decommissioning }) => [name, decommissioning]),
       [
         ['a', false],

@@ -1,5 +1,6 @@
 import { copyFlag, SegmentTable } from '@svc/domain/inventory'
-import type { LoadingServer } from '@svc/domain/loading'
+import type { LoadingServer, ServerClone } from '@svc/domain/loading'
+import type { ServerParts } from '@svc/shared/coordinator-config'
 import type { ReportAnswer, RequestFailure, ServerReport } from '@svc/shared/data-server'
 import { PendingView, ServedView } from './copy-views.ts'
 
@@ -64,6 +65,8 @@ function inOrder(a: ServerState, b: ServerState): number {
   if (a.type !== b.type) return a.type === 'historical' ? -1 : 1
   return a.name < b.name ? -1 : 1
 }
+
+const noParts: ServerParts = { leaving: new Set(), clones: new Map() }
 
 // How long a server is left alone with a segment that it failed to load: doubled with every failure.
 const firstRefusalMs = 5000
@@ -242,8 +245,11 @@ export class ServerInventory {
     return count
   }
 
-  /** Forgets silent servers and requests that were never answered; returns the names of the silent ones. */
-  expire(nowMs: number, requestTimeoutMs: number): string[] {
+  /**
+   * Forgets silent servers and requests that were never answered; returns the names of the silent ones. With
+   * `triesOthers`, a server that did not answer to a load is left alone with that segment, so that another gets it.
+   */
+  expire(nowMs: number, requestTimeoutMs: number, triesOthers = false): string[] {
     const silent: string[] = []
     this.freeNumbers.push(...this.retired.splice(0))
     for (const server of this.byName.values()) {
@@ -259,7 +265,14 @@ export class ServerInventory {
     for (let entry = 0; entry < copies.limit; entry++) {
       if (copies.serverOf[entry] === -1 || ((copies.flagsOf[entry] as number) & pendingFlags) === 0) continue
       if (nowMs - (copies.sentAtOf[entry] as number) <= requestTimeoutMs) continue
-      this.table.changeRow(copies.rowOf[entry] as number, copies.serverOf[entry] as number, 0, requestFlags)
+      const row = copies.rowOf[entry] as number
+      const number = copies.serverOf[entry] as number
+      if (triesOthers && ((copies.flagsOf[entry] as number) & loading) !== 0)
+        this.byNumber[number]?.refused.set(this.table.idOf(row), {
+          untilMs: nowMs + longestRefusalMs,
+          waitMs: longestRefusalMs,
+        })
+      this.table.changeRow(row, number, 0, requestFlags)
     }
     return silent
   }
@@ -324,8 +337,20 @@ export class ServerInventory {
     return queues
   }
 
-  /** The servers as planning sees them; those of `leaving` are to be emptied. */
-  loadingServers(nowMs: number, leaving: ReadonlySet<string> = new Set()): LoadingServer[] {
+  /** The servers as planning sees them, without clones; those that leave are to be emptied. */
+  loadingServers(nowMs: number, { leaving, clones }: ServerParts = noParts): LoadingServer[] {
+    return this.describe(nowMs, leaving).filter(({ name }) => !clones.has(name))
+  }
+
+  /** The clones that are there, each with the server that it follows. */
+  clones(nowMs: number, { leaving, clones }: ServerParts): ServerClone[] {
+    return this.describe(nowMs, leaving).flatMap((target) => {
+      const source = clones.get(target.name)
+      return source === undefined ? [] : [{ target, source: this.byName.get(source)?.number }]
+    })
+  }
+
+  private describe(nowMs: number, leaving: ReadonlySet<string>): LoadingServer[] {
     const queues = this.queues()
     return [...this.byName.values()].map((server) => {
       this.applyRefusals(server, nowMs)

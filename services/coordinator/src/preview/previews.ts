@@ -15,7 +15,7 @@ import {
 } from '@svc/domain/preview'
 import { defaultRulesName, type Rule } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
-import { coordinatorConfigName, readCoordinatorConfig } from '@svc/shared/coordinator-config'
+import { coordinatorConfigName, readCoordinatorConfig, serverPartsOf } from '@svc/shared/coordinator-config'
 import { loadConfig, type RulesByDatasource } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ClusterView } from '../api/cluster-view.ts'
@@ -65,8 +65,7 @@ export function createPreviews({ context, leadership, segments, servers, rules }
 
   async function liveCluster() {
     const config = await loadConfig(database, coordinatorConfigName).then(readCoordinatorConfig)
-    const leaving = new Set(config.decommissioningNodes)
-    return servers.loadingServers(performance.now(), leaving)
+    return servers.loadingServers(performance.now(), serverPartsOf(config))
   }
 
   async function answer(
