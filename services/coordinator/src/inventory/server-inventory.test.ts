@@ -326,7 +326,7 @@ describe('a silent server', () => {
 
 describe('servers as planning sees them', () => {
   it('are without clones, which are told with the server that they follow', () => {
-    const inventory = new ServerInventory(silenceMs, () => undefined)
+    const inventory = new ServerInventory(silenceMs)
     for (const name of ['a', 'b', 'c']) new Reporter(name).sync(inventory, 1)
     const parts = {
       leaving: new Set<string>(),
