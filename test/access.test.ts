@@ -43,7 +43,8 @@ const users = {
   'config-writer': [grant('CONFIG', 'CONFIG', 'WRITE')],
   'security-reader': [grant('CONFIG', 'security', 'READ')],
   'security-writer': [grant('CONFIG', 'security', 'WRITE')],
-  'datasource-reader': [grant('DATASOURCE', 'nosuch-.*', 'READ')],
+  // The rules of a datasource that is called as previews are have an endpoint of their own.
+  'datasource-reader': [grant('DATASOURCE', 'nosuch-.*|simulate', 'READ')],
   'datasource-writer': [grant('DATASOURCE', 'nosuch-.*', 'WRITE')],
   'visible-reader': [grant('DATASOURCE', 'visible', 'READ')],
   'visible-writer': [grant('DATASOURCE', 'visible', 'READ'), grant('DATASOURCE', 'visible', 'WRITE')],
