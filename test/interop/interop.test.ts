@@ -46,11 +46,12 @@ describe('Java clients of another make', () => {
   before(async () => {
     await compile()
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const { port } = silent.address() as AddressInfo
     cluster = await startTestCluster({
       profile: 'plain',
       set: [
         'svc.api.aliases=["druid"]',
-        'svc.ingestion.http.allowedHosts=["127.0.0.1"]',
+        `svc.ingestion.http.allowedHosts=["127.0.0.1:${port}"]`,
         'coordinator.svc.coordinator.period=PT1S',
       ],
     })

@@ -18,13 +18,17 @@ export interface KillSpec {
 
 const text = z.string({ error: 'a text' }).min(1, { error: 'a text that is not empty' })
 
+const count = z.int({ error: 'a whole number from 1' }).min(1, { error: 'a whole number from 1' })
+
 const killSchema = z.strictObject({
   type: z.literal('kill'),
   id: text.nullish(),
   dataSource: text,
   interval: text,
   versions: z.array(text, { error: 'a list of texts' }).nullish(),
-  limit: z.int({ error: 'a whole number from 1' }).min(1, { error: 'a whole number from 1' }).nullish(),
+  // Taken and not needed: how many go at a time makes no difference to what is erased.
+  batchSize: count.nullish(),
+  limit: count.nullish(),
   maxUsedStatusLastUpdatedTime: text.nullish(),
   context: z.record(z.string(), z.unknown()).nullish(),
 })
