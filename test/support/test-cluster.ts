@@ -34,7 +34,10 @@ export interface TestCluster extends Cluster {
 }
 
 /** What may differ between the clusters of tests. */
-export type TestClusterOptions = Omit<StartOptions, 'home' | 'portOffset'>
+export interface TestClusterOptions extends Omit<StartOptions, 'home' | 'portOffset'> {
+  /** Called before each attempt to start, with what the ports of the plan are moved by. */
+  readonly beforeStart?: (portOffset: number) => Promise<void>
+}
 
 /** Starts a cluster at free ports. Throws, and leaves nothing behind, when a service is not ready in time. */
 export async function startTestCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
@@ -54,10 +57,15 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
 }
 
 /** Another cluster may take the ports between the look at them and the start. */
-async function startAtFreePorts(home: string, options: TestClusterOptions): Promise<Cluster> {
+async function startAtFreePorts(
+  home: string,
+  { beforeStart, ...options }: TestClusterOptions,
+): Promise<Cluster> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await startCluster({ ...options, home, portOffset: await pickPortOffset(options) })
+      const portOffset = await pickPortOffset(options)
+      await beforeStart?.(portOffset)
+      return await startCluster({ ...options, home, portOffset })
     } catch (error) {
       if (attempt === 3 || !(error instanceof Failure) || error.code !== 'conflict') throw error
     }

@@ -127,6 +127,7 @@ export function addDev(program: Command): void {
       )
       printFigures(result, json)
     })
+  addFaults(dev)
   dev
     .command('test')
     .argument('[pattern]', 'only files whose path holds this text')
@@ -145,6 +146,20 @@ export function addDev(program: Command): void {
         else process.exitCode = await runTests(pattern, options.concurrency)
       },
     )
+}
+
+/** Adds `./svc dev faults`, whose own program reads the options. */
+function addFaults(dev: Command): void {
+  dev
+    .command('faults')
+    .description('run seeds of faults against whole clusters; --help tells the options')
+    .argument('[options...]')
+    .helpOption(false)
+    .allowUnknownOption()
+    .action(async (options: readonly string[]) => {
+      const { runFaults } = await import('../development/index.ts')
+      process.exitCode = await runFaults(options)
+    })
 }
 
 function parseRounds(text: string): number {

@@ -9,6 +9,7 @@ import { addDemo } from './demo.ts'
 import { addDev } from './dev.ts'
 import { addDown } from './down.ts'
 import { addExport } from './export.ts'
+import { addFault } from './fault.ts'
 import { addImport } from './import.ts'
 import { addIngest } from './ingest.ts'
 import { addLogs } from './logs.ts'
@@ -47,6 +48,7 @@ export function addCommands(program: Command): void {
     addBackup,
     addDemo,
     addSimulate,
+    addFault,
     addDev,
   ])
     add(program)

@@ -61,6 +61,14 @@ export async function runInteropTests(): Promise<number> {
   return await runNodeTests(findTests('test/interop/*.test.ts', undefined), '1')
 }
 
+/** Runs the program of `npm run test:faults` with its own options; returns the exit status. */
+export async function runFaults(options: readonly string[]): Promise<number> {
+  process.on('SIGINT', () => undefined)
+  const program = path.join(repositoryRoot, 'test/faults/main.ts')
+  // From where the user is: options may name files.
+  return statusOf(spawn(process.execPath, [program, ...options], { stdio: 'inherit' }))
+}
+
 function findTests(glob: string, pattern: string | undefined, exclude: readonly string[] = []): string[] {
   const files = globSync(glob, { cwd: repositoryRoot, exclude: ['**/node_modules/**', ...exclude] })
   const found = files.filter((file) => pattern === undefined || file.includes(pattern))

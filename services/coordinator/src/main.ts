@@ -10,6 +10,7 @@ import { compactionConfigRoutes } from './api/compaction-config.ts'
 import { compactionStatusRoutes } from './api/compaction-status.ts'
 import { datasourceRoutes } from './api/datasources.ts'
 import { dynamicConfigRoutes } from './api/dynamic-config.ts'
+import { faultRoutes } from './api/faults.ts'
 import { internalRoutes } from './api/internal.ts'
 import { killIntervalRoute } from './api/kill-interval.ts'
 import { metadataRoutes } from './api/metadata.ts'
@@ -120,6 +121,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       ...rulesRoutes(context, rules, ruleLists),
       ...simulateRulesRoutes(view, previews, ruleLists),
       ...simulationRoutes(view),
+      ...faultRoutes(context),
       ...clusterRoutes(view),
       ...serverRoutes(view),
       ...datasourceRoutes(view),

@@ -1,6 +1,7 @@
 import { describeError, Failure } from '@svc/domain/failure'
 import type { SegmentPayload } from '@svc/domain/segment'
 import { createLocalDeepStorage } from '../deep-storage/index.ts'
+import { slowedBy } from '../faults/index.ts'
 import {
   type RequestBatch,
   type RequestReceiver,
@@ -150,9 +151,10 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
     fileOf: (id) => (served.has(id) ? cache?.fileOf(id) : undefined),
     start: async () => {
       if (locations.length > 0) {
-        const deepStorage = createLocalDeepStorage({
-          rootDirectory: settings.get('svc.storage.storageDirectory'),
-        })
+        const deepStorage = slowedBy(
+          context.faults.diskDelayMs,
+          createLocalDeepStorage({ rootDirectory: settings.get('svc.storage.storageDirectory') }),
+        )
         cache = await openSegmentCache({
           serverName: context.node().name,
           locations,

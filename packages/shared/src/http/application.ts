@@ -58,6 +58,8 @@ export interface ApplicationOptions {
   readonly fallback?: (request: Request, response: Response, caller: Caller) => Promise<void>
   /** Told of requests that were refused for a missing permission. */
   readonly onForbidden?: (refusal: Forbidden) => void
+  /** Makes requests wait on purpose; those for which it says so are broken off. */
+  readonly strike?: (path: string) => Promise<'cut' | undefined>
 }
 
 /** A request that its caller lacked a permission for. */
@@ -82,6 +84,7 @@ export function createApplication({
   aliases: words = [],
   fallback,
   onForbidden,
+  strike,
 }: ApplicationOptions): Express {
   const aliases = createAliases(words)
   const app = express()
@@ -99,6 +102,12 @@ export function createApplication({
     response.locals.alias = aliases.translate(request)
     next()
   })
+  if (strike) {
+    app.use(async (request, _response, next) => {
+      if ((await strike(request.path)) === 'cut') request.socket.destroy()
+      else next()
+    })
+  }
   for (const [path, methods] of byPath(routes)) app.all(path, dispatch(methods, security))
   app.use(async (request, response) => {
     const caller = await authenticate(request, response, security)

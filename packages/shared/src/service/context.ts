@@ -3,6 +3,7 @@ import type { ServiceClient } from '../client/index.ts'
 import type { SimulatedClock } from '../clock/index.ts'
 import type { Settings } from '../config/index.ts'
 import type { Discovery } from '../discovery/index.ts'
+import type { Faults } from '../faults/index.ts'
 import type { Route } from '../http/index.ts'
 import type { Metrics } from '../metrics/index.ts'
 import type { AnnouncedNode, Database } from '../postgres/index.ts'
@@ -28,6 +29,8 @@ export interface ServiceContext {
   readonly stores: FollowedStores
   readonly readiness: Readiness
   readonly metrics: Metrics
+  /** Faults that were switched on to strike this server; none unless it is a simulation. */
+  readonly faults: Faults
   /** This server as it announces itself; known from the moment its ports are open. */
   node(): AnnouncedNode
   /** The followed users and roles; known when `start` is called. */

@@ -4,6 +4,7 @@ import { createServiceClient } from '../client/index.ts'
 import { createSimulatedClock } from '../clock/index.ts'
 import { loginNotices, type Role, type Settings } from '../config/index.ts'
 import { startDiscovery } from '../discovery/index.ts'
+import { followFaults, noFaults } from '../faults/index.ts'
 import {
   type ApplicationOptions,
   createApplication,
@@ -93,6 +94,14 @@ export async function runService(
   const escalator = createEscalator(settings, reread)
   const name = () => `${role} ${announcedNode?.name ?? ''}`
   const client = createServiceClient(settings, name, discovery, stores, { escalator, journal })
+  const faults = settings.get('svc.simulation.enabled')
+    ? followFaults(
+        coordination,
+        logger,
+        () => announcedNode,
+        () => process.kill(process.pid, 'SIGKILL'),
+      )
+    : noFaults
   const context: ServiceContext = {
     settings,
     logger,
@@ -105,6 +114,7 @@ export async function runService(
     stores,
     readiness,
     metrics: createMetrics(role),
+    faults,
     node,
     directory: () => {
       if (!directory) throw new Error('Users and roles are not followed yet')
@@ -133,6 +143,7 @@ export async function runService(
     metrics: context.metrics,
     aliases: settings.get('svc.api.aliases'),
     onForbidden: audit.forbidden,
+    strike: faults.strikeRequest,
     ...(part.fallback ? { fallback: part.fallback } : {}),
   }
   const listeners = await openPorts(context, application, stores)
@@ -163,6 +174,7 @@ export async function runService(
     throttle?.stop()
     await stores.stop()
     await simulatedClock?.stop()
+    await faults.stop()
     client.close()
     await Promise.all([database.close(), coordination.close()]).catch(() => undefined)
     logger.info('Stopped')

@@ -11,6 +11,8 @@ export interface PeonOrder {
   readonly pathPrefix: string
   readonly memoryLimitBytes: number
   readonly threads: number
+  /** How long each use of deep storage is to wait, on purpose. */
+  readonly diskDelayMs: number
 }
 
 /** What a process of its own is needed for. */

@@ -4,6 +4,7 @@
  */
 import { describeError, Failure } from '@svc/domain/failure'
 import { createLocalDeepStorage } from '../deep-storage/index.ts'
+import { slowedBy } from '../faults/index.ts'
 import { parseIndexSpec, runIndexTask } from '../ingestion/index.ts'
 import { rewriteSegments } from '../rewriting/index.ts'
 import type { PeonMessage, PeonOrder } from './peon-protocol.ts'
@@ -24,7 +25,10 @@ async function work(order: PeonOrder): Promise<Extract<PeonMessage, { kind: 'don
     pathPrefix,
     memoryLimitBytes,
     threads,
-    deepStorage: createLocalDeepStorage({ rootDirectory: order.storageDirectory }),
+    deepStorage: slowedBy(
+      () => order.diskDelayMs,
+      createLocalDeepStorage({ rootDirectory: order.storageDirectory }),
+    ),
     onProgress: (progress: Extract<PeonMessage, { kind: 'progress' }>['progress']) =>
       void send({ kind: 'progress', progress }),
   }

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describeError, Failure } from '@svc/domain/failure'
 import { createLocalDeepStorage, safeFileName } from '../deep-storage/index.ts'
+import { slowedBy } from '../faults/index.ts'
 import { type InputAccess, parseIndexSpec, type WrittenSegment } from '../ingestion/index.ts'
 import {
   claimTaskWithNeeds,
@@ -65,10 +66,13 @@ export const taskLogFile = (directory: string, taskId: string): string =>
   path.join(directory, `${safeFileName(taskId)}.log`)
 
 export function createTaskRunner(context: ServiceContext, access: InputAccess): TaskRunner {
-  const { settings, logger, database, clock, stopping } = context
+  const { settings, logger, database, clock, stopping, faults } = context
   const capacity = settings.get('svc.worker.capacity')
   const storageDirectory = path.resolve(settings.get('svc.storage.storageDirectory'))
-  const deepStorage = createLocalDeepStorage({ rootDirectory: storageDirectory })
+  const deepStorage = slowedBy(
+    faults.diskDelayMs,
+    createLocalDeepStorage({ rootDirectory: storageDirectory }),
+  )
   const mostRunningByType = settings.get('svc.indexer.task.mostRunningByType')
   const running = new Map<string, AbortController>()
   let lastCompletedAt: number | undefined
@@ -199,6 +203,7 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
       pathPrefix,
       memoryLimitBytes,
       threads,
+      diskDelayMs: faults.diskDelayMs(),
     }
     try {
       return await runPeon(order, logFile, onProgress, signal)

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createServiceClient } from '../client/index.ts'
 import type { Role } from '../config/index.ts'
 import { type Discovery, startDiscovery } from '../discovery/index.ts'
+import { noFaults } from '../faults/index.ts'
 import { createApplication } from '../http/index.ts'
 import { createMetrics } from '../metrics/index.ts'
 import type { Database } from '../postgres/index.ts'
@@ -77,6 +78,7 @@ export async function createTestContext(
     stores: tlsStores,
     readiness: createReadiness(),
     metrics,
+    faults: noFaults,
     node: () => node,
     directory: () => directory,
     stopping: stopping.signal,

@@ -1,6 +1,7 @@
 import path from 'node:path'
 import type { DataServer } from '@svc/shared/data-server'
 import { createLocalDeepStorage } from '@svc/shared/deep-storage'
+import { slowedBy } from '@svc/shared/faults'
 import type { Route } from '@svc/shared/http'
 import { loadPayloads } from '@svc/shared/postgres'
 import { createQueryProcesses } from '@svc/shared/query'
@@ -32,7 +33,10 @@ export function createQueries(context: ServiceContext, view: ServedView, own: Da
     directory: path.join(directory, 'segments'),
     maxSizeBytes: settings.get('svc.query.cacheSize'),
     client,
-    deepStorage: createLocalDeepStorage({ rootDirectory: settings.get('svc.storage.storageDirectory') }),
+    deepStorage: slowedBy(
+      context.faults.diskDelayMs,
+      createLocalDeepStorage({ rootDirectory: settings.get('svc.storage.storageDirectory') }),
+    ),
     logger,
     loadPayloads: (ids) => loadPayloads(database, ids),
   })

@@ -23,6 +23,7 @@ const order = (given: Partial<PeonOrder> = {}): PeonOrder => ({
   pathPrefix: 'a-1',
   memoryLimitBytes: 256 * 2 ** 20,
   threads: 1,
+  diskDelayMs: 0,
   ...given,
 })
 const run = (

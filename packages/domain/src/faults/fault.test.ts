@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import {
+  type Fault,
+  faultsAimedAt,
+  faultsAt,
+  isCut,
+  parseFaultRequest,
+  readFaults,
+  switchOn,
+  waitOf,
+} from './index.ts'
+
+const targets = ['historical', 'router', '127.0.0.1:8083']
+
+describe('a fault that is asked for', () => {
+  it('has its defaults', () => {
+    assert.deepEqual(parseFaultRequest({ kind: 'latency', target: 'router' }, targets), {
+      kind: 'latency',
+      target: 'router',
+      probability: 1,
+      delayMs: 1000,
+      forMs: null,
+    })
+  })
+
+  it('says how often, how long, and for how long', () => {
+    const asked = {
+      kind: 'slow-disk',
+      target: '127.0.0.1:8083',
+      probability: 0.5,
+      delayMs: 20,
+      forMs: 30_000,
+    }
+    assert.deepEqual(parseFaultRequest(asked, targets), asked)
+  })
+
+  const refused: readonly [json: object, message: RegExp][] = [
+    [{ kind: 'flood', target: 'router' }, /^kind .*\[flood\].*latency, cut, kill, slow-disk/],
+    [
+      { kind: 'cut', target: 'broker' },
+      /target with the value \[broker\].*historical, router, 127.0.0.1:8083/,
+    ],
+    [{ kind: 'cut' }, /target/],
+    [{ kind: 'cut', target: 'router', probability: 1.5 }, /probability .*from 0 to 1/],
+    [{ kind: 'cut', target: 'router', probability: '1' }, /probability/],
+    [{ kind: 'latency', target: 'router', delayMs: 0 }, /delayMs .*from 1 to 600000/],
+    [{ kind: 'latency', target: 'router', forMs: 5 }, /forMs .*from 100 to/],
+    [{ kind: 'latency', target: 'router', how: 'slow' }, /how .*not a known field/],
+  ]
+  for (const [json, message] of refused)
+    it(`is refused: ${JSON.stringify(json)}`, () =>
+      assert.throws(() => parseFaultRequest(json, targets), { code: 'invalidInput', message }))
+  for (const json of [null, [], 'cut'])
+    it(`is refused: ${JSON.stringify(json)}`, () =>
+      assert.throws(() => parseFaultRequest(json, targets), { code: 'invalidInput' }))
+})
+
+const faultOf = (more: Partial<Fault>): Fault => ({
+  id: 'f1',
+  kind: 'latency',
+  target: 'historical',
+  probability: 1,
+  delayMs: 100,
+  since: 1000,
+  until: null,
+  once: false,
+  ...more,
+})
+
+describe('a fault', () => {
+  it('ends by itself when its time is over', () => {
+    const on = switchOn({ kind: 'cut', target: 'router', probability: 1, delayMs: 1, forMs: 500 }, 'f1', 1000)
+    assert.equal(on.until, 1500)
+    assert.deepEqual(faultsAt([on], 1499), [on])
+    assert.deepEqual(faultsAt([on], 1500), [])
+  })
+
+  it('without a time stays, but for a kill, which strikes once', () => {
+    const request = { target: 'router', probability: 1, delayMs: 1, forMs: null }
+    const cut = switchOn({ ...request, kind: 'cut' }, 'f1', 1000)
+    assert.deepEqual([cut.until, cut.once], [null, false])
+    const kill = switchOn({ ...request, kind: 'kill' }, 'f2', 1000)
+    assert.deepEqual([kill.until, kill.once], [11_000, true])
+    assert.equal(switchOn({ ...request, kind: 'kill', forMs: 500 }, 'f3', 1000).once, false)
+  })
+
+  it('strikes the servers of a role, or one by its name', () => {
+    const faults = [faultOf({}), faultOf({ target: 'h:1' }), faultOf({ target: 'broker' })]
+    const aimed = faultsAimedAt(faults, { role: 'historical', name: 'h:1' })
+    assert.deepEqual(
+      aimed.map(({ target }) => target),
+      ['historical', 'h:1'],
+    )
+  })
+
+  it('strikes as often as its probability says', () => {
+    const half = faultOf({ probability: 0.5 })
+    assert.equal(
+      waitOf([half, faultOf({ delayMs: 7 })], 'latency', () => 0.4),
+      107,
+    )
+    assert.equal(
+      waitOf([half], 'latency', () => 0.5),
+      0,
+    )
+    assert.equal(
+      waitOf([half], 'slow-disk', () => 0),
+      0,
+    )
+    assert.equal(
+      isCut([half], () => 0),
+      false,
+    )
+    const cut = faultOf({ kind: 'cut', probability: 0.5 })
+    assert.equal(
+      isCut([cut], () => 0.49),
+      true,
+    )
+    assert.equal(
+      isCut([cut], () => 0.5),
+      false,
+    )
+    assert.equal(
+      isCut([faultOf({ kind: 'cut', probability: 0 })], () => 0),
+      false,
+    )
+  })
+
+  it('is read from what is kept', () => {
+    const kept = [faultOf({})]
+    assert.deepEqual(readFaults(JSON.parse(JSON.stringify(kept))), kept)
+    assert.deepEqual(readFaults(undefined), [])
+  })
+})

@@ -1,0 +1,107 @@
+import { invalidInput } from '../failure/index.ts'
+import {
+  isJsonObject,
+  optional,
+  type Reader,
+  readFields,
+  readNumber,
+  readOneOf,
+  readText,
+  readWhole,
+} from '../validation/index.ts'
+
+/** What can be made to go wrong on purpose. */
+export const faultKinds = ['latency', 'cut', 'kill', 'slow-disk'] as const
+export type FaultKind = (typeof faultKinds)[number]
+
+/** A fault that somebody asks for; times in milliseconds. */
+export interface FaultRequest {
+  readonly kind: FaultKind
+  /** A role, or a server by host and port. */
+  readonly target: string
+  /** Of requests, of uses of the disk, or of seconds in which a server is killed: the part that it strikes. */
+  readonly probability: number
+  /** How long a request or a use of the disk waits. */
+  readonly delayMs: number
+  /** After which it ends by itself; null for never, or for a kill that strikes each server once at the most. */
+  readonly forMs: number | null
+}
+
+/** A fault that is switched on; times in epoch milliseconds. */
+export interface Fault extends Omit<FaultRequest, 'forMs'> {
+  readonly id: string
+  readonly since: number
+  /** When it ends by itself. */
+  readonly until: number | null
+  /** A kill that strikes a server once at the most. */
+  readonly once: boolean
+}
+
+/** A server as faults aim at it. */
+export interface FaultAim {
+  readonly role: string
+  /** Host and port. */
+  readonly name: string
+}
+
+const longestDelayMs = 600_000
+const longestMs = 7 * 86_400_000
+const usualDelayMs = 1000
+/** Within this time every server hears of a kill that strikes once. */
+const onceMs = 10_000
+
+const readRequest: Reader<FaultRequest> = readFields({
+  kind: readOneOf(faultKinds),
+  target: readText,
+  probability: optional(readNumber(0, 1), 1),
+  delayMs: optional(readWhole(1, longestDelayMs), usualDelayMs),
+  forMs: optional(readWhole(100, longestMs)),
+})
+
+/** The fault that a JSON body asks for. A target that is none of `targets` is refused, and those are named. */
+export function parseFaultRequest(json: unknown, targets: readonly string[]): FaultRequest {
+  const request = readRequest(json, '')
+  if (targets.includes(request.target)) return request
+  throw invalidInput(
+    `target with the value [${request.target}] is not a role or server of this cluster; allowed are ${targets.join(', ')}`,
+    { field: 'target' },
+  )
+}
+
+/** The fault of a request, switched on at `now`. */
+export function switchOn({ forMs, ...request }: FaultRequest, id: string, now: number): Fault {
+  const once = request.kind === 'kill' && forMs === null
+  const lastsMs = once ? onceMs : forMs
+  return { id, ...request, since: now, until: lastsMs === null ? null : now + lastsMs, once }
+}
+
+/** The faults that are still on at `now`. */
+export function faultsAt(faults: readonly Fault[], now: number): Fault[] {
+  return faults.filter(({ until }) => until === null || now < until)
+}
+
+/** The faults that aim at a server. */
+export function faultsAimedAt(faults: readonly Fault[], { role, name }: FaultAim): Fault[] {
+  return faults.filter(({ target }) => target === role || target === name)
+}
+
+/** How long something waits, given a number from 0 to 1 for each fault of its kind that may strike. */
+export function waitOf(
+  faults: readonly Fault[],
+  kind: 'latency' | 'slow-disk',
+  random: () => number,
+): number {
+  return faults
+    .filter((fault) => fault.kind === kind && random() < fault.probability)
+    .reduce((sum, { delayMs }) => sum + delayMs, 0)
+}
+
+/** Whether a request is broken off. */
+export function isCut(faults: readonly Fault[], random: () => number): boolean {
+  return faults.some((fault) => fault.kind === 'cut' && random() < fault.probability)
+}
+
+/** What is kept of the faults in the store: a list of them; anything else is none. */
+export function readFaults(json: unknown): readonly Fault[] {
+  return Array.isArray(json) && json.every(isJsonObject) ? (json as unknown as Fault[]) : []
+}

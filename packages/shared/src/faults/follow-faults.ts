@@ -1,0 +1,112 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { describeError } from '@svc/domain/failure'
+import {
+  type Fault,
+  type FaultAim,
+  faultsAimedAt,
+  faultsAt,
+  isCut,
+  readFaults,
+  waitOf,
+} from '@svc/domain/faults'
+import type { DeepStorage } from '../deep-storage/index.ts'
+import { type Database, loadConfig } from '../postgres/index.ts'
+import { createTroubleLog, type Logger, startLoop } from '../runtime/index.ts'
+
+/** The name under which the faults are kept, with their history. */
+export const faultsConfigName = 'simulation.faults'
+
+/** The path at which faults are switched on and off; they never strike it, or nobody could end them. */
+export const faultsPath = '/svc/simulation/v1/faults'
+
+/** How often a server looks which faults are on; a kill with a time strikes once in each such time. */
+const lookPeriodMs = 1000
+
+/** The faults that strike this server. */
+export interface Faults {
+  /** Waits as long as a request to `path` is to; `cut` where it is to be broken off. */
+  strikeRequest(path: string): Promise<'cut' | undefined>
+  /** How long a use of the disk is to wait now, in milliseconds. */
+  diskDelayMs(): number
+  stop(): Promise<void>
+}
+
+/** Without faults, as on every cluster that is no simulation. */
+export const noFaults: Faults = {
+  strikeRequest: async () => undefined,
+  diskDelayMs: () => 0,
+  stop: async () => undefined,
+}
+
+/** Follows the faults of the cluster; those that kill end this process through `kill`. */
+export function followFaults(
+  database: Database,
+  logger: Logger,
+  aim: () => FaultAim | undefined,
+  kill: () => void,
+): Faults {
+  const startedAt = Date.now() - performance.now()
+  const decided = new Set<string>()
+  const trouble = createTroubleLog(logger)
+  let mine: readonly Fault[] = []
+  const on = (): Fault[] => faultsAt(mine, Date.now())
+
+  /** Whether a fault kills this server now: once since before its start, or in each period. */
+  const kills = ({ kind, id, once, since, probability }: Fault): boolean => {
+    if (kind !== 'kill') return false
+    if (once) {
+      if (since <= startedAt || decided.has(id)) return false
+      decided.add(id)
+    }
+    return Math.random() < probability
+  }
+  const loop = startLoop(
+    lookPeriodMs,
+    async () => {
+      const self = aim()
+      if (!self) return
+      const stored = await loadConfig(database, faultsConfigName)
+      mine = faultsAimedAt(readFaults(JSON.parse(stored?.value ?? '[]')), self)
+      trouble.over('The faults can be read again')
+      const killing = on().find(kills)
+      if (!killing) return
+      logger.warn('A fault that was asked for ends this server', { fault: killing.id })
+      kill()
+    },
+    (error) =>
+      trouble.tell('The faults cannot be read; they stay as they were', { error: describeError(error) }),
+  )
+  return {
+    strikeRequest: async (path) => {
+      const striking = on()
+      if (striking.length === 0 || path === faultsPath || path.startsWith(`${faultsPath}/`)) return undefined
+      if (isCut(striking, Math.random)) return 'cut'
+      await delay(waitOf(striking, 'latency', Math.random))
+      return undefined
+    },
+    diskDelayMs: () => waitOf(on(), 'slow-disk', Math.random),
+    stop: () => loop.stop(),
+  }
+}
+
+/** Deep storage that waits before each use as long as it is told. */
+export function slowedBy(delayMs: () => number, storage: DeepStorage): DeepStorage {
+  const wait = async (): Promise<void> => {
+    const waitMs = delayMs()
+    if (waitMs > 0) await delay(waitMs)
+  }
+  return {
+    push: async (...file) => {
+      await wait()
+      return await storage.push(...file)
+    },
+    fetch: async (...file) => {
+      await wait()
+      await storage.fetch(...file)
+    },
+    remove: async (loadSpec) => {
+      await wait()
+      await storage.remove(loadSpec)
+    },
+  }
+}

@@ -1,0 +1,9 @@
+/** Faults that users switch on in a simulation, as the servers that they aim at carry them out. */
+export {
+  type Faults,
+  faultsConfigName,
+  faultsPath,
+  followFaults,
+  noFaults,
+  slowedBy,
+} from './follow-faults.ts'

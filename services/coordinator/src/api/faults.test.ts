@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { after, beforeEach, describe, it } from 'node:test'
+import { followFaults } from '@svc/shared/faults'
+import { loadAudit, sql } from '@svc/shared/postgres'
+import { createTestContext, createTestStores, httpRequest, waitUntil } from '@svc/shared/testing'
+import { faultRoutes } from './faults.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+const on = { 'svc.simulation.enabled': 'true' }
+const simulated = await createTestContext({ after }, stores, 'coordinator', on)
+const real = await createTestContext({ after }, stores, 'coordinator')
+let killed = 0
+const self = simulated.node()
+const faults = followFaults(
+  database,
+  simulated.logger,
+  () => self,
+  () => {
+    killed += 1
+  },
+)
+after(() => faults.stop())
+await simulated.serve({ routes: faultRoutes(simulated) })
+await real.serve({ routes: faultRoutes(real) })
+
+const ask = (method: 'GET' | 'POST' | 'DELETE', rest = '', body?: object, port = simulated.port) =>
+  httpRequest(port, {
+    path: `/svc/simulation/v1/faults${rest}`,
+    method,
+    ...(body === undefined ? {} : { body }),
+  })
+const messageOf = (answer: { json: unknown }) => (answer.json as { errorMessage: string }).errorMessage
+const listed = async () => (await ask('GET')).json as { id: string; kind: string; until: string | null }[]
+
+beforeEach(async () => {
+  await database.query(sql`DELETE FROM dynamic_configs`)
+})
+
+describe('faults', () => {
+  it('are refused on a cluster that is no simulation', async () => {
+    for (const [method, body] of [
+      ['GET', undefined],
+      ['POST', { kind: 'cut', target: 'router' }],
+      ['DELETE', undefined],
+    ] as const) {
+      const answer = await ask(method, '', body, real.port)
+      assert.equal(answer.status, 403)
+      assert.match(messageOf(answer), /svc\.simulation\.enabled/)
+    }
+  })
+
+  it('are switched on, listed, cleared one by one and all at once, each with an audit entry', async () => {
+    const ids: string[] = []
+    for (const kind of ['latency', 'slow-disk', 'cut']) {
+      const answer = await ask('POST', '', { kind, target: 'historical', forMs: 60_000 })
+      assert.equal(answer.status, 200, answer.text)
+      ids.push((answer.json as { id: string }).id)
+    }
+    assert.deepEqual(
+      (await listed()).map(({ id }) => id),
+      ids,
+    )
+    assert.deepEqual((await ask('DELETE', `/${ids[1]}`)).json, { cleared: 1 })
+    const unknown = await ask('DELETE', '/nothing')
+    assert.equal(unknown.status, 404)
+    assert.ok(messageOf(unknown).includes(`there are [${ids[0]}, ${ids[2]}]`))
+    assert.deepEqual((await ask('DELETE')).json, { cleared: 2 })
+    assert.deepEqual(await listed(), [])
+    assert.equal((await loadAudit(database, { type: 'simulation.faults' })).length, 5)
+  })
+
+  it('on names that do not exist are refused with those that do', async () => {
+    const answer = await ask('POST', '', { kind: 'kill', target: 'historical-9' })
+    assert.equal(answer.status, 400)
+    assert.match(messageOf(answer), /historical-9/)
+    for (const name of ['router', 'historical', self.name]) assert.ok(messageOf(answer).includes(name))
+    assert.deepEqual(await listed(), [])
+  })
+
+  it('end by themselves', async () => {
+    await ask('POST', '', { kind: 'cut', target: 'router', forMs: 200 })
+    await waitUntil('it is over', listed, (found) => found.length === 0)
+  })
+})
+
+describe('a server', () => {
+  const path = '/svc/coordinator/v1/rules'
+
+  it('breaks off requests while it is cut off, but for those that end the fault', async () => {
+    await ask('POST', '', { kind: 'cut', target: self.name })
+    await waitUntil(
+      'it is cut off',
+      () => faults.strikeRequest(path),
+      (struck) => struck === 'cut',
+    )
+    assert.equal(await faults.strikeRequest('/svc/simulation/v1/faults'), undefined)
+    await ask('DELETE')
+    await waitUntil(
+      'it is reached again',
+      () => faults.strikeRequest(path),
+      (struck) => struck === undefined,
+    )
+  })
+
+  it('is slow where it is told to', async () => {
+    await ask('POST', '', { kind: 'slow-disk', target: 'coordinator', delayMs: 70 })
+    await waitUntil('its disk is slow', faults.diskDelayMs, (waitMs) => waitMs === 70)
+    await ask('POST', '', { kind: 'latency', target: 'coordinator', delayMs: 50 })
+    await waitUntil('requests wait', async () => {
+      const began = performance.now()
+      await faults.strikeRequest(path)
+      return performance.now() - began >= 49
+    })
+    await ask('DELETE')
+    await waitUntil('its disk is well', faults.diskDelayMs, (waitMs) => waitMs === 0)
+  })
+
+  it('is not struck by what is for others', async () => {
+    await ask('POST', '', { kind: 'slow-disk', target: 'historical', delayMs: 70 })
+    await ask('POST', '', { kind: 'slow-disk', target: 'coordinator', delayMs: 7 })
+    await waitUntil('its own fault strikes', faults.diskDelayMs, (waitMs) => waitMs === 7)
+  })
+
+  it('is killed once, or again and again for a time', async () => {
+    await ask('POST', '', { kind: 'kill', target: 'coordinator' })
+    await waitUntil('it is killed', () => killed === 1)
+    await ask('POST', '', { kind: 'kill', target: 'coordinator', forMs: 60_000 })
+    await waitUntil('it is killed twice more', () => killed === 3)
+  })
+})

@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto'
+import { forbidden, notFound } from '@svc/domain/failure'
+import { type Fault, faultsAt, parseFaultRequest, readFaults, switchOn } from '@svc/domain/faults'
+import { formatInstant } from '@svc/domain/time'
+import { roles } from '@svc/shared/config'
+import { faultsConfigName, faultsPath } from '@svc/shared/faults'
+import { type AuditInfo, jsonBody, type Route, route, state } from '@svc/shared/http'
+import { loadConfig, saveConfig } from '@svc/shared/postgres'
+import type { ServiceContext } from '@svc/shared/service'
+
+// Enough of a random id to tell the faults of a cluster apart.
+const idDigits = 8
+
+/** The endpoints of faults that users switch on and off, where the cluster is a simulation. */
+export function faultRoutes({ database, settings, discovery, clock }: ServiceContext): Route[] {
+  const checkSimulated = (): void => {
+    if (settings.get('svc.simulation.enabled')) return
+    throw forbidden(
+      'Faults are for simulations only; set [svc.simulation.enabled] to true on every server, never on a cluster with data of worth',
+    )
+  }
+  const load = async () => {
+    const stored = await loadConfig(database, faultsConfigName)
+    const faults = faultsAt(readFaults(JSON.parse(stored?.value ?? '[]')), Date.now())
+    return { faults, revision: stored?.revision ?? 0 }
+  }
+  const save = (faults: readonly Fault[], revision: number, audit: AuditInfo) =>
+    saveConfig(database, faultsConfigName, JSON.stringify(faults), revision, audit, clock.now())
+  const targets = (): string[] => [
+    ...roles,
+    ...roles.flatMap((role) => discovery.nodes(role).map(({ name }) => name)),
+  ]
+
+  return [
+    route({
+      method: 'GET',
+      path: faultsPath,
+      access: state('READ'),
+      summary: 'The faults that are switched on',
+      handle: async () => {
+        checkSimulated()
+        return (await load()).faults.map(describe)
+      },
+    }),
+    route({
+      method: 'POST',
+      path: faultsPath,
+      access: state('WRITE'),
+      summary: 'Switches a fault on: latency, cut, kill or slow-disk, of a role or a server',
+      body: jsonBody((json) => json),
+      handle: async ({ body, audit }) => {
+        checkSimulated()
+        await discovery.refresh()
+        const fault = switchOn(
+          parseFaultRequest(body, targets()),
+          randomUUID().slice(0, idDigits),
+          Date.now(),
+        )
+        const { faults, revision } = await load()
+        await save([...faults, fault], revision, audit)
+        return describe(fault)
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: faultsPath,
+      access: state('WRITE'),
+      summary: 'Switches all faults off',
+      handle: async ({ audit }) => {
+        checkSimulated()
+        const { faults, revision } = await load()
+        if (faults.length > 0) await save([], revision, audit)
+        return { cleared: faults.length }
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: `${faultsPath}/:fault`,
+      access: state('WRITE'),
+      summary: 'Switches a fault off',
+      handle: async ({ params, audit }) => {
+        checkSimulated()
+        const { faults, revision } = await load()
+        const others = faults.filter(({ id }) => id !== params.fault)
+        if (others.length === faults.length) {
+          const on = faults.map(({ id }) => id).join(', ')
+          throw notFound(`Fault [${params.fault}] is not on; there ${on === '' ? 'is none' : `are [${on}]`}`)
+        }
+        await save(others, revision, audit)
+        return { cleared: 1 }
+      },
+    }),
+  ]
+}
+
+function describe({ since, until, once: _, ...fault }: Fault) {
+  return { ...fault, since: formatInstant(since), until: until === null ? null : formatInstant(until) }
+}

@@ -1,0 +1,17 @@
+// Three short seeds of faults in every run of the tests; `npm run test:faults` runs others, and for longer.
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import { test } from 'node:test'
+import { repositoryRoot } from '@svc/cli/home'
+import { runSeed } from './faults/run-seed.ts'
+
+const seconds = 10
+const kept = path.join(repositoryRoot, '.cache/faults')
+
+for (const seed of [1, 2, 3]) {
+  test(`${seconds} seconds of seed ${seed} show nothing that should not be`, async (context) => {
+    const { violations, file } = await runSeed(seed, seconds, path.join(kept, 'short'))
+    context.diagnostic(`history: ${file}`)
+    assert.deepEqual(violations, [])
+  })
+}

@@ -1,0 +1,670 @@
+// Every invariant of the check is broken by a made-up history, and found; the same history without the break is good.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { checkHistory, type Invariant, invariants } from './check.ts'
+import type { CountedRows, Entry, Rest, SeenSegment } from './history.ts'
+import {
+  dataSources,
+  days,
+  type Fault,
+  firstRowsPerDay,
+  instances,
+  intervalOf,
+  type Login,
+  type Work,
+} from './schedule.ts'
+
+const startedAt = '2026-11-21T00:00:00.000Z'
+const [firstDay] = days as [string]
+const all = [...Object.values(dataSources)].flat()
+const load = (copies: number) => [
+  { type: 'loadForever' as const, tieredReplicants: { _default_tier: copies } },
+]
+const drop = [{ type: 'dropByInterval' as const, interval: intervalOf(firstDay) }, ...load(2)]
+
+const firstSegments: readonly SeenSegment[] = all.flatMap((dataSource) =>
+  days.map((day) => ({
+    id: `${dataSource}_${day}`,
+    dataSource,
+    day,
+    version: 'v1',
+    state: 'used' as const,
+    task: `first-${dataSource}`,
+  })),
+)
+const firstRows = (dataSource: string): CountedRows[] =>
+  days.map((day) => ({ task: `first-${dataSource}`, day, rows: firstRowsPerDay }))
+
+/** What is there when nothing was done. */
+const quiet: Rest = {
+  rules: { _default: load(2) },
+  compaction: {},
+  audit: [],
+  segments: firstSegments.map((segment) => ({ ...segment, file: 'sound' })),
+  tasks: all.map((dataSource) => ({
+    id: `first-${dataSource}`,
+    state: 'SUCCESS',
+    createdAt: 0,
+    finishedAt: 1,
+  })),
+  rows: Object.fromEntries(
+    [...dataSources.appended, dataSources.replaced].map((dataSource) => [dataSource, firstRows(dataSource)]),
+  ),
+  served: {
+    'historical-1': firstSegments.map(({ id }) => id),
+    'historical-2': firstSegments.map(({ id }) => id),
+    'historical-hot-1': [],
+  },
+  letIn: { coordinator: false, overlord: false },
+}
+
+const begin: Entry = { type: 'begin', seed: 1, seconds: 60, startedAt, without: [] }
+const look = (at: number, changed: readonly SeenSegment[] = []): Entry => ({
+  type: 'segments',
+  from: at,
+  until: at + 10,
+  changed,
+})
+const claim = (at: number, role: 'coordinator' | 'overlord', instance: string = role): Entry => ({
+  type: 'claim',
+  from: at,
+  until: at + 10,
+  role,
+  instance,
+})
+const lease = (at: number, instance: string, term: number): Entry => ({
+  type: 'leases',
+  from: at,
+  until: at + 10,
+  leases: [{ role: 'coordinator', instance, term }],
+})
+const probe = (at: number, problem: string | null = null): Entry => ({
+  type: 'probe',
+  from: at,
+  until: at + 10,
+  problem,
+})
+const fault = (at: number, endAt: number, what: Fault, id = `f${at}`): Entry[] => [
+  { type: 'fault', at, step: { id, atMs: at, forMs: endAt - at, fault: what } },
+  { type: 'faultEnd', at: endAt, id },
+]
+
+interface Sent {
+  readonly at: number
+  readonly answeredAt?: number
+  readonly outcome?: 'done' | 'refused' | 'unknown'
+  readonly status?: number
+  readonly told?: unknown
+  readonly register?: string
+}
+
+/** A piece of work that was done at once, unless it is said otherwise. */
+function sent(
+  id: string,
+  work: Work,
+  { at, answeredAt = at + 5, outcome = 'done', status = 200, ...more }: Sent,
+): Entry[] {
+  const register = more.register ?? ('dataSource' in work ? `${work.kind} ${work.dataSource}` : work.kind)
+  return [
+    { type: 'work', at, step: { id, atMs: at, to: 'router', register, work } },
+    { type: 'answer', at: answeredAt, id, outcome, status, ...('told' in more ? { told: more.told } : {}) },
+  ]
+}
+
+const leaders = (until: number): Entry[] =>
+  Array.from({ length: until / 1000 + 1 }, (_, second) => second * 1000).flatMap((at) => [
+    claim(at, 'coordinator'),
+    claim(at, 'overlord'),
+    lease(at, 'coordinator', 1),
+    probe(at),
+  ])
+
+/** A history of 60 seconds: what is given, between a quiet begin and a rest. */
+const historyOf = (
+  entries: readonly Entry[],
+  rest: Partial<Rest> = {},
+  problem: string | null = null,
+): Entry[] => [
+  begin,
+  look(0, firstSegments),
+  ...leaders(60_000),
+  ...entries,
+  { type: 'rest', at: 60_000, problem, rest: { ...quiet, ...rest } },
+]
+/** The same without a leader or a probe of its own. */
+const bareHistoryOf = (entries: readonly Entry[]): Entry[] => [
+  begin,
+  ...entries,
+  { type: 'rest', at: 60_000, problem: null, rest: quiet },
+]
+
+const setRules = (copies: number): Work => ({
+  kind: 'setRules',
+  dataSource: dataSources.marked,
+  rules: load(copies),
+})
+const rulesAudit = (comment: string, copies: number) => ({
+  type: 'rules',
+  key: dataSources.marked,
+  comment,
+  payload: JSON.stringify(load(copies)),
+})
+const markFirst = (used: boolean): Work => ({
+  kind: 'mark',
+  dataSource: dataSources.marked,
+  day: firstDay,
+  used,
+})
+const markedFirst = firstSegments.find(({ dataSource }) => dataSource === dataSources.marked)!
+const ruledFirst = firstSegments.find(({ dataSource }) => dataSource === dataSources.ruled)!
+const erasedFirst = firstSegments.find(({ dataSource }) => dataSource === dataSources.erased)!
+/** Everything as in the quiet rest, but for one segment, which no server has any more. */
+const restWith = (segment: SeenSegment): Partial<Rest> => {
+  const others = quiet.segments.filter(({ id }) => id !== segment.id)
+  const servedOf = (server: string) => (quiet.served[server] ?? []).filter((id) => id !== segment.id)
+  return {
+    segments: segment.state === 'gone' ? others : [...others, { ...segment, file: 'sound' }],
+    served: Object.fromEntries(Object.keys(quiet.served).map((server) => [server, servedOf(server)])),
+  }
+}
+const [appended] = dataSources.appended
+const ingest = (task: string, dataSource: string = appended, append = true): Work => ({
+  kind: 'ingest',
+  dataSource,
+  task,
+  days: [firstDay],
+  rowsPerDay: 3,
+  append,
+})
+const ended = (id: string, state = 'SUCCESS', createdAt = 0, finishedAt = 1) => ({
+  id,
+  state,
+  createdAt,
+  finishedAt,
+})
+const made = (task: string, id = `${task}_segment`, dataSource: string = appended): SeenSegment => ({
+  id,
+  dataSource,
+  day: firstDay,
+  version: 'v1',
+  state: 'used',
+  task,
+})
+/** The rest after one task more, whose segment is served. */
+const restAfter = (task: string, rows: number, state = 'SUCCESS'): Partial<Rest> => ({
+  tasks: [...quiet.tasks, ended(task, state)],
+  segments: [...quiet.segments, { ...made(task), file: 'sound' }],
+  served: {
+    ...quiet.served,
+    'historical-1': [...quiet.served['historical-1']!, made(task).id],
+    'historical-2': [...quiet.served['historical-2']!, made(task).id],
+  },
+  rows: {
+    ...quiet.rows,
+    [appended]: [...firstRows(appended), ...(rows > 0 ? [{ task, day: firstDay, rows }] : [])],
+  },
+})
+const login = (kind: Login, status: number | undefined): Entry[] => {
+  const more = status === undefined ? {} : { status }
+  return sent('w1', { kind: 'login', login: kind }, { at: 100, outcome: 'done', ...more })
+}
+const queryStable: Work = { kind: 'query', dataSource: dataSources.stable }
+const queryAppended: Work = { kind: 'query', dataSource: appended }
+const stableRows = firstRows(dataSources.stable)
+
+const good: readonly [name: string, history: Entry[]][] = [
+  ['a quiet one', historyOf([])],
+  [
+    'rules of which the last that was done is there',
+    historyOf([...sent('w1', setRules(1), { at: 100 }), ...sent('w2', setRules(2), { at: 200 })], {
+      rules: { ...quiet.rules, marked: load(2) },
+      audit: [rulesAudit('w1', 1), rulesAudit('w2', 2)],
+    }),
+  ],
+  [
+    'rules of unknown end that came after all',
+    historyOf(
+      [...sent('w1', setRules(3), { at: 100, outcome: 'unknown' }), ...sent('w2', setRules(2), { at: 200 })],
+      {
+        rules: { ...quiet.rules, marked: load(3) },
+        audit: [rulesAudit('w2', 2), rulesAudit('w1', 3)],
+      },
+    ),
+  ],
+  [
+    'rules of unknown end that never came',
+    historyOf([...sent('w1', setRules(1), { at: 100, outcome: 'unknown' })]),
+  ],
+  [
+    'a segment that was marked unused',
+    historyOf(
+      [
+        ...sent('w1', markFirst(false), { at: 100, told: 1 }),
+        look(50),
+        look(500, [{ ...markedFirst, state: 'unused' }]),
+      ],
+      {
+        ...restWith({ ...markedFirst, state: 'unused' }),
+        audit: [{ type: 'segments', key: 'marked', comment: 'w1', payload: '' }],
+      },
+    ),
+  ],
+  ['a mark that changed nothing', historyOf([...sent('w1', markFirst(true), { at: 100, told: 0 })])],
+  [
+    'a segment that a rule drops',
+    historyOf(
+      [
+        ...sent('w1', { kind: 'setRules', dataSource: dataSources.ruled, rules: drop }, { at: 100 }),
+        look(500, [{ ...ruledFirst, state: 'unused' }]),
+      ],
+      {
+        ...restWith({ ...ruledFirst, state: 'unused' }),
+        rules: { ...quiet.rules, ruled: drop },
+        audit: [{ type: 'rules', key: 'ruled', comment: 'w1', payload: JSON.stringify(drop) }],
+      },
+    ),
+  ],
+  [
+    'a segment that was erased on request',
+    historyOf(
+      [
+        ...sent(
+          'w1',
+          { kind: 'mark', dataSource: dataSources.erased, day: firstDay, used: false },
+          { at: 100, told: 1 },
+        ),
+        ...sent(
+          'w2',
+          { kind: 'kill', dataSource: dataSources.erased, task: 'k', day: firstDay },
+          { at: 200 },
+        ),
+        look(500, [{ ...erasedFirst, state: 'gone' }]),
+      ],
+      {
+        ...restWith({ ...erasedFirst, state: 'gone' }),
+        tasks: [...quiet.tasks, ended('k')],
+        audit: [{ type: 'segments', key: 'erased', comment: 'w1', payload: '' }],
+      },
+    ),
+  ],
+  [
+    'rows that were added',
+    historyOf([...sent('w1', ingest('t'), { at: 100 }), look(500, [made('t')])], restAfter('t', 3)),
+  ],
+  [
+    'a task that failed and left nothing',
+    historyOf(sent('w1', ingest('t'), { at: 100 }), { tasks: [...quiet.tasks, ended('t', 'FAILED')] }),
+  ],
+  [
+    'rows that no server had loaded when the query came',
+    historyOf(
+      [
+        ...sent('w1', ingest('t'), { at: 100 }),
+        ...sent('w2', queryAppended, { at: 9000, told: firstRows(appended) }),
+      ],
+      restAfter('t', 3),
+    ),
+  ],
+  ['a query that was answered', historyOf(sent('w1', queryStable, { at: 100, told: stableRows }))],
+  [
+    'a change of leaders',
+    bareHistoryOf([
+      ...[0, 1000].flatMap((at) => [claim(at, 'coordinator'), lease(at, 'coordinator', 1)]),
+      ...[9000, 10_000].flatMap((at) => [
+        claim(at, 'coordinator', 'coordinator-2'),
+        lease(at, 'coordinator-2', 2),
+      ]),
+      ...Array.from({ length: 13 }, (_, n) => claim(n * 5000, 'overlord')),
+      ...Array.from({ length: 11 }, (_, n) => claim(10_000 + n * 5000, 'coordinator', 'coordinator-2')),
+    ]),
+  ],
+  [
+    'no leader while Postgres is away',
+    bareHistoryOf([
+      ...fault(1000, 30_000, { kind: 'kill', target: 'postgres' }),
+      ...(['coordinator', 'overlord'] as const).flatMap((role) => [
+        claim(500, role),
+        ...Array.from({ length: 6 }, (_, n) => claim(35_000 + n * 5000, role)),
+      ]),
+      probe(40_000),
+    ]),
+  ],
+  [
+    'a login that was not answered',
+    historyOf(sent('w1', { kind: 'login', login: 'admin' }, { at: 1, outcome: 'unknown', status: 503 })),
+  ],
+]
+
+const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
+  [
+    'every acknowledged write is there',
+    'rules that are those before',
+    historyOf([...sent('w1', setRules(1), { at: 100 }), ...sent('w2', setRules(2), { at: 200 })], {
+      rules: { ...quiet.rules, marked: load(1) },
+      audit: [rulesAudit('w1', 1), rulesAudit('w2', 2)],
+    }),
+  ],
+  [
+    'every acknowledged write is there',
+    'rules that are gone',
+    historyOf(sent('w1', setRules(1), { at: 100 })),
+  ],
+  [
+    'every acknowledged write is there',
+    'a configuration of compaction that came back',
+    historyOf(
+      [
+        ...sent(
+          'w1',
+          { kind: 'setCompaction', dataSource: appended, taskPriority: 3 },
+          { at: 100, register: 'c' },
+        ),
+        ...sent('w2', { kind: 'removeCompaction', dataSource: appended }, { at: 200, register: 'c' }),
+      ],
+      { compaction: { [appended]: 3 } },
+    ),
+  ],
+  [
+    'every acknowledged write is there',
+    'a mark that was lost',
+    historyOf(sent('w1', markFirst(false), { at: 100, told: 1 })),
+  ],
+  [
+    'every acknowledged write is there',
+    'a task that was lost',
+    historyOf(sent('w1', ingest('t'), { at: 100 })),
+  ],
+  [
+    'every acknowledged write is there',
+    'a task that was refused and is there',
+    historyOf(sent('w1', ingest('t'), { at: 100, outcome: 'refused', status: 409 }), restAfter('t', 3)),
+  ],
+  [
+    'every acknowledged write is there',
+    'a right that one server has not heard of',
+    historyOf(sent('w1', { kind: 'setRight', granted: true }, { at: 100 }), {
+      letIn: { coordinator: true, overlord: false },
+    }),
+  ],
+  [
+    'every acknowledged write is there',
+    'rules that were read after they had been replaced',
+    historyOf(
+      [
+        ...sent('w1', setRules(1), { at: 100 }),
+        ...sent('w2', setRules(2), { at: 200 }),
+        ...sent('w3', { kind: 'readRules', dataSource: 'marked' }, { at: 300, told: load(1) }),
+      ],
+      { rules: { ...quiet.rules, marked: load(2) }, audit: [rulesAudit('w1', 1), rulesAudit('w2', 2)] },
+    ),
+  ],
+  ['every acknowledged write is there', 'a cluster that never came to rest', [begin, ...leaders(60_000)]],
+  [
+    'the audit is complete',
+    'a write without an entry',
+    historyOf(sent('w1', setRules(1), { at: 100 }), { rules: { ...quiet.rules, marked: load(1) } }),
+  ],
+  [
+    'the audit is complete',
+    'a write with two',
+    historyOf(sent('w1', setRules(1), { at: 100 }), {
+      rules: { ...quiet.rules, marked: load(1) },
+      audit: [rulesAudit('w1', 1), rulesAudit('w1', 1)],
+    }),
+  ],
+  [
+    'the audit is complete',
+    'a refused write with one',
+    historyOf(sent('w1', setRules(1), { at: 100, outcome: 'refused', status: 403 }), {
+      audit: [rulesAudit('w1', 1)],
+    }),
+  ],
+  [
+    'the audit is complete',
+    'entries in another order than the writes',
+    historyOf([...sent('w1', setRules(1), { at: 100 }), ...sent('w2', setRules(2), { at: 200 })], {
+      rules: { ...quiet.rules, marked: load(2) },
+      audit: [rulesAudit('w2', 2), rulesAudit('w1', 1)],
+    }),
+  ],
+  [
+    'the audit is complete',
+    'a last entry that is not what is there',
+    historyOf(sent('w1', setRules(1), { at: 100 }), {
+      rules: { ...quiet.rules, marked: load(2) },
+      audit: [rulesAudit('w1', 1)],
+    }),
+  ],
+  [
+    'the audit is complete',
+    'an entry of what was never sent',
+    historyOf([], { audit: [rulesAudit('w9', 1)] }),
+  ],
+  [
+    'no segment is dropped, marked unused or erased without a rule or request',
+    'a segment that became unused by itself',
+    historyOf(
+      [look(500, [{ ...markedFirst, state: 'unused' }])],
+      restWith({ ...markedFirst, state: 'unused' }),
+    ),
+  ],
+  [
+    'no segment is dropped, marked unused or erased without a rule or request',
+    'one that a rule dropped that had long been replaced',
+    historyOf(
+      [
+        ...sent('w1', { kind: 'setRules', dataSource: dataSources.ruled, rules: drop }, { at: 100 }),
+        ...sent('w2', { kind: 'setRules', dataSource: dataSources.ruled, rules: load(2) }, { at: 200 }),
+        look(30_000),
+        look(30_500, [{ ...ruledFirst, state: 'unused' }]),
+      ],
+      restWith({ ...ruledFirst, state: 'unused' }),
+    ),
+  ],
+  [
+    'no segment is dropped, marked unused or erased without a rule or request',
+    'one that became used by itself',
+    historyOf([
+      ...sent('w1', markFirst(false), { at: 100, told: 1 }),
+      look(500, [{ ...markedFirst, state: 'unused' }]),
+      look(900, [markedFirst]),
+    ]),
+  ],
+  [
+    'no segment is dropped, marked unused or erased without a rule or request',
+    'one that was erased though nobody asked',
+    historyOf(
+      [
+        ...sent('w1', markFirst(false), { at: 100, told: 1 }),
+        look(500, [{ ...markedFirst, state: 'unused' }]),
+        look(900, [{ ...markedFirst, state: 'gone' }]),
+      ],
+      restWith({ ...markedFirst, state: 'gone' }),
+    ),
+  ],
+  [
+    'no segment is dropped, marked unused or erased without a rule or request',
+    'one that no cache held for a while',
+    historyOf([{ type: 'held', from: 100, until: 120, missing: ['stable_2026-01-01'] }]),
+  ],
+  ...(['missing', 'damaged'] as const).map((file): [Invariant, string, Entry[]] => [
+    'no segment is dropped, marked unused or erased without a rule or request',
+    `one whose file is ${file}`,
+    historyOf([], {
+      segments: quiet.segments.map((segment, n) => (n === 0 ? { ...segment, file } : segment)),
+    }),
+  ]),
+  [
+    'copies reach what the rules ask for',
+    'a copy too few',
+    historyOf([], { served: { ...quiet.served, 'historical-2': [] } }),
+  ],
+  [
+    'copies reach what the rules ask for',
+    'a copy too many',
+    historyOf([], { served: { ...quiet.served, 'historical-hot-1': [markedFirst.id] } }),
+  ],
+  [
+    'copies reach what the rules ask for',
+    'a copy of what is no segment',
+    historyOf([], { served: { ...quiet.served, 'historical-hot-1': ['nothing'] } }),
+  ],
+  [
+    'copies reach what the rules ask for',
+    'a segment that a rule drops and that stays',
+    historyOf([], { rules: { ...quiet.rules, ruled: drop } }),
+  ],
+  [
+    'copies reach what the rules ask for',
+    'an older version that stays beside a newer one',
+    historyOf([], {
+      segments: [...quiet.segments, { ...markedFirst, id: 'newer', version: 'v2', file: 'sound' }],
+    }),
+  ],
+  ['copies reach what the rules ask for', 'a wait in vain', historyOf([], {}, 'task [t] is RUNNING')],
+  [
+    'no task publishes twice or in part',
+    'rows that are there twice',
+    historyOf([...sent('w1', ingest('t'), { at: 100 })], restAfter('t', 6)),
+  ],
+  [
+    'no task publishes twice or in part',
+    'rows that are not there',
+    historyOf([...sent('w1', ingest('t'), { at: 100 })], restAfter('t', 0)),
+  ],
+  [
+    'no task publishes twice or in part',
+    'two segments of a task on a day',
+    historyOf(
+      [...sent('w1', ingest('t'), { at: 100 }), look(500, [made('t'), made('t', 'again')])],
+      restAfter('t', 3),
+    ),
+  ],
+  [
+    'no task publishes twice or in part',
+    'a segment of a task that failed',
+    historyOf([...sent('w1', ingest('t'), { at: 100 }), look(500, [made('t')])], restAfter('t', 3, 'FAILED')),
+  ],
+  [
+    'no task publishes twice or in part',
+    'rows that a later task has replaced',
+    historyOf(sent('w1', ingest('t', dataSources.replaced, false), { at: 100 }), {
+      tasks: [...quiet.tasks, ended('t', 'SUCCESS', 5, 6)],
+    }),
+  ],
+  [
+    'there is one leader at a time, and it is the one with the lease',
+    'two that lead',
+    historyOf([claim(1500, 'coordinator', 'coordinator-2')]),
+  ],
+  [
+    'there is one leader at a time, and it is the one with the lease',
+    'a term that goes back',
+    bareHistoryOf([lease(0, 'coordinator', 2), lease(100, 'coordinator', 1)]),
+  ],
+  [
+    'there is one leader at a time, and it is the one with the lease',
+    'a term of two servers',
+    bareHistoryOf([lease(0, 'coordinator', 2), lease(100, 'coordinator-2', 2)]),
+  ],
+  ...(
+    [
+      ['reader', 403],
+      ['admin', 401],
+      ['readerElsewhere', 200],
+      ['readerElsewhere', 401],
+      ['readerWrites', 200],
+      ['stranger', 200],
+      ['wrongPassword', 200],
+      ['wrongPassword', 403],
+    ] as const
+  ).map(([kind, status]): [Invariant, string, Entry[]] => [
+    'rights never widen, and those who have them are let in',
+    `${kind} answered ${status}`,
+    historyOf(login(kind, status)),
+  ]),
+  [
+    'answers of queries are whole',
+    'rows that are missing in an answer',
+    historyOf(sent('w1', queryStable, { at: 100, told: stableRows.slice(1) })),
+  ],
+  [
+    'answers of queries are whole',
+    'an empty answer',
+    historyOf(sent('w1', queryStable, { at: 100, told: [] })),
+  ],
+  [
+    'answers of queries are whole',
+    'rows that an earlier answer had',
+    historyOf(
+      [
+        ...sent('w1', ingest('t'), { at: 100 }),
+        ...sent('w2', queryAppended, {
+          at: 1000,
+          told: [...firstRows(appended), { task: 't', day: firstDay, rows: 3 }],
+        }),
+        ...sent('w3', queryAppended, { at: 2000, told: firstRows(appended) }),
+      ],
+      restAfter('t', 3),
+    ),
+  ],
+  [
+    'answers of queries are whole',
+    'too few rows of a task',
+    historyOf(
+      [
+        ...sent('w1', ingest('t'), { at: 100 }),
+        ...sent('w2', queryAppended, {
+          at: 1000,
+          told: [...firstRows(appended), { task: 't', day: firstDay, rows: 2 }],
+        }),
+      ],
+      restAfter('t', 3),
+    ),
+  ],
+  [
+    'a leader is back in time',
+    'nobody who leads though another could',
+    bareHistoryOf([
+      ...fault(1000, 40_000, { kind: 'freeze', target: 'coordinator' }),
+      claim(900, 'coordinator'),
+      claim(15_000, 'coordinator', 'coordinator-2'),
+    ]),
+  ],
+  ['a leader is back in time', 'nobody who ever leads', bareHistoryOf([])],
+  [
+    'the cluster works again in time',
+    'no probe that succeeds after a fault',
+    bareHistoryOf([
+      ...fault(1000, 2000, { kind: 'flush', target: 'redis' }),
+      probe(5000, 'write: 503'),
+      probe(40_000),
+    ]),
+  ],
+  [
+    'the cluster works again in time',
+    'no probe that ever succeeds',
+    bareHistoryOf([...fault(1000, 2000, { kind: 'flush', target: 'redis' })]),
+  ],
+]
+
+describe('the check finds nothing in', () => {
+  for (const [name, history] of good) it(name, () => assert.deepEqual(checkHistory(history), []))
+})
+
+describe('the check finds', () => {
+  for (const [invariant, name, history] of bad) {
+    it(`${name}: ${invariant}`, () => {
+      const found = checkHistory(history).map((violation) => violation.invariant)
+      assert.ok(found.includes(invariant), `found only ${JSON.stringify(found)}`)
+    })
+  }
+
+  it('each of its invariants broken by some history', () => {
+    assert.deepEqual(new Set(bad.map(([invariant]) => invariant)), new Set(Object.keys(invariants)))
+  })
+})
+
+it('the made-up cluster has the servers of a run', () => {
+  assert.deepEqual(Object.keys(quiet.served), [...instances.historical].sort())
+})

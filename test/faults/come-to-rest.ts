@@ -1,0 +1,124 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from '@svc/shared/postgres'
+import { checksumOf, servedBy } from '../support/segments.ts'
+import { sqlRows } from '../support/sql.ts'
+import type { TestCluster } from '../support/test-cluster.ts'
+import { credentialsOf } from '../support/test-users.ts'
+import { wrongCopies } from './check.ts'
+import type { Rest, SeenAudit } from './history.ts'
+import { loadSegments } from './observe.ts'
+import { countRows, readCounts, readRules } from './run-work.ts'
+import { dataSources, instances, tiers } from './schedule.ts'
+import { users, type World } from './world.ts'
+
+const patienceMs = 90_000
+const periodMs = 500
+
+/** Waits until the cluster has done all it was asked, and tells what is there then, or what it waited for in vain. */
+export async function comeToRest(world: World): Promise<{ problem: string | null; rest: Rest }> {
+  const deadline = performance.now() + patienceMs
+  for (;;) {
+    let problem: string
+    let rest: Rest | undefined
+    try {
+      rest = await lookAtRest(world)
+      const unfinished = rest.tasks.filter(({ state }) => state !== 'SUCCESS' && state !== 'FAILED')
+      const wrong = [
+        ...unfinished.map(({ id, state }) => `task [${id}] is ${state}`),
+        ...wrongCopies(rest),
+        ...(new Set(Object.values(rest.letIn)).size > 1 ? [`let in: ${JSON.stringify(rest.letIn)}`] : []),
+      ]
+      if (wrong.length === 0) return { problem: null, rest }
+      problem = wrong.slice(0, 5).join('; ')
+    } catch (error) {
+      problem = String(error)
+    }
+    if (performance.now() >= deadline) {
+      if (rest) return { problem, rest }
+      throw new Error(`The cluster cannot be asked what is there: ${problem}`)
+    }
+    await delay(periodMs)
+  }
+}
+
+async function lookAtRest(world: World): Promise<Rest> {
+  const { cluster, deepStorage } = world
+  const { store, router } = cluster
+  const historicals = Object.values(tiers).flat()
+  const served = await Promise.all(
+    historicals.map(async (instance) => [instance, await servedBy(cluster, instance)] as const),
+  )
+  const rules = await store.query<{ dataSource: string; rules: string }>(
+    sql`SELECT datasource AS "dataSource", rules FROM rules`,
+  )
+  const compaction = await store.query<{ dataSource: string; config: string }>(
+    sql`SELECT datasource AS "dataSource", config FROM compaction_configs`,
+  )
+  const files = await store.query<{ id: string; path: string; checksum: string }>(sql`
+    SELECT id, payload -> 'loadSpec' ->> 'path' AS path, payload -> 'loadSpec' ->> 'checksum' AS checksum FROM segments`)
+  const fileStates = new Map(
+    files.map((segment) => [segment.id, fileState(path.join(deepStorage, segment.path), segment.checksum)]),
+  )
+  const tasks = await store.query<Rest['tasks'][number]>(
+    sql`SELECT id, state, created_at AS "createdAt", finished_at AS "finishedAt" FROM tasks ORDER BY id`,
+  )
+  const counted = [...dataSources.appended, dataSources.replaced]
+  const rows = await Promise.all(
+    counted.map(
+      async (dataSource) => [dataSource, readCounts(await sqlRows(router, countRows(dataSource)))] as const,
+    ),
+  )
+  return {
+    rules: Object.fromEntries(
+      rules.map(({ dataSource, rules: text }) => [dataSource, readRules(JSON.parse(text))]),
+    ),
+    compaction: Object.fromEntries(
+      compaction.map(({ dataSource, config }) => [dataSource, JSON.parse(config).taskPriority]),
+    ),
+    audit: await loadEntries(cluster),
+    segments: (await loadSegments(cluster)).map((segment) => ({
+      ...segment,
+      file: fileStates.get(segment.id) ?? 'missing',
+    })),
+    tasks,
+    rows: Object.fromEntries(rows),
+    served: Object.fromEntries(served),
+    letIn: await whoLetsIn(cluster),
+  }
+}
+
+function fileState(file: string, checksum: string): 'sound' | 'missing' | 'damaged' {
+  if (!existsSync(file)) return 'missing'
+  return checksumOf(file) === checksum ? 'sound' : 'damaged'
+}
+
+async function loadEntries({ store }: TestCluster): Promise<SeenAudit[]> {
+  const audit = await store.query<SeenAudit>(sql`SELECT type, key, comment, payload FROM audit ORDER BY id`)
+  return audit.map((entry) =>
+    entry.type === 'rules'
+      ? { ...entry, payload: JSON.stringify(readRules(JSON.parse(entry.payload))) }
+      : entry,
+  )
+}
+
+/** Whether each server lets in the user whose right is granted and revoked. */
+async function whoLetsIn(cluster: TestCluster): Promise<Record<string, boolean>> {
+  const credentials = credentialsOf(users.changing)
+  const ask = async (instance: string, path: string) => {
+    const { status } = await cluster.at(instance).send({ path, credentials })
+    if (status !== 200 && status !== 403)
+      throw new Error(`${instance} answers ${status} to the user ${users.changing}`)
+    return [instance, status === 200] as const
+  }
+  const answers = await Promise.all([
+    ...instances.coordinator.map((instance) =>
+      ask(instance, `/svc/coordinator/v1/rules/${dataSources.stable}`),
+    ),
+    ...instances.overlord.map((instance) =>
+      ask(instance, `/svc/indexer/v1/tasks?datasource=${dataSources.stable}`),
+    ),
+  ])
+  return Object.fromEntries(answers)
+}

@@ -1,0 +1,91 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** How a link is: `cut` lets nothing through and breaks nothing, as a network does; `torn` breaks connections half way. */
+export type LinkState = 'sound' | 'cut' | 'slow' | 'torn'
+
+const slowMs = 200
+
+/** A way from one process to a port of this machine, through a server of its own. */
+export class Link {
+  readonly #targetPort: number
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  #state: LinkState = 'sound'
+  #opened: PromiseWithResolvers<void> | undefined
+
+  private constructor(targetPort: number) {
+    this.#targetPort = targetPort
+    this.#server = createServer({ allowHalfOpen: true }, (socket) => void this.#join(socket))
+  }
+
+  static async open(targetPort: number): Promise<Link> {
+    const link = new Link(targetPort)
+    link.#server.listen(0, '127.0.0.1')
+    await once(link.#server, 'listening')
+    return link
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  set state(state: LinkState) {
+    this.#state = state
+    if (state === 'cut') this.#opened ??= Promise.withResolvers()
+    else {
+      this.#opened?.resolve()
+      this.#opened = undefined
+    }
+  }
+
+  close(): void {
+    this.state = 'sound'
+    this.#server.close()
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  async #join(from: Socket): Promise<void> {
+    this.#follow(from)
+    await this.#opened?.promise
+    if (from.destroyed) return
+    const to = connect({ port: this.#targetPort, host: '127.0.0.1', allowHalfOpen: true })
+    this.#follow(to)
+    for (const [socket, other] of [
+      [from, to],
+      [to, from],
+    ] as const) {
+      socket.once('close', () => void this.#afterCut(() => other.destroy()))
+      void this.#pump(socket, other).catch(() => other.destroy())
+    }
+  }
+
+  #follow(socket: Socket): void {
+    this.#sockets.add(socket)
+    // Whoever waits for it hears of its end.
+    socket.on('error', () => undefined)
+    socket.once('close', () => this.#sockets.delete(socket))
+  }
+
+  /** Nobody hears through a link that is cut that the other side has gone. */
+  async #afterCut(act: () => void): Promise<void> {
+    await this.#opened?.promise
+    act()
+  }
+
+  async #pump(from: Socket, to: Socket): Promise<void> {
+    for await (const chunk of from as AsyncIterable<Buffer>) {
+      await this.#opened?.promise
+      if (this.#state === 'slow') await delay(slowMs)
+      if (this.#state === 'torn') {
+        to.write(chunk.subarray(0, chunk.length >> 1))
+        from.resetAndDestroy()
+        to.resetAndDestroy()
+        return
+      }
+      if (!to.write(chunk) && !to.destroyed) await Promise.race([once(to, 'drain'), once(to, 'close')])
+    }
+    await this.#afterCut(() => to.end())
+  }
+}

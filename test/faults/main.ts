@@ -1,0 +1,105 @@
+// Runs seeds of faults against whole clusters, or checks histories of earlier runs again.
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import { repositoryRoot } from '@svc/cli/home'
+import { checkHistory, type Violation } from './check.ts'
+import { readHistory } from './history.ts'
+import { runSeed } from './run-seed.ts'
+
+const usage = `Usage: npm run test:faults -- [--seed N | --seeds FROM-TO] [--seconds S] [--histories DIR]
+       npm run test:faults -- --check FILE...
+
+Options:
+  --seed N         one seed (default: 1)
+  --seeds FROM-TO  several, one after the other
+  --seconds S      how long work and faults last (default: 60)
+  --histories DIR  where the histories are kept (default: .cache/faults)
+  --check FILE     check the history of an earlier run again
+`
+
+function fail(message: string): never {
+  process.stderr.write(`${message}\n\n${usage}`)
+  process.exit(2)
+}
+
+function readNumber(name: string, text: string, least: number, most: number): number {
+  const number = Number(text)
+  if (/^\d+$/.test(text) && number >= least && number <= most) return number
+  return fail(`Option --${name} has value [${text}], allowed are numbers from ${least} to ${most}`)
+}
+
+function readOptions() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        seed: { type: 'string' },
+        seeds: { type: 'string' },
+        seconds: { type: 'string', default: '60' },
+        histories: { type: 'string', default: path.join(repositoryRoot, '.cache/faults') },
+        check: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
+    })
+  } catch (error) {
+    return fail((error as Error).message)
+  }
+}
+
+function readSeeds(seed: string | undefined, seeds: string | undefined): number[] {
+  const most = 2 ** 31 - 1
+  if (seed !== undefined && seeds !== undefined) fail('Options --seed and --seeds cannot go together')
+  if (seeds === undefined) return [readNumber('seed', seed ?? '1', 0, most)]
+  const [from = '', to = '', ...rest] = seeds.split('-')
+  const [first, last] = [readNumber('seeds', from, 0, most), readNumber('seeds', to, 0, most)]
+  if (rest.length > 0 || last < first || last - first >= 10_000)
+    fail(`Option --seeds has value [${seeds}], allowed is FROM-TO with at most 10000 seeds`)
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index)
+}
+
+function tell(violations: readonly Violation[]): void {
+  for (const { invariant, what } of violations) process.stdout.write(`  ${invariant}: ${what}\n`)
+}
+
+const { values, positionals } = readOptions()
+if (values.help) process.stdout.write(usage)
+else if (values.check) checkAgain(positionals)
+else await runSeeds()
+
+function checkAgain(files: readonly string[]): void {
+  if (files.length === 0) fail('Option --check needs a file')
+  for (const file of files) {
+    let violations: Violation[]
+    try {
+      violations = checkHistory(readHistory(file))
+    } catch (error) {
+      fail(`${file} is no history: ${(error as Error).message}`)
+    }
+    process.stdout.write(`${violations.length === 0 ? 'passed' : 'FAILED'}  ${file}\n`)
+    tell(violations)
+    if (violations.length > 0) process.exitCode = 1
+  }
+}
+
+async function runSeeds(): Promise<void> {
+  if (positionals.length > 0) fail(`[${positionals[0]}] is not asked for`)
+  const seconds = readNumber('seconds', values.seconds, 1, 3600)
+  const failed: number[] = []
+  const seeds = readSeeds(values.seed, values.seeds)
+  for (const seed of seeds) {
+    const began = performance.now()
+    const problem = await runSeed(seed, seconds, values.histories).then(
+      ({ violations, file }) => (violations.length > 0 ? { file, violations } : undefined),
+      (error: unknown) => ({ file: String(error), violations: [] }),
+    )
+    const tookSeconds = Math.round((performance.now() - began) / 1000)
+    process.stdout.write(
+      `${problem ? 'FAILED' : 'passed'}  seed ${seed} (${tookSeconds} s)${problem ? ` ${problem.file}` : ''}\n`,
+    )
+    if (!problem) continue
+    tell(problem.violations)
+    failed.push(seed)
+  }
+  process.stdout.write(`${seeds.length - failed.length} passed, ${failed.length} failed\n`)
+  if (failed.length > 0) process.exitCode = 1
+}

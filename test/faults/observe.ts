@@ -1,0 +1,149 @@
+import { readdirSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from '@svc/shared/postgres'
+import type { TestCluster } from '../support/test-cluster.ts'
+import type { Entry, SeenSegment } from './history.ts'
+import { countRows, readCounts, withinPatience } from './run-work.ts'
+import { dataSources, days, firstRowsPerDay, instances, tiers } from './schedule.ts'
+import type { World } from './world.ts'
+
+const claimPeriodMs = 250
+const leasePeriodMs = 250
+const segmentPeriodMs = 400
+const heldPeriodMs = 100
+const probePeriodMs = 400
+
+/** The datasource that only probes write rules of. */
+const probed = 'probed'
+
+/** Looks at the cluster all the time and records what is seen; the function it returns ends that. */
+export function observe(
+  world: World,
+  now: () => number,
+  record: (entry: Entry) => void,
+): () => Promise<void> {
+  const { cluster } = world
+  let isOver = false
+  const repeat = async (periodMs: number, look: () => Promise<void> | void) => {
+    while (!isOver) {
+      await Promise.resolve(look()).catch(() => undefined)
+      await delay(periodMs)
+    }
+  }
+  const looks = [
+    ...(['coordinator', 'overlord'] as const).flatMap((role) =>
+      instances[role].map((instance) => repeat(claimPeriodMs, () => lookForClaim(role, instance))),
+    ),
+    repeat(leasePeriodMs, lookAtLeases),
+    repeat(segmentPeriodMs, lookAtSegments()),
+    repeat(heldPeriodMs, lookAtCaches(world)),
+    repeat(probePeriodMs, probe),
+  ]
+
+  async function lookForClaim(role: 'coordinator' | 'overlord', instance: string): Promise<void> {
+    const from = now()
+    const word = role === 'coordinator' ? 'coordinator' : 'indexer'
+    const answer = await withinPatience(cluster.at(instance).send({ path: `/svc/${word}/v1/isLeader` }))
+    if (answer?.status === 200) record({ type: 'claim', from, until: now(), role, instance })
+  }
+
+  async function lookAtLeases(): Promise<void> {
+    const from = now()
+    const leases = await cluster.store.query<{ role: string; node: string; term: number }>(
+      sql`SELECT role, node, term FROM leader_leases`,
+    )
+    const instanceOf = new Map(
+      cluster.plan.services.map(({ instance }) => [cluster.nameOf(instance), instance]),
+    )
+    record({
+      type: 'leases',
+      from,
+      until: now(),
+      leases: leases.map(({ role, node, term }) => ({ role, instance: instanceOf.get(node) ?? node, term })),
+    })
+  }
+
+  function lookAtSegments() {
+    let before = new Map<string, SeenSegment>()
+    return async () => {
+      const from = now()
+      const present = new Map((await loadSegments(cluster)).map((segment) => [segment.id, segment]))
+      const changed = [...present.values()].filter(({ id, state }) => before.get(id)?.state !== state)
+      const gone = [...before.values()]
+        .filter(({ id }) => !present.has(id))
+        .map((segment): SeenSegment => ({ ...segment, state: 'gone' }))
+      record({ type: 'segments', from, until: now(), changed: [...changed, ...gone] })
+      before = present
+    }
+  }
+
+  function lookAtCaches({ cacheOf }: World) {
+    const look = () => {
+      const folders = Object.values(tiers).flat().map(cacheOf)
+      return new Set(
+        folders
+          .flatMap((folder) => readdirSync(folder))
+          .filter((name) => name.startsWith(`${dataSources.stable}_`)),
+      )
+    }
+    const all = look()
+    return () => {
+      const from = now()
+      const first = look()
+      if (first.size === all.size) return
+      // A segment may move from a folder not looked at yet to one that was: then the second look finds it.
+      const second = look()
+      const missing = [...all].filter((id) => !first.has(id) && !second.has(id))
+      if (missing.length > 0) record({ type: 'held', from, until: now(), missing })
+    }
+  }
+
+  async function probe(): Promise<void> {
+    const from = now()
+    const problem = await problemOf(cluster)
+    record({ type: 'probe', from, until: now(), problem })
+  }
+
+  return async () => {
+    isOver = true
+    await Promise.all(looks)
+  }
+}
+
+/** What keeps the cluster from taking a write and answering a query; null where nothing does. */
+async function problemOf({ router }: TestCluster): Promise<string | null> {
+  const write = await withinPatience(
+    router.send({
+      method: 'POST',
+      path: `/svc/coordinator/v1/rules/${probed}`,
+      json: [{ type: 'loadForever', tieredReplicants: { _default_tier: 1 } }],
+    }),
+  )
+  if (write?.status !== 200) return `write: ${write?.status ?? 'no answer'} ${write?.text ?? ''}`
+  const query = countRows(dataSources.stable)
+  const json = { query, resultFormat: 'array' }
+  const answer = await withinPatience(router.send({ method: 'POST', path: '/svc/v2/sql', json }))
+  if (answer?.status !== 200) return `query: ${answer?.status ?? 'no answer'} ${answer?.text ?? ''}`
+  const rows = readCounts(answer.json)
+  return rows.length === days.length && rows.every((row) => row.rows === firstRowsPerDay)
+    ? null
+    : `query: ${JSON.stringify(rows)}`
+}
+
+/** All segments that the metadata store has. */
+export async function loadSegments({ store }: Pick<TestCluster, 'store'>): Promise<SeenSegment[]> {
+  const rows = await store.query<{
+    id: string
+    dataSource: string
+    startMs: number
+    version: string
+    used: boolean
+    task: string | null
+  }>(sql`
+    SELECT id, datasource AS "dataSource", start_ms AS "startMs", version, used, task_id AS task FROM segments ORDER BY id`)
+  return rows.map(({ startMs, used, ...segment }) => ({
+    ...segment,
+    day: new Date(startMs).toISOString().slice(0, 10),
+    state: used ? 'used' : 'unused',
+  }))
+}

@@ -1,0 +1,160 @@
+import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { openProducerConnection } from '@svc/shared/redis'
+import { waitUntil } from '../support/wait-until.ts'
+import type { Entry } from './history.ts'
+import type { Disk, Fault, FaultStep } from './schedule.ts'
+import type { World } from './world.ts'
+
+/** How a fault ends; a text says why it could not be made. */
+type Mend = () => Promise<void> | void
+
+const readyMs = 60_000
+
+/** Makes the faults when their time comes, mends them, and records both; resolves when the last one is mended. */
+export function startFaults(
+  world: World,
+  steps: readonly FaultStep[],
+  now: () => number,
+  record: (entry: Entry) => void,
+): Promise<void> {
+  const busy = new Set<string>()
+  const runs = steps.map(async (step) => {
+    await delay(Math.max(step.atMs - now(), 0))
+    record({ type: 'fault', at: now(), step })
+    const { fault } = step
+    const place = placeOf(fault)
+    const end = (skipped?: string) =>
+      record({ type: 'faultEnd', at: now(), id: step.id, ...(skipped === undefined ? {} : { skipped }) })
+    if (busy.has(place)) return end('another fault is there')
+    busy.add(place)
+    try {
+      const mend = await make(world, fault)
+      if (typeof mend === 'string') return end(mend)
+      await delay(step.forMs)
+      await mend()
+      end()
+      if (fault.kind === 'kill' && isService(world, fault.target)) {
+        await world.cluster.waitUntilReady(fault.target, readyMs).then(
+          () => record({ type: 'ready', at: now(), instance: fault.target }),
+          // The check finds that it never was.
+          () => undefined,
+        )
+      }
+    } finally {
+      busy.delete(place)
+    }
+  })
+  return Promise.all(runs).then(() => undefined)
+}
+
+/** What can be spoilt in one way at a time only. */
+function placeOf(fault: Fault): string {
+  if ('to' in fault) return `${fault.target} to ${fault.to}`
+  return fault.kind === 'moveClock' ? `clock of ${fault.target}` : fault.target
+}
+
+const isService = ({ cluster }: World, target: string): boolean => target in cluster.urls
+
+async function make(world: World, fault: Fault): Promise<Mend | string> {
+  const { cluster } = world
+  switch (fault.kind) {
+    case 'kill':
+      await cluster.kill(fault.target, 'SIGKILL')
+      await cluster.stopInstance(fault.target)
+      return () => cluster.startInstance(fault.target)
+    case 'freeze': {
+      const running = cluster.processes().find(({ instance }) => instance === fault.target)?.process
+      if (!running) return 'it does not run'
+      const pids = withDescendants(running.pid)
+      for (const pid of pids) signal(pid, 'SIGSTOP')
+      return () => {
+        for (const pid of pids) signal(pid, 'SIGCONT')
+      }
+    }
+    case 'flush':
+      return (await flushRedis(world)) ? () => undefined : 'Redis is away'
+    case 'cut':
+    case 'slow':
+    case 'torn':
+      world.setLink(fault.target, fault.to, fault.kind)
+      return () => world.setLink(fault.target, fault.to, 'sound')
+    case 'fillDisk':
+      return fillDisk(world, fault.target)
+    case 'moveClock':
+      world.setClock(fault.target, fault.byMs)
+      return () => world.setClock(fault.target, 0)
+  }
+}
+
+/** A process and all that it has started, directly or not. */
+function withDescendants(pid: number): number[] {
+  const childrenOf = new Map<number, number[]>()
+  for (const entry of readdirSync('/proc')) {
+    if (!/^\d+$/.test(entry)) continue
+    const parent = parentOf(entry)
+    if (parent !== undefined) childrenOf.set(parent, [...(childrenOf.get(parent) ?? []), Number(entry)])
+  }
+  const found = [pid]
+  for (const one of found) found.push(...(childrenOf.get(one) ?? []))
+  return found
+}
+
+function parentOf(pid: string): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The name before it stands in brackets and may hold anything.
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+  } catch {
+    return undefined
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    // It has ended meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+async function flushRedis({ cluster }: World): Promise<boolean> {
+  const redis = openProducerConnection(cluster.settings)
+  try {
+    await waitUntil(
+      'Redis answers',
+      () => redis.status,
+      (status) => status === 'ready',
+      { timeoutMs: 1000 },
+    )
+    await Promise.race([redis.flushall(), delay(1000).then(() => Promise.reject(new Error('no answer')))])
+    return true
+  } catch {
+    return false
+  } finally {
+    redis.disconnect()
+  }
+}
+
+/** Writes a file until nothing more goes onto the disk. */
+function fillDisk(world: World, disk: Disk): Mend | string {
+  const folder = world.diskOf(disk)
+  if (folder === undefined) return 'there is no disk of its own'
+  const file = path.join(folder, 'filler')
+  const descriptor = openSync(file, 'w')
+  try {
+    for (let size = 2 ** 20; size >= 1; ) {
+      try {
+        writeSync(descriptor, Buffer.alloc(size))
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+        size = Math.floor(size / 2)
+      }
+    }
+  } finally {
+    closeSync(descriptor)
+  }
+  return () => rmSync(file, { force: true })
+}

@@ -1,0 +1,60 @@
+import { appendFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { checkHistory, type Violation } from './check.ts'
+import { comeToRest } from './come-to-rest.ts'
+import { type Entry, readHistory } from './history.ts'
+import { observe } from './observe.ts'
+import { startFaults } from './run-faults.ts'
+import { startWork } from './run-work.ts'
+import { planSchedule } from './schedule.ts'
+import { startWorld } from './world.ts'
+
+/** What a run has shown. */
+export interface SeedResult {
+  readonly file: string
+  readonly violations: readonly Violation[]
+  readonly entries: readonly Entry[]
+}
+
+/**
+ * Does the work and the faults of a seed to a new cluster. The history becomes a file in `folder`, and where it shows
+ * what should not be, the logs of the cluster lie beside it.
+ */
+export async function runSeed(seed: number, seconds: number, folder: string): Promise<SeedResult> {
+  mkdirSync(folder, { recursive: true })
+  const file = path.join(folder, `seed-${seed}.jsonl`)
+  const logs = path.join(folder, `seed-${seed}-logs`)
+  rmSync(logs, { recursive: true, force: true })
+  const schedule = planSchedule(seed, seconds)
+  const world = await startWorld()
+  try {
+    const startedAt = new Date().toISOString()
+    const began = performance.now()
+    const now = () => Math.round((performance.now() - began) * 1000) / 1000
+    const record = (entry: Entry) => appendFileSync(file, `${JSON.stringify(entry)}\n`)
+    writeFileSync(file, '')
+    // Only libraries loaded before a process could move the clock of a store.
+    const without = [...world.without, 'moveClock: the clocks of Postgres and Redis are not moved']
+    record({ type: 'begin', seed, seconds, startedAt, without })
+    const endObserving = observe(world, now, record)
+    try {
+      await Promise.all([
+        startWork(world.cluster, schedule.work, now, record),
+        startFaults(world, schedule.faults, now, record),
+      ])
+      const { problem, rest } = await comeToRest(world)
+      record({ type: 'rest', at: now(), problem, rest })
+    } finally {
+      await endObserving()
+    }
+    const entries = readHistory(file)
+    const violations = checkHistory(entries)
+    if (violations.length > 0) cpSync(world.cluster.home.logs, logs, { recursive: true })
+    return { file, violations, entries }
+  } catch (error) {
+    cpSync(world.cluster.home.logs, logs, { recursive: true })
+    throw error
+  } finally {
+    await world.end()
+  }
+}

@@ -1,0 +1,161 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Answer, SentRequest } from '../support/http-client.ts'
+import { askSql } from '../support/sql.ts'
+import type { TestCluster } from '../support/test-cluster.ts'
+import { credentialsOf } from '../support/test-users.ts'
+import type { CountedRows, Entry, Outcome } from './history.ts'
+import { dataSources, intervalOf, type Login, type Work, type WorkStep } from './schedule.ts'
+import { ingestTask, users } from './world.ts'
+
+/** How long an answer is waited for. What comes later counts as of unknown end. */
+const patienceMs = 10_000
+
+const coordinator = '/svc/coordinator/v1'
+const authorization = '/svc-ext/basic-security/authorization/db/MyBasicMetadataAuthorizer'
+
+/** The statement that counts rows by task and day. */
+export const countRows = (dataSource: string): string =>
+  `SELECT task, strftime(__time, '%Y-%m-%d') AS d, count(*) FROM "${dataSource}" GROUP BY 1, 2 ORDER BY 1, 2`
+
+/** The rows of such an answer. */
+export const readCounts = (json: unknown): CountedRows[] =>
+  (json as [string, string, number][]).map(([task, day, rows]) => ({ task, day, rows }))
+
+/** Rules with what the schedule says of them; the rest are defaults. */
+export function readRules(json: unknown): Record<string, unknown>[] {
+  return (json as Record<string, unknown>[]).map(({ useDefaultTierForNull: _, ...rule }) => rule)
+}
+
+/** Sends a piece of work when its time comes and all before it of its register are answered; records both. */
+export function startWork(
+  cluster: TestCluster,
+  steps: readonly WorkStep[],
+  now: () => number,
+  record: (entry: Entry) => void,
+): Promise<void> {
+  const registers = Map.groupBy(steps, ({ register }) => register)
+  const runs = [...registers.values()].map(async (ofRegister) => {
+    for (const step of ofRegister) {
+      await delay(Math.max(step.atMs - now(), 0))
+      record({ type: 'work', at: now(), step })
+      const { status, told, outcome } = await send(cluster, step)
+      record({
+        type: 'answer',
+        at: now(),
+        id: step.id,
+        outcome,
+        status,
+        ...(told === undefined ? {} : { told }),
+      })
+    }
+  })
+  return Promise.all(runs).then(() => undefined)
+}
+
+interface Sent {
+  readonly outcome: Outcome
+  readonly status: number | null
+  readonly told?: unknown
+}
+
+async function send(cluster: TestCluster, { id, to, work }: WorkStep): Promise<Sent> {
+  const client = cluster.at(to)
+  const request = requestOf(work)
+  const headers = { 'X-Svc-Author': 'faults', 'X-Svc-Comment': id }
+  const sent =
+    work.kind === 'query'
+      ? askSql(client, countRows(work.dataSource), { resultFormat: 'array' })
+      : client.send({ ...request, headers })
+  const answer = await withinPatience(sent)
+  if (answer === undefined) return { outcome: 'unknown', status: null }
+  const { status } = answer
+  if (status >= 500) return { outcome: 'unknown', status }
+  if (status >= 400) return { outcome: 'refused', status }
+  const told = toldBy(work, answer)
+  return { outcome: 'done', status, ...(told === undefined ? {} : { told }) }
+}
+
+/** The answer; undefined where none came in time, or the connection broke. */
+export async function withinPatience(sent: Promise<Answer>): Promise<Answer | undefined> {
+  const timer = new AbortController()
+  try {
+    return await Promise.race([
+      sent.catch(() => undefined),
+      delay(patienceMs, undefined, { signal: timer.signal }).catch(() => undefined),
+    ])
+  } finally {
+    timer.abort()
+  }
+}
+
+function toldBy(work: Work, { json }: Answer): unknown {
+  if (work.kind === 'readRules') return readRules(json)
+  if (work.kind === 'query') return readCounts(json)
+  if (work.kind === 'mark') return (json as { numChangedSegments: number }).numChangedSegments
+  return undefined
+}
+
+function requestOf(work: Work): SentRequest {
+  const post = (path: string, json?: unknown): SentRequest => ({ method: 'POST', path, json })
+  switch (work.kind) {
+    case 'setRules':
+      return post(`${coordinator}/rules/${work.dataSource}`, work.rules)
+    case 'readRules':
+      return { path: `${coordinator}/rules/${work.dataSource}` }
+    case 'setCompaction': {
+      const { dataSource, taskPriority } = work
+      return post(`${coordinator}/config/compaction`, {
+        dataSource,
+        taskPriority,
+        skipOffsetFromLatest: 'PT0S',
+      })
+    }
+    case 'removeCompaction':
+      return { method: 'DELETE', path: `${coordinator}/config/compaction/${work.dataSource}` }
+    case 'mark':
+      return post(`${coordinator}/datasources/${work.dataSource}/${work.used ? 'markUsed' : 'markUnused'}`, {
+        interval: intervalOf(work.day),
+      })
+    case 'ingest':
+      return post(
+        '/svc/indexer/v1/task',
+        ingestTask(work.dataSource, work.task, work.days, work.rowsPerDay, work.append),
+      )
+    case 'kill':
+      return post('/svc/indexer/v1/task', {
+        type: 'kill',
+        id: work.task,
+        dataSource: work.dataSource,
+        interval: intervalOf(work.day),
+      })
+    case 'setRight':
+      return {
+        method: work.granted ? 'POST' : 'DELETE',
+        path: `${authorization}/users/${users.changing}/roles/${users.reader}`,
+      }
+    case 'login':
+      return loginRequest(work.login)
+    case 'query':
+      return { path: '' }
+  }
+}
+
+const rulesOf = (dataSource: string): string => `${coordinator}/rules/${dataSource}`
+
+function loginRequest(login: Login): SentRequest {
+  const path = rulesOf(dataSources.stable)
+  switch (login) {
+    case 'admin':
+      return { path }
+    case 'reader':
+      return { path, credentials: credentialsOf(users.reader) }
+    case 'readerElsewhere':
+      return { path: rulesOf(dataSources.marked), credentials: credentialsOf(users.reader) }
+    case 'readerWrites':
+      return { method: 'POST', path, json: [], credentials: credentialsOf(users.reader) }
+    case 'stranger':
+      return { path, credentials: credentialsOf(users.stranger) }
+    case 'wrongPassword':
+      return { path, credentials: 'mallory:not-the-password' }
+  }
+}

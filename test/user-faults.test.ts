@@ -1,0 +1,81 @@
+// ./svc fault against a running simulation: each kind strikes the server that it aims at, is listed, and ends.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { runSvc } from './support/svc-command.ts'
+import { startTestCluster } from './support/test-cluster.ts'
+import { waitUntil } from './support/wait-until.ts'
+
+const cluster = await startTestCluster({ profile: 'secure', set: ['svc.simulation.enabled=true'] })
+after(() => cluster.end())
+const { home, router } = cluster
+const fault = (...args: string[]) => runSvc('fault', ...args, '--home', home.root)
+const rules = '/svc/coordinator/v1/rules'
+
+test('a server that is cut off answers nobody until the fault is cleared', async () => {
+  const { status, stderr } = await fault('cut', 'coordinator', '--probability', '1')
+  assert.equal(status, 0, stderr)
+  await waitUntil(
+    'the router does not reach the coordinator',
+    () => router.send({ path: rules }),
+    (answer) => answer.status >= 500,
+  )
+  const listed = await fault('list')
+  assert.match(listed.stdout, /cut +127\.0\.0\.1:\d+/)
+  assert.match((await fault('clear')).stdout, /^1 switched off/)
+  await waitUntil(
+    'it is reached again',
+    () => router.send({ path: rules }),
+    (answer) => answer.status === 200,
+  )
+})
+
+test('a server that is killed is started again', async () => {
+  const restarts = () => cluster.processes().find(({ instance }) => instance === 'broker')!.restarts
+  const before = restarts()
+  assert.equal((await fault('kill', 'broker')).status, 0)
+  await waitUntil('it was started again', restarts, (count) => count === before + 1)
+  await cluster.waitUntilReady('broker')
+})
+
+test('requests to a slow server wait until the fault ends by itself', async () => {
+  const { status, stderr } = await fault('latency', 'router', '--delay', 'PT0.3S', '--for', 'PT3S')
+  assert.equal(status, 0, stderr)
+  const tookMs = async () => {
+    const began = performance.now()
+    await router.send({ path: '/status/health' })
+    return performance.now() - began
+  }
+  await waitUntil('requests wait', tookMs, (ms) => ms >= 300)
+  await waitUntil(
+    'the fault is over',
+    () => router.get<unknown[]>('/svc/simulation/v1/faults'),
+    (faults) => faults.length === 0,
+  )
+})
+
+test('what is not there, and what is not allowed, is refused', async () => {
+  const unknown = await fault('kill', 'historical-9')
+  assert.equal(unknown.status, 2)
+  assert.match(unknown.stderr, /historical-9.*\[coordinator\].*\[historical-1\]/)
+  for (const [args, message] of [
+    [['latency', 'router', '--delay', 'soon'], /--delay/],
+    [['cut', 'router', '--probability', '2'], /--probability has value \[2\]/],
+    [['flood', 'router'], /flood/],
+    [['clear', 'nothing'], /nothing/],
+  ] as const) {
+    const { status, stderr } = await fault(...args)
+    assert.notEqual(status, 0)
+    assert.match(stderr, message)
+  }
+})
+
+test('a cluster that is no simulation has no faults', async () => {
+  const real = await startTestCluster({ profile: 'plain' })
+  try {
+    const { status, stderr } = await runSvc('fault', 'kill', 'broker', '--home', real.home.root)
+    assert.notEqual(status, 0)
+    assert.match(stderr, /svc\.simulation\.enabled/)
+  } finally {
+    await real.end()
+  }
+})
