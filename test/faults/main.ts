@@ -2,7 +2,7 @@
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { repositoryRoot } from '@svc/cli/home'
-import { checkHistory, type Violation } from './check.ts'
+import { checkHistory, type Violation } from './check/index.ts'
 import { readHistory } from './history.ts'
 import { runSeed } from './run-seed.ts'
 

@@ -1,6 +1,6 @@
 import { appendFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { checkHistory, type Violation } from './check.ts'
+import { checkHistory, type Violation } from './check/index.ts'
 import { comeToRest } from './come-to-rest.ts'
 import { type Entry, readHistory } from './history.ts'
 import { observe } from './observe.ts'

@@ -1,8 +1,7 @@
 // Every invariant of the check is broken by a made-up history, and found; the same history without the break is good.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { checkHistory, type Invariant, invariants } from './check.ts'
-import type { CountedRows, Entry, Rest, SeenSegment } from './history.ts'
+import type { CountedRows, Entry, Rest, SeenSegment } from '../history.ts'
 import {
   dataSources,
   days,
@@ -12,7 +11,8 @@ import {
   intervalOf,
   type Login,
   type Work,
-} from './schedule.ts'
+} from '../schedule.ts'
+import { checkHistory, type Invariant, invariants } from './index.ts'
 
 const startedAt = '2026-11-21T00:00:00.000Z'
 const [firstDay] = days as [string]

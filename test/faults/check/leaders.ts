@@ -1,0 +1,132 @@
+import type { Entry } from '../history.ts'
+import { type Fault, instances } from '../schedule.ts'
+import { ofType, type Story } from './story.ts'
+
+/** The longest that a role may be without a leader while one of its servers could lead. */
+const leaderBackMs = 10_000
+/** The longest until the cluster works again after all faults have ended. */
+const recoveryMs = 30_000
+
+/** Only who has the lease says that it leads, and terms grow. */
+export function oneLeader({ entries }: Story): string[] {
+  const found: string[] = []
+  const looks = ofType(entries, 'leases')
+  const roles = ['coordinator', 'overlord'] as const
+  for (const role of roles) {
+    // The times from which and until which an instance is known to have had the lease.
+    const held = looks.flatMap(({ from, until, leases }) => {
+      const lease = leases.find((other) => other.role === role)
+      return lease ? [{ from, until, ...lease }] : []
+    })
+    for (const [index, now] of held.entries()) {
+      const before = held[index - 1]
+      if (!before) continue
+      if (now.term < before.term)
+        found.push(`The term of [${role}] went from ${before.term} back to ${now.term}`)
+      if (now.term === before.term && now.instance !== before.instance)
+        found.push(`Term ${now.term} of [${role}] was of [${before.instance}] and then of [${now.instance}]`)
+    }
+    for (const { instance, from, until } of ofType(entries, 'claim').filter((claim) => claim.role === role)) {
+      // Between two looks at the same lease nobody else had it.
+      const other = held.find((look, index) => {
+        const next = held[index + 1]
+        return (
+          look.instance !== instance && next?.term === look.term && look.until <= from && next.from >= until
+        )
+      })
+      if (other)
+        found.push(
+          `[${instance}] said after ${Math.round(from)} ms that it leads, while [${other.instance}] had term ${other.term}`,
+        )
+    }
+  }
+  return found
+}
+
+interface Span {
+  readonly from: number
+  readonly until: number
+}
+
+interface FaultSpan extends Span {
+  readonly fault: Fault
+}
+
+function faultsOf(entries: readonly Entry[]): FaultSpan[] {
+  const ends = new Map(ofType(entries, 'faultEnd').map((end) => [end.id, end]))
+  return ofType(entries, 'fault').flatMap(({ step, at }) => {
+    const end = ends.get(step.id)
+    return end?.skipped === undefined
+      ? [{ fault: step.fault, from: at, until: end?.at ?? Number.POSITIVE_INFINITY }]
+      : []
+  })
+}
+
+/** When an instance could not lead: it was at fault, or was not ready again yet. */
+function awaySpans(entries: readonly Entry[], instance: string): Span[] {
+  const readies = ofType(entries, 'ready').filter((ready) => ready.instance === instance)
+  return faultsOf(entries)
+    .filter(
+      ({ fault }) => fault.target === instance || fault.target === 'postgres' || isCutOff(fault, instance),
+    )
+    .map(({ from, until, fault }) => {
+      const ready = fault.kind === 'kill' ? readies.find(({ at }) => at >= until)?.at : until
+      return { from, until: ready ?? Number.POSITIVE_INFINITY }
+    })
+}
+
+const isCutOff = (fault: Fault, instance: string): boolean =>
+  'to' in fault && fault.target === instance && fault.to === 'postgres'
+
+/** Roles have a leader again soon after one was lost. */
+export function leaderBack({ entries }: Story): string[] {
+  const found: string[] = []
+  for (const role of ['coordinator', 'overlord'] as const) {
+    const away = instances[role].map((instance) => awaySpans(entries, instance))
+    /** The time within a span in which some instance could lead, in one piece: the longest such. */
+    const longestFree = ({ from, until }: Span): number => {
+      const edges = [from, until, ...away.flat().flatMap((span) => [span.from, span.until])]
+        .filter((edge) => edge >= from && edge <= until)
+        .sort((a, b) => a - b)
+      let longest = 0
+      let freeSince: number | undefined
+      for (const [index, edge] of edges.slice(0, -1).entries()) {
+        const middle = (edge + (edges[index + 1] as number)) / 2
+        const isBlocked = away.every((spans) =>
+          spans.some((span) => span.from <= middle && middle < span.until),
+        )
+        freeSince = isBlocked ? undefined : (freeSince ?? edge)
+        if (freeSince !== undefined) longest = Math.max(longest, (edges[index + 1] as number) - freeSince)
+      }
+      return longest
+    }
+    const claims = ofType(entries, 'claim')
+      .filter((claim) => claim.role === role)
+      .sort((a, b) => a.from - b.from)
+    const end = ofType(entries, 'rest').at(-1)?.at ?? 0
+    for (const [index, claim] of claims.entries()) {
+      const next = claims[index + 1]?.from ?? Math.max(end, claim.until)
+      const gap = longestFree({ from: claim.until, until: next })
+      if (gap > leaderBackMs)
+        found.push(`[${role}] had no leader for ${Math.round(gap)} ms after ${Math.round(claim.until)} ms`)
+    }
+    if (claims.length === 0) found.push(`[${role}] never had a leader`)
+  }
+  return found
+}
+
+/** The cluster works soon after the last of overlapping faults. */
+export function recovery({ entries }: Story): string[] {
+  const faults = faultsOf(entries)
+  const probes = ofType(entries, 'probe').filter(({ problem }) => problem === null)
+  return faults.flatMap(({ until }) => {
+    if (faults.some((other) => other.from <= until && other.until > until)) return []
+    const next = Math.min(...faults.filter((other) => other.from > until).map(({ from }) => from))
+    const recovered = probes.find(({ from }) => from >= until)?.until ?? Number.POSITIVE_INFINITY
+    const tookMs = Math.min(recovered, next) - until
+    if (tookMs <= recoveryMs) return []
+    return [
+      `${tookMs === Number.POSITIVE_INFINITY ? 'Never' : `Only ${Math.round(tookMs)} ms`} after the faults that ended at ${Math.round(until)} ms it worked again`,
+    ]
+  })
+}

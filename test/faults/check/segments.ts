@@ -1,0 +1,131 @@
+import type { Rest, SeenSegment } from '../history.ts'
+import { intervalOf, type ScheduledRule, tiers } from '../schedule.ts'
+import { type Done, mayHaveHappened, ofKind, ofType, type Story } from './story.ts'
+
+/** A decision may be carried out so long after the rules that it was made by have changed. */
+const decisionMs = 10_000
+
+const dropsDay = (rules: readonly ScheduledRule[], day: string): boolean => {
+  const first = rules.find((rule) => rule.type === 'loadForever' || rule.interval === intervalOf(day))
+  return first?.type === 'dropByInterval'
+}
+
+/** Segments change, and their bytes go, only for a reason. */
+export function segmentsStay(story: Story): string[] {
+  const found: string[] = []
+  const seen = new Map<string, { segment: SeenSegment; from: number }>()
+  const newest = new Map<string, string>()
+  const marks = ofKind(story, 'mark').filter(mayHaveHappened)
+  const kills = ofKind(story, 'kill').filter(mayHaveHappened)
+  const rules = ofKind(story, 'setRules').filter(mayHaveHappened)
+
+  /** Whether a request that was sent by `until` may have taken effect after `from`. */
+  const wasAt = ({ at, answeredAt }: Done, from: number, until: number) => at < until && answeredAt >= from
+  const wasMarked = ({ dataSource, day }: SeenSegment, used: boolean, from: number, until: number) =>
+    marks.some(
+      (mark) =>
+        mark.work.dataSource === dataSource &&
+        mark.work.day === day &&
+        mark.work.used === used &&
+        wasAt(mark, from, until),
+    )
+  const wasDropped = ({ dataSource, day }: SeenSegment, from: number, until: number) =>
+    rules.some(
+      (write) =>
+        write.work.dataSource === dataSource &&
+        dropsDay(write.work.rules, day) &&
+        write.at < until &&
+        !rules.some(
+          (later) =>
+            later.work.dataSource === dataSource &&
+            later.outcome === 'done' &&
+            later.at > write.answeredAt &&
+            later.answeredAt < from - decisionMs,
+        ),
+    )
+
+  let lastLook = 0
+  for (const { changed, from, until } of ofType(story.entries, 'segments')) {
+    for (const { dataSource, day, version } of changed) {
+      const key = `${dataSource} ${day}`
+      const known = newest.get(key)
+      if (known === undefined || version > known) newest.set(key, version)
+    }
+    for (const segment of changed) {
+      const before = seen.get(segment.id)
+      seen.set(segment.id, { segment, from })
+      // Nothing else was seen since the last look, and that is when it was last so.
+      const since = before ? lastLook : 0
+      const was = before?.segment.state ?? (segment.task === null ? undefined : 'used')
+      const isHidden = (newest.get(`${segment.dataSource} ${segment.day}`) ?? '') > segment.version
+      const tell = (what: string) =>
+        found.push(`Segment [${segment.id}] ${what} between ${Math.round(since)} and ${Math.round(until)} ms`)
+      if (was === 'used' && segment.state !== 'used') {
+        const hasReason =
+          isHidden || wasMarked(segment, false, since, until) || wasDropped(segment, since, until)
+        if (!hasReason) tell(`became ${segment.state} without a reason`)
+      }
+      if (was === 'unused' && segment.state === 'used' && !wasMarked(segment, true, since, until))
+        tell('became used without a request')
+      if (segment.state === 'gone') {
+        const wasAsked = kills.some(
+          ({ work, at }) => work.dataSource === segment.dataSource && work.day === segment.day && at < until,
+        )
+        if (!wasAsked) tell('was erased without a request')
+      }
+    }
+    lastLook = from
+  }
+  for (const { missing, from } of ofType(story.entries, 'held'))
+    for (const id of missing) found.push(`Segment [${id}] lay in no cache after ${Math.round(from)} ms`)
+  for (const { id, file } of story.rest?.segments ?? [])
+    if (file !== 'sound') found.push(`The file of segment [${id}] in deep storage is ${file}`)
+  return found
+}
+
+/** Copies by tier that the rules at rest ask for; undefined where no rule applies or the first one drops. */
+function copiesAskedFor(
+  rest: Rest,
+  { dataSource, day }: SeenSegment,
+): Readonly<Record<string, number>> | undefined {
+  const rules = [...(rest.rules[dataSource] ?? []), ...(rest.rules._default ?? [])] as ScheduledRule[]
+  const first = rules.find((rule) => rule.type === 'loadForever' || rule.interval === intervalOf(day))
+  return first === undefined || first.type === 'dropByInterval' ? undefined : first.tieredReplicants
+}
+
+/** What is not as the rules ask for when the cluster is at rest; also how a run knows that it is. */
+export function wrongCopies(rest: Pick<Rest, 'rules' | 'segments' | 'served'>): string[] {
+  const found: string[] = []
+  const newest = new Map<string, string>()
+  for (const { dataSource, day, version, state } of rest.segments) {
+    const key = `${dataSource} ${day}`
+    if (state === 'used' && version > (newest.get(key) ?? '')) newest.set(key, version)
+  }
+  for (const segment of rest.segments) {
+    const asked = segment.state === 'used' ? copiesAskedFor(rest as Rest, segment) : {}
+    const isHidden = (newest.get(`${segment.dataSource} ${segment.day}`) ?? '') > segment.version
+    if (asked === undefined || (isHidden && segment.state === 'used')) {
+      found.push(`Segment [${segment.id}] is used, and should not be`)
+      continue
+    }
+    for (const [tier, servers] of Object.entries(tiers)) {
+      const wanted = Math.min(asked[tier] ?? 0, servers.length)
+      const holders = servers.filter((server) => rest.served[server]?.includes(segment.id))
+      if (holders.length !== wanted)
+        found.push(`Segment [${segment.id}] has ${holders.length} copies in tier [${tier}], not ${wanted}`)
+    }
+  }
+  const known = new Set(rest.segments.map(({ id }) => id))
+  for (const [server, ids] of Object.entries(rest.served))
+    for (const id of ids) if (!known.has(id)) found.push(`[${server}] serves [${id}], which is no segment`)
+  return found
+}
+
+/** The cluster came to rest with the copies that rules ask for. */
+export function copiesAsAsked({ entries, rest }: Story): string[] {
+  const problem = ofType(entries, 'rest').at(-1)?.problem
+  return [
+    ...(problem ? [`The cluster did not come to rest: ${problem}`] : []),
+    ...(rest ? wrongCopies(rest) : []),
+  ]
+}

@@ -1,0 +1,71 @@
+import type { Entry, Outcome, Rest } from '../history.ts'
+import type { Work, WorkStep } from '../schedule.ts'
+
+/** A piece of work with what became of it. */
+export interface Done {
+  readonly step: WorkStep
+  readonly work: Work
+  readonly at: number
+  /** When its answer came; never, where none did. */
+  readonly answeredAt: number
+  readonly outcome: Outcome
+  readonly status: number | null
+  readonly told: unknown
+}
+
+/** A history as the checks read it. */
+export interface Story {
+  readonly entries: readonly Entry[]
+  readonly work: readonly Done[]
+  readonly rest: Rest | undefined
+}
+
+/** Brings requests and their answers together. */
+export function readStory(entries: readonly Entry[]): Story {
+  const answers = new Map(ofType(entries, 'answer').map((answer) => [answer.id, answer]))
+  const work = ofType(entries, 'work').map(({ step, at }): Done => {
+    const answer = answers.get(step.id)
+    return {
+      step,
+      work: step.work,
+      at,
+      answeredAt: answer && answer.outcome !== 'unknown' ? answer.at : Number.POSITIVE_INFINITY,
+      outcome: answer?.outcome ?? 'unknown',
+      status: answer?.status ?? null,
+      told: answer?.told,
+    }
+  })
+  return {
+    entries,
+    work,
+    rest: ofType(entries, 'rest').at(-1)?.rest,
+  }
+}
+
+/** The entries of one type. */
+export function ofType<Type extends Entry['type']>(
+  entries: readonly Entry[],
+  type: Type,
+): Extract<Entry, { type: Type }>[] {
+  return entries.filter((entry): entry is Extract<Entry, { type: Type }> => entry.type === type)
+}
+
+/** The work of some kinds. */
+export const ofKind = <Kind extends Work['kind']>(story: Story, ...kinds: Kind[]) =>
+  story.work.filter((done): done is Done & { work: Extract<Work, { kind: Kind }> } =>
+    (kinds as string[]).includes(done.work.kind),
+  )
+
+/** Whether it was done, or nobody knows. */
+export const mayHaveHappened = ({ outcome }: Done): boolean => outcome !== 'refused'
+
+/** Writes of one register of which the last one may be what is there: the last that was done, and all of unknown end. */
+export function possiblyLast<Some extends Done>(writes: readonly Some[]): Some[] {
+  const lastDone = writes.findLast(({ outcome }) => outcome === 'done')
+  return writes.filter((write) => write === lastDone || write.outcome === 'unknown')
+}
+
+/** Writes by what they write. */
+export function byRegister<Some extends Done>(writes: readonly Some[]): Map<string, Some[]> {
+  return Map.groupBy(writes, ({ step }) => step.register)
+}

@@ -1,0 +1,132 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Rest } from '../history.ts'
+import { dataSources } from '../schedule.ts'
+import { byRegister, type Done, mayHaveHappened, ofKind, possiblyLast, type Story } from './story.ts'
+
+/** What was acknowledged is there at rest, and in every later read. */
+export function acknowledgedWrites(story: Story): string[] {
+  const { rest } = story
+  if (!rest) return ['The cluster never came to rest']
+  const found: string[] = []
+  const check = <Some extends Done>(
+    writes: readonly Some[],
+    present: (register: Some) => unknown,
+    valueIn: (write: Some) => unknown,
+    initial: unknown,
+  ) => {
+    for (const [register, group] of byRegister(writes)) {
+      const possible = possiblyLast(group)
+      const values = possible.map(valueIn)
+      if (!group.some(({ outcome }) => outcome === 'done')) values.push(initial)
+      const value = present(group[0] as Some)
+      if (values.some((other) => isDeepStrictEqual(other, value))) continue
+      const writers = possible.map(({ step }) => step.id).join(', ')
+      found.push(`[${register}] is ${JSON.stringify(value)}, which none of [${writers}] has written`)
+    }
+  }
+  check(
+    ofKind(story, 'setRules'),
+    ({ work }) => rest.rules[work.dataSource],
+    ({ work }) => work.rules,
+    undefined,
+  )
+  check(
+    ofKind(story, 'setCompaction', 'removeCompaction'),
+    ({ work }) => rest.compaction[work.dataSource],
+    ({ work }) => (work.kind === 'setCompaction' ? work.taskPriority : undefined),
+    undefined,
+  )
+  check(
+    ofKind(story, 'mark').filter(({ work }) => work.dataSource === dataSources.marked),
+    ({ work }) => statesOf(rest, work.dataSource, work.day),
+    ({ work }) => (work.used ? ['used'] : ['unused']),
+    ['used'],
+  )
+  for (const [instance, isIn] of Object.entries(rest.letIn)) {
+    check(
+      ofKind(story, 'setRight').map((write) => ({
+        ...write,
+        step: { ...write.step, register: `right at ${instance}` },
+      })),
+      () => isIn,
+      ({ work }) => work.granted,
+      false,
+    )
+  }
+  const tasks = new Map(rest.tasks.map((task) => [task.id, task]))
+  for (const { work, outcome, step } of ofKind(story, 'ingest', 'kill')) {
+    const task = tasks.get(work.task)
+    if (outcome === 'done' && !task) found.push(`Task [${work.task}] of [${step.id}] is not there`)
+    if (outcome === 'refused' && task) found.push(`Task [${work.task}] was refused and is there`)
+    if (task && task.state !== 'SUCCESS' && task.state !== 'FAILED')
+      found.push(`Task [${work.task}] is not over: ${task.state}`)
+  }
+  for (const { work, told, at, answeredAt, outcome, step } of ofKind(story, 'readRules')) {
+    if (outcome !== 'done') continue
+    const writes = ofKind(story, 'setRules').filter((write) => write.work.dataSource === work.dataSource)
+    const possible = writes.filter(
+      (write) =>
+        mayHaveHappened(write) &&
+        write.at < answeredAt &&
+        !writes.some(
+          (later) => later.outcome === 'done' && later.answeredAt < at && later.at > write.answeredAt,
+        ),
+    )
+    const nothingYet = !writes.some((write) => write.outcome === 'done' && write.answeredAt < at)
+    const values = [...possible.map((write): unknown => write.work.rules), ...(nothingYet ? [[]] : [])]
+    if (!values.some((value) => isDeepStrictEqual(value, told)))
+      found.push(
+        `[${step.id}] read ${JSON.stringify(told)} of [${work.dataSource}], which was not there then`,
+      )
+  }
+  return found
+}
+
+function statesOf(rest: Rest, dataSource: string, day: string): string[] {
+  const states = rest.segments
+    .filter((segment) => segment.dataSource === dataSource && segment.day === day)
+    .map(({ state }) => state)
+  return [...new Set(states)].sort()
+}
+
+/** How often a piece of work has to stand in the audit: a least and a most. */
+function entriesOf({ outcome, work, told }: Done): readonly [number, number] {
+  const isWrite = ['setRules', 'setCompaction', 'removeCompaction', 'mark', 'setRight'].includes(work.kind)
+  if (!isWrite || outcome === 'refused') return [0, 0]
+  if (outcome === 'unknown') return [0, 1]
+  return work.kind === 'mark' && told === 0 ? [0, 0] : [1, 1]
+}
+
+/** Every write stands in the audit once, in the order of the writes, and nothing else does. */
+export function completeAudit(story: Story): string[] {
+  const { rest } = story
+  if (!rest) return []
+  const found: string[] = []
+  const byWork = Map.groupBy(rest.audit, ({ comment }) => comment)
+  for (const done of story.work) {
+    const [least, most] = entriesOf(done)
+    const count = byWork.get(done.step.id)?.length ?? 0
+    if (count < least || count > most)
+      found.push(`[${done.step.id}] (${done.work.kind}, ${done.outcome}) has ${count} entries, not ${most}`)
+  }
+  const known = new Set(story.work.map(({ step }) => step.id))
+  for (const { comment } of rest.audit)
+    if (/^w\d+$/.test(comment) && !known.has(comment))
+      found.push(`An entry is of [${comment}], which was not sent`)
+  const places = new Map(rest.audit.map(({ comment }, place) => [comment, place]))
+  for (const [register, writes] of byRegister(ofKind(story, 'setRules'))) {
+    for (const earlier of writes) {
+      for (const later of writes) {
+        const [first, second] = [places.get(earlier.step.id), places.get(later.step.id)]
+        if (first === undefined || second === undefined || earlier.answeredAt >= later.at || first < second)
+          continue
+        found.push(`In the audit of [${register}] [${later.step.id}] stands before [${earlier.step.id}]`)
+      }
+    }
+    const [sample] = writes
+    const last = rest.audit.findLast(({ type, key }) => type === 'rules' && key === sample?.work.dataSource)
+    if (last && !isDeepStrictEqual(JSON.parse(last.payload), rest.rules[last.key]))
+      found.push(`The last entry of [${register}] is not what is there`)
+  }
+  return found
+}
