@@ -18,11 +18,11 @@ import { startTestCluster } from './support/test-cluster.ts'
 import { addUsers, credentialsOf } from './support/test-users.ts'
 import { waitUntil } from './support/wait-until.ts'
 
-// The clock is one that its endpoints may move: otherwise they let nobody in.
+// Endpoints of simulations let nobody in where there is none.
 const cluster = await startTestCluster({
   profile: 'secure',
   instances: 'worker=1',
-  set: ['svc.simulation.clock.enabled=true'],
+  set: ['svc.simulation.enabled=true', 'svc.simulation.clock.enabled=true'],
 })
 after(() => cluster.end())
 const endpoints = await loadRouteTables()

@@ -50,6 +50,7 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'GET /svc/internal/v1/calls',
     'GET /svc/router/v1/brokers',
     'GET /svc/simulation/v1/clock',
+    'GET /svc/simulation/v1/faults',
   ],
   'READ CONFIG security': [
     'GET /svc-ext/basic-security/audit',
@@ -128,8 +129,11 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'POST /svc/v2/sql',
   ],
   'WRITE STATE STATE': [
+    'DELETE /svc/simulation/v1/faults',
+    'DELETE /svc/simulation/v1/faults/:fault',
     'POST /svc/coordinator/v1/compaction/simulate',
     'POST /svc/simulation/v1/clock',
+    'POST /svc/simulation/v1/faults',
     'POST /svc/simulation/v1/run',
   ],
   'a login': [

@@ -39,7 +39,8 @@ export function addFault(program: Command): void {
     .addHelpText(
       'after',
       `
-A target is an instance such as historical-1, a role such as historical, or a server by host and port.
+A target is an instance such as historical-1 (coordinator is the first of them), a role such as historical, or a
+server by host and port.
 
 Examples:
   ./svc up --detach --set common.svc.simulation.enabled=true
