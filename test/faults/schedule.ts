@@ -116,8 +116,9 @@ export function intervalOf(day: string): string {
   return `${new Date(start).toISOString()}/${new Date(start + 86_400_000).toISOString()}`
 }
 
-/** The rows of a day that are there from the begin. */
+/** The rows of a day that are there from the begin, and the task that they name. */
 export const firstRowsPerDay = 5
+export const firstTask = 'first'
 
 const workPerSecond = 6
 /** Faults begin after the first second, and the last one ends before the end. */

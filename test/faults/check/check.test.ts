@@ -7,6 +7,7 @@ import {
   days,
   type Fault,
   firstRowsPerDay,
+  firstTask,
   instances,
   intervalOf,
   type Login,
@@ -29,11 +30,10 @@ const firstSegments: readonly SeenSegment[] = all.flatMap((dataSource) =>
     day,
     version: 'v1',
     state: 'used' as const,
-    task: `first-${dataSource}`,
+    task: firstTask,
   })),
 )
-const firstRows = (dataSource: string): CountedRows[] =>
-  days.map((day) => ({ task: `first-${dataSource}`, day, rows: firstRowsPerDay }))
+const firstRows: readonly CountedRows[] = days.map((day) => ({ task: firstTask, day, rows: firstRowsPerDay }))
 
 /** What is there when nothing was done. */
 const quiet: Rest = {
@@ -41,14 +41,9 @@ const quiet: Rest = {
   compaction: {},
   audit: [],
   segments: firstSegments.map((segment) => ({ ...segment, file: 'sound' })),
-  tasks: all.map((dataSource) => ({
-    id: `first-${dataSource}`,
-    state: 'SUCCESS',
-    createdAt: 0,
-    finishedAt: 1,
-  })),
+  tasks: [{ id: firstTask, state: 'SUCCESS', createdAt: 0, finishedAt: 1 }],
   rows: Object.fromEntries(
-    [...dataSources.appended, dataSources.replaced].map((dataSource) => [dataSource, firstRows(dataSource)]),
+    [...dataSources.appended, dataSources.replaced].map((dataSource) => [dataSource, firstRows]),
   ),
   served: {
     'historical-1': firstSegments.map(({ id }) => id),
@@ -201,7 +196,7 @@ const restAfter = (task: string, rows: number, state = 'SUCCESS'): Partial<Rest>
   },
   rows: {
     ...quiet.rows,
-    [appended]: [...firstRows(appended), ...(rows > 0 ? [{ task, day: firstDay, rows }] : [])],
+    [appended]: [...firstRows, ...(rows > 0 ? [{ task, day: firstDay, rows }] : [])],
   },
 })
 const login = (kind: Login, status: number | undefined): Entry[] => {
@@ -210,7 +205,6 @@ const login = (kind: Login, status: number | undefined): Entry[] => {
 }
 const queryStable: Work = { kind: 'query', dataSource: dataSources.stable }
 const queryAppended: Work = { kind: 'query', dataSource: appended }
-const stableRows = firstRows(dataSources.stable)
 
 const good: readonly [name: string, history: Entry[]][] = [
   ['a quiet one', historyOf([])],
@@ -298,14 +292,11 @@ const good: readonly [name: string, history: Entry[]][] = [
   [
     'rows that no server had loaded when the query came',
     historyOf(
-      [
-        ...sent('w1', ingest('t'), { at: 100 }),
-        ...sent('w2', queryAppended, { at: 9000, told: firstRows(appended) }),
-      ],
+      [...sent('w1', ingest('t'), { at: 100 }), ...sent('w2', queryAppended, { at: 9000, told: firstRows })],
       restAfter('t', 3),
     ),
   ],
-  ['a query that was answered', historyOf(sent('w1', queryStable, { at: 100, told: stableRows }))],
+  ['a query that was answered', historyOf(sent('w1', queryStable, { at: 100, told: firstRows }))],
   [
     'a change of leaders',
     bareHistoryOf([
@@ -586,7 +577,7 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
   [
     'answers of queries are whole',
     'rows that are missing in an answer',
-    historyOf(sent('w1', queryStable, { at: 100, told: stableRows.slice(1) })),
+    historyOf(sent('w1', queryStable, { at: 100, told: firstRows.slice(1) })),
   ],
   [
     'answers of queries are whole',
@@ -601,9 +592,9 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
         ...sent('w1', ingest('t'), { at: 100 }),
         ...sent('w2', queryAppended, {
           at: 1000,
-          told: [...firstRows(appended), { task: 't', day: firstDay, rows: 3 }],
+          told: [...firstRows, { task: 't', day: firstDay, rows: 3 }],
         }),
-        ...sent('w3', queryAppended, { at: 2000, told: firstRows(appended) }),
+        ...sent('w3', queryAppended, { at: 2000, told: firstRows }),
       ],
       restAfter('t', 3),
     ),
@@ -616,7 +607,7 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
         ...sent('w1', ingest('t'), { at: 100 }),
         ...sent('w2', queryAppended, {
           at: 1000,
-          told: [...firstRows(appended), { task: 't', day: firstDay, rows: 2 }],
+          told: [...firstRows, { task: 't', day: firstDay, rows: 2 }],
         }),
       ],
       restAfter('t', 3),

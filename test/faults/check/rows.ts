@@ -1,12 +1,11 @@
 import type { CountedRows } from '../history.ts'
-import { dataSources, days, firstRowsPerDay } from '../schedule.ts'
+import { dataSources, days, firstRowsPerDay, firstTask } from '../schedule.ts'
 import { ofKind, ofType, type Story } from './story.ts'
 
 /** The rows that a task brings, by day. */
 function rowsOfTasks(story: Story): Map<string, ReadonlyMap<string, number>> {
   const found = new Map<string, ReadonlyMap<string, number>>()
-  for (const dataSource of [...Object.values(dataSources)].flat())
-    found.set(`first-${dataSource}`, new Map(days.map((day) => [day, firstRowsPerDay])))
+  found.set(firstTask, new Map(days.map((day) => [day, firstRowsPerDay])))
   for (const { work } of ofKind(story, 'ingest'))
     found.set(work.task, new Map(work.days.map((day) => [day, work.rowsPerDay])))
   return found
@@ -96,7 +95,7 @@ export function wholeAnswers(story: Story): string[] {
     const wrong = rows
       .filter((row) => row.rows !== expected.get(row.task)?.get(row.day))
       .map((row) => `The answer to [${step.id}] has ${row.rows} rows of ${key(row)}`)
-    const first = days.map((day) => key({ task: `first-${work.dataSource}`, day, rows: firstRowsPerDay }))
+    const first = days.map((day) => key({ task: firstTask, day, rows: firstRowsPerDay }))
     const seenBefore = queries
       .filter((other) => other.work.dataSource === work.dataSource && other.answeredAt < at)
       .flatMap((other) => (other.told as readonly CountedRows[]).map(key))
