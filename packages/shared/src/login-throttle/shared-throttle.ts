@@ -14,6 +14,11 @@ local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return { count, redis.call('PTTL', KEYS[1]) }`
 
+// A login does not wait longer than this for Redis, which may stand still without being gone; for a while after one
+// that waited in vain no other one asks.
+const longestAnswerMs = 500
+const restMs = 2000
+
 // Counters that this process keeps while Redis is away.
 const mostLocalCounters = 10_000
 
@@ -24,6 +29,7 @@ export function openLoginThrottle(settings: Settings, now: () => number): Shared
   if (most === 0) return undefined
   const keyPrefix = `${settings.get('svc.queue.prefix')}:login-failures:`
   let redis: QueueConnection | undefined
+  let silentUntil = Number.NEGATIVE_INFINITY
   const local = new Map<string, { count: number; readonly endsAt: number }>()
   // The names that attackers try may be long, and tell passwords that were typed in the wrong field.
   const keyOf = (user: string, address: string) =>
@@ -51,38 +57,44 @@ export function openLoginThrottle(settings: Settings, now: () => number): Shared
       const { openProducerConnection } = await import('../redis/index.ts')
       redis ??= openProducerConnection(settings)
     }
-    if (redis.status !== 'ready') {
-      const opening = redis
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, 500)
-        opening.once('ready', () => {
-          clearTimeout(timer)
-          resolve()
-        })
-      })
-    }
-    return redis
+    const opening = redis
+    if (opening.status !== 'ready') await new Promise<void>((resolve) => opening.once('ready', resolve))
+    return opening
+  }
+
+  async function countInRedis(key: string): Promise<{ count: number; leftMs: number }> {
+    const [count, leftMs] = (await (await connected()).eval(countAttempt, 1, key, periodMs)) as [
+      number,
+      number,
+    ]
+    return { count, leftMs }
+  }
+
+  /** As counted in Redis; undefined where that does not answer in time. */
+  async function countTogether(key: string): Promise<{ count: number; leftMs: number } | undefined> {
+    if (now() < silentUntil) return undefined
+    const counted = countInRedis(key).catch(() => undefined)
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<undefined>((resolve) => {
+      timer = setTimeout(resolve, longestAnswerMs, undefined)
+    })
+    const answer = await Promise.race([counted, late])
+    clearTimeout(timer)
+    if (answer === undefined) silentUntil = now() + restMs
+    return answer
   }
 
   return {
     begin: async (user, address) => {
       const key = keyOf(user, address)
-      let attempts: { count: number; leftMs: number }
-      try {
-        const [count, leftMs] = (await (await connected()).eval(countAttempt, 1, key, periodMs)) as [
-          number,
-          number,
-        ]
-        attempts = { count, leftMs }
-      } catch {
-        attempts = countLocally(key)
-      }
+      const attempts = (await countTogether(key)) ?? countLocally(key)
       return attempts.count > most ? Math.max(1, Math.ceil(attempts.leftMs / 1000)) : undefined
     },
     succeeded: async (user, address) => {
       const key = keyOf(user, address)
       local.delete(key)
-      await redis?.del(key).catch(() => undefined)
+      // Nobody waits for it: what is counted next on this connection comes after it.
+      redis?.del(key).catch(() => undefined)
     },
     stop: () => redis?.disconnect(),
   }

@@ -8,11 +8,17 @@ export interface TcpGate {
   cut(): Promise<void>
   /** Lets connections through again. */
   mend(): Promise<void>
+  /** Lets nothing pass and breaks nothing, as if the server stood still. */
+  freeze(): void
+  /** Lets pass what was held up. */
+  thaw(): void
 }
 
 /** Opens a gate to a port of this machine; it is open at first. */
 export async function startTcpGate(scope: Scope, targetPort: number): Promise<TcpGate> {
   const sockets = new Set<Socket>()
+  const held = new Set<() => void>()
+  let isFrozen = false
   const join = (from: Socket): void => {
     const to = connect(targetPort, '127.0.0.1')
     for (const [socket, other] of [
@@ -25,7 +31,11 @@ export async function startTcpGate(scope: Scope, targetPort: number): Promise<Tc
         other.destroy()
       })
       socket.on('error', () => other.destroy())
-      socket.pipe(other)
+      socket.on('data', (bytes: Buffer) => {
+        if (isFrozen) held.add(() => other.write(bytes))
+        else other.write(bytes)
+      })
+      socket.on('end', () => other.end())
     }
   }
   let server: Server | undefined
@@ -41,6 +51,7 @@ export async function startTcpGate(scope: Scope, targetPort: number): Promise<Tc
   const cut = async (): Promise<void> => {
     const closed = new Promise((resolve) => (server ? server.close(resolve) : resolve(undefined)))
     for (const socket of sockets) socket.destroy()
+    held.clear()
     await closed
     server = undefined
   }
@@ -53,6 +64,14 @@ export async function startTcpGate(scope: Scope, targetPort: number): Promise<Tc
   return {
     port,
     cut,
+    freeze: () => {
+      isFrozen = true
+    },
+    thaw: () => {
+      isFrozen = false
+      for (const pass of held) pass()
+      held.clear()
+    },
     mend: async () => {
       if (!server && !isOver) await mend(port)
     },
