@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type Cluster, commonPropertiesFile, pickPortOffset, startCluster } from '@svc/cli/cluster'
+import { commonPropertiesFile, pickPortOffset, startCluster } from '@svc/cli/cluster'
 import { loadSettings } from '@svc/shared/config'
 import {
   createDatabase,
@@ -29,16 +29,19 @@ const reader = 'reader:a-password-of-tests'
 const readFlights = [{ resource: { type: 'DATASOURCE', name: flights.dataSource }, action: 'READ' }]
 const taskId = 'task-of-before'
 
-/** Starts the home, lets `work` ask its router as admin, and stops it. */
-async function withCluster(work: (router: HttpClient, cluster: Cluster) => Promise<void>): Promise<void> {
+/** Starts the home, lets `work` ask its router and its coordinator as admin, and stops it. */
+async function withCluster(
+  work: (router: HttpClient, coordinator: HttpClient) => Promise<void>,
+): Promise<void> {
   const cluster = await startCluster({ home, portOffset: await pickPortOffset(), profile: 'secure' })
   try {
-    const credentials = `admin:${cluster.adminPassword}`
-    const router = createHttpClient(cluster.routerUrl, { trusted: cluster.trusted, credentials })
+    const access = { trusted: cluster.trusted, credentials: `admin:${cluster.adminPassword}` }
+    const router = createHttpClient(cluster.routerUrl, access)
+    const coordinator = createHttpClient(cluster.urls.coordinator!, access)
     try {
-      await work(router, cluster)
+      await work(router, coordinator)
     } finally {
-      await router.close()
+      await Promise.all([router.close(), coordinator.close()])
     }
   } finally {
     await cluster.stop()
@@ -104,18 +107,18 @@ async function bringBack(store: Database, count: number): Promise<void> {
 }
 
 before(() =>
-  withCluster(async (router) => {
+  withCluster(async (router, coordinator) => {
     await router.post(`/svc/coordinator/v1/rules/${flights.dataSource}`, rules, {
       'X-Svc-Comment': 'of before',
     })
     const task = { ...flightsTask({ segmentGranularity: 'MONTH' }), id: taskId }
     assert.equal(await runTask(router, task), taskId)
-    await router.post(`${authentication}/users/reader`, undefined)
-    await router.post(`${authentication}/users/reader/credentials`, { password: reader.split(':')[1] })
-    await router.post(`${authorization}/users/reader`, undefined)
-    await router.post(`${authorization}/roles/reader`, undefined)
-    await router.post(`${authorization}/roles/reader/permissions`, readFlights)
-    await router.post(`${authorization}/users/reader/roles/reader`, undefined)
+    await coordinator.post(`${authentication}/users/reader`, undefined)
+    await coordinator.post(`${authentication}/users/reader/credentials`, { password: reader.split(':')[1] })
+    await coordinator.post(`${authorization}/users/reader`, undefined)
+    await coordinator.post(`${authorization}/roles/reader`, undefined)
+    await coordinator.post(`${authorization}/roles/reader/permissions`, readFlights)
+    await coordinator.post(`${authorization}/users/reader/roles/reader`, undefined)
   }),
 )
 
@@ -125,7 +128,7 @@ for (const count of [1, migrations.length - 1]) {
     before(() => withStore((store) => bringBack(store, count)))
 
     test('keeps rules, users, segments, tasks and audit', async () => {
-      await withCluster(async (router) => {
+      await withCluster(async (router, coordinator) => {
         const rulesPath = `/svc/coordinator/v1/rules/${flights.dataSource}`
         assert.deepEqual(await router.get(rulesPath), rules)
         const history = await router.get<{ auditInfo: { comment: string } }[]>(`${rulesPath}/history`)
@@ -147,7 +150,7 @@ for (const count of [1, migrations.length - 1]) {
         const elsewhere = await router.send({ path: '/svc/coordinator/v1/rules/other', credentials: reader })
         assert.equal(elsewhere.status, 403)
         // The administrator still may change users, by a permission that did not exist then.
-        await router.post(`${authorization}/roles/of-now-${count}`, undefined)
+        await coordinator.post(`${authorization}/roles/of-now-${count}`, undefined)
       })
     })
   })

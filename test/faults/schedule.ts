@@ -150,6 +150,8 @@ function planWork(random: SeededRandom, seconds: number): WorkStep[] {
 /** Most come through the router; some go to a server that may not be the leader. */
 function addressee(random: SeededRandom, work: Work): string {
   const direct = isOneIn(random, 5)
+  // Users and rights are changed at the coordinators only.
+  if (work.kind === 'setRight') return pick(random, instances.coordinator)
   if (!direct || work.kind === 'query') return 'router'
   const isOfOverlord = work.kind === 'ingest' || work.kind === 'kill'
   return pick(random, isOfOverlord ? instances.overlord : instances.coordinator)
