@@ -12,6 +12,8 @@ const leasePeriodMs = 250
 const segmentPeriodMs = 400
 const heldPeriodMs = 100
 const probePeriodMs = 400
+/** A probe that takes longer goes on, and the next one begins beside it. */
+const longestProbeMs = 2000
 
 /** The datasource that only probes write rules of. */
 const probed = 'probed'
@@ -37,7 +39,7 @@ export function observe(
     repeat(leasePeriodMs, lookAtLeases),
     repeat(segmentPeriodMs, lookAtSegments()),
     repeat(heldPeriodMs, lookAtCaches(world)),
-    repeat(probePeriodMs, probe),
+    repeat(probePeriodMs, () => Promise.race([probe(), delay(longestProbeMs)])),
   ]
 
   async function lookForClaim(role: 'coordinator' | 'overlord', instance: string): Promise<void> {

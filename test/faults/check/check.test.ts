@@ -321,6 +321,18 @@ const good: readonly [name: string, history: Entry[]][] = [
     ]),
   ],
   [
+    'a server that was killed and took its time to start',
+    bareHistoryOf([
+      ...Array.from({ length: 13 }, (_, n) => n * 5000).flatMap((at) => [
+        claim(at, 'coordinator'),
+        claim(at, 'overlord'),
+      ]),
+      ...fault(1000, 2000, { kind: 'kill', target: 'broker' }),
+      { type: 'ready', at: 30_000, instance: 'broker' },
+      probe(40_000),
+    ]),
+  ],
+  [
     'a login that was not answered',
     historyOf(sent('w1', { kind: 'login', login: 'admin' }, { at: 1, outcome: 'unknown', status: 503 })),
   ],
@@ -631,6 +643,11 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
       probe(5000, 'write: 503'),
       probe(40_000),
     ]),
+  ],
+  [
+    'the cluster works again in time',
+    'a server that was killed and never serves again',
+    historyOf(fault(1000, 2000, { kind: 'kill', target: 'broker' })),
   ],
   [
     'the cluster works again in time',

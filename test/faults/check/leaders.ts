@@ -43,6 +43,8 @@ export function oneLeader({ entries }: Story): string[] {
   return found
 }
 
+const services: readonly string[] = Object.values(instances).flat()
+
 interface Span {
   readonly from: number
   readonly until: number
@@ -52,28 +54,25 @@ interface FaultSpan extends Span {
   readonly fault: Fault
 }
 
+/** When faults were on. A server that was killed is at fault until it serves again. */
 function faultsOf(entries: readonly Entry[]): FaultSpan[] {
   const ends = new Map(ofType(entries, 'faultEnd').map((end) => [end.id, end]))
-  return ofType(entries, 'fault').flatMap(({ step, at }) => {
-    const end = ends.get(step.id)
-    return end?.skipped === undefined
-      ? [{ fault: step.fault, from: at, until: end?.at ?? Number.POSITIVE_INFINITY }]
-      : []
+  const readies = ofType(entries, 'ready')
+  return ofType(entries, 'fault').flatMap(({ step: { id, fault }, at }) => {
+    const end = ends.get(id)
+    if (end?.skipped !== undefined) return []
+    const endedAt = end?.at ?? Number.POSITIVE_INFINITY
+    const isRestart = fault.kind === 'kill' && services.includes(fault.target)
+    const ready = readies.find((one) => one.instance === fault.target && one.at >= endedAt)
+    return [{ fault, from: at, until: isRestart ? (ready?.at ?? Number.POSITIVE_INFINITY) : endedAt }]
   })
 }
 
-/** When an instance could not lead: it was at fault, or was not ready again yet. */
-function awaySpans(entries: readonly Entry[], instance: string): Span[] {
-  const readies = ofType(entries, 'ready').filter((ready) => ready.instance === instance)
-  return faultsOf(entries)
-    .filter(
-      ({ fault }) => fault.target === instance || fault.target === 'postgres' || isCutOff(fault, instance),
-    )
-    .map(({ from, until, fault }) => {
-      const ready = fault.kind === 'kill' ? readies.find(({ at }) => at >= until)?.at : until
-      return { from, until: ready ?? Number.POSITIVE_INFINITY }
-    })
-}
+/** When an instance could not lead. */
+const awaySpans = (entries: readonly Entry[], instance: string): Span[] =>
+  faultsOf(entries).filter(
+    ({ fault }) => fault.target === instance || fault.target === 'postgres' || isCutOff(fault, instance),
+  )
 
 const isCutOff = (fault: Fault, instance: string): boolean =>
   'to' in fault && fault.target === instance && fault.to === 'postgres'
@@ -123,7 +122,7 @@ export function recovery({ entries }: Story): string[] {
     if (faults.some((other) => other.from <= until && other.until > until)) return []
     const next = Math.min(...faults.filter((other) => other.from > until).map(({ from }) => from))
     const recovered = probes.find(({ from }) => from >= until)?.until ?? Number.POSITIVE_INFINITY
-    const tookMs = Math.min(recovered, next) - until
+    const tookMs = until === Number.POSITIVE_INFINITY ? until : Math.min(recovered, next) - until
     if (tookMs <= recoveryMs) return []
     return [
       `${tookMs === Number.POSITIVE_INFINITY ? 'Never' : `Only ${Math.round(tookMs)} ms`} after the faults that ended at ${Math.round(until)} ms it worked again`,
