@@ -50,7 +50,12 @@ async function withCluster(
 
 /** Starts the stores of the home alone, and stops them. */
 async function withStore(work: (store: Database) => Promise<void>): Promise<void> {
-  const stores = await startCluster({ home, portOffset: await pickPortOffset(), storesOnly: true })
+  const stores = await startCluster({
+    home,
+    portOffset: await pickPortOffset(),
+    profile: 'plain',
+    storesOnly: true,
+  })
   try {
     const settings = loadSettings('coordinator', [commonPropertiesFile(stores.home)], {})
     const store = createDatabase(settings, { connections: 1, applicationName: 'test' })
