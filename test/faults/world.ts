@@ -139,8 +139,10 @@ function restoreVariable(name: string, value: string | undefined): void {
 function mountDisks(folder: string) {
   const mounted: string[] = []
   const unmount = () => {
-    for (const place of mounted) execFileSync('umount', ['--lazy', place])
+    for (const place of mounted.splice(0)) execFileSync('umount', ['--lazy', place])
   }
+  // A run that is interrupted leaves no disk behind either.
+  process.once('exit', unmount)
   const folders: Partial<Record<Disk, string>> = {}
   try {
     for (const disk of ['deepStorage', 'cache'] as const) {
