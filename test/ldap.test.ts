@@ -192,6 +192,15 @@ describe('a directory', () => {
     console.log(`slowest answer to an injected name: ${slowestMs.toFixed(1)} ms`)
   })
 
+  test('of a demonstration knows none of them either, and goes on for others', async () => {
+    const logins = await loginsOf(embedded.url)
+    for (const injected of injectedNames()) {
+      const { kind } = await logins.verify(injected, 'alice-password')
+      assert.notEqual(kind, 'known', JSON.stringify(injected))
+      assert.equal((await logins.verify('alice', 'alice-password')).kind, 'known', JSON.stringify(injected))
+    }
+  })
+
   test('is never asked about an empty password or name', async () => {
     // Whoever asked would be told that nobody is there.
     const logins = await loginsOf('ldap://127.0.0.1:1')

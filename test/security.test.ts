@@ -126,6 +126,22 @@ describe('explain', () => {
   })
 })
 
+describe('whoever is refused', () => {
+  test('gets the same answer for an unknown user and for a wrong password, at every server', async () => {
+    const told = async (client: typeof coordinator, credentials: string) => {
+      const { status, headers, text } = await client.send({ path: '/status', credentials })
+      const { date: _, 'x-request-id': __, ...others } = headers
+      return { status, headers: others, text }
+    }
+    for (const server of servers) {
+      const unknown = await told(server, 'nobody-at-all:some-password')
+      assert.equal(unknown.status, 401, server.url)
+      assert.deepEqual(unknown, await told(server, 'admin:not-the-password'), server.url)
+      assert.deepEqual(unknown, await told(server, 'carol:not-the-password'), server.url)
+    }
+  })
+})
+
 describe('passwords', () => {
   test('that are changed count on every server when the change is answered, and the old ones nowhere', async () => {
     await addUser('peter', 'password-0')

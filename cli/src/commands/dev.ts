@@ -127,6 +127,23 @@ export function addDev(program: Command): void {
       )
       printFigures(result, json)
     })
+  bench
+    .command('security')
+    .description(
+      'refused logins, hostile inputs, requests a second with a login (needs wrk); SVC_REFERENCE names a folder of the recorded system, which is asked in the same rounds',
+    )
+    .option('--rounds <n>', 'how often the requests (default: 3)', '3')
+    .option('--seconds <n>', 'how long each (default: 5)', '5')
+    .option('--json', 'print the result as JSON')
+    .action(async ({ rounds, seconds, json }: { rounds: string; seconds: string; json?: boolean }) => {
+      const { benchSecurity } = await import('../development/index.ts')
+      const options = {
+        rounds: parseRounds(rounds),
+        secondsEach: parseWholeNumber('--seconds', seconds, 99),
+        reference: process.env.SVC_REFERENCE,
+      }
+      printFigures(await benchSecurity(options, tellProgress), json)
+    })
   addFaults(dev)
   dev
     .command('test')

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { unavailable } from '@svc/domain/failure'
-import { pickPortOffset, startCluster } from '../cluster/index.ts'
+import { type Cluster, pickPortOffset, startCluster } from '../cluster/index.ts'
 import { describeMachine, medianOf } from './figures.ts'
 
 /** Requests a second by what was asked: every round, and the median. */
-type RequestFigures = Readonly<
+export type RequestFigures = Readonly<
   Record<string, { readonly rounds: readonly number[]; readonly median: number }>
 >
 
@@ -34,46 +34,56 @@ export async function benchRequests(
   reference: readonly string[],
   onRound: (text: string) => void,
 ): Promise<RequestBenchmark> {
-  if (spawnSync('wrk', ['-v']).error) throw unavailable('The program wrk is missing: install the package wrk')
   const folder = mkdtempSync(path.join(tmpdir(), 'svc-bench-'))
   const set = ['svc.enablePlaintextPort=true']
   const options = { home: path.join(folder, 'home'), profile: 'secure', set }
   const cluster = await startCluster({ ...options, portOffset: await pickPortOffset(options) })
   try {
-    const login = `admin:${cluster.adminPassword}@`
-    const targets = new Map<string, string>(
-      (['coordinator', 'router'] as const).flatMap((instance) => {
-        const { plaintextPort, tlsPort } = cluster.plan.services.find(
-          (service) => service.instance === instance,
-        )!
-        return [
-          [`${instance} plain`, `http://${login}127.0.0.1:${plaintextPort}${rulesPath}`],
-          [`${instance} TLS`, `https://${login}127.0.0.1:${tlsPort}${rulesPath}`],
-        ] as const
-      }),
-    )
-    for (const url of reference) targets.set(`reference ${new URL(url).host}`, url)
-    // One turn before those that count: code is compiled, logins are remembered, connections are open.
-    for (const url of targets.values()) ask(url, 2)
-    const found = new Map<string, number[]>()
-    for (let round = 1; round <= rounds; round++) {
-      for (const [name, url] of targets) {
-        const perSecond = ask(url, secondsEach)
-        found.set(name, [...(found.get(name) ?? []), perSecond])
-        onRound(`round ${round}: ${name} ${perSecond.toFixed(0)} requests/s`)
-      }
-    }
     return {
       machine: describeMachine(),
       secondsEach,
-      requestsPerSecond: Object.fromEntries(
-        [...found].map(([name, values]) => [name, { rounds: values, median: medianOf(values) }]),
-      ),
+      requestsPerSecond: await measureRequests(cluster, { rounds, secondsEach, reference }, onRound),
     }
   } finally {
     await cluster.stop()
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** The rounds of requests against a cluster that runs and has its plaintext ports open. */
+export async function measureRequests(
+  cluster: Cluster,
+  options: { readonly rounds: number; readonly secondsEach: number; readonly reference: readonly string[] },
+  onRound: (text: string) => void,
+): Promise<RequestFigures> {
+  const { rounds, secondsEach, reference } = options
+  if (spawnSync('wrk', ['-v']).error) throw unavailable('The program wrk is missing: install the package wrk')
+  const login = `admin:${cluster.adminPassword}@`
+  const targets = new Map<string, string>(
+    (['coordinator', 'router'] as const).flatMap((instance) => {
+      const { plaintextPort, tlsPort } = cluster.plan.services.find(
+        (service) => service.instance === instance,
+      )!
+      return [
+        [`${instance} plain`, `http://${login}127.0.0.1:${plaintextPort}${rulesPath}`],
+        [`${instance} TLS`, `https://${login}127.0.0.1:${tlsPort}${rulesPath}`],
+      ] as const
+    }),
+  )
+  for (const url of reference) targets.set(`reference ${new URL(url).host}`, url)
+  // One turn before those that count: code is compiled, logins are remembered, connections are open.
+  for (const url of targets.values()) ask(url, 2)
+  const found = new Map<string, number[]>()
+  for (let round = 1; round <= rounds; round++) {
+    for (const [name, url] of targets) {
+      const perSecond = ask(url, secondsEach)
+      found.set(name, [...(found.get(name) ?? []), perSecond])
+      onRound(`round ${round}: ${name} ${perSecond.toFixed(0)} requests/s`)
+    }
+  }
+  return Object.fromEntries(
+    [...found].map(([name, values]) => [name, { rounds: values, median: medianOf(values) }]),
+  )
 }
 
 function ask(target: string, seconds: number): number {

@@ -2,8 +2,9 @@
 
 export * from './bench-compaction.ts'
 export * from './bench-coordinator.ts'
-export * from './bench-requests.ts'
+export { benchRequests } from './bench-requests.ts'
 export * from './bench-rewriting.ts'
+export * from './bench-security.ts'
 export * from './bench-sql.ts'
 export * from './bench-start.ts'
 export * from './load-endpoints.ts'

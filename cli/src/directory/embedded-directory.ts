@@ -87,6 +87,8 @@ export async function startDirectory(content: DirectoryContent, port: number): P
     server.once('error', reject)
     server.listen(port, '127.0.0.1', resolve)
   })
+  // The library ends the connection of a request that it cannot read, such as a search for some names with brackets.
+  server.on('error', () => undefined)
   return {
     url: `ldap://127.0.0.1:${new URL(server.url.replace('ldap', 'http')).port}`,
     stop: () => new Promise((resolve) => server.close(() => resolve())),

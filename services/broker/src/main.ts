@@ -12,7 +12,7 @@ function buildBroker(context: ServiceContext): ServicePart {
   const dataServer = createDataServer(context, 'broker')
   const queries = createQueries(context, view, dataServer)
   return {
-    routes: [servedSegmentsRoute(dataServer, context.stopping), ...brokerRoutes(view), ...queries.routes],
+    routes: [servedSegmentsRoute(dataServer, context), ...brokerRoutes(view), ...queries.routes],
     start: async () => {
       view.start()
       await dataServer.start()

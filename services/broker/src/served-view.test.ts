@@ -24,8 +24,8 @@ async function startHistorical(scope: TestContext, ...ids: string[]) {
     context.serve({
       routes: [
         {
-          ...servedSegmentsRoute(server, context.stopping),
-          handle: (input) => servedSegmentsRoute(server, context.stopping).handle(input),
+          ...servedSegmentsRoute(server, context),
+          handle: (input) => servedSegmentsRoute(server, context).handle(input),
         },
       ],
     })

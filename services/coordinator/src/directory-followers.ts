@@ -1,4 +1,5 @@
 import { describeError } from '@svc/domain/failure'
+import { roles } from '@svc/shared/config'
 import { type FollowedDirectory, knownDirectoryPath, type ServiceContext } from '@svc/shared/service'
 import type { Leadership } from './leadership.ts'
 
@@ -15,7 +16,7 @@ export interface DirectoryFollowers {
   untilKnownEverywhere(): Promise<void>
 }
 
-const followingRoles = ['overlord', 'broker', 'historical', 'router'] as const
+const followingRoles = roles.filter((role) => role !== 'coordinator')
 
 // A server that died is taken for alive so long, and one that lost its coordinator asks again by then.
 const longestWaitMs = 6000

@@ -19,7 +19,7 @@ function buildHistorical(context: ServiceContext): ServicePart {
   const server = virtual ?? dataServer
   return {
     routes: [
-      servedSegmentsRoute(server, context.stopping),
+      servedSegmentsRoute(server, context),
       segmentFilesRoute(dataServer),
       ...(virtual ? virtualServerRoutes(virtual) : []),
       ...historicalRoutes(context),

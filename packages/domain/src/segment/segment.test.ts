@@ -2,7 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ETERNITY, parseInterval } from '../time/index.ts'
-import { parseSegmentId, payloadOf, type SegmentPayload, segmentFromPayload, segmentId } from './index.ts'
+import {
+  dataSourceOfId,
+  parseSegmentId,
+  payloadOf,
+  type SegmentPayload,
+  segmentFromPayload,
+  segmentId,
+} from './index.ts'
 
 const key = {
   dataSource: 'koalas',
@@ -11,6 +18,13 @@ const key = {
   partitionNum: 0,
 }
 const id = 'koalas_2026-01-01T00:00:00.000Z_2026-02-01T00:00:00.000Z_2026-03-01T00:00:00.000Z'
+
+test('the datasource stands in the id before the first instant', () => {
+  assert.equal(dataSourceOfId(id), 'koalas')
+  assert.equal(dataSourceOfId(`a_b${id}_12`), 'a_bkoalas')
+  assert.equal(dataSourceOfId('_-146136543-09-08T08:23:32.096Z_x'), '')
+  assert.equal(dataSourceOfId('no id'), 'no id')
+})
 
 test('the id ends in the partition number unless that is 0', () => {
   assert.equal(segmentId(key), id)

@@ -91,6 +91,11 @@ export function parseSegmentId(dataSource: string, id: string): SegmentKey | und
   return segmentId(key) === id ? key : undefined
 }
 
+/** The datasource that stands in the id of a segment: all before its first instant; the whole text where there is none. */
+export function dataSourceOfId(id: string): string {
+  return /^(.*?)_-?\d+-\d\d-\d\dT[\d:.]+Z_/.exec(id)?.[1] ?? id
+}
+
 /** The segment that a payload describes. A payload with a broken interval is an invalidInput failure. */
 export function segmentFromPayload(payload: SegmentPayload): Segment {
   return {

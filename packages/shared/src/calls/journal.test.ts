@@ -16,6 +16,16 @@ const call = (direction: Call['direction'], second: number): Call => ({
   error: null,
 })
 
+test('a journal is not filled by whoever is refused', () => {
+  const journal = createCallJournal(3)
+  journal.add(call('received', 0))
+  for (let second = 1; second <= 8; second++) journal.add({ ...call('received', second), status: 401 })
+  assert.deepEqual(
+    journal.last(10).map(({ status }) => status),
+    [401, 401, 401, 200],
+  )
+})
+
 test('a journal keeps the last calls of each direction, newest first', () => {
   const journal = createCallJournal(3)
   assert.deepEqual(journal.last(10), [])

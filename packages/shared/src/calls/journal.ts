@@ -29,15 +29,20 @@ export interface CallJournal {
   last(count: number): Call[]
 }
 
-/** A journal that keeps the last `capacity` calls of each direction. */
+/**
+ * A journal that keeps the last `capacity` calls of each direction; those of whoever proved to be nobody apart, so that
+ * strangers drive no call of a server out.
+ */
 export function createCallJournal(capacity: number): CallJournal {
-  const rings: Record<Call['direction'], { calls: Call[]; next: number }> = {
+  const rings: Record<Call['direction'] | 'refused', { calls: Call[]; next: number }> = {
     sent: { calls: [], next: 0 },
     received: { calls: [], next: 0 },
+    refused: { calls: [], next: 0 },
   }
   return {
     add: (call) => {
-      const ring = rings[call.direction]
+      const isRefused = call.direction === 'received' && (call.status === 401 || call.status === 429)
+      const ring = rings[isRefused ? 'refused' : call.direction]
       ring.calls[ring.next] = call
       ring.next = (ring.next + 1) % capacity
     },

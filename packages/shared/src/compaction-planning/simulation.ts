@@ -22,7 +22,19 @@ export async function describeSimulation(
   return describePlan(live.plan)
 }
 
-/** The endpoint of previews. */
+/** A preview without what is about other datasources. */
+function whatIsSeen(
+  { candidates, stats, skipped }: DescribedPlan,
+  sees: (dataSource: string) => boolean,
+): DescribedPlan {
+  return {
+    candidates: candidates.filter(({ dataSource }) => sees(dataSource)),
+    stats: Object.fromEntries(Object.entries(stats).filter(([dataSource]) => sees(dataSource))),
+    skipped: skipped.filter(({ dataSource }) => sees(dataSource)),
+  }
+}
+
+/** The endpoint of previews; it shows the datasources that its caller sees. */
 export function compactionSimulationRoute(path: string, access: Access, planner: CompactionPlanner): Route {
   return route({
     method: 'POST',
@@ -30,6 +42,6 @@ export function compactionSimulationRoute(path: string, access: Access, planner:
     access,
     summary: 'What would be compacted and in which order; nothing is changed',
     body: jsonBody((json) => parseSimulation(json), { limitBytes: simulationLimitBytes }),
-    handle: ({ body }) => describeSimulation(planner, body),
+    handle: async ({ body, caller }) => whatIsSeen(await describeSimulation(planner, body), caller.sees),
   })
 }

@@ -107,7 +107,7 @@ async function startHistorical(scope: TestContext, properties: Record<string, st
     context.beginToStop()
     await server.stop()
   })
-  await context.serve({ routes: [servedSegmentsRoute(server, context.stopping), segmentFilesRoute(server)] })
+  await context.serve({ routes: [servedSegmentsRoute(server, context), segmentFilesRoute(server)] })
   return { context, server, cache }
 }
 

@@ -1,6 +1,8 @@
 import { unavailable } from '@svc/domain/failure'
+import { dataSourceOfId } from '@svc/domain/segment'
 import { z } from 'zod'
 import { type Route, route, state } from '../http/index.ts'
+import type { ServiceContext } from '../service/index.ts'
 import type { DataServer } from './data-server.ts'
 
 /** Where the segments that a data server serves are followed. */
@@ -15,8 +17,15 @@ export interface ServedSegmentsAnswer {
 
 const wholeNumber = z.coerce.number().int()
 
-/** The endpoint by which brokers follow what a data server serves; held back until something changes. */
-export function servedSegmentsRoute({ served }: Pick<DataServer, 'served'>, stopping: AbortSignal): Route {
+/**
+ * The endpoint by which brokers follow what a data server serves; held back until something changes. Others than the
+ * servers are told of the datasources that they see.
+ */
+export function servedSegmentsRoute(
+  { served }: Pick<DataServer, 'served'>,
+  { settings, stopping }: Pick<ServiceContext, 'settings' | 'stopping'>,
+): Route {
+  const internalUser = settings.get('svc.escalator.internalClientUsername')
   return route({
     method: 'GET',
     path: servedSegmentsPath,
@@ -27,7 +36,7 @@ export function servedSegmentsRoute({ served }: Pick<DataServer, 'served'>, stop
       hash: z.string().default(''),
       timeout: wholeNumber.min(0).max(60_000).default(0),
     }),
-    handle: async ({ query, signal }): Promise<ServedSegmentsAnswer> => {
+    handle: async ({ query, signal, caller }): Promise<ServedSegmentsAnswer> => {
       if (stopping.aborted) throw unavailable('This server is stopping')
       const follows = query.hash === served.session
       if (follows && query.counter === served.sequence && query.timeout > 0) {
@@ -39,7 +48,14 @@ export function servedSegmentsRoute({ served }: Pick<DataServer, 'served'>, stop
             ({ id, change }) => ({ action: change === 'loaded' ? 'load' : 'drop', id }) as const,
           )
         : served.ids().map((id) => ({ action: 'load', id }) as const)
-      return { counter: { counter: served.sequence, hash: served.session }, resetCounter: !since, requests }
+      return {
+        counter: { counter: served.sequence, hash: served.session },
+        resetCounter: !since,
+        requests:
+          caller.identity === internalUser
+            ? requests
+            : requests.filter(({ id }) => caller.sees(dataSourceOfId(id))),
+      }
     },
   })
 }

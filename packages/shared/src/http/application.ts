@@ -108,7 +108,11 @@ export function createApplication({
       else next()
     })
   }
-  for (const [path, methods] of byPath(routes)) app.all(path, dispatch(methods, security))
+  const handlers = [...byPath(routes)].map(([path, methods]) => [path, dispatch(methods, security)] as const)
+  // Most requests name a path that has no parameters: those are found at once, and not behind all others.
+  const literal = new Map(handlers.filter(([path]) => !/[:*]/.test(path)))
+  app.use((request, response, next) => (literal.get(request.path) ?? skip)(request, response, next))
+  for (const [path, handle] of handlers) app.all(path, handle)
   app.use(async (request, response) => {
     const caller = await authenticate(request, response, security)
     if (!fallback) throw notFound(`Path [${request.path}] does not exist`)
@@ -119,6 +123,8 @@ export function createApplication({
   )
   return app
 }
+
+const skip: RequestHandler = (_request, _response, next) => next()
 
 /** How the login of an answered request ended, seen from its answer. */
 function loginOutcome({
@@ -244,24 +250,42 @@ function dispatch(methods: Methods, security: Security): RequestHandler {
     const { route, parser } = entry
     checkContentType(request)
     authorize(route, request, caller, security)
-    const controller = new AbortController()
-    // An abort costs more than most answers: it is for callers who leave before theirs is whole.
-    response.once('close', () => {
-      if (!response.writableFinished) controller.abort()
-    })
+    const leaving = callerLeaving(response)
     const answer = await route.handle({
       params: request.params as Record<string, string>,
       query: readQuery(route.query, request.query),
-      body: await readBody(route, parser, request, response),
+      body: route.body ? await readBody(route, parser, request, response) : undefined,
       caller,
       audit: auditInfo(request, caller),
-      signal: controller.signal,
+      get signal() {
+        return leaving()
+      },
       request,
       response,
     } as unknown as RouteInput<never, never>)
     if (answer instanceof JsonPieces)
       await sendPieces(response, answer, request.method === 'HEAD', controller.signal)
     else send(response, answer)
+  }
+}
+
+/**
+ * A signal that is aborted when the caller leaves before the answer is whole, made for those who ask: it costs more than
+ * most answers.
+ */
+function callerLeaving(response: Response): () => AbortSignal {
+  let controller: AbortController | undefined
+  let hasLeft = false
+  response.once('close', () => {
+    hasLeft = !response.writableFinished
+    if (hasLeft) controller?.abort()
+  })
+  return () => {
+    if (!controller) {
+      controller = new AbortController()
+      if (hasLeft) controller.abort()
+    }
+    return controller.signal
   }
 }
 
@@ -405,8 +429,12 @@ function send(response: Response, answer: unknown): void {
 
 function sendJson(response: Response, body: unknown): void {
   const { alias } = response.locals
-  if (alias === undefined) response.json(body)
-  else response.type('json').send(jsonInAlias(body, alias))
+  const text = alias === undefined ? JSON.stringify(body) : jsonInAlias(body, alias)
+  const bytes = Buffer.from(text)
+  if (!response.hasHeader('Content-Type'))
+    response.setHeader('Content-Type', 'application/json; charset=utf-8')
+  response.setHeader('Content-Length', bytes.length)
+  response.end(bytes)
 }
 
 function answerError(

@@ -126,9 +126,15 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
     return (Array.isArray(value) ? value : [value]).map(String)
   }
 
+  /** The directory has answered, and so is there. */
+  const answered = new WeakSet<Client>()
+
   /** Searches as the bind user; the first entry that is found is the user, as in the recorded system. */
   async function findUser(client: Client, user: string) {
-    if (bindUser !== undefined) await client.bind(bindUser, bindPassword)
+    if (bindUser !== undefined) {
+      await client.bind(bindUser, bindPassword)
+      answered.add(client)
+    }
     const { searchEntries } = await client.search(baseDn, {
       scope: 'sub',
       filter: fillFilter('userSearch', user),
@@ -166,6 +172,9 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
     error instanceof ldap.UnwillingToPerformError ||
     error instanceof ldap.OperationsError
 
+  // The library says so by its message only.
+  const isLate = (error: unknown): boolean => error instanceof Error && error.message.endsWith('timed out')
+
   async function askNow(user: string, password: string): Promise<DirectoryVerdict> {
     const client = new ldap.Client({
       url,
@@ -181,6 +190,10 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
       const isProved = await proves(client, dn, password)
       if (!found) return { kind: 'unknown' }
       return isProved ? { kind: 'known', identity: found.identity, groups: found.groups } : { kind: 'wrong' }
+    } catch (error) {
+      // A directory that breaks a connection off over one name is there for others: who asks for it harms nobody else.
+      if (!answered.has(client) || isLate(error)) pausedUntil = performance.now() + pauseMs
+      throw error
     } finally {
       client.unbind().catch(() => undefined)
     }
@@ -199,7 +212,6 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
     } catch (error) {
       // Too many at a time are no trouble of the directory.
       if (error instanceof Failure) throw error
-      pausedUntil = performance.now() + pauseMs
       onTrouble(
         `The directory of authenticator [${name}] cannot be asked: logins that need it are refused with 503`,
         {

@@ -359,6 +359,72 @@ describe('a caller', () => {
   })
 })
 
+describe('the internal user', () => {
+  const users = { svc_system: cheap('p'), admin: cheap('p') }
+  const networks = '["10.0.0.0/8","fd00::/8","192.0.2.9"]'
+  const rows: readonly [address: string, isLetIn: boolean][] = [
+    ['10.1.2.3', true],
+    ['192.0.2.9', true],
+    ['fd00::7', true],
+    ['192.0.2.8', false],
+    ['11.0.0.1', false],
+    ['fe80::1', false],
+    ['', false],
+  ]
+  for (const [address, isLetIn] of rows) {
+    it(`is ${isLetIn ? 'let in' : 'refused'} from [${address}] where networks are named, others are not asked`, async () => {
+      const properties = { 'svc.auth.internalClientAllowedNetworks': networks }
+      const { security, refused } = setUp({ authenticators: { A: users } }, { properties })
+      const from = { address, server: '' }
+      // Twice: what is remembered of the login does not open either.
+      for (let time = 0; time < 2; time++) {
+        const internal = await security.authenticate(basicHeader('svc_system', 'p'), from)
+        assert.equal(internal.kind, isLetIn ? 'known' : 'refused')
+      }
+      assert.equal((await security.authenticate(basicHeader('admin', 'p'), from)).kind, 'known')
+      assert.equal(refused.length, isLetIn ? 0 : 2)
+    })
+  }
+
+  it('comes from anywhere where none are', async () => {
+    const { login } = setUp({ authenticators: { A: users } })
+    assert.equal((await login('svc_system', 'p')).kind, 'known')
+  })
+})
+
+describe('a path that needs no login', () => {
+  const paths = '["/status/health","/svc/open/*"]'
+  const rows: readonly [path: string, isOpen: boolean][] = [
+    ['/status/health', true],
+    ['/status/health/', false],
+    ['/status', false],
+    ['/svc/open', true],
+    ['/svc/open/', true],
+    ['/svc/open/a/b', true],
+    ['/svc/opener', false],
+    ['/SVC/open/a', false],
+    ['/svc/%6fpen/a', false],
+    ['/x/svc/open/a', false],
+  ]
+  for (const [path, isOpen] of rows) {
+    it(`${path} is ${isOpen ? 'one' : 'none'}`, () => {
+      const { security } = setUp({}, { properties: { 'svc.auth.unsecuredPaths': paths } })
+      const caller = security.unsecured(path)
+      assert.equal(caller !== undefined, isOpen)
+      // Whoever comes this way is no server.
+      if (caller) assert.equal(security.isInternal(caller), false)
+    })
+  }
+
+  it('is none unless it is named, and OPTIONS is none unless it is open', () => {
+    const { security } = setUp({})
+    assert.equal(security.unsecured('/status/health'), undefined)
+    assert.equal(security.openOptions, false)
+    const open = setUp({}, { properties: { 'svc.auth.allowUnauthenticatedHttpOptions': 'true' } })
+    assert.equal(open.security.openOptions, true)
+  })
+})
+
 describe('the escalator', () => {
   it('shows nothing where no login is asked for', () => {
     assert.equal(createEscalator(testSettings('router')).header(), undefined)

@@ -239,7 +239,7 @@ async function openSecurity(
   throttle: SharedThrottle | undefined,
   directory: DirectorySource,
 ): Promise<Security> {
-  const tellRefused = refusedLoginLog(logger)
+  const tellRefused = refusedLoginLog(logger, settings.get('svc.escalator.internalClientUsername'))
   const trouble = createTroubleLog(logger)
   try {
     return createSecurity(settings, directory, {
@@ -333,14 +333,20 @@ function refusedClientLog(logger: Logger) {
   }
 }
 
+// Servers of a cluster, and more than it has.
+const mostRefusedServers = 1000
+
 /** Tells refused logins, those of servers of the cluster by name; the same one again only at growing distances. */
-function refusedLoginLog(logger: Logger) {
+function refusedLoginLog(logger: Logger, internalUser: string) {
   const troubles = new Map<string, ReturnType<typeof createTroubleLog>>()
-  return (user: string, { address, server }: { address: string; server: string }): void => {
-    const key = server === '' ? 'caller' : server
-    if (troubles.size > 1000) troubles.clear()
-    const trouble = troubles.get(key) ?? createTroubleLog(logger)
-    troubles.set(key, trouble)
+  return (user: string, origin: { address: string; server: string }): void => {
+    const { address } = origin
+    // Anyone may say to be a server: only with the servers' user is it worth a line, and only so many of them.
+    const isServer = origin.server !== '' && user === internalUser
+    const isKnown = troubles.has(origin.server) || troubles.size < mostRefusedServers
+    const server = isServer && isKnown ? origin.server : ''
+    const trouble = troubles.get(server) ?? createTroubleLog(logger)
+    troubles.set(server, trouble)
     trouble.tell(
       server === ''
         ? 'A login was refused'

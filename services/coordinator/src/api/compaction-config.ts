@@ -85,9 +85,9 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext): Rou
       path: `${path}/:dataSource`,
       access: config('READ'),
       summary: 'The configuration of a datasource',
-      handle: async ({ params }) => {
+      handle: async ({ params, caller }) => {
         const dataSource = params.dataSource as string
-        const found = await loadCompactionConfig(database, dataSource)
+        const found = caller.sees(dataSource) ? await loadCompactionConfig(database, dataSource) : undefined
         if (found === undefined) throw notFound(`Datasource [${dataSource}] has no compaction configuration`)
         return formatCompactionConfig(found)
       },
@@ -110,7 +110,10 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext): Rou
       access: config('READ'),
       summary: 'What held for a datasource after each change; with count the newest ones, newest first',
       query: compactionHistoryQuery,
-      handle: ({ params, query }) => compactionHistory(database, params.dataSource as string, false, query),
+      handle: async ({ params, query, caller }) => {
+        const dataSource = params.dataSource as string
+        return caller.sees(dataSource) ? await compactionHistory(database, dataSource, false, query) : []
+      },
     }),
   ]
 }

@@ -21,11 +21,12 @@ export function compactionStatusRoutes(planner: CompactionPlanner, runNow: () =>
       access: state('READ'),
       summary: 'How far the compaction of each datasource, or of one, is; with full every interval',
       query: z.object({ dataSource: oneText.optional(), full: presence }),
-      handle: async ({ query: { dataSource, full } }) => {
+      handle: async ({ query: { dataSource, full }, caller }) => {
         const live = await livePlan()
         const findings = live === undefined ? [] : [...live.findings.values()]
         const asked = findings.filter(
-          ({ config: { dataSource: name } }) => dataSource === undefined || name === dataSource,
+          ({ config: { dataSource: name } }) =>
+            caller.sees(name) && (dataSource === undefined || name === dataSource),
         )
         if (dataSource !== undefined && asked.length === 0) throw notEnabled(dataSource)
         return {
@@ -42,8 +43,9 @@ export function compactionStatusRoutes(planner: CompactionPlanner, runNow: () =>
       access: state('READ'),
       summary: 'The bytes of a datasource that await compaction',
       query: z.object({ dataSource: oneText.min(1, { error: 'the name of a datasource' }) }),
-      handle: async ({ query: { dataSource } }) => {
-        const progress = (await livePlan())?.plan.progress.get(dataSource)
+      handle: async ({ query: { dataSource }, caller }) => {
+        const plan = caller.sees(dataSource) ? (await livePlan())?.plan : undefined
+        const progress = plan?.progress.get(dataSource)
         if (progress === undefined) throw notEnabled(dataSource)
         return { remainingSegmentSize: progress.awaiting.bytes }
       },

@@ -1,4 +1,5 @@
 import { notFound } from '@svc/domain/failure'
+import { dataSourceOfId } from '@svc/domain/segment'
 import {
   JsonPieces,
   jsonList,
@@ -47,9 +48,11 @@ export function serverRoutes(view: ClusterView): Route[] {
     )
   }
   const historicals = () => servers.servers().filter(({ type }) => type === 'historical')
+  const isShown = (id: string, caller: Caller): boolean =>
+    caller.sees(segments.get(id)?.dataSource ?? dataSourceOfId(id))
   /** The ids of the segments of a server whose datasource the caller sees. */
   const shownIds = (server: ServerState, caller: Caller): string[] =>
-    [...server.served].filter((id) => caller.sees(segments.get(id)?.dataSource ?? dataSourceOf(id)))
+    [...server.served].filter((id) => isShown(id, caller))
   async function* payloadsOf(ids: readonly string[]): AsyncGenerator<ReadonlyMap<string, string>> {
     for (let from = 0; from < ids.length; from += segmentsOfPage)
       yield await loadPayloadTexts(context.database, ids.slice(from, from + segmentsOfPage))
@@ -174,17 +177,18 @@ export function serverRoutes(view: ClusterView): Route[] {
       access: state('READ'),
       summary: 'What the data servers are asked to load and drop; simple in counts',
       query: simpleOnly,
-      handle: ({ query }) =>
+      handle: ({ query, caller }) =>
         query.simple
           ? queueSizes()
-          : Object.fromEntries(servers.servers().map((server) => [server.name, describeQueue(server)])),
+          : Object.fromEntries(
+              servers
+                .servers()
+                .map((server) => [server.name, describeQueue(server, (id) => isShown(id, caller))]),
+            ),
     }),
   ]
   return routes.map((one) => atLeader(leadership, context, one))
 }
-
-/** The datasource that stands in the id of a segment that is used no longer: all before its first instant. */
-const dataSourceOf = (id: string): string => /^(.*?)_-?\d+-\d\d-\d\dT[\d:.]+Z_/.exec(id)?.[1] ?? id
 
 const describeServer = ({ name, tier, type, priority, usedSizeBytes, maxSizeBytes }: ServerState) => ({
   host: name,
@@ -195,8 +199,8 @@ const describeServer = ({ name, tier, type, priority, usedSizeBytes, maxSizeByte
   maxSize: maxSizeBytes,
 })
 
-function describeQueue({ pending }: ServerState) {
-  const requests = [...pending]
+function describeQueue({ pending }: ServerState, isShown: (id: string) => boolean) {
+  const requests = [...pending].filter(([id]) => isShown(id))
   const idsOf = (wanted: 'load' | 'drop') =>
     requests.filter(([, { action }]) => action === wanted).map(([id]) => id)
   return { segmentsToLoad: idsOf('load'), segmentsToDrop: idsOf('drop') }

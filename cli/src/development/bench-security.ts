@@ -1,0 +1,261 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { unavailable } from '@svc/domain/failure'
+import { loadSettings } from '@svc/shared/config'
+import {
+  catastrophicExpressions,
+  injectedNames,
+  namesOfAttack,
+  strayTargets,
+} from '@svc/shared/hostile-inputs'
+import { basicHeader, openDirectoryLogins } from '@svc/shared/security'
+import {
+  type Cluster,
+  commonPropertiesFile,
+  pickPortOffset,
+  runtimePropertiesFile,
+  startCluster,
+} from '../cluster/index.ts'
+import { measureRequests, type RequestFigures } from './bench-requests.ts'
+import { describeMachine, medianOf } from './figures.ts'
+import { startReference } from './reference-cluster.ts'
+
+/** Times of answers in milliseconds. */
+interface AnswerTimes {
+  readonly count: number
+  readonly medianMs: number
+  readonly longestMs: number
+}
+
+/** What the benchmark of security found. */
+export interface SecurityBenchmark {
+  readonly machine: string
+  /** How long a login takes that is refused, by what is wrong with it, and how much the medians differ. */
+  readonly refusedLogins: {
+    readonly unknownUser: AnswerTimes
+    readonly wrongPassword: AnswerTimes
+    readonly differencePercent: number
+  }
+  /** How long what attacks takes to be answered. */
+  readonly hostileInputs: {
+    /** A request of a user whose one permission has such an expression. */
+    readonly expressions: AnswerTimes
+    /** A name that is an LDAP injection, asked of the sample directory. */
+    readonly names: AnswerTimes
+    /** A request line that would lead the router astray. */
+    readonly targets: AnswerTimes
+  }
+  readonly requestsPerSecond: RequestFigures
+  readonly secondsEach: number
+}
+
+const authentication = '/svc-ext/basic-security/authentication/db/MyBasicMetadataAuthenticator'
+const authorization = '/svc-ext/basic-security/authorization/db/MyBasicMetadataAuthorizer'
+const loginsOfEachKind = 60
+
+/**
+ * Measures what security costs and withstands, on a cluster with the sample directory. `reference` is a folder with the
+ * recorded system, ready to run: it is asked for its rules in the same rounds. Throws a Failure where wrk is missing.
+ */
+export async function benchSecurity(
+  options: { readonly rounds: number; readonly secondsEach: number; readonly reference: string | undefined },
+  onRound: (text: string) => void,
+): Promise<SecurityBenchmark> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'svc-bench-'))
+  const reference =
+    options.reference === undefined
+      ? undefined
+      : await startReference(options.reference, path.join(folder, 'reference'))
+  let cluster: Cluster | undefined
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  try {
+    const set = ['svc.enablePlaintextPort=true', 'svc.auth.throttle.failures=0']
+    const wanted = { home: path.join(folder, 'home'), profile: 'secure', ldap: true, set }
+    cluster = await startCluster({ ...wanted, portOffset: await pickPortOffset(wanted) })
+    const asker = askerOf(cluster, agent)
+    const refusedLogins = await measureLogins(asker)
+    onRound(
+      `refused logins: unknown user ${refusedLogins.unknownUser.medianMs.toFixed(1)} ms, wrong password ${refusedLogins.wrongPassword.medianMs.toFixed(1)} ms`,
+    )
+    const hostileInputs = {
+      expressions: await measureExpressions(asker),
+      names: await measureNames(cluster),
+      targets: await measureTargets(cluster),
+    }
+    for (const [kind, { longestMs }] of Object.entries(hostileInputs))
+      onRound(`hostile ${kind}: ${longestMs.toFixed(1)} ms at most`)
+    const { rounds, secondsEach } = options
+    const urls = reference?.urls ?? []
+    return {
+      machine: describeMachine(),
+      refusedLogins,
+      hostileInputs,
+      secondsEach,
+      requestsPerSecond: await measureRequests(cluster, { rounds, secondsEach, reference: urls }, onRound),
+    }
+  } finally {
+    agent.destroy()
+    await cluster?.stop()
+    await reference?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Sends requests to the plaintext port of the coordinator over one connection. */
+interface Asker {
+  /** Resolves with the status, when the whole answer is there. */
+  ask(call: {
+    readonly method?: string
+    readonly path: string
+    readonly login?: readonly [user: string, password: string]
+    readonly body?: unknown
+  }): Promise<number>
+}
+
+const plainPortOf = (cluster: Cluster, instance: string): number => {
+  const service = cluster.plan.services.find((one) => one.instance === instance)
+  if (!service) throw unavailable(`The cluster has no [${instance}]`)
+  return service.plaintextPort
+}
+
+function askerOf(cluster: Cluster, agent: Agent): Asker {
+  const port = plainPortOf(cluster, 'coordinator')
+  const admin = ['admin', cluster.adminPassword ?? ''] as const
+  return {
+    ask: async ({ method = 'GET', path: target, login = admin, body }) => {
+      const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
+      const headers = {
+        Authorization: basicHeader(...login),
+        'Content-Type': 'application/json',
+        ...(bytes ? { 'Content-Length': bytes.length } : {}),
+      }
+      const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+        const sent = request({ host: '127.0.0.1', port, agent, method, path: target, headers }, resolve)
+        sent.once('error', reject)
+        sent.end(bytes)
+      })
+      for await (const _ of answer);
+      return answer.statusCode ?? 0
+    },
+  }
+}
+
+/** By turns, so that what else the machine does meets both alike. */
+async function measureLogins({ ask }: Asker): Promise<SecurityBenchmark['refusedLogins']> {
+  const kinds = {
+    unknownUser: (number: number) => [`nobody-${number}`, 'a-wrong-password'] as const,
+    wrongPassword: (number: number) => ['admin', `a-wrong-password-${number}`] as const,
+  }
+  const times = { unknownUser: [] as number[], wrongPassword: [] as number[] }
+  for (let number = -5; number < loginsOfEachKind; number++) {
+    for (const kind of ['unknownUser', 'wrongPassword'] as const) {
+      const tookMs = await timed(async () =>
+        expectStatus(401, await ask({ path: '/status', login: kinds[kind](number) })),
+      )
+      // The first few wake up what is asleep.
+      if (number >= 0) times[kind].push(tookMs)
+    }
+  }
+  const unknownUser = timesOf(times.unknownUser)
+  const wrongPassword = timesOf(times.wrongPassword)
+  const differencePercent =
+    (Math.abs(unknownUser.medianMs - wrongPassword.medianMs) / wrongPassword.medianMs) * 100
+  return { unknownUser, wrongPassword, differencePercent }
+}
+
+/** A user gets one expression after the other as its only permission, and asks for what it is far from matching. */
+async function measureExpressions({ ask }: Asker): Promise<AnswerTimes> {
+  const login = ['attacker', 'a-long-password'] as const
+  const change = async (method: string, target: string, body?: unknown) =>
+    expectStatus(200, await ask({ method, path: target, body }))
+  await change('POST', `${authentication}/users/${login[0]}`)
+  await change('POST', `${authentication}/users/${login[0]}/credentials`, { password: login[1] })
+  await change('POST', `${authorization}/users/${login[0]}`)
+  await change('POST', `${authorization}/roles/attack`)
+  await change('POST', `${authorization}/users/${login[0]}/roles/attack`)
+  await ask({ path: '/status', login })
+  const times: number[] = []
+  for (const name of catastrophicExpressions) {
+    await change('POST', `${authorization}/roles/attack/permissions`, [
+      { resource: { type: 'DATASOURCE', name }, action: 'READ' },
+    ])
+    for (const asked of namesOfAttack) {
+      const target = `/svc/coordinator/v1/rules/${encodeURIComponent(asked)}`
+      times.push(await timed(() => ask({ path: target, login })))
+    }
+  }
+  return timesOf(times)
+}
+
+async function measureNames({ home }: Cluster): Promise<AnswerTimes> {
+  const files = [commonPropertiesFile(home), runtimePropertiesFile(home, 'coordinator')]
+  const settings = loadSettings('coordinator', files, process.env)
+  const opened = await openDirectoryLogins(
+    settings,
+    () => performance.now(),
+    () => undefined,
+  )
+  const [logins] = opened.values()
+  if (!logins) throw unavailable('The cluster has no directory')
+  const times: number[] = []
+  for (const name of injectedNames()) {
+    times.push(
+      await timed(async () => {
+        const { kind } = await logins.verify(name, 'alice-password')
+        if (kind === 'known') throw unavailable(`The name [${name}] was taken`)
+      }),
+    )
+  }
+  return timesOf(times)
+}
+
+/** Each target in a request of the admin, whom no permission would stop, over a connection of its own. */
+async function measureTargets(cluster: Cluster): Promise<AnswerTimes> {
+  const port = plainPortOf(cluster, 'router')
+  const headers = `Host: x\r\nAuthorization: ${basicHeader('admin', cluster.adminPassword ?? '')}\r\nConnection: close\r\n\r\n`
+  const times: number[] = []
+  // A blank ends a target: what stands behind it is no part of it.
+  const targets = strayTargets.filter((target) => target !== '' && !/\s/.test(target))
+  // The first one verifies the login.
+  for (const target of ['/nosuch', ...new Set(targets)]) {
+    const startedAt = performance.now()
+    const text = await sendBytes(port, `GET ${target} HTTP/1.1\r\n${headers}`)
+    times.push(performance.now() - startedAt)
+    const status = /^HTTP\/1\.1 (\d)/.exec(text)?.[1]
+    const isOwnPage = target === '/status' || target === '/index.html'
+    if (status === '2' && !isOwnPage)
+      throw unavailable(`The target [${target}] was answered: ${text.slice(0, 200)}`)
+  }
+  return timesOf(times.slice(1))
+}
+
+async function sendBytes(port: number, bytes: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  let text = ''
+  socket.setEncoding('latin1').on('data', (chunk: string) => {
+    text += chunk
+  })
+  socket.on('error', () => undefined)
+  socket.write(bytes)
+  await new Promise((resolve) => socket.once('close', resolve))
+  return text
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now()
+  await work()
+  return performance.now() - startedAt
+}
+
+function expectStatus(expected: number, status: number): void {
+  if (status !== expected) throw unavailable(`The answer has status [${status}], not [${expected}]`)
+}
+
+const timesOf = (times: readonly number[]): AnswerTimes => ({
+  count: times.length,
+  medianMs: medianOf(times),
+  longestMs: Math.max(...times),
+})
