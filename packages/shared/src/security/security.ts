@@ -75,10 +75,18 @@ export function createSecurity(
 ): Security {
   const chain = settings.get('svc.auth.authenticatorChain')
   const internalUser = settings.get('svc.escalator.internalClientUsername')
-  const allowsEveryone = (name: string) =>
-    name === 'allowAll' || settings.getNamed('svc.auth.authenticator.<name>.type', name) === 'allowAll'
-  const skipsOn = (name: string) =>
-    settings.getNamed('svc.auth.authenticator.<name>.skipOnFailure', name) === true
+  // Read once: every request asks.
+  const open = new Set(
+    chain.filter(
+      (name) =>
+        name === 'allowAll' || settings.getNamed('svc.auth.authenticator.<name>.type', name) === 'allowAll',
+    ),
+  )
+  const skipping = new Set(
+    chain.filter((name) => settings.getNamed('svc.auth.authenticator.<name>.skipOnFailure', name) === true),
+  )
+  const allowsEveryone = (name: string) => open.has(name)
+  const skipsOn = (name: string) => skipping.has(name)
   const asksForLogin = chain.some((name) => !allowsEveryone(name))
   const metadata = createMetadataLogins(onOutdated)
   const callers = createCallerCache(settings)
