@@ -100,6 +100,7 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'GET /svc/indexer/v1/compaction/config/datasources/:dataSource',
     'GET /svc/indexer/v1/compaction/config/datasources/:dataSource/history',
     'GET /svc/indexer/v1/compaction/status/datasources/:dataSource',
+    'POST /svc/coordinator/v1/metadata/datasources/:dataSource/segments',
   ],
   'WRITE DATASOURCE :dataSource': [
     'DELETE /svc/coordinator/v1/datasources/:dataSource',
@@ -114,6 +115,10 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'POST /svc/indexer/v1/datasources/:dataSource',
     'POST /svc/indexer/v1/datasources/:dataSource/markUnused',
     'POST /svc/indexer/v1/datasources/:dataSource/markUsed',
+    'DELETE /svc/coordinator/v1/datasources/:dataSource/segments/:segment',
+    'POST /svc/coordinator/v1/datasources/:dataSource/segments/:segment',
+    'DELETE /svc/indexer/v1/datasources/:dataSource/segments/:segment',
+    'POST /svc/indexer/v1/datasources/:dataSource/segments/:segment',
   ],
   'READ DATASOURCE as stated': [
     'POST /svc/coordinator/v1/rules/simulate',
@@ -135,6 +140,7 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'POST /svc/simulation/v1/clock',
     'POST /svc/simulation/v1/faults',
     'POST /svc/simulation/v1/run',
+    'POST /svc/indexer/v1/taskStatus',
   ],
   'a login': [
     'GET /interface',

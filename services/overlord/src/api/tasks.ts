@@ -141,13 +141,13 @@ export function taskRoutes(
     route({
       method: 'POST',
       path: path('/taskStatus'),
-      // As recorded: it tells of any task, whatever its datasource.
       access: state('WRITE'),
-      summary: 'How far several tasks have come, by their ids; ids of no task are left out',
+      summary: 'How far several tasks have come, by their ids; those that the caller may not read are left out',
       body: jsonBody((json) => parseJson(taskIdsSchema, json, { subject: 'The list of tasks' })),
-      handle: async ({ body }) => {
+      handle: async ({ body, caller }) => {
         const found = await loadTasks(database, { ids: body, limit: mostTasksAtOnce })
-        return Object.fromEntries(found.map((task) => [task.id, describeTaskStatus(task)]))
+        const shown = found.filter(({ dataSource }) => caller.sees(dataSource))
+        return Object.fromEntries(shown.map((task) => [task.id, describeTaskStatus(task)]))
       },
     }),
     route({
