@@ -142,7 +142,8 @@ export function taskRoutes(
       method: 'POST',
       path: path('/taskStatus'),
       access: state('WRITE'),
-      summary: 'How far several tasks have come, by their ids; those that the caller may not read are left out',
+      summary:
+        'How far several tasks have come, by their ids; those that the caller may not read are left out',
       body: jsonBody((json) => parseJson(taskIdsSchema, json, { subject: 'The list of tasks' })),
       handle: async ({ body, caller }) => {
         const found = await loadTasks(database, { ids: body, limit: mostTasksAtOnce })
