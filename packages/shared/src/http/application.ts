@@ -263,8 +263,7 @@ function dispatch(methods: Methods, security: Security): RequestHandler {
       request,
       response,
     } as unknown as RouteInput<never, never>)
-    if (answer instanceof JsonPieces)
-      await sendPieces(response, answer, request.method === 'HEAD', controller.signal)
+    if (answer instanceof JsonPieces) await sendPieces(response, answer, request.method === 'HEAD', leaving())
     else send(response, answer)
   }
 }
