@@ -102,6 +102,7 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'GET /svc/indexer/v1/compaction/status/datasources/:dataSource',
     'POST /svc/coordinator/v1/metadata/datasources/:dataSource/segments',
   ],
+  'READ DATASOURCE simulate': ['GET /svc/coordinator/v1/rules/simulate'],
   'WRITE DATASOURCE :dataSource': [
     'DELETE /svc/coordinator/v1/datasources/:dataSource',
     'POST /svc/coordinator/v1/datasources/:dataSource',

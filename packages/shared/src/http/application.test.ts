@@ -573,7 +573,7 @@ describe('a body', () => {
     ['an empty content type', '{}', { 'Content-Type': '' }, 415, /^Content type \[\]/],
     ['in another charset', '{}', { 'Content-Type': 'application/json; charset=iso-8859-1' }, 415, /encoding/],
     ['in an unknown encoding', '{}', { 'Content-Encoding': 'zstandard' }, 415, /encoding/],
-    ['no gzip though it says so', '{}', { 'Content-Encoding': 'gzip' }, 400, /cannot be read/],
+    ['no gzip though it says so', '{}', { 'Content-Encoding': 'gzip' }, 400, /is not compressed as/],
     [
       'one byte too long',
       JSON.stringify('x'.repeat(999)),
