@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { LoadSpec } from '@svc/domain/segment'
-import { createLocalDeepStorage, isDamaged } from './index.ts'
+import { createLocalDeepStorage, isDamaged, segmentPath } from './index.ts'
 import { temporaryFolder, withoutRights } from './test-folder.ts'
 
 const sha256 = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
@@ -86,6 +86,30 @@ describe('deep storage', () => {
     await storage.remove(two)
     assert.ok(!existsSync(join(root, 'x')))
     assert.ok(existsSync(root))
+  })
+
+  it('removes what was written under a prefix in all intervals of a datasource, and nothing else', async () => {
+    const { storage, push, root, folder, stored } = bench()
+    const pushUnder = (dataSource: string, day: number, pathPrefix: string) => {
+      const interval = { start: Date.UTC(2026, 0, day), end: Date.UTC(2026, 0, day + 1) }
+      const path = segmentPath({ dataSource, interval, partition: 0, pathPrefix })
+      return push(path, Buffer.from('1')).then(() => path)
+    }
+    const kept = [
+      await pushUnder('a b', 2, 'task:1-10'),
+      await pushUnder('a b', 2, 'task:1-3'),
+      await pushUnder('other', 1, 'task:1-1'),
+    ]
+    for (const day of [1, 2]) await pushUnder('a b', day, 'task:1-1')
+    await pushUnder('a b', 3, 'task:1-2')
+    mkdirSync(join(folder, 'outside/task:1-1'), { recursive: true })
+    symlinkSync(join(folder, 'outside'), join(root, 'a%20b/link'))
+    await storage.removeWritten('a b', ['task:1-1', 'task:1-2'])
+    await storage.removeWritten('a b', ['task:1-1'])
+    await storage.removeWritten('unknown', ['task:1-1'])
+    assert.deepEqual(stored(), kept.sort())
+    assert.deepEqual(readdirSync(join(root, 'a%20b')).length, 2)
+    assert.deepEqual(readdirSync(join(folder, 'outside')), ['task:1-1'])
   })
 
   it('survives pushes and removals of the same folder at once', async () => {

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { type FileHandle, open, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { type FileHandle, open, opendir, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve, sep } from 'node:path'
 import { conflict, invalidInput, notFound } from '@svc/domain/failure'
 import type { LoadSpec } from '@svc/domain/segment'
 import { errorCode, makeDirectory, syncDirectory } from './durable-files.ts'
 import { type FileChecksum, streamWithChecksum } from './file-checksum.ts'
+import { datasourceFolder, taskFolder } from './segment-path.ts'
 import { damagedFile, storageFailure } from './storage-failure.ts'
 
 /** A file in deep storage; the path is relative to its root and has `/` between its parts. */
@@ -27,6 +28,11 @@ export interface DeepStorage {
   fetch(loadSpec: LoadSpec, sizeBytes: number, destinationFile: string, signal?: AbortSignal): Promise<void>
   /** Removes a segment's file and the folders it leaves empty. A file that is gone already is no failure. */
   remove(loadSpec: LoadSpec): Promise<void>
+  /**
+   * Removes every file of a datasource that was written under one of these prefixes of segmentPath, and the folders
+   * it leaves empty. The caller knows that no segment names them and that whoever wrote them has ended.
+   */
+  removeWritten(dataSource: string, pathPrefixes: readonly string[]): Promise<void>
 }
 
 // Files on their way in. One whose writer was killed stays until a later push finds it old enough.
@@ -117,6 +123,27 @@ export function createLocalDeepStorage({ rootDirectory }: { rootDirectory: strin
     }
   }
 
+  /** Whether there was one. */
+  async function removeFolder(directory: string): Promise<boolean> {
+    try {
+      await rm(directory, { recursive: true })
+      return true
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT') return false
+      throw error
+    }
+  }
+
+  async function removeEmptyFolders(from: string): Promise<void> {
+    for (let directory = from; isInside(root, directory); directory = dirname(directory)) {
+      try {
+        await rmdir(directory)
+      } catch (error) {
+        if (errorCode(error) !== 'ENOENT') return
+      }
+    }
+  }
+
   return {
     push: async (localFile, relativePath) => {
       const target = resolveInside(root, relativePath)
@@ -195,13 +222,27 @@ export function createLocalDeepStorage({ rootDirectory }: { rootDirectory: strin
       } catch (error) {
         if (errorCode(error) !== 'ENOENT' || !(await isDirectory(root))) throw unwritable(error)
       }
-      for (let directory = dirname(target); isInside(root, directory); directory = dirname(directory)) {
-        try {
-          await rmdir(directory)
-        } catch (error) {
-          if (errorCode(error) !== 'ENOENT') return
+      await removeEmptyFolders(dirname(target))
+    },
+
+    removeWritten: async (dataSource, pathPrefixes) => {
+      const relativePath = datasourceFolder(dataSource)
+      const folder = resolveInside(root, relativePath)
+      const names = pathPrefixes.map(taskFolder)
+      try {
+        await realInside(folder, relativePath)
+        for await (const interval of await opendir(folder)) {
+          // A link is none of the folders that a push makes.
+          if (!interval.isDirectory()) continue
+          const within = join(folder, interval.name)
+          const found = await Promise.all(names.map((name) => removeFolder(join(within, name))))
+          // A push that makes the same folder just now makes it again.
+          if (found.some(Boolean)) await rmdir(within).catch(() => {})
         }
+      } catch (error) {
+        if (errorCode(error) !== 'ENOENT' || !(await isDirectory(root))) throw unwritable(error)
       }
+      await removeEmptyFolders(folder)
     },
   }
 }

@@ -13,9 +13,15 @@ export interface WrittenPartition {
 /** Where in deep storage a new segment file goes, relative to its root: no two tasks write to one place. */
 export function segmentPath({ dataSource, interval, partition, pathPrefix }: WrittenPartition): string {
   return [
-    safeFileName(dataSource),
+    datasourceFolder(dataSource),
     `${formatInstant(interval.start)}_${formatInstant(interval.end)}`,
-    safeFileName(pathPrefix),
+    taskFolder(pathPrefix),
     `${partition}.parquet`,
   ].join('/')
 }
+
+/** The folder, relative to the root, that has one folder for each interval of a datasource. */
+export const datasourceFolder = (dataSource: string): string => safeFileName(dataSource)
+
+/** The folder, within that of an interval, that takes the files of a task. */
+export const taskFolder = (pathPrefix: string): string => safeFileName(pathPrefix)

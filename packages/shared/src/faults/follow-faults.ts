@@ -108,5 +108,9 @@ export function slowedBy(delayMs: () => number, storage: DeepStorage): DeepStora
       await wait()
       await storage.remove(loadSpec)
     },
+    removeWritten: async (...written) => {
+      await wait()
+      await storage.removeWritten(...written)
+    },
   }
 }

@@ -1,11 +1,10 @@
-import { rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describeError, Failure } from '@svc/domain/failure'
 import { createLocalDeepStorage, safeFileName } from '../deep-storage/index.ts'
 import { slowedBy } from '../faults/index.ts'
-import { type InputAccess, parseIndexSpec, type WrittenSegment } from '../ingestion/index.ts'
+import { type InputAccess, parseIndexSpec } from '../ingestion/index.ts'
 import {
   claimTaskWithNeeds,
   finishAttempt,
@@ -20,6 +19,7 @@ import { receiveTasks, type TaskReceiver } from '../redis/index.ts'
 import { startLoop } from '../runtime/index.ts'
 import type { ServiceContext } from '../service/index.ts'
 import { isCompactTask, parseCompactSpec, parseKillSpec } from '../tasks/index.ts'
+import { createAttemptFiles, type TaskAttempt } from './attempt-files.ts'
 import { type PreparedCompaction, prepareCompaction, publishCompaction } from './compaction.ts'
 import { killSegments, readKillProgress } from './kill-segments.ts'
 import type { PeonWork } from './peon-protocol.ts'
@@ -32,8 +32,8 @@ export interface TaskRunner {
   readonly capacity: number
   /** The ids of the tasks that run here. */
   running(): readonly string[]
-  /** Ends a task that runs here, whose end has been stored already. */
-  cancel(taskId: string): void
+  /** Ends a task, whose end has been stored already, if it runs here, and removes what it has written. */
+  cancel(task: StoredTask): void
   lastCompletedAt(): number | undefined
   start(): Promise<void>
   /** Gives the tasks that run here back, for another worker or the next start. */
@@ -73,6 +73,7 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
     faults.diskDelayMs,
     createLocalDeepStorage({ rootDirectory: storageDirectory }),
   )
+  const files = createAttemptFiles(context, deepStorage)
   const mostRunningByType = settings.get('svc.indexer.task.mostRunningByType')
   const running = new Map<string, AbortController>()
   let lastCompletedAt: number | undefined
@@ -117,16 +118,12 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
   }
 
   async function runAttempt(
-    { id: taskId, priority }: StoredTask,
+    { id: taskId, dataSource, priority }: StoredTask,
     payload: unknown,
     attempt: number,
     controller: AbortController,
   ): Promise<void> {
-    if (attempt > mostAttempts) {
-      const errorMessage = `The worker died in each of [${mostAttempts}] attempts`
-      await finishAttempt(database, taskId, attempt, { state: 'FAILED', errorMessage })
-      return
-    }
+    const own: TaskAttempt = { taskId, dataSource, attempt }
     let progress: unknown
     const claim = startLoop(
       renewPeriodMs,
@@ -136,26 +133,41 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
       (error) =>
         logger.warn('The claim of a task was not renewed', { task: taskId, error: describeError(error) }),
     )
+    const fail = async (errorMessage: string): Promise<void> => {
+      // Before the end is stored: whoever dies here has a next attempt that removes it.
+      await files.removeThrough(own)
+      await finishAttempt(database, taskId, attempt, { state: 'FAILED', errorMessage, progress })
+      logger.warn('Task failed', { task: taskId, attempt, error: errorMessage })
+    }
     try {
+      if (attempt > mostAttempts) {
+        await fail(`The worker died in each of [${mostAttempts}] attempts`)
+        return
+      }
       if ((payload as { type?: unknown }).type === 'kill') {
         await runKill(taskId, attempt, payload, controller.signal)
         return
       }
-      const fail = async (errorMessage: string): Promise<void> => {
-        await finishAttempt(database, taskId, attempt, { state: 'FAILED', errorMessage, progress })
-        logger.warn('Task failed', { task: taskId, attempt, error: errorMessage })
-      }
+      // That this attempt could be claimed says that none before it has been published, nor will be.
+      await files.removeBefore(own)
       const job = await prepare(payload).catch(async (error) => {
         if (isTroubleElsewhere(error)) throw error
         await fail(describeError(error))
       })
       if (job === undefined) return
-      const end = await runWork(taskId, attempt, job, controller.signal, (next) => {
+      const end = await runWork(own, job, controller.signal, (next) => {
         progress = next
       })
-      await claim.stop()
-      const publishing = () => ({ taskId, attempt, priority, progress })
-      await finish(publishing, job, end, fail, controller.signal)
+      if (end.kind === 'failed') await fail(end.message)
+      else if (end.kind === 'died' && !controller.signal.aborted) {
+        await fail(`The process of the task died (${end.how})`)
+      } else if (end.kind === 'died') {
+        await files.removeThrough(own)
+        logger.info('Task ended from outside', { task: taskId, attempt })
+      } else {
+        await claim.stop()
+        await publish({ ...own, priority, progress }, job, end, fail, controller.signal)
+      }
     } finally {
       await claim.stop()
     }
@@ -183,33 +195,30 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
   }
 
   async function runWork(
-    taskId: string,
-    attempt: number,
+    own: TaskAttempt,
     { work, threads }: Job,
     signal: AbortSignal,
     onProgress: (progress: unknown) => void,
   ): Promise<PeonEnd> {
     if (work.kind === 'virtual') return await runVirtually(work, signal)
-    const pathPrefix = `${safeFileName(taskId)}-${attempt}`
-    const workDirectory = path.resolve(settings.get('svc.indexer.task.baseTaskDir'), pathPrefix)
+    const { taskId, attempt } = own
+    // A disk that is full is told as the task's end, not tried again.
+    const refused = await files.begin(own).then(() => undefined, describeError)
+    if (refused !== undefined) return { kind: 'failed', message: refused }
     const memoryLimitBytes = settings.get('svc.indexer.task.memoryLimit')
     const logFile = taskLogFile(settings.get('svc.indexer.logs.directory'), taskId)
     const order = {
       taskId,
       attempt,
       work,
-      workDirectory,
+      workDirectory: files.workDirectory(own),
       storageDirectory,
-      pathPrefix,
+      pathPrefix: files.pathPrefix(own),
       memoryLimitBytes,
       threads,
       diskDelayMs: faults.diskDelayMs(),
     }
-    try {
-      return await runPeon(order, logFile, onProgress, signal)
-    } finally {
-      await rm(workDirectory, { recursive: true, force: true })
-    }
+    return await runPeon(order, logFile, onProgress, signal)
   }
 
   /** Takes as long as is configured; nothing is read or written. */
@@ -235,28 +244,23 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
     logger.info('Task succeeded', { task: taskId, attempt, erasedSegments: erased })
   }
 
-  async function finish(
-    publishing: () => PublishingAttempt,
+  async function publish(
+    own: TaskAttempt & PublishingAttempt,
     job: Job,
-    end: PeonEnd,
+    end: Extract<PeonEnd, { kind: 'done' }>,
     fail: (errorMessage: string) => Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
-    const { taskId, attempt } = publishing()
-    if (end.kind === 'died') {
-      if (signal.aborted) logger.info('Task ended from outside', { task: taskId, attempt })
-      else await fail(`The process of the task died (${end.how})`)
-      return
-    }
-    if (end.kind === 'failed') return await fail(end.message)
+    const { taskId, attempt } = own
     try {
-      let published = await job.publish(publishing(), end)
+      let published = await job.publish(own, end)
       while (published === 'intervalTaken') {
         await delay(retryPublishingMs, undefined, { signal }).catch(() => undefined)
         if (!(await renewClaim(database, taskId, attempt, claimMs))) published = 'notTheAttempt'
-        else published = await job.publish(publishing(), end)
+        else published = await job.publish(own, end)
       }
       if (published === 'published') {
+        await files.end(own)
         logger.info('Task succeeded', { task: taskId, attempt, segments: end.segments.length })
         return
       }
@@ -264,32 +268,27 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
         task: taskId,
         attempt,
       })
-      await removeFiles(end.segments)
+      await files.removeThrough(own)
     } catch (error) {
       // What the plan refuses is the task's own fault; what the store refuses may work another time.
       if (isTroubleElsewhere(error)) throw error
       await fail(describeError(error))
-      await removeFiles(end.segments)
-    }
-  }
-
-  async function removeFiles(segments: readonly WrittenSegment[]): Promise<void> {
-    for (const { path: file, checksum } of segments) {
-      // A virtual segment has none.
-      if (file === '') continue
-      await deepStorage.remove({ type: 'local', path: file, checksum }).catch((error) => {
-        logger.warn('A file without a segment stays in deep storage', { file, error: describeError(error) })
-      })
     }
   }
 
   return {
     capacity,
     running: () => [...running.keys()],
-    cancel: (taskId) => running.get(taskId)?.abort(),
+    cancel: ({ id, dataSource, attempt }) => {
+      const controller = running.get(id)
+      if (controller !== undefined) controller.abort()
+      // Its worker may be dead; one that lives notices the end and removes what is written until then.
+      else void files.removeThrough({ taskId: id, dataSource, attempt })
+    },
     lastCompletedAt: () => lastCompletedAt,
     start: async () => {
       await releaseClaims(database, context.node().name)
+      await files.removeFormer()
       if (capacity > 0) receiver = await receiveTasks(settings, capacity, run)
     },
     stop: async () => {

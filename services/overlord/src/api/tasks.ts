@@ -194,10 +194,11 @@ export function taskRoutes(
       access: statedDatasource('WRITE', 'the datasource of the task'),
       summary: 'Ends a task',
       handle: async (input) => {
-        const { id } = await taskOf(input, 'WRITE')
+        const task = await taskOf(input, 'WRITE')
+        const { id } = task
         if (await cancelTask(database, id, `Ended by [${input.caller.identity}]`)) {
           logger.info('Task shut down', { task: id, identity: input.caller.identity })
-          runner.cancel(id)
+          runner.cancel(task)
         }
         return { task: id }
       },

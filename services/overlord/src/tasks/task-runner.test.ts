@@ -20,6 +20,7 @@ import {
   ended,
   filesIn,
   indexTask,
+  leaveFile,
   rowsOf,
   rowsText,
   startHeldInput,
@@ -145,11 +146,15 @@ describe('a task', () => {
     const before = new Set(children())
     const id = await worker.submit(indexTask('killed', input.source))
     await waitUntil('it is at work', () => input.asked() === 1, Boolean, 20_000)
+    const pushed = leaveFile(folders, { dataSource: 'killed', taskId: id, attempt: 1 })
+    const others = leaveFile(folders, { dataSource: 'killed', taskId: 'another', attempt: 1 })
     const [peon] = children().filter((pid) => !before.has(pid))
     process.kill(peon ?? assert.fail('no process'), 'SIGKILL')
     const task = await ended(stores, id)
     assert.deepEqual([task?.state, task?.errorMessage], ['FAILED', 'The process of the task died (SIGKILL)'])
     assert.deepEqual(await segmentsOf('killed'), [])
+    assert.deepEqual([existsSync(pushed), existsSync(others)], [false, true])
+    assert.deepEqual(readdirSync(folders.work), [])
   })
 
   it('that killed its workers five times is not run again', async (scope) => {
@@ -158,8 +163,10 @@ describe('a task', () => {
       INSERT INTO tasks (id, group_id, type, datasource, priority, payload, created_at, submitted_by, state, attempt,
         claimed_until)
       VALUES ('deadly', 'deadly', 'index_parallel', 'd', 0, '{}', now(), '', 'RUNNING', 5, '-infinity')`)
+    const left = [1, 5].map((attempt) => leaveFile(folders, { dataSource: 'd', taskId: 'deadly', attempt }))
     const task = await ended(stores, 'deadly')
     assert.deepEqual([task?.state, task?.errorMessage], ['FAILED', 'The worker died in each of [5] attempts'])
+    assert.deepEqual(left.map(existsSync), [false, false])
     await waitUntil('its slot is free', () => worker.runner.running().length === 0)
   })
 })
@@ -172,12 +179,14 @@ describe('a shutdown', () => {
     const id = await worker.submit(indexTask('stopped', input.source))
     await waitUntil('it is at work', () => input.asked() === 1, Boolean, 20_000)
     assert.deepEqual(worker.runner.running(), [id])
+    const pushed = leaveFile(folders, { dataSource: 'stopped', taskId: id, attempt: 1 })
     const answer = await worker.request(`/task/${id}/shutdown`, 'POST')
     assert.deepEqual([answer.status, answer.json], [200, { task: id }])
     const task = await loadTask(database, id)
     assert.deepEqual([task?.state, task?.errorMessage], ['FAILED', 'Ended by [allowAll]'])
     await waitUntil('its process is gone', () => children().every((pid) => before.has(pid)))
     await waitUntil('its slot is free', () => worker.runner.running().length === 0)
+    assert.deepEqual([existsSync(pushed), readdirSync(folders.work)], [false, []])
     input.release(rowsText(1))
     assert.equal((await worker.request(`/task/${id}/shutdown`, 'POST')).status, 200)
     assert.equal((await loadTask(database, id))?.errorMessage, 'Ended by [allowAll]')

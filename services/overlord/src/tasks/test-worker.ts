@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
+import { safeFileName, segmentPath } from '@svc/shared/deep-storage'
 import { loadTask, type StoredTask } from '@svc/shared/postgres'
 import { createTaskSender, openProducerConnection } from '@svc/shared/redis'
 import { createTaskRunner, type TaskRunner } from '@svc/shared/task-running'
@@ -145,6 +146,19 @@ export const ended = (stores: TestStores, id: string, timeoutMs = 30_000): Promi
     (task) => task?.state === 'SUCCESS' || task?.state === 'FAILED',
     timeoutMs,
   )
+
+/** A file in deep storage as an attempt that is at work may have pushed it already; its path. */
+export function leaveFile(
+  { storage }: WorkFolders,
+  { dataSource, taskId, attempt }: { dataSource: string; taskId: string; attempt: number },
+): string {
+  const interval = { start: Date.UTC(2026, 0, 9), end: Date.UTC(2026, 0, 10) }
+  const pathPrefix = `${safeFileName(taskId)}-${attempt}`
+  const file = path.join(storage, segmentPath({ dataSource, interval, partition: 0, pathPrefix }))
+  mkdirSync(path.dirname(file), { recursive: true })
+  writeFileSync(file, 'rows')
+  return file
+}
 
 /** All files below a folder, relative to it. */
 export function filesIn(folder: string): string[] {

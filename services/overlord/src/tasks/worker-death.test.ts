@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { loadSegmentRecords, loadTask } from '@svc/shared/postgres'
+import { cancelTask, loadSegmentRecords, loadTask } from '@svc/shared/postgres'
 import { createTestStores, freePort, httpRequest, temporaryFolder, waitUntil } from '@svc/shared/testing'
 import {
   ended,
+  filesIn,
   indexTask,
+  leaveFile,
   rowsText,
   startHeldInput,
   startWorker,
@@ -65,12 +67,42 @@ describe('a worker that is killed', () => {
     const id = await survivor.submit(indexTask('survives', input.source))
     await waitUntil('it is at work', () => input.asked() === 1, Boolean, 20_000)
     assert.equal((await loadTask(database, id))?.state, 'RUNNING')
+    const left = leaveFile(folders, { dataSource: 'survives', taskId: id, attempt: 1 })
     child.kill('SIGKILL')
     const other = await startWorker(scope, stores, folders, { allowedHosts: [input.host] })
     await waitUntil('the other is at work', () => input.asked() === 2, Boolean, 30_000)
     input.release(rowsText(1, 2))
     const task = await ended(stores, id)
     assert.deepEqual([task?.state, task?.attempt, task?.worker], ['SUCCESS', 2, other.context.node().name])
-    assert.equal((await loadSegmentRecords(database, { dataSource: 'survives' })).length, 2)
+    const segments = await loadSegmentRecords(database, { dataSource: 'survives' })
+    assert.equal(segments.length, 2)
+    assert.equal(existsSync(left), false)
+    assert.deepEqual(filesIn(folders.storage), segments.map(({ payload }) => payload.loadSpec.path).sort())
+    await waitUntil('its folders are gone', () => readdirSync(folders.work).length === 0)
+  })
+
+  it('leaves no files of a task that is shut down before it runs again', async (scope) => {
+    const input = await startHeldInput(scope)
+    const { child } = await startProcess(scope, input.host)
+    const survivor = await startWorker(scope, stores, folders, { capacity: 0, allowedHosts: [input.host] })
+    const startOne = async (dataSource: string, asked: number): Promise<string> => {
+      const id = await survivor.submit(indexTask(dataSource, input.source))
+      await waitUntil('it is at work', () => input.asked() === asked, Boolean, 20_000)
+      return id
+    }
+    const one = await startOne('one', 1)
+    const pushedByOne = leaveFile(folders, { dataSource: 'one', taskId: one, attempt: 1 })
+    child.kill('SIGKILL')
+    await survivor.request(`/task/${one}/shutdown`, 'POST')
+    await waitUntil('its files are gone', () => !existsSync(pushedByOne))
+
+    const next = await startProcess(scope, input.host)
+    const two = await startOne('two', 2)
+    const pushedByTwo = leaveFile(folders, { dataSource: 'two', taskId: two, attempt: 1 })
+    next.child.kill('SIGKILL')
+    // Nobody hears of this end but the store.
+    assert.equal(await cancelTask(database, two, 'Ended'), true)
+    await startProcess(scope, input.host)
+    assert.deepEqual([existsSync(pushedByTwo), readdirSync(folders.work)], [false, []])
   })
 })
