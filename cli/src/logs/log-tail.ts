@@ -34,7 +34,8 @@ export function lastComplaint(lines: readonly string[]): string | undefined {
   for (const line of lines.toReversed()) {
     const entry = parseEntry(line)
     if (!entry) {
-      plain.unshift(line)
+      // A line of a service that a full disk or a killed process has cut says nothing.
+      if (!isTorn(line)) plain.unshift(line)
       continue
     }
     if (plain.length > 0) break
@@ -45,6 +46,9 @@ export function lastComplaint(lines: readonly string[]): string | undefined {
   const thrown = plain.findLast((line) => /^\w*Error(?: \[\w+\])?: /.test(line))
   return fatal ?? thrown ?? (plain.length > 0 ? plain.slice(-MOST_PLAIN_LINES).join('\n') : undefined)
 }
+
+/** Whether a line that is no entry has begun as one. */
+const isTorn = (line: string): boolean => line.startsWith('{"')
 
 const MOST_PLAIN_LINES = 10
 

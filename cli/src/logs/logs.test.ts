@@ -51,6 +51,20 @@ const complaints: { name: string; lines: string[]; expect: string | undefined }[
     expect: 'could not write lock file: No space left on device',
   },
   {
+    name: 'none in a line that was cut, whatever was written behind it',
+    lines: [
+      entry(1, 'info', 'Ready'),
+      `${entry(2, 'error', 'Failed').slice(0, 60)}${entry(3, 'error', 'Torn')}`,
+      entry(4, 'warn', 'Slow').slice(0, 50),
+    ],
+    expect: undefined,
+  },
+  {
+    name: 'an entry before a line that was cut',
+    lines: [entry(1, 'error', 'Failed', { error: 'no room' }), entry(2, 'info', 'On').slice(0, 50)],
+    expect: 'Failed: no room',
+  },
+  {
     name: 'an error that nobody caught',
     lines: ['node:internal/x:1', 'Error [ERR_X]: Cannot find module y', '    at a (b:1)', '}', 'Node.js v26'],
     expect: 'Error [ERR_X]: Cannot find module y',

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import type { Json } from '@duckdb/node-api'
 import { Failure, invalidInput, tooLarge, unavailable } from '@svc/domain/failure'
 import { errorCode } from '../deep-storage/index.ts'
@@ -28,11 +29,18 @@ export interface EngineOptions {
 const longestTold = 200
 
 /** What DuckDB refused, as a failure that does not repeat rows of data. */
-function engineFailure(error: unknown, memoryLimitBytes: number): Failure {
+function engineFailure(
+  error: unknown,
+  { memoryLimitBytes, spillDirectory }: Pick<EngineOptions, 'memoryLimitBytes' | 'spillDirectory'>,
+): Failure {
   const [text = ''] = errorCode(error).split('\n')
   const told = text.length > longestTold ? `${text.slice(0, longestTold)}…` : text
   if (/no space left/i.test(text)) {
-    return unavailable('No space is left on the disk of the task', { reason: 'diskFull' }, error)
+    return unavailable(
+      `The task's folder[${dirname(spillDirectory)}] cannot be written: no space is left on its disk`,
+      { reason: 'diskFull' },
+      error,
+    )
   }
   if (text.startsWith('Out of Memory Error')) {
     return tooLarge(
@@ -52,13 +60,13 @@ function engineFailure(error: unknown, memoryLimitBytes: number): Failure {
  * own folder and cannot be told otherwise by a later statement. Times are UTC.
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
-  const { memoryLimitBytes, signal } = options
+  const { signal } = options
   const database = await openLockedDatabase({
     ...options,
     // Progress is counted only for a progress bar; this one is never printed.
     settings: ['enable_progress_bar = true', 'enable_progress_bar_print = false'],
   }).catch((error: unknown) => {
-    throw engineFailure(error, memoryLimitBytes)
+    throw engineFailure(error, options)
   })
   const { connection } = database
 
@@ -70,7 +78,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
       return await work()
     } catch (error) {
       signal?.throwIfAborted()
-      throw engineFailure(error, memoryLimitBytes)
+      throw engineFailure(error, options)
     } finally {
       signal?.removeEventListener('abort', interrupt)
     }

@@ -3,7 +3,7 @@
  * any line leaves nothing but files that no segment names.
  */
 import { describeError, Failure } from '@svc/domain/failure'
-import { createLocalDeepStorage } from '../deep-storage/index.ts'
+import { createLocalDeepStorage, isDiskFull, storageFailure } from '../deep-storage/index.ts'
 import { slowedBy } from '../faults/index.ts'
 import { parseIndexSpec, runIndexTask } from '../ingestion/index.ts'
 import { rewriteSegments } from '../rewriting/index.ts'
@@ -14,8 +14,18 @@ const send = (message: PeonMessage): Promise<void> =>
     process.send?.(message, undefined, undefined, () => resolve())
   })
 
+// A log without room must not end the task before it has told its parent what is wrong.
+process.stdout.on('error', () => undefined)
+
 const log = (message: string, details: object = {}): void => {
   process.stdout.write(`${JSON.stringify({ timestamp: new Date().toISOString(), message, ...details })}\n`)
+}
+
+/** The failure that an error is; whatever finds no room on the disk is one. */
+function failureOf(error: unknown, workDirectory: string): Failure | undefined {
+  if (error instanceof Failure) return error
+  const told = storageFailure(`The task's folder[${workDirectory}] cannot be written`, workDirectory, error)
+  return isDiskFull(told) ? told : undefined
 }
 
 async function work(order: PeonOrder): Promise<Extract<PeonMessage, { kind: 'done' }>> {
@@ -48,11 +58,11 @@ process.once('message', async (order: PeonOrder) => {
     log('Task started', { task: order.taskId, attempt: order.attempt })
     await send(await work(order))
   } catch (error) {
-    const known = error instanceof Failure
-    log('Task failed', { error: describeError(error), ...(known ? {} : { stack: (error as Error).stack }) })
+    const failure = failureOf(error, order.workDirectory)
+    log('Task failed', { error: describeError(error), ...(failure ? {} : { stack: (error as Error).stack }) })
     await send({
       kind: 'failed',
-      message: known ? error.message : 'The task failed for an unexpected reason; its log tells more',
+      message: failure?.message ?? 'The task failed for an unexpected reason; its log tells more',
     })
   }
   process.disconnect?.()

@@ -1,7 +1,8 @@
 import { fork } from 'node:child_process'
-import { mkdir, open } from 'node:fs/promises'
+import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { storageFailure } from '../deep-storage/index.ts'
 import type { PeonMessage, PeonOrder } from './peon-protocol.ts'
 
 const peonFile = fileURLToPath(new URL('./peon.ts', import.meta.url))
@@ -12,15 +13,17 @@ export type PeonEnd =
   /** It was ended from outside, by `signal` of its caller or by a crash. */
   | { readonly kind: 'died'; readonly how: string }
 
-/** Runs a task in a process of its own, whose output goes to the task's log; `signal` ends it at once. */
+/**
+ * Runs a task in a process of its own, whose output goes to the task's log; `signal` ends it at once. Rejects with a
+ * Failure, by isDiskFull no room, where there can be no log.
+ */
 export async function runPeon(
   order: PeonOrder,
   logFile: string,
   onProgress: (progress: unknown) => void,
   signal: AbortSignal,
 ): Promise<PeonEnd> {
-  await mkdir(path.dirname(logFile), { recursive: true })
-  const log = await open(logFile, 'a')
+  const log = await openLog(logFile)
   try {
     return await new Promise<PeonEnd>((resolve, reject) => {
       // Nothing of this server's environment is passed on: it may hold passwords.
@@ -48,6 +51,15 @@ export async function runPeon(
     })
   } finally {
     await log.close()
+  }
+}
+
+async function openLog(logFile: string): Promise<FileHandle> {
+  try {
+    await mkdir(path.dirname(logFile), { recursive: true })
+    return await open(logFile, 'a')
+  } catch (error) {
+    throw storageFailure(`Log[${logFile}] cannot be written`, logFile, error)
   }
 }
 

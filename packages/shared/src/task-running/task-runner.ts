@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describeError, Failure } from '@svc/domain/failure'
-import { createLocalDeepStorage, safeFileName } from '../deep-storage/index.ts'
+import { createLocalDeepStorage, isDiskFull, safeFileName } from '../deep-storage/index.ts'
 import { slowedBy } from '../faults/index.ts'
 import { type InputAccess, parseIndexSpec } from '../ingestion/index.ts'
 import {
@@ -202,9 +202,6 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
   ): Promise<PeonEnd> {
     if (work.kind === 'virtual') return await runVirtually(work, signal)
     const { taskId, attempt } = own
-    // A disk that is full is told as the task's end, not tried again.
-    const refused = await files.begin(own).then(() => undefined, describeError)
-    if (refused !== undefined) return { kind: 'failed', message: refused }
     const memoryLimitBytes = settings.get('svc.indexer.task.memoryLimit')
     const logFile = taskLogFile(settings.get('svc.indexer.logs.directory'), taskId)
     const order = {
@@ -218,7 +215,14 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
       threads,
       diskDelayMs: faults.diskDelayMs(),
     }
-    return await runPeon(order, logFile, onProgress, signal)
+    try {
+      await files.begin(own)
+      return await runPeon(order, logFile, onProgress, signal)
+    } catch (error) {
+      // Another attempt would find the disk as full.
+      if (isDiskFull(error)) return { kind: 'failed', message: describeError(error) }
+      throw error
+    }
   }
 
   /** Takes as long as is configured; nothing is read or written. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
 import { type PeonOrder, runPeon } from '@svc/shared/task-running'
-import { temporaryFolder } from '@svc/shared/testing'
+import { canMountSmallDisk, doorOf, runOnSmallDisk, temporaryFolder } from '@svc/shared/testing'
 import { filesIn, indexTask, rowsOf } from './test-worker.ts'
 
 const folder = temporaryFolder({ after })
@@ -63,6 +63,25 @@ describe('the process of a task', () => {
     )
     const bug = await run({ memoryLimitBytes: Number.NaN })
     assert.equal(bug.kind, 'failed')
+  })
+
+  const disk = path.join(folder, 'disk')
+  mkdirSync(disk)
+  const skip = canMountSmallDisk(disk) ? false : 'this system mounts no disk for a test'
+  it('tells that no space is left, and where, though its log has no room either', { skip }, async () => {
+    const onDisk = order({ workDirectory: path.join(disk, 'work') })
+    const script = `
+      import { readFileSync, writeFileSync } from 'node:fs'
+      import { runPeon } from '${doorOf('task-running')}'
+      const order = JSON.parse(readFileSync('${folder}/order.json', 'utf8'))
+      try { writeFileSync('${disk}/full', Buffer.alloc(2_000_000)) } catch {}
+      const end = await runPeon(order, '${disk}/a.log', () => {}, new AbortController().signal)
+      console.log(JSON.stringify(end))`
+    writeFileSync(path.join(folder, 'order.json'), JSON.stringify(onDisk))
+    assert.deepEqual(await runOnSmallDisk(disk, script), {
+      kind: 'failed',
+      message: `The task's folder[${disk}/work/input] cannot be written: no space is left on its disk`,
+    })
   })
 
   for (const already of [true, false]) {
