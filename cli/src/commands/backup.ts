@@ -66,7 +66,7 @@ async function runBackup(folder: string, { home: homeFolder, json }: BackupOptio
 async function runRestore(folder: string, { home, json }: BackupOptions): Promise<void> {
   const [{ restore }, { defaultHome }, { stopRequest }] = await Promise.all([
     import('../backup/index.ts'),
-    import('./home-option.ts'),
+    import('../home/index.ts'),
     import('./stop-request.ts'),
   ])
   const result = await restore(folder, home ?? defaultHome, stopRequest().signal)

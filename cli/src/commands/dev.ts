@@ -19,7 +19,7 @@ export function addDev(program: Command): void {
     .action(async (options: { home?: string; portOffset?: string; profile?: string }) => {
       const [{ runInForeground }, { defaultHome }] = await Promise.all([
         import('./up-foreground.ts'),
-        import('./home-option.ts'),
+        import('../home/index.ts'),
       ])
       await runInForeground({ ...options, home: options.home ?? defaultHome, watch: true })
     })

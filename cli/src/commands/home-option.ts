@@ -1,11 +1,7 @@
-import path from 'node:path'
 import { invalidInput, notFound } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
-import { type HomeLayout, homeLayout, isHome, repositoryRoot } from '../home/index.ts'
-
-/** The home when none is named: beside the ./svc command, wherever that is called from. */
-export const defaultHome = path.join(repositoryRoot, '.svc')
+import { defaultHome, type HomeLayout, homeLayout, isHome } from '../home/index.ts'
 
 /** Adds the option that names the home. */
 export function withHome(command: Command): Command {
@@ -36,9 +32,4 @@ export function existingHome(folder: string | undefined): HomeLayout {
 export async function connectToHome(folder: string | undefined): Promise<ClusterClient> {
   const { connectToCluster } = await import('../client/index.ts')
   return connectToCluster(existingHome(folder))
-}
-
-/** What to add to a suggested command so that it is about this home. */
-export function homeArgument(root: string): string {
-  return root === defaultHome ? '' : ` --home ${root}`
 }

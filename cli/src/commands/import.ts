@@ -46,7 +46,7 @@ async function runImport(options: ImportOptions): Promise<void> {
       import('./transfer-source.ts'),
       import('./export.ts'),
       import('./stop-request.ts'),
-      import('./home-option.ts'),
+      import('../home/index.ts'),
     ])
   const { signal } = stopRequest()
   const source = await openSource(options.from, options, signal)

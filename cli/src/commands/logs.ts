@@ -1,5 +1,6 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
+import type { HomeLayout } from '../home/index.ts'
 import { existingHome, withHome } from './home-option.ts'
 
 interface LogsOptions {
@@ -7,6 +8,7 @@ interface LogsOptions {
   readonly follow?: boolean
   readonly lines: string
   readonly json?: boolean
+  readonly task?: string
 }
 
 /** Adds `./svc logs`. */
@@ -18,11 +20,18 @@ export function addLogs(program: Command): void {
   withHome(command)
     .option('-f, --follow', 'go on showing what is logged, until Ctrl-C')
     .option('-n, --lines <count>', 'as many of the last lines of each process', '20')
+    .option('--task <id>', 'the log of a task instead')
     .option('--json', 'print the lines as they were logged')
     .action(async (role: string | undefined, options: LogsOptions) => {
       const home = existingHome(options.home)
       if (!/^\d{1,6}$/.test(options.lines)) {
         throw invalidInput(`Option --lines has value [${options.lines}], allowed are whole numbers`)
+      }
+      if (options.task !== undefined) {
+        if (role !== undefined || options.follow)
+          throw invalidInput('Option --task cannot be used with a role or with --follow')
+        await showTaskLog(home, options.task, options)
+        return
       }
       const { showLogs } = await import('../logs/index.ts')
       await showLogs({
@@ -35,4 +44,15 @@ export function addLogs(program: Command): void {
         isRead: () => process.stdout.writable,
       })
     })
+}
+
+async function showTaskLog(home: HomeLayout, task: string, { lines, json }: LogsOptions): Promise<void> {
+  const [{ connectToCluster }, { readTaskLog }, { readableLine }] = await Promise.all([
+    import('../client/index.ts'),
+    import('../ingest/index.ts'),
+    import('../logs/index.ts'),
+  ])
+  for (const line of await readTaskLog(connectToCluster(home), task, Number(lines))) {
+    process.stdout.write(`${json ? line : readableLine(line)}\n`)
+  }
 }

@@ -1,8 +1,7 @@
 import type { Cluster, NotReady } from '../cluster/index.ts'
-import { secretFile } from '../home/index.ts'
+import { homeArgument, secretFile } from '../home/index.ts'
 import { trustStoreFile } from '../pki/index.ts'
 import { emphasized, formatSeconds, formatTable, sinceCommandMs } from '../terminal/index.ts'
-import { homeArgument } from './home-option.ts'
 import { printJson } from './print.ts'
 
 /** What is told once a cluster runs; plain data, so that a detached process can hand it over. */

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { defaultHome, withHome } from './home-option.ts'
+import { defaultHome } from '../home/index.ts'
+import { withHome } from './home-option.ts'
 
 /** The options of `./svc up` as commander reads them. */
 interface UpOptions {

@@ -29,6 +29,14 @@ export interface HomeLayout {
 /** The root of this checkout. */
 export const repositoryRoot = path.resolve(import.meta.dirname, '../../..')
 
+/** The home when none is named: beside the ./svc command, wherever that is called from. */
+export const defaultHome = path.join(repositoryRoot, '.svc')
+
+/** What to add to a suggested command so that it is about this home. */
+export function homeArgument(root: string): string {
+  return root === defaultHome ? '' : ` --home ${root}`
+}
+
 /** The layout of the home `folder`, relative to the working directory; nothing is looked at or made. */
 export function homeLayout(folder: string): HomeLayout {
   const root = path.resolve(folder)

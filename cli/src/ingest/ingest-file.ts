@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { Failure, unavailable } from '@svc/domain/failure'
+import { conflict, Failure, unavailable } from '@svc/domain/failure'
 import type { IndexProgress } from '@svc/shared/ingestion'
 import type { ClusterClient } from '../client/index.ts'
 import type { HomeLayout } from '../home/index.ts'
@@ -7,7 +7,8 @@ import { askPatiently } from './ask-patiently.ts'
 import { type IngestSpec, indexTask } from './index-task.ts'
 import { findFile, provideInput } from './input-file.ts'
 import type { IngestPhase } from './progress-text.ts'
-import { followTask, shutDownTask, submitTask, type TaskStatus, taskPath } from './task.ts'
+import { followTask, shutDownTask, submitTask, type TaskStatus, taskLogCommand } from './task.ts'
+import { inWordsOfRequest } from './task-message.ts'
 
 /** What to ingest and how to tell of it. */
 export interface IngestRequest {
@@ -38,7 +39,8 @@ const ASK_PATIENCE_MS = 30_000
 const LOAD_STANDSTILL_MS = 120_000
 
 /**
- * Ingests a file and returns when the task has succeeded. Throws a Failure that tells why it did not; when the signal
+ * Ingests a file and returns when the task has succeeded. Throws a Failure that tells why it did not, also when there
+ * are no rows; when the signal
  * ends it, the task is shut down first. A copy of the file is removed in every case.
  */
 export async function ingestFile(
@@ -52,13 +54,20 @@ export async function ingestFile(
   const onCopy = () => request.onPhase?.({ kind: 'copying' })
   const input = await provideInput(file, { allowedRoots, home, signal, onCopy })
   try {
-    const task = await submitTask(client, indexTask(spec, input.path))
+    const words = { inputPath: input.path, file: request.file }
+    const task = await submitTask(client, indexTask(spec, input.path)).catch((error: unknown) => {
+      if (!(error instanceof Failure)) throw error
+      throw new Failure(error.code, inWordsOfRequest(error.message, words), error.context, error)
+    })
     request.onTask?.(task)
     const status = await runToEnd(client, task, request)
     if (status.statusCode === 'FAILED') {
       throw unavailable(
-        `Task [${task}] failed: ${status.errorMsg ?? 'it tells no reason'} (its log: GET ${client.routerUrl}${taskPath(task, 'log')})`,
+        `Task [${task}] failed: ${inWordsOfRequest(status.errorMsg ?? 'it tells no reason', words)} (its log: ${taskLogCommand(home, task)})`,
       )
+    }
+    if (status.progress?.phase === 'writing' && status.progress.rowsRead === 0) {
+      throw conflict(`File [${request.file}] has 0 rows: nothing was ingested into [${spec.dataSource}]`)
     }
     return {
       task,

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Failure, unavailable } from '@svc/domain/failure'
 import type { IndexProgress } from '@svc/shared/ingestion'
 import type { ClusterClient } from '../client/index.ts'
+import { type HomeLayout, homeArgument } from '../home/index.ts'
 import { askPatiently } from './ask-patiently.ts'
 
 /** How far a task has come, as the overlord tells it. */
@@ -19,10 +20,31 @@ const POLL_MS = 250
 const PATIENCE_MS = 30_000
 /** A task that is shut down is killed; its end is stored at once. */
 const SHUTDOWN_PATIENCE_MS = 10_000
+/** As much of the end of a task's log as is looked through. */
+const MOST_LOG_BYTES = 64 * 1024
 
 /** Where a task is asked about; ids hold colons and what the user named the datasource. */
 export function taskPath(id: string, rest: 'status' | 'log' | 'shutdown'): string {
   return `/svc/indexer/v1/task/${encodeURIComponent(id)}/${rest}`
+}
+
+/** The last lines of the log of a task, as they were logged. Throws a Failure when there is none. */
+export async function readTaskLog(client: ClusterClient, id: string, lines: number): Promise<string[]> {
+  const answer = await client.send('GET', `${taskPath(id, 'log')}?offset=${-MOST_LOG_BYTES}`)
+  // A log of one line comes as what that line means.
+  const text = typeof answer === 'string' ? answer : answer === undefined ? '' : JSON.stringify(answer)
+  const isCut = Buffer.byteLength(text) >= MOST_LOG_BYTES
+  const whole = text
+    .split('\n')
+    .slice(isCut ? 1 : 0)
+    .filter((line) => line.trim() !== '')
+  return lines === 0 ? whole : whole.slice(-lines)
+}
+
+/** The command that shows the log of a task of the cluster in a home. */
+export function taskLogCommand(home: HomeLayout, id: string): string {
+  const named = /^[\w:.-]+$/.test(id) ? id : `'${id.replaceAll("'", "'\\''")}'`
+  return `./svc logs${homeArgument(home.root)} --task ${named}`
 }
 
 /** Submits a task and returns its id. */

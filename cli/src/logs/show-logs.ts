@@ -92,15 +92,17 @@ function choose({ folder, role }: LogsRequest): string[] {
 }
 
 function show({ asLogged, write }: LogsRequest, instance: string, line: string, isNamed: boolean): void {
-  const entry = asLogged ? undefined : parseEntry(line)
   const prefix = isNamed && !asLogged ? `${instance}: ` : ''
-  if (!entry) {
-    write(`${prefix}${line}\n`)
-    return
-  }
+  write(`${asLogged ? line : readableLine(line, prefix)}\n`)
+}
+
+/** A line as services and tasks log it, made readable; any other as it is. `prefix` tells whose it is. */
+export function readableLine(line: string, prefix = ''): string {
+  const entry = parseEntry(line)
+  if (!entry) return `${prefix}${line}`
   const { timestamp, level, message, service: _service, server: _server, ...details } = entry
   const rest = Object.keys(details).length > 0 ? ` ${JSON.stringify(details)}` : ''
-  write(`${timestamp} ${level.toUpperCase().padEnd(5)} ${prefix}${message}${rest}\n`)
+  return `${timestamp} ${level.toUpperCase().padEnd(5)} ${prefix}${message}${rest}`
 }
 
 /** When a line was logged, in a form that sorts: services write ISO times, Postgres nearly so. */

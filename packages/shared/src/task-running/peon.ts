@@ -17,8 +17,9 @@ const send = (message: PeonMessage): Promise<void> =>
 // A log without room must not end the task before it has told its parent what is wrong.
 process.stdout.on('error', () => undefined)
 
-const log = (message: string, details: object = {}): void => {
-  process.stdout.write(`${JSON.stringify({ timestamp: new Date().toISOString(), message, ...details })}\n`)
+const log = (message: string, details: object = {}, level: 'info' | 'error' = 'info'): void => {
+  const timestamp = new Date().toISOString()
+  process.stdout.write(`${JSON.stringify({ timestamp, level, message, ...details })}\n`)
 }
 
 /** The failure that an error is; whatever finds no room on the disk is one. */
@@ -59,7 +60,8 @@ process.once('message', async (order: PeonOrder) => {
     await send(await work(order))
   } catch (error) {
     const failure = failureOf(error, order.workDirectory)
-    log('Task failed', { error: describeError(error), ...(failure ? {} : { stack: (error as Error).stack }) })
+    const stack = failure ? {} : { stack: (error as Error).stack }
+    log('Task failed', { error: describeError(error), ...stack }, 'error')
     await send({
       kind: 'failed',
       message: failure?.message ?? 'The task failed for an unexpected reason; its log tells more',
