@@ -57,12 +57,15 @@ Examples:
 
 async function runIngest(file: string, options: IngestOptions): Promise<void> {
   const home = existingHome(options.home)
-  const [{ connectToCluster }, { countsOf, ingestFile, parseIngest, showProgress }, { stopRequest }] =
-    await Promise.all([
-      import('../client/index.ts'),
-      import('../ingest/index.ts'),
-      import('./stop-request.ts'),
-    ])
+  const [
+    { connectToCluster },
+    { countsOf, ingestFile, parseIngest, showProgress, warningsOf },
+    { stopRequest },
+  ] = await Promise.all([
+    import('../client/index.ts'),
+    import('../ingest/index.ts'),
+    import('./stop-request.ts'),
+  ])
   const spec = parseIngest(file, options)
   const client = connectToCluster(home)
   const { signal } = stopRequest()
@@ -78,6 +81,7 @@ async function runIngest(file: string, options: IngestOptions): Promise<void> {
       onPhase: (phase) => progress.show(phase),
     })
     progress.end()
+    for (const warning of warningsOf(result.counts ?? {}, file)) process.stderr.write(`Warning: ${warning}\n`)
     if (options.json) {
       printJson(result)
       return

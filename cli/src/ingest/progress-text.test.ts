@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { IndexProgress } from '@svc/shared/ingestion'
-import { type IngestPhase, plainBar, progressBar, progressOf } from './progress-text.ts'
+import { type IngestPhase, plainBar, progressBar, progressOf, warningsOf } from './progress-text.ts'
 import type { TaskStatus } from './task.ts'
 
 const running: TaskStatus = {
@@ -81,6 +81,13 @@ describe('how far an ingestion is', () => {
       assert.ok(Math.abs(progress.fraction - fraction) < 1e-9, String(progress.fraction))
     })
   }
+})
+
+test('columns that no row has are told', () => {
+  assert.deepEqual(warningsOf({}, 'a.csv'), [])
+  assert.deepEqual(warningsOf({ columnsInNoRow: ['zz'] }, 'a.csv'), [
+    'column [zz] is in no row of file [a.csv]',
+  ])
 })
 
 test('a bar is as wide as asked, whatever the fraction', () => {

@@ -46,6 +46,14 @@ export function countsOf({
   ]
 }
 
+/** What is to be told of a file beside its counts. */
+export function warningsOf(
+  { columnsInNoRow = [] }: Pick<IndexProgress, 'columnsInNoRow'>,
+  file: string,
+): string[] {
+  return columnsInNoRow.map((column) => `column [${column}] is in no row of file [${file}]`)
+}
+
 function countText(count: number, thing: string): string {
   return `${count.toLocaleString('en-US')} ${thing}${count === 1 ? '' : 's'}`
 }

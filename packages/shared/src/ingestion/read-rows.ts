@@ -22,6 +22,8 @@ export interface RowCounts {
   readonly rowsThrownAway: number
   /** What is said about the first rows that cannot be read. */
   readonly parseExceptions: readonly string[]
+  /** Columns that the task names and no stored row has; none where there are no rows. */
+  readonly columnsInNoRow: readonly string[]
 }
 
 /** Columns of the rows table, in the order in which they are stored. */
@@ -294,7 +296,29 @@ export async function readRows(plan: RowsPlan, engine: Engine): Promise<RowCount
     rowsUnparseable: unparseable + rejects.count,
     rowsThrownAway: thrownAway,
     parseExceptions: parseExceptions.slice(0, mostToldExceptions),
+    columnsInNoRow: stored > 0 ? await findColumnsInNoRow(plan, engine) : [],
   }
+}
+
+/** Names that a format without a list of columns tells only by having no value of them in any row. */
+async function findColumnsInNoRow(plan: RowsPlan, engine: Engine): Promise<string[]> {
+  const { spec, input, dimensions } = plan
+  const named = new Map([
+    ...spec.metrics.flatMap(({ type, fieldName }, index): [string, string][] =>
+      type === 'count' ? [] : [[fieldName, nameOfMetric(index)]],
+    ),
+    // What was discovered in the rows is in one.
+    ...(spec.dimensions.length > 0 ? dimensions : []).map(({ name }, index): [string, string] => [
+      name,
+      nameOfDimension(index),
+    ]),
+  ])
+  const { knownColumns } = input
+  if (knownColumns !== undefined) return [...named.keys()].filter((name) => !knownColumns.includes(name))
+  if (named.size === 0) return []
+  const isThere = [...named.values()].map((short) => `count(${short}) > 0 AS ${short}`)
+  const [found = {}] = await engine.rows(`SELECT ${isThere.join(', ')} FROM ${rowsTable} WHERE ${isStored}`)
+  return [...named].filter(([, short]) => found[short] !== true).map(([name]) => name)
 }
 
 /** SELECT list of the stored columns of the rows table under their own names, the time first. */

@@ -55,6 +55,7 @@ describe('the shipped flights', () => {
         rowsUnparseable: 0,
         rowsThrownAway: 0,
         parseExceptions: [],
+        columnsInNoRow: [],
         segments: [],
       },
     )
@@ -175,6 +176,43 @@ describe('the shipped flights', () => {
     assert.equal(result.rowsRead, 20_000)
     assert.equal(result.rowsThrownAway, 20_000 - result.rowsWritten)
   })
+
+  const oneRow = { t: '2026-01-01', a: 1, b: null }
+  const named = ['a', 'zz', 'b']
+  const noRows: { name: string; parts: Parameters<typeof bench.run>[0]; expect: string[] }[] = [
+    {
+      name: 'JSON',
+      parts: { inputSource: inlineRows(oneRow), dimensionsSpec: { dimensions: named } },
+      expect: ['zz', 'b'],
+    },
+    {
+      name: 'CSV',
+      parts: {
+        inputSource: inlineText('t,a,b\n2026-01-01,1,\n'),
+        inputFormat: { type: 'csv', findColumnsFromHeader: true },
+        dimensionsSpec: { dimensions: named },
+      },
+      expect: ['zz'],
+    },
+    { name: 'JSON whose columns are found', parts: { inputSource: inlineRows(oneRow) }, expect: [] },
+    {
+      name: 'no rows',
+      parts: { inputSource: inlineText(''), dimensionsSpec: { dimensions: named } },
+      expect: [],
+    },
+  ]
+  for (const { name, parts, expect } of noRows) {
+    it(`tell the columns that are named and in no row: ${name}`, async () => {
+      let last: IndexProgress | undefined
+      const result = await bench.run(parts, {
+        onProgress: (progress) => {
+          last = progress
+        },
+      })
+      assert.deepEqual(result.columnsInNoRow, expect)
+      assert.deepEqual([last?.phase, last?.columnsInNoRow ?? []], ['writing', expect])
+    })
+  }
 
   it('report how far they are', async () => {
     const seen: IndexProgress[] = []

@@ -20,6 +20,8 @@ export interface IndexProgress {
   readonly rowsRead: number | undefined
   readonly rowsWritten: number
   readonly segmentsWritten: number
+  /** Columns that the task names and no row has, known like the rows read; left out where there are none. */
+  readonly columnsInNoRow?: readonly string[]
 }
 
 /** What a task has written; nothing is published yet. */
@@ -113,6 +115,7 @@ export async function runIndexTask(spec: IndexSpec, options: IndexTaskOptions): 
             rowsRead: counts.rowsRead,
             rowsWritten: rows,
             segmentsWritten: done,
+            ...(counts.columnsInNoRow.length > 0 ? { columnsInNoRow: counts.columnsInNoRow } : {}),
           })
         },
       })
