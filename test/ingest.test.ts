@@ -1,0 +1,71 @@
+// Proves on a whole cluster that ./svc ingest tells what became of a file in words its user knows.
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { after, test } from 'node:test'
+import { runSvc } from './support/svc-command.ts'
+import { startTestCluster } from './support/test-cluster.ts'
+import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
+
+const folder = newTestFolder()
+after(() => removeTestFolder(folder))
+const cluster = await startTestCluster({ profile: 'plain', historicals: '_default_tier=1' })
+after(() => cluster.end())
+
+const ingest = (name: string, text: string, ...more: string[]) => {
+  const file = path.join(folder, name)
+  writeFileSync(file, text)
+  const to = ['--datasource', 'o1', '--timestamp', 't', '--home', cluster.home.root]
+  return runSvc('ingest', file, ...to, ...more).then((result) => ({ file, ...result }))
+}
+
+for (const { name, text } of [
+  { name: 'empty.csv', text: '' },
+  { name: 'header.csv', text: 't,n\n' },
+  { name: 'empty.json', text: '' },
+]) {
+  test(`a file without rows is told: ${name}`, async () => {
+    const { file, status, stderr } = await ingest(name, text)
+    assert.deepEqual(
+      [status, stderr],
+      [1, `svc: File [${file}] has 0 rows: nothing was ingested into [o1]\n`],
+    )
+  })
+}
+
+test('a column that no row has is told, and the rows are ingested', async () => {
+  const { file, status, stdout, stderr } = await ingest(
+    'a.json',
+    '{"t":"2026-01-01","n":1}',
+    '--dimensions',
+    'n,zz',
+  )
+  assert.deepEqual([status, stderr], [0, `Warning: column [zz] is in no row of file [${file}]\n`])
+  assert.match(stdout, /Ingested into \[o1\] in .*, 1 row read, 1 row in 1 segment\.\n$/)
+})
+
+test('a missing timestamp column is told by its option', async () => {
+  const { status, stderr } = await ingest('no-time.csv', 'a,b\n1,2\n')
+  assert.equal(status, 1)
+  assert.match(
+    stderr,
+    /failed: Option --timestamp has the value \[t\], .* its columns are \[a, b\] \(its log: /,
+  )
+})
+
+test('a row that cannot be read is told of the file as it was named, and its log is shown as told', async () => {
+  const { file, status, stderr } = await ingest('bad-time.csv', 't,n\n2026-01-01,1\nnever,2\n')
+  assert.equal(status, 1)
+  assert.ok(
+    stderr.includes(
+      `failed: Row[2] of file[${file}] has the value [never] in timestamp column[t] (--timestamp), which should be of format[auto] (--timestamp-format) (its log: `,
+    ),
+    stderr,
+  )
+  const [, args = ''] = /\(its log: \.\/svc (.*)\)\n$/.exec(stderr) ?? []
+  const log = await runSvc(...args.split(' '))
+  assert.equal(log.status, 0, log.stderr)
+  assert.match(log.stdout, /^\S+ INFO {2}Task started .*\n\S+ ERROR Task failed .*never.*\n$/)
+  const unknown = await runSvc('logs', '--task', 'unknown', '--home', cluster.home.root)
+  assert.deepEqual([unknown.status, /Task \[unknown\] does not exist/.test(unknown.stderr)], [1, true])
+})
