@@ -24,7 +24,7 @@ const SHUTDOWN_PATIENCE_MS = 10_000
 const MOST_LOG_BYTES = 64 * 1024
 
 /** Where a task is asked about; ids hold colons and what the user named the datasource. */
-export function taskPath(id: string, rest: 'status' | 'log' | 'shutdown'): string {
+function taskPath(id: string, rest: 'status' | 'log' | 'shutdown'): string {
   return `/svc/indexer/v1/task/${encodeURIComponent(id)}/${rest}`
 }
 
