@@ -12,8 +12,10 @@ export const typeOfColumn = (duckType: string): StoredType | undefined => typeOf
 
 /** The columns but the time of a file that was just written as a segment, in their order. */
 export async function columnsOf(engine: Engine, file: string): Promise<SegmentColumn[]> {
-  const rows = await engine.rows(`DESCRIBE SELECT * EXCLUDE (__time) FROM read_parquet(${literal(file)})`)
-  return rows.map(({ column_name: name, column_type: duckType }) => {
+  // A segment may have no other column, and nothing can be selected then: the time is left out here.
+  const rows = await engine.rows(`DESCRIBE SELECT * FROM read_parquet(${literal(file)})`)
+  const others = rows.filter(({ column_name: name }) => name !== '__time')
+  return others.map(({ column_name: name, column_type: duckType }) => {
     const type = typeOfColumn(String(duckType))
     if (type === undefined) throw new Error(`A segment was written with a column of type [${duckType}]`)
     return { name: String(name), type }
