@@ -37,7 +37,7 @@ function refusalOf(
   const failures = error.issues.slice(0, mostToldProblems).flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
       const known = fieldsAt(schema, issue.path)
-      const allowed = known === undefined ? 'only what the documentation names' : `[${known.join('], [')}]`
+      const allowed = known && isBuiltIn(issue) ? `only [${known.join(', ')}]` : allowedBy(issue)
       return issue.keys.map((key) => {
         const field = pathText([...issue.path, key])
         return invalidInput(`${field} is not a known field; allowed is ${allowed}`, { field })
@@ -87,9 +87,13 @@ function valueAt(json: unknown, path: Path): unknown {
   return value
 }
 
+/** Whether the schema has no message of its own for what it refused. */
+const isBuiltIn = ({ message }: z.core.$ZodIssue): boolean =>
+  /^(Invalid|Too small|Too big|Unrecognized)/.test(message)
+
 /** What is allowed: the schema's own message, or what its built-in one is about. */
 function allowedBy(issue: z.core.$ZodIssue): string {
-  if (!/^(Invalid|Too small|Too big|Unrecognized)/.test(issue.message)) return issue.message
+  if (!isBuiltIn(issue)) return issue.message
   switch (issue.code) {
     case 'invalid_value':
       return `one of ${issue.values.map(String).join(', ')}`
@@ -99,6 +103,8 @@ function allowedBy(issue: z.core.$ZodIssue): string {
       return `at least ${issue.minimum}`
     case 'too_big':
       return `at most ${issue.maximum}`
+    case 'unrecognized_keys':
+      return 'only what the documentation names'
     default:
       return 'another form of value'
   }

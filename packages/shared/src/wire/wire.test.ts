@@ -70,11 +70,11 @@ describe('a JSON value', () => {
       'list[1].n | list[1].n has the value [0]; allowed is at least 1',
     ],
     [{ name: '', list: [{ n: 6 }] }, 'list[0].n | list[0].n has the value [6]; allowed is at most 5'],
-    [{ name: '', more: 1 }, 'more | more is not a known field; allowed is [name], [kind], [list]'],
-    [{ name: '', list: [{ n: 1, m: 2 }] }, 'list[0].m | list[0].m is not a known field; allowed is [n]'],
+    [{ name: '', more: 1 }, 'more | more is not a known field; allowed is only [name, kind, list]'],
+    [{ name: '', list: [{ n: 1, m: 2 }] }, 'list[0].m | list[0].m is not a known field; allowed is only [n]'],
     [
       JSON.parse('{"name":"","__proto__":{"kind":"c"}}'),
-      '__proto__ | __proto__ is not a known field; allowed is [name], [kind], [list]',
+      '__proto__ | __proto__ is not a known field; allowed is only [name, kind, list]',
     ],
   ]
   for (const [given, expected] of rows) {
