@@ -26,6 +26,9 @@ export const doorOf = (room: string): string => new URL(`../${room}/index.ts`, i
 /** Runs a script in a process that has a disk of one megabyte at a folder; what it prints as JSON. */
 export async function runOnSmallDisk(disk: string, script: string): Promise<unknown> {
   const command = [process.execPath, '--input-type=module', '--eval', script]
-  const { stdout } = await promisify(execFile)('unshare', [...onSmallDisk, disk, ...command])
+  const { stdout } = await promisify(execFile)('unshare', [...onSmallDisk, disk, ...command], {
+    // Where the script's imports are looked for, wherever the tests are run from.
+    cwd: import.meta.dirname,
+  })
   return JSON.parse(stdout)
 }
