@@ -29,7 +29,8 @@ export async function startReference(home: string, folder: string): Promise<Refe
   mkdirSync(folder, { recursive: true })
   const started: ChildProcess[] = []
   const run = (command: string, args: readonly string[], options: Readonly<Record<string, string>> = {}) => {
-    const javaOptions = Object.entries(options).map(([name, value]) => `"-D${name}=${value}"`)
+    // Java takes quotes here as they are: values with double ones stand in single ones.
+    const javaOptions = Object.entries(options).map(([name, value]) => `'-D${name}=${value}'`)
     started.push(
       spawn(command, [...args], {
         stdio: 'ignore',
@@ -78,7 +79,7 @@ function commonOptions(folder: string): Record<string, string> {
     'druid.metadata.storage.connector.port': String(ports.metadata),
     'druid.storage.storageDirectory': `${folder}/segments`,
     'druid.indexer.logs.directory': `${folder}/logs`,
-    'druid.auth.authenticatorChain': '[\\"MyBasicMetadataAuthenticator\\"]',
+    'druid.auth.authenticatorChain': '["MyBasicMetadataAuthenticator"]',
     [`${authenticator}.type`]: 'basic',
     [`${authenticator}.initialAdminPassword`]: login.password,
     [`${authenticator}.initialInternalClientPassword`]: 'password2',
@@ -88,7 +89,7 @@ function commonOptions(folder: string): Record<string, string> {
     'druid.escalator.internalClientUsername': 'druid_system',
     'druid.escalator.internalClientPassword': 'password2',
     'druid.escalator.authorizerName': 'MyBasicMetadataAuthorizer',
-    'druid.auth.authorizers': '[\\"MyBasicMetadataAuthorizer\\"]',
+    'druid.auth.authorizers': '["MyBasicMetadataAuthorizer"]',
     'druid.auth.authorizer.MyBasicMetadataAuthorizer.type': 'basic',
   }
 }
