@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { repositoryRoot } from '@svc/cli/home'
 import { runSeed } from './faults/run-seed.ts'
 
-const seconds = 10
+const seconds = 6
 const kept = path.join(repositoryRoot, '.cache/faults')
 
 for (const seed of [1, 2, 3]) {

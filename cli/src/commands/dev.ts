@@ -152,14 +152,21 @@ export function addDev(program: Command): void {
     .option('--concurrency <n>', 'files that run at once (default: by the number of processors)')
     .option('--compose', 'only the tests of docker-compose.yml, which need an engine')
     .option('--interop', 'only the tests of Java clients of another make, which need Java and Maven')
+    .option(
+      '--surroundings',
+      'only the tests of several machines and of Prometheus, which need root on Debian',
+    )
     .action(
       async (
         pattern: string | undefined,
-        options: { concurrency?: string; compose?: true; interop?: true },
+        options: { concurrency?: string; compose?: true; interop?: true; surroundings?: true },
       ) => {
-        const { runComposeTests, runInteropTests, runTests } = await import('../development/index.ts')
+        const { runComposeTests, runInteropTests, runSurroundingsTests, runTests } = await import(
+          '../development/index.ts'
+        )
         if (options.compose) process.exitCode = await runComposeTests(pattern)
         else if (options.interop) process.exitCode = await runInteropTests()
+        else if (options.surroundings) process.exitCode = await runSurroundingsTests()
         else process.exitCode = await runTests(pattern, options.concurrency)
       },
     )

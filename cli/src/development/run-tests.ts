@@ -19,10 +19,12 @@ export async function runTests(
   if (concurrency !== undefined && !/^[1-9]\d?$/.test(concurrency)) {
     throw invalidInput(`Option --concurrency has value [${concurrency}], allowed are numbers from 1 to 99`)
   }
-  // The tests of the containers need an engine, those of other clients Java: they are asked for by themselves.
+  // The tests of the containers need an engine, those of other clients Java, those of what stands around a cluster
+  // networks and programs of their own: they are asked for by themselves.
   const files = findTests('{packages,services,cli,container,test}/**/*.test.ts', pattern, [
     'test/compose/**',
     'test/interop/**',
+    'test/surroundings/**',
   ])
 
   // Ctrl-C reaches the test runner too; we wait for it and then stop the stores.
@@ -59,6 +61,11 @@ export async function runComposeTests(pattern: string | undefined): Promise<numb
 export async function runInteropTests(): Promise<number> {
   await checkJava()
   return await runNodeTests(findTests('test/interop/*.test.ts', undefined), '1')
+}
+
+/** Runs the tests of what stands around a cluster, several machines and Prometheus; returns the exit status. */
+export async function runSurroundingsTests(): Promise<number> {
+  return await runNodeTests(findTests('test/surroundings/*.test.ts', undefined), '1')
 }
 
 /** Runs the program of `npm run test:faults` with its own options; returns the exit status. */
