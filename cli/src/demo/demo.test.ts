@@ -92,7 +92,7 @@ describe('a file goes into a running cluster, rules are set and shown', () => {
     assert.match(stdout, /^Task index_parallel_flights_/m)
     assert.match(
       stderr,
-      /^svc: Task \[.*\] failed: .*\[hour\].*columns are \[time, delay.*\(its log: GET https:.*\/log\)\n$/,
+      /^svc: Task \[.*\] failed: .*\[hour\].*columns are \[time, delay.*\(its log: \.\/svc logs --home .* --task index_parallel_flights_.*\)\n$/,
     )
     assert.deepEqual(inputs(), [])
   })
@@ -101,7 +101,7 @@ describe('a file goes into a running cluster, rules are set and shown', () => {
     const args = ['ingest', file, ...home, '--datasource', 'a/b', '--timestamp', 'time']
     const { status, stderr } = await svc(args)
     assert.equal(status, 1)
-    assert.match(stderr, /^svc: .*dataSource has the value \[a\/b\]; allowed is a name without \/\n$/)
+    assert.match(stderr, /^svc: .*--datasource has the value \[a\/b\]; allowed is a name without \/\n$/)
     assert.deepEqual(inputs(), [])
   })
 
