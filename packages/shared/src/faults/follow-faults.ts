@@ -19,6 +19,9 @@ export const faultsConfigName = 'simulation.faults'
 /** The path at which faults are switched on and off; they never strike it, or nobody could end them. */
 export const faultsPath = '/svc/simulation/v1/faults'
 
+/** What a server asks of itself: no network lies between, and whoever finds itself cut off would stop to lead. */
+export const ownCallPath = '/status/ready'
+
 /** How often a server looks which faults are on; a kill with a time strikes once in each such time. */
 const lookPeriodMs = 1000
 
@@ -79,7 +82,8 @@ export function followFaults(
   return {
     strikeRequest: async (path) => {
       const striking = on()
-      if (striking.length === 0 || path === faultsPath || path.startsWith(`${faultsPath}/`)) return undefined
+      const isSpared = path === ownCallPath || path === faultsPath || path.startsWith(`${faultsPath}/`)
+      if (striking.length === 0 || isSpared) return undefined
       if (isCut(striking, Math.random)) return 'cut'
       await delay(waitOf(striking, 'latency', Math.random))
       return undefined

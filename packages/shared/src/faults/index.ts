@@ -5,5 +5,6 @@ export {
   faultsPath,
   followFaults,
   noFaults,
+  ownCallPath,
   slowedBy,
 } from './follow-faults.ts'

@@ -1,5 +1,6 @@
 import { request } from 'node:https'
 import { describeError } from '@svc/domain/failure'
+import { ownCallPath } from '../faults/index.ts'
 import type { AnnouncedNode } from '../postgres/index.ts'
 import { createTroubleLog, growingDelay, type Logger, type Readiness, startLoop } from '../runtime/index.ts'
 import type { FollowedStores } from '../tls/index.ts'
@@ -98,7 +99,7 @@ async function findProblem(
       {
         host,
         port,
-        path: '/status/health',
+        path: ownCallPath,
         agent: false,
         timeout: checkTimeoutMs,
         ...stores.current().client,
