@@ -27,9 +27,9 @@ const optionalOr = <T extends z.ZodType>(schema: T, fallback: z.output<T>) =>
   schema.nullish().transform((value) => value ?? fallback)
 
 function record<T extends z.ZodRawShape>(shape: T, otherwise = 'an object') {
-  const fields = Object.keys(shape).join(', ')
   return z.strictObject(shape, {
-    error: (issue) => (issue.code === 'unrecognized_keys' ? `only [${fields}]` : otherwise),
+    // Which fields there are is told for every schema alike.
+    error: ({ code }) => (code === 'unrecognized_keys' ? undefined : otherwise),
   })
 }
 

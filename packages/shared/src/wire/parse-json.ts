@@ -1,6 +1,6 @@
 import { type Failure, invalidInput } from '@svc/domain/failure'
 import { refuse } from '@svc/domain/validation'
-import type { z } from 'zod'
+import { z } from 'zod'
 
 type Path = readonly PropertyKey[]
 
@@ -23,27 +23,26 @@ export function parseJson<Schema extends z.ZodType>(
   json: unknown,
   options: RefusalOptions,
 ): z.output<Schema> {
-  const result = schema.safeParse(json)
+  const result = schema.safeParse(json, { error: nameFields })
   if (result.success) return result.data
-  throw refusalOf(schema, result.error, json, options)
+  throw refusalOf(result.error, json, options)
 }
 
-function refusalOf(
-  schema: z.ZodType,
-  error: z.ZodError,
-  json: unknown,
-  { subject, hideValues }: RefusalOptions,
-): Failure {
+/** Names the fields of an object in which there is another one; about everything else the schema speaks. */
+function nameFields({ code, inst }: z.core.$ZodRawIssue): string | undefined {
+  if (code !== 'unrecognized_keys' || !(inst instanceof z.ZodObject)) return undefined
+  return `only [${Object.keys(inst.shape).join(', ')}]`
+}
+
+function refusalOf(error: z.ZodError, json: unknown, { subject, hideValues }: RefusalOptions): Failure {
   const failures = error.issues.slice(0, mostToldProblems).flatMap((issue) => {
+    const allowed = allowedBy(issue)
     if (issue.code === 'unrecognized_keys') {
-      const known = fieldsAt(schema, issue.path)
-      const allowed = known && isBuiltIn(issue) ? `only [${known.join(', ')}]` : allowedBy(issue)
       return issue.keys.map((key) => {
         const field = pathText([...issue.path, key])
         return invalidInput(`${field} is not a known field; allowed is ${allowed}`, { field })
       })
     }
-    const allowed = allowedBy(issue)
     const field = pathText(issue.path) || subject
     if (hideValues) return [invalidInput(`${field} cannot be taken; allowed is ${allowed}`, { field })]
     return [refuse(field, valueAt(json, issue.path), allowed)]
@@ -62,20 +61,6 @@ function pathText(path: Path): string {
     .replace(/^\./, '')
 }
 
-/** The fields that an object in a schema may have; undefined where the path leads through a choice of forms. */
-function fieldsAt(schema: z.core.$ZodType, path: Path): string[] | undefined {
-  const def = schema._zod.def as unknown as Readonly<Record<string, unknown>>
-  const inner = (def.innerType ?? def.in) as z.core.$ZodType | undefined
-  if (inner) return fieldsAt(inner, path)
-  if (def.type === 'array') return fieldsAt(def.element as z.core.$ZodType, path.slice(1))
-  if (def.type === 'record') return fieldsAt(def.valueType as z.core.$ZodType, path.slice(1))
-  if (def.type !== 'object') return undefined
-  const shape = def.shape as Readonly<Record<string, z.core.$ZodType>>
-  if (path.length === 0) return Object.keys(shape)
-  const next = shape[String(path[0])]
-  return next && fieldsAt(next, path.slice(1))
-}
-
 function valueAt(json: unknown, path: Path): unknown {
   let value = json
   for (const part of path) {
@@ -87,13 +72,9 @@ function valueAt(json: unknown, path: Path): unknown {
   return value
 }
 
-/** Whether the schema has no message of its own for what it refused. */
-const isBuiltIn = ({ message }: z.core.$ZodIssue): boolean =>
-  /^(Invalid|Too small|Too big|Unrecognized)/.test(message)
-
 /** What is allowed: the schema's own message, or what its built-in one is about. */
 function allowedBy(issue: z.core.$ZodIssue): string {
-  if (!isBuiltIn(issue)) return issue.message
+  if (!/^(Invalid|Too small|Too big)/.test(issue.message)) return issue.message
   switch (issue.code) {
     case 'invalid_value':
       return `one of ${issue.values.map(String).join(', ')}`
@@ -103,8 +84,6 @@ function allowedBy(issue: z.core.$ZodIssue): string {
       return `at least ${issue.minimum}`
     case 'too_big':
       return `at most ${issue.maximum}`
-    case 'unrecognized_keys':
-      return 'only what the documentation names'
     default:
       return 'another form of value'
   }
