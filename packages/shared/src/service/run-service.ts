@@ -143,7 +143,7 @@ export async function runService(
     metrics: context.metrics,
     aliases: settings.get('svc.api.aliases'),
     onForbidden: audit.forbidden,
-    strike: faults.strikeRequest,
+    ...(faults === noFaults ? {} : { strike: faults.strikeRequest }),
     ...(part.fallback ? { fallback: part.fallback } : {}),
   }
   const listeners = await openPorts(context, application, stores)
