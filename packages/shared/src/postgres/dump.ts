@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
+import { from as copyFrom } from 'pg-copy-streams'
+import { copyOut, withPatience } from './copy-out.ts'
 import { type Database, sql, type Transaction } from './database.ts'
 import { knownMigrations, migrateSchema } from './schema.ts'
 
@@ -29,12 +30,15 @@ export async function dumpTables(database: Database, target: DumpTarget): Promis
     await transaction.query(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`)
     await withoutTimeouts(transaction)
     const tables = await tablesOf(transaction)
-    for (const { name, columns } of tables) {
-      await copyOut(transaction, `${quoted(name)} (${columns.map(quoted).join(', ')})`, target.table(name))
-    }
+    const copyTo = async (what: string, file: Writable) =>
+      await copyOut(transaction, `COPY ${what} TO STDOUT`, (rows) => pipeline(rows, file), {
+        isPatient: true,
+      })
+    for (const { name, columns } of tables)
+      await copyTo(`${quoted(name)} (${columns.map(quoted).join(', ')})`, target.table(name))
     const paths = `(SELECT DISTINCT payload #>> '{loadSpec,path}' FROM segments
       WHERE payload #>> '{loadSpec,type}' = 'local')`
-    await copyOut(transaction, paths, target.paths())
+    await copyTo(paths, target.paths())
     return tables
   })
 }
@@ -76,21 +80,6 @@ export async function restoreTables(
 export function canRestore(migrations: readonly string[]): boolean {
   const known = knownMigrations()
   return migrations.length > 0 && migrations.every((name, index) => known[index] === name)
-}
-
-async function copyOut(transaction: Transaction, what: string, target: Writable): Promise<void> {
-  const rows = withPatience(copyTo(`COPY ${what} TO STDOUT`))
-  await pipeline(transaction.client.query(rows), target)
-  // The driver sets a timer for every statement and takes it away by this call, which this kind does not make.
-  rows.callback?.()
-}
-
-// The longest time that a timer can wait for.
-const longestTimeoutMs = 2 ** 31 - 1
-
-/** The statement with all the time that it needs instead of the pool's timeout; what the driver adds is typed too. */
-function withPatience<Copy extends object>(copy: Copy): Copy & { callback?: () => void } {
-  return Object.assign(copy, { query_timeout: longestTimeoutMs })
 }
 
 async function withoutTimeouts(transaction: Transaction): Promise<void> {

@@ -3,8 +3,9 @@ import type { NewSegment } from '@svc/domain/inventory'
 import type { PartitionFloor } from '@svc/domain/publishing'
 import type { Segment, SegmentPayload } from '@svc/domain/segment'
 import type { Interval } from '@svc/domain/time'
-import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
+import { from as copyFrom } from 'pg-copy-streams'
 import { join } from 'sql-template-tag'
+import { copyOut } from './copy-out.ts'
 import { type Database, type Queries, sql, storeFailure, type Transaction } from './database.ts'
 import { readTime, storedTime } from './stored-time.ts'
 
@@ -120,11 +121,9 @@ export async function followSegmentChanges(
     )
     // COPY takes no parameters. A cursor is what the store itself has written, and digits only.
     const where = cursor === undefined ? 'used' : `changed_in >= '${BigInt(cursor)}'::xid8`
-    const source = transaction.client.query(
-      copyTo(`COPY (SELECT id, datasource, start_ms, end_ms, version, partition_num, partitions, size_bytes,
-        total_rows, used FROM segments WHERE ${where}) TO STDOUT`),
-    )
-    await pipeline(source, async (chunks: AsyncIterable<Buffer>) => {
+    const statement = `COPY (SELECT id, datasource, start_ms, end_ms, version, partition_num, partitions, size_bytes,
+      total_rows, used FROM segments WHERE ${where}) TO STDOUT`
+    const take = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
       const shared = createTextPool()
       for await (const lines of linesOf(chunks)) {
         for (const line of lines) {
@@ -135,7 +134,8 @@ export async function followSegmentChanges(
           else follower.gone(id)
         }
       }
-    }).catch((error) => {
+    }
+    await copyOut(transaction, statement, (rows) => pipeline(rows, take)).catch((error) => {
       throw storeFailure(error)
     })
     for (const id of removed) follower.gone(id)
