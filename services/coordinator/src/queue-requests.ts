@@ -48,8 +48,8 @@ const payloadsAtOnce = 1000
 const serversAtOnce = 16
 
 /**
- * Queues loads and drops for the servers concerned. What cannot be queued is forgotten and planned
- * again by the next run; the first such error is thrown at the end.
+ * Queues loads and drops for the servers concerned. What cannot be queued is planned again once
+ * it is known that the server does not do it; the first such error is thrown at the end.
  */
 export async function queueRequests(
   requests: Requests,
@@ -111,10 +111,9 @@ export async function queueRequests(
         for (const { request } of batch) request.action === 'load' ? loads++ : drops++
       } catch (error) {
         firstError ??= error
-        servers.forget(
-          name,
-          batch.map(({ id }) => id),
-        )
+        // The server may have it all the same: were it forgotten at once, another would be asked to drop its copy too.
+        servers.forgetAskedOf(name)
+        return
       }
     }
   }

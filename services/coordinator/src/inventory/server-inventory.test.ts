@@ -201,19 +201,10 @@ describe('requests', () => {
     assert.deepEqual([...state().served], ['s'])
   })
 
-  it('that could not be sent, or concern a server that is gone, are forgotten', () => {
-    const { inventory, state } = setUp()
-    inventory.note(
-      'a',
-      new Map([
-        ['s', asked('load')],
-        ['t', asked('load')],
-      ]),
-    )
-    inventory.forget('a', ['s', 'unknown'])
-    inventory.forget('gone', ['s'])
+  it('that concern a server that is gone are not noted', () => {
+    const { inventory } = setUp()
     inventory.note('gone', new Map([['s', asked('load')]]))
-    assert.deepEqual([...state().pending.keys()], ['t'])
+    inventory.forgetAskedOf('gone')
     assert.equal(inventory.get('gone'), undefined)
   })
 
@@ -233,17 +224,23 @@ describe('requests', () => {
     assert.deepEqual([...state().pending.keys()], ['late'])
   })
 
-  it('that were lost with the queues are forgotten when the server has nothing under way', () => {
-    const { inventory, server, state } = setUp()
-    inventory.note('a', new Map([['lost', asked('load', performance.now())]]))
-    assert.equal(inventory.forgetAsked(), 1)
-    inventory.take([server.report({ underWay: 1 })], 1, 0)
-    assert.deepEqual([...state().pending.keys()], ['lost'], 'it may have been taken before the loss')
-    inventory.note('a', new Map([['asked since', asked('load', performance.now() + 1000)]]))
-    server.send(inventory, 1, 0)
-    assert.deepEqual([...state().pending.keys()], ['asked since'])
-    assert.equal(inventory.forgetAsked(), 1)
-  })
+  for (const [how, lose] of [
+    ['with the queues', (inventory: ServerInventory) => assert.equal(inventory.forgetAsked(), 1)],
+    ['on their way', (inventory: ServerInventory) => inventory.forgetAskedOf('a')],
+  ] as const)
+    it(`that may have been lost ${how} are forgotten when the server surely has nothing under way`, () => {
+      const { inventory, server, state } = setUp()
+      inventory.note('a', new Map([['lost', asked('load', performance.now())]]))
+      lose(inventory)
+      server.send(inventory, 1, 0)
+      assert.deepEqual([...state().pending.keys()], ['lost'], 'the report may be of before it was taken')
+      inventory.take([server.report({ underWay: 1 })], 1, 0)
+      assert.deepEqual([...state().pending.keys()], ['lost'], 'it was taken before the loss')
+      inventory.note('a', new Map([['asked since', asked('load', performance.now() + 1000)]]))
+      server.send(inventory, 1, 0)
+      assert.deepEqual([...state().pending.keys()], ['asked since'])
+      assert.equal(inventory.forgetAsked(), 1)
+    })
 })
 
 describe('a failure', () => {
@@ -379,6 +376,7 @@ describe('whatever gets lost', () => {
       'leader',
       'silence',
       'flush',
+      'failed send',
     ),
     server: fc.nat(2),
     id: fc.constantFrom(...ids),
@@ -419,7 +417,8 @@ describe('whatever gets lost', () => {
           } else if (kind === 'silence') {
             nowMs += silenceMs
             inventory.expire(nowMs, timeoutMs)
-          } else inventory.forgetAsked()
+          } else if (kind === 'failed send') inventory.forgetAskedOf(server.name)
+          else inventory.forgetAsked()
           // Nothing is ever believed of a life that is over, under a leader that is none.
           for (const { name, session, sequence } of inventory.servers()) {
             const now = servers.find((one) => one.name === name) as Reporter

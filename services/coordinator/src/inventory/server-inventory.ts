@@ -38,8 +38,8 @@ interface MutableServer extends ServerState {
   readonly refused: Map<string, { readonly untilMs: number; readonly waitMs: number }>
   /** Requests that ask for what is already so, as far as is known: the next report ends them. */
   readonly doubtful: Set<string>
-  /** When the queues were lost; undefined once that has been dealt with. */
-  lostAtMs: number | undefined
+  /** Until when requests may have been lost on their way; undefined once that has been dealt with. */
+  lost: { readonly untilMs: number; readonly isIdle: boolean } | undefined
 }
 
 /** Loads and drops that servers were asked for and have not answered. */
@@ -137,7 +137,7 @@ export class ServerInventory {
       pending: known?.pending ?? new PendingView(this.table, number),
       refused: sameLife ? known.refused : new Map(),
       doubtful: sameLife ? known.doubtful : new Set(),
-      lostAtMs: sameLife ? known.lostAtMs : undefined,
+      lost: sameLife ? known.lost : undefined,
     }
     this.byName.set(report.name, server)
     this.byNumber[number] = server
@@ -226,12 +226,6 @@ export class ServerInventory {
     }
   }
 
-  /** Forgets requests that could not be sent, or are wanted no more. */
-  forget(name: string, ids: Iterable<string>): void {
-    const server = this.byName.get(name)
-    if (server) for (const id of ids) this.table.changeCopy(id, server.number, 0, requestFlags)
-  }
-
   /**
    * The queues were lost: what was asked until now is forgotten once its server has nothing under way any more, for
    * what it had taken out of the queue it still does. Returns the number of requests.
@@ -241,8 +235,14 @@ export class ServerInventory {
     const { copies } = this.table
     for (let entry = 0; entry < copies.limit; entry++)
       if (copies.serverOf[entry] !== -1 && ((copies.flagsOf[entry] as number) & pendingFlags) !== 0) count++
-    for (const server of this.byName.values()) server.lostAtMs = performance.now()
+    for (const server of this.byName.values()) noteLoss(server)
     return count
+  }
+
+  /** Sending to a server failed, whether before or after the server got it: as with the loss of all queues. */
+  forgetAskedOf(name: string): void {
+    const server = this.byName.get(name)
+    if (server) noteLoss(server)
   }
 
   /**
@@ -396,11 +396,21 @@ export class ServerInventory {
         this.table.changeRow(copies.rowOf[entry] as number, number, 0, flags)
   }
 
+  /** Takes in that a server has nothing under way. */
   private forgetLost(server: MutableServer): void {
-    const { lostAtMs, number, pending } = server
-    if (lostAtMs === undefined) return
+    const { lost, number, pending } = server
+    if (lost === undefined) return
+    // The first such report may have been written before the server took what was sent last; the next one was not.
+    if (!lost.isIdle) {
+      server.lost = { ...lost, isIdle: true }
+      return
+    }
     for (const [id, { sentAtMs }] of [...pending])
-      if (sentAtMs <= lostAtMs) this.table.changeCopy(id, number, 0, requestFlags)
-    server.lostAtMs = undefined
+      if (sentAtMs <= lost.untilMs) this.table.changeCopy(id, number, 0, requestFlags)
+    server.lost = undefined
   }
+}
+
+function noteLoss(server: MutableServer): void {
+  server.lost = { untilMs: performance.now(), isIdle: false }
 }
