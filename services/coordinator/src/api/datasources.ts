@@ -38,17 +38,13 @@ export function datasourceRoutes(view: ClusterView): Route[] {
   const { context, leadership, segments, servers } = view
   const { database } = context
 
-  /** What is served of some datasources, in the order of their start, with the state of now. */
-  const servedOf = async (
-    dataSources: readonly string[],
-    newestFirst = false,
-  ): Promise<AsyncGenerator<ServedTogether>> => {
-    await segments.refresh()
-    return servedSegments(segments, servers, dataSources, newestFirst)
-  }
+  // Each handler refreshes the segments once, before it looks at them: a new leader knows none yet.
+  /** What is served of some datasources, in the order of their start. */
+  const servedOf = (dataSources: readonly string[], newestFirst = false): AsyncGenerator<ServedTogether> =>
+    servedSegments(segments, servers, dataSources, newestFirst)
   /** The same of one datasource, or undefined where nothing of it is served. */
   const servedOfOne = async (dataSource = '', newestFirst = false) => {
-    const served = await servedOf([dataSource], newestFirst)
+    const served = servedOf([dataSource], newestFirst)
     const first = await served.next()
     return first.done ? undefined : continued(first.value, served)
   }
@@ -110,6 +106,7 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       summary: 'The datasources that are served; simple with sizes, full with segments',
       query: detail,
       handle: async (input) => {
+        await segments.refresh()
         const names = readableNames(input)
         if (input.query.full) {
           const members = async function* () {
@@ -135,6 +132,7 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       summary: 'What is served of a datasource; full with its segments',
       query: detail,
       handle: async ({ params, query }) => {
+        await segments.refresh()
         const served = await servedOfOne(params.dataSource)
         if (!served) return nothing
         return query.full
@@ -148,8 +146,9 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       access: datasource('READ'),
       summary: 'The tiers that serve a datasource',
       handle: async ({ params }) => {
+        await segments.refresh()
         const found = new Set<string>()
-        for await (const together of await servedOf([params.dataSource as string]))
+        for await (const together of servedOf([params.dataSource as string]))
           for (const { tiers } of together) for (const tier of tiers.keys()) found.add(tier)
         return [...found].sort()
       },
@@ -161,6 +160,7 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       summary: 'The intervals that are served, newest first; simple with sizes, full with segments',
       query: detail,
       handle: async ({ params, query }) => {
+        await segments.refresh()
         const served = await servedOfOne(params.dataSource, true)
         return served ? await showIntervals(served, query) : nothing
       },
@@ -175,6 +175,7 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       handle: async ({ params, query }) => {
         const wanted = pathInterval(params.interval as string)
         const showsIntervals = query.simple || query.full
+        await segments.refresh()
         const served = await servedOfOne(params.dataSource, showsIntervals)
         if (!served) return nothing
         const within = (async function* () {
@@ -191,6 +192,7 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       summary: 'The ids of the segments that are served; full with their metadata',
       query: detail,
       handle: async ({ params, query }) => {
+        await segments.refresh()
         const served = await servedOfOne(params.dataSource)
         if (!served) return nothing
         return new JsonPieces(jsonList(query.full ? payloadsOf(served) : idsOf(served)))
@@ -219,7 +221,8 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       summary: 'All intervals that are served, with sizes by datasource; full with segments',
       query: detail,
       handle: async (input) => {
-        const served = await servedOf(readableNames(input), true)
+        await segments.refresh()
+        const served = servedOf(readableNames(input), true)
         const members = async function* () {
           for await (const together of served)
             for (const [interval, own] of byInterval(together)) {

@@ -7,10 +7,17 @@ import { formatInstant, formatInterval } from '@svc/domain/time'
 import { ReportLog, ServedSegments, type ServerReport } from '@svc/shared/data-server'
 import { ensureDefaultRules, loadAudit, saveRules, sql } from '@svc/shared/postgres'
 import { segmentUseRoutes } from '@svc/shared/segment-use'
-import { createTestContext, createTestStores, httpRequest, storeSegments } from '@svc/shared/testing'
+import {
+  createTestContext,
+  createTestStores,
+  httpRequest,
+  storeSegments,
+  type TestContext,
+} from '@svc/shared/testing'
 import { followRules } from '../followed-rules.ts'
 import { createSegmentInventory, ServerInventory } from '../inventory/index.ts'
 import { clusterRoutes } from './cluster.ts'
+import type { ClusterView } from './cluster-view.ts'
 import { datasourceRoutes } from './datasources.ts'
 import { dynamicConfigRoutes } from './dynamic-config.ts'
 import { killIntervalRoute } from './kill-interval.ts'
@@ -22,7 +29,15 @@ const stores = await createTestStores({ after })
 const { database } = stores
 const context = await createTestContext({ after }, stores, 'coordinator')
 const rules = followRules(database)
-const segments = createSegmentInventory(database)
+const inventory = createSegmentInventory(database)
+let refreshes = 0
+const segments = {
+  ...inventory,
+  refresh: () => {
+    refreshes += 1
+    return inventory.refresh()
+  },
+}
 const servers = new ServerInventory(60_000, {}, segments.table)
 const leadership = { term: () => 1 }
 const base = '/svc/coordinator/v1'
@@ -30,19 +45,25 @@ const dayMs = 86_400_000
 
 before(async () => {
   await rules.start()
-  const view = { context, leadership, segments, servers, rules, dutyGroups: [] }
-  await context.serve({
+  await serve({ context, segments, servers })
+})
+
+async function serve(
+  given: Pick<ClusterView, 'segments' | 'servers'> & { readonly context: TestContext },
+): Promise<void> {
+  const view = { ...given, leadership, rules, dutyGroups: [] }
+  await given.context.serve({
     routes: [
       ...clusterRoutes(view),
       ...serverRoutes(view),
       ...datasourceRoutes(view),
       ...metadataRoutes(view),
-      ...dynamicConfigRoutes(context),
-      ...segmentUseRoutes(context, base),
-      killIntervalRoute(context),
+      ...dynamicConfigRoutes(given.context),
+      ...segmentUseRoutes(given.context, base),
+      killIntervalRoute(given.context),
     ],
   })
-})
+}
 
 function segment(dataSource: string, day: number, more: Partial<Segment> = {}): Segment {
   const interval = { start: day * dayMs, end: (day + 1) * dayMs }
@@ -108,8 +129,12 @@ async function setUp(): Promise<void> {
   servers.reset()
   segments.reset()
   await segments.refresh()
+  report(servers)
+}
+
+function report(to: ServerInventory): void {
   const names = Object.keys(content) as (keyof typeof content)[]
-  assert.deepEqual(servers.take(names.map(reportOf), 1, performance.now()), { term: 1, resync: [] })
+  assert.deepEqual(to.take(names.map(reportOf), 1, performance.now()), { term: 1, resync: [] })
 }
 
 const ask = (path: string, method = 'GET', body?: unknown) =>
@@ -255,7 +280,9 @@ describe('a cluster of known content', () => {
 
   for (const [asked, answer] of Object.entries(expected))
     it(`tells ${asked}`, async () => {
+      refreshes = 0
       const found = await text(asked)
+      assert.ok(refreshes <= 1, `The segments were read [${refreshes}] times`)
       if (asked.startsWith('/loadstatus')) assert.deepEqual(JSON.parse(found), answer)
       else assert.equal(found, JSON.stringify(answer))
     })
@@ -270,6 +297,21 @@ describe('a cluster of known content', () => {
     const ids = JSON.parse(await text('/servers/cold:1/segments')) as string[]
     assert.deepEqual(ids.sort(), [koalas1, wiki1a, wiki1b].map(({ id }) => id).sort())
   })
+})
+
+describe('a new leader of it', () => {
+  before(setUp)
+
+  for (const asked of ['/datasources', '/datasources/wiki', '/intervals', '/tiers/cold'])
+    it(`tells ${asked} before it looks at segments for anything else`, async (test) => {
+      const leading = await createTestContext(test, stores, 'coordinator')
+      const own = createSegmentInventory(database)
+      const reported = new ServerInventory(60_000, {}, own.table)
+      report(reported)
+      await serve({ context: leading, segments: own, servers: reported })
+      const { json } = await httpRequest(leading.port, { path: base + asked })
+      assert.deepEqual(json, expected[asked])
+    })
 })
 
 describe('what happens to it', () => {

@@ -69,7 +69,6 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
     )
 
   async function rulesView(dataSource: string): Promise<RulesView> {
-    await segments.refresh()
     const { table } = segments
     const number = table.datasourceNumber(dataSource)
     const boundaries = ruleBoundariesOf(await rules.current(), dataSource, clock.now())
@@ -149,6 +148,7 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       query: z.object({ datasources: names, includeOvershadowedStatus: presence }),
       handle: async ({ caller, query }) => {
         const readable = (await readableNames(caller)).filter((name) => query.datasources?.has(name) ?? true)
+        if (query.includeOvershadowedStatus) await segments.refresh()
         const pages = async function* () {
           for (const name of readable)
             yield* query.includeOvershadowedStatus ? withStatus(name) : payloadsOf(name)
