@@ -4,13 +4,14 @@ import type { LoadingServer } from '@svc/domain/loading'
 import { type DatasourceLoadStatus, loadStatusOf, serversThatCannotHold } from '@svc/domain/retention'
 import { defaultRulesName } from '@svc/domain/rules'
 import { type Role, roles } from '@svc/shared/config'
-import { coordinatorConfigName, readCoordinatorConfig, serverPartsOf } from '@svc/shared/coordinator-config'
+import { serverPartsOf } from '@svc/shared/coordinator-config'
 import { datasource, open, Reply, type Route, route, state } from '@svc/shared/http'
-import { loadConfig, type RulesByDatasource } from '@svc/shared/postgres'
+import type { RulesByDatasource } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
 import { atLeader } from '../leadership.ts'
+import { loadCoordinatorConfig } from '../load-coordinator-config.ts'
 import { warningsHeader } from '../preview/index.ts'
 import type { ClusterView } from './cluster-view.ts'
 
@@ -102,7 +103,7 @@ async function loadStatus(
 ): Promise<{ readonly status: object; readonly headers: Record<string, string> }> {
   const [currentRules, config] = await Promise.all([
     rules.current(),
-    loadConfig(context.database, coordinatorConfigName).then(readCoordinatorConfig),
+    loadCoordinatorConfig(context.database),
     segments.refresh(),
   ])
   if (!currentRules.has(defaultRulesName)) throw unavailable('The default rules have not been stored yet')

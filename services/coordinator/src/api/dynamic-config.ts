@@ -10,6 +10,7 @@ import { loadAudit, loadConfig, saveConfig } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { historyEntry, intervalParameter, positiveCount } from '@svc/shared/wire'
 import { z } from 'zod'
+import { loadCoordinatorConfig } from '../load-coordinator-config.ts'
 import { warningsHeader } from '../preview/index.ts'
 
 const path = '/svc/coordinator/v1/config'
@@ -22,7 +23,7 @@ export function dynamicConfigRoutes({ database, clock }: ServiceContext): Route[
       path,
       access: config('READ'),
       summary: 'The dynamic configuration of the coordinator',
-      handle: async () => readCoordinatorConfig(await loadConfig(database, coordinatorConfigName)),
+      handle: () => loadCoordinatorConfig(database),
     }),
     route({
       method: 'POST',

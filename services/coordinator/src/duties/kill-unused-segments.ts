@@ -1,16 +1,15 @@
 import { ETERNITY } from '@svc/domain/time'
-import { coordinatorConfigName, readCoordinatorConfig } from '@svc/shared/coordinator-config'
 import { totalWorkerCapacity } from '@svc/shared/discovery'
 import {
   assertLeads,
   countUnfinishedTasks,
   type Database,
-  loadConfig,
   loadKillableIntervals,
   saveTask,
 } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { newKillTask } from '@svc/shared/tasks'
+import { loadCoordinatorConfig } from '../load-coordinator-config.ts'
 import type { Duty } from './duty-group.ts'
 
 // Who submits the tasks, as they are listed.
@@ -27,7 +26,7 @@ export function killUnusedSegments(
   return {
     name: 'killUnusedSegments',
     run: async (term) => {
-      const config = await loadConfig(database, coordinatorConfigName).then(readCoordinatorConfig)
+      const config = await loadCoordinatorConfig(database)
       const now = clock.now()
       const unusedUntil = now - settings.get('svc.coordinator.kill.bufferPeriod')
       const before = settings.get('svc.coordinator.kill.ignoreDurationToRetain')

@@ -6,25 +6,18 @@ import {
   serversThatCannotHold,
 } from '@svc/domain/retention'
 import {
-  coordinatorConfigName,
   type LoadingLimits,
   loadingLimitsOf,
   overshadowedWaitMs,
-  readCoordinatorConfig,
   type ServerParts,
   serverPartsOf,
 } from '@svc/shared/coordinator-config'
-import {
-  assertLeads,
-  type Database,
-  loadConfig,
-  markUnused,
-  type RulesByDatasource,
-} from '@svc/shared/postgres'
+import { assertLeads, type Database, markUnused, type RulesByDatasource } from '@svc/shared/postgres'
 import { type QueueConnection, type RequestSender, readQueueEpoch } from '@svc/shared/redis'
 import type { Clock, Logger } from '@svc/shared/runtime'
 import type { FollowedRules } from '../followed-rules.ts'
 import type { SegmentInventory, ServerInventory } from '../inventory/index.ts'
+import { loadCoordinatorConfig } from '../load-coordinator-config.ts'
 import { queueRequests, type RequestedCopy, type RequestedLoad, type Requests } from '../queue-requests.ts'
 import type { Duty } from './duty-group.ts'
 
@@ -188,7 +181,7 @@ export function runRules(input: RunRulesInput): Duty {
       await checkQueues()
       const [currentRules, config] = await Promise.all([
         rules.current(),
-        loadConfig(database, coordinatorConfigName).then(readCoordinatorConfig),
+        loadCoordinatorConfig(database),
         segments.refresh(),
       ])
       const { requestTimeoutMs } = input

@@ -15,10 +15,11 @@ import {
 } from '@svc/domain/preview'
 import { defaultRulesName, type Rule } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
-import { coordinatorConfigName, readCoordinatorConfig, serverPartsOf } from '@svc/shared/coordinator-config'
-import { loadConfig, type RulesByDatasource } from '@svc/shared/postgres'
+import { serverPartsOf } from '@svc/shared/coordinator-config'
+import type { RulesByDatasource } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ClusterView } from '../api/cluster-view.ts'
+import { loadCoordinatorConfig } from '../load-coordinator-config.ts'
 import { liveDatasources, liveServers } from './live-cluster.ts'
 import { createSlices } from './slices.ts'
 
@@ -64,7 +65,7 @@ export function createPreviews({ context, leadership, segments, servers, rules }
   const slices = createSlices()
 
   async function liveCluster() {
-    const config = await loadConfig(database, coordinatorConfigName).then(readCoordinatorConfig)
+    const config = await loadCoordinatorConfig(database)
     return servers.loadingServers(performance.now(), serverPartsOf(config))
   }
 
