@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
 import { type Segment, segmentId } from '@svc/domain/segment'
+import { coordinatorConfigName } from '@svc/shared/coordinator-config'
 import { createMetrics } from '@svc/shared/metrics'
-import { ensureDefaultRules, saveRules, sql } from '@svc/shared/postgres'
+import { ensureDefaultRules, saveConfig, saveRules, sql } from '@svc/shared/postgres'
 import { createTestContext, createTestStores, storeSegments } from '@svc/shared/testing'
 import { createDutyGroup } from './duties/index.ts'
 import { followRules } from './followed-rules.ts'
@@ -78,19 +79,16 @@ function setUp(term: number | undefined, served: readonly Segment[]) {
   return { told, servers, report, segments, looks: () => looks }
 }
 
+const audit = { author: '', comment: '', identity: '', ip: '' }
+
 describe('the metrics of a leading coordinator', () => {
   const [first, second] = [segment('wiki', 1), segment('wiki', 2)]
   beforeEach(async () => {
-    for (const table of [sql`segments`, sql`rules`]) await database.query(sql`DELETE FROM ${table}`)
+    for (const table of [sql`segments`, sql`rules`, sql`dynamic_configs`])
+      await database.query(sql`DELETE FROM ${table}`)
     await ensureDefaultRules(database, '[]')
     const loads = [{ type: 'loadForever', tieredReplicants: { hot: 1, cold: 1 } }]
-    await saveRules(
-      database,
-      'wiki',
-      JSON.stringify(loads),
-      { author: '', comment: '', identity: '', ip: '' },
-      0,
-    )
+    await saveRules(database, 'wiki', JSON.stringify(loads), audit, 0)
     rules.invalidate()
     await storeSegments(database, [first, second])
   })
@@ -104,6 +102,18 @@ describe('the metrics of a leading coordinator', () => {
     assert.deepEqual(await told('svc_servers'), { 'historical hot': 1, 'historical cold': 1 })
     assert.deepEqual(await told('svc_server_capacity_bytes'), { hot: 100, cold: 100 })
     assert.deepEqual(await told('svc_server_used_bytes'), { hot: 10, cold: 10 })
+  })
+
+  it('count no copies on clones, which are servers all the same', async () => {
+    const { told, report } = setUp(1, [first])
+    report('c', 'cold', { segments: [first.id, second.id] })
+    const config = JSON.stringify({ cloneServers: { c: 'b' } })
+    await saveConfig(database, coordinatorConfigName, config, 0, audit, 0)
+    assert.deepEqual(await told('svc_segments_unavailable'), { wiki: 1 })
+    assert.deepEqual(await told('svc_segment_copies_served'), { 'wiki hot': 1, 'wiki cold': 0 })
+    assert.deepEqual(await told('svc_segment_copies_missing'), { 'wiki hot': 1, 'wiki cold': 2 })
+    assert.deepEqual(await told('svc_servers'), { 'historical hot': 1, 'historical cold': 2 })
+    assert.deepEqual(await told('svc_server_capacity_bytes'), { hot: 100, cold: 200 })
   })
 
   it('tell what servers were asked for and have not answered', async () => {

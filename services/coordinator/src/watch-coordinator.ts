@@ -1,9 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import type { LoadingServer } from '@svc/domain/loading'
 import { type DatasourceLoadStatus, loadStatusOf } from '@svc/domain/retention'
+import { serverPartsOf } from '@svc/shared/coordinator-config'
 import type { Metrics, MetricValue } from '@svc/shared/metrics'
 import type { ClusterView } from './api/cluster-view.ts'
 import type { ServerInventoryEvents } from './inventory/index.ts'
+import { loadCoordinatorConfig } from './load-coordinator-config.ts'
 
 /** What is told of segments and servers at one time. */
 interface LoadPicture {
@@ -114,10 +116,17 @@ export function countCopyChanges(
 }
 
 async function takePicture({ context, segments, servers, rules }: ClusterView): Promise<LoadPicture> {
-  const [currentRules] = await Promise.all([rules.current(), segments.refresh()])
+  const [currentRules, config] = await Promise.all([
+    rules.current(),
+    loadCoordinatorConfig(context.database),
+    segments.refresh(),
+  ])
   const { table } = segments
   const now = performance.now()
   const loadingServers = servers.loadingServers(now)
+  const { clones } = serverPartsOf(config)
+  // What a clone holds is none of the copies that rules want: the load status counts without them too.
+  const counted = loadingServers.filter(({ name }) => !clones.has(name))
   const queues = servers.queues()
   const statuses: DatasourceLoadStatus[] = []
   const usedSegments = new Map<string, number>()
@@ -125,7 +134,7 @@ async function takePicture({ context, segments, servers, rules }: ClusterView): 
     const count = table.usedCountOf(number)
     if (count === 0) continue
     usedSegments.set(name, count)
-    statuses.push(loadStatusOf(table, number, currentRules, loadingServers, context.clock.now()))
+    statuses.push(loadStatusOf(table, number, currentRules, counted, context.clock.now()))
     // Some milliseconds each: other requests are answered in between.
     await setImmediate()
   }
