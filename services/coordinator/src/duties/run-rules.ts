@@ -83,20 +83,25 @@ export function runRules(input: RunRulesInput): Duty {
   const { table } = segments
   const planner = new RetentionPlanner(table)
 
+  /** Copies with segments and servers by their names, of which `names` has those of servers at their numbers. */
+  const copiesOf = (
+    { rows, servers: numbers }: RetentionPlan['loads'],
+    names: readonly (string | undefined)[],
+  ) =>
+    rows.map((row, index) => ({
+      server: names[numbers[index] as number] as string,
+      segmentId: table.idOf(row),
+      sizeBytes: table.sizeOf[row] as number,
+    }))
+
   /** The plan with segments and servers by their names: their numbers may mean others after a wait. */
   function named(plan: RetentionPlan, names: readonly (string | undefined)[], takesOvershadowed: boolean) {
-    const copiesOf = ({ rows, servers: numbers }: RetentionPlan['loads']) =>
-      rows.map((row, index) => ({
-        server: names[numbers[index] as number] as string,
-        segmentId: table.idOf(row),
-        sizeBytes: table.sizeOf[row] as number,
-      }))
     return {
       unused: plan.markUnused
         .filter(({ reason }) => takesOvershadowed || reason !== 'overshadowed')
         .flatMap(({ rows }) => rows.map((row) => table.idOf(row))),
-      loads: copiesOf(plan.loads),
-      drops: copiesOf(plan.drops),
+      loads: copiesOf(plan.loads, names),
+      drops: copiesOf(plan.drops, names),
     }
   }
 
@@ -106,15 +111,7 @@ export function runRules(input: RunRulesInput): Duty {
     const names: string[] = []
     for (const { target } of clones) names[target.number] = target.name
     const { loads, drops } = planClones(table, clones, maxLoadsPerServer)
-    const copyAt = (row: number, server: number) => ({
-      server: names[server] as string,
-      segmentId: table.idOf(row),
-      sizeBytes: table.sizeOf[row] as number,
-    })
-    return {
-      loads: loads.rows.map((row, index) => copyAt(row, loads.servers[index] as number)),
-      drops: drops.rows.map((row, index) => copyAt(row, drops.servers[index] as number)),
-    }
+    return { loads: copiesOf(loads, names), drops: copiesOf(drops, names) }
   }
 
   /** Tells once of a server that has had a load in its queue for longer than so many runs. */
@@ -201,14 +198,14 @@ export function runRules(input: RunRulesInput): Duty {
         servers: loadingServers,
         limits,
       })
-      const turbo = new Set(config.turboLoadingNodes)
+      const stamp = { term, turbo: new Set(config.turboLoadingNodes) }
       const leadsLongEnough = performance.now() - input.leadsSinceMs() >= overshadowedWaitMs(config)
       const done = { loads: 0, drops: 0, markedUnused: 0 }
       let requests = noRequests()
       const sendRequests = async (): Promise<void> => {
         const sent = requests
         requests = noRequests()
-        const queued = await queueRequests(sent, { term, turbo }, database, servers, sender)
+        const queued = await queueRequests(sent, stamp, database, servers, sender)
         done.loads += queued.loads
         done.drops += queued.drops
       }
@@ -222,20 +219,12 @@ export function runRules(input: RunRulesInput): Duty {
       }
       await sendRequests()
       const { rows, from, to } = run.moves(limits.maxSegmentsToMove)
-      const moves = rows.map((row, index) => ({
-        server: names[to[index] as number] as string,
+      const moves = copiesOf({ rows, servers: to }, names).map((copy, index) => ({
+        ...copy,
         replaces: names[from[index] as number] as string,
-        segmentId: table.idOf(row),
-        sizeBytes: table.sizeOf[row] as number,
       }))
-      const moved = await queueRequests(
-        { loads: moves, drops: [] },
-        { term, turbo },
-        database,
-        servers,
-        sender,
-      )
-      const cloned = await queueRequests(clonesOf(parts, limits), { term, turbo }, database, servers, sender)
+      const moved = await queueRequests({ loads: moves, drops: [] }, stamp, database, servers, sender)
+      const cloned = await queueRequests(clonesOf(parts, limits), stamp, database, servers, sender)
       done.loads += cloned.loads
       done.drops += cloned.drops
       tellTroubles(run)
