@@ -13,12 +13,11 @@ import {
   type RouteInput,
   route,
 } from '@svc/shared/http'
-import { loadPayloads, loadPayloadTexts } from '@svc/shared/postgres'
+import { loadPayloads } from '@svc/shared/postgres'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
 import {
   byInterval,
-  type ServedSegment,
   type ServedTogether,
   type SizeAndCount,
   servedSegments,
@@ -26,6 +25,7 @@ import {
 } from '../inventory/index.ts'
 import { atLeader } from '../leadership.ts'
 import type { ClusterView } from './cluster-view.ts'
+import { continued, payloadTextPages, wholeDatasource } from './payload-pieces.ts'
 
 const base = '/svc/coordinator/v1'
 const detail = z.object({ simple: presence, full: presence })
@@ -49,31 +49,16 @@ export function datasourceRoutes(view: ClusterView): Route[] {
     return first.done ? undefined : continued(first.value, served)
   }
   async function* payloadsOf(served: AsyncIterable<ServedTogether>): AsyncGenerator<string[]> {
-    for await (const members of inPages(served)) {
-      const texts = await loadPayloadTexts(
-        database,
-        members.map(({ segment }) => segment.id),
-      )
-      yield members.flatMap(({ segment }) => texts.get(segment.id) ?? [])
-    }
+    for await (const { ids, texts } of payloadTextPages(database, idsOf(served)))
+      yield ids.flatMap((id) => texts.get(id) ?? [])
   }
   async function* withServers(members: ServedTogether): AsyncGenerator<string[]> {
-    for (let from = 0; from < members.length; from += segmentsOfPage) {
-      const page = members.slice(from, from + segmentsOfPage)
-      const texts = await loadPayloadTexts(
-        database,
-        page.map(({ segment }) => segment.id),
+    const serversOf = new Map(members.map(({ segment, servers: names }) => [segment.id, names]))
+    for await (const { ids, texts } of payloadTextPages(database, [[...serversOf.keys()]]))
+      yield ids.map(
+        (id) =>
+          `${JSON.stringify(id)}:{"metadata":${texts.get(id) ?? 'null'},"servers":${JSON.stringify(serversOf.get(id))}}`,
       )
-      yield page.map(
-        ({ segment, servers: names }) =>
-          `${JSON.stringify(segment.id)}:{"metadata":${texts.get(segment.id) ?? 'null'},"servers":${JSON.stringify(names)}}`,
-      )
-    }
-  }
-  async function* whole(name: string, served: AsyncIterable<ServedTogether>): AsyncGenerator<string> {
-    yield `{"name":${JSON.stringify(name)},"properties":{},"segments":`
-    yield* jsonList(payloadsOf(served))
-    yield '}'
   }
   const readableNames = ({ caller }: Pick<RouteInput<unknown, unknown>, 'caller'>): string[] =>
     segments.table.datasourceNames
@@ -112,7 +97,7 @@ export function datasourceRoutes(view: ClusterView): Route[] {
           const members = async function* () {
             for (const name of names) {
               const served = await servedOfOne(name)
-              if (served) yield whole(name, served)
+              if (served) yield wholeDatasource(name, payloadsOf(served))
             }
           }
           return new JsonPieces(jsonListOf(members()))
@@ -136,7 +121,7 @@ export function datasourceRoutes(view: ClusterView): Route[] {
         const served = await servedOfOne(params.dataSource)
         if (!served) return nothing
         return query.full
-          ? new JsonPieces(whole(params.dataSource as string, served))
+          ? new JsonPieces(wholeDatasource(params.dataSource as string, payloadsOf(served)))
           : await describe(served)
       },
     }),
@@ -182,7 +167,9 @@ export function datasourceRoutes(view: ClusterView): Route[] {
           for await (const together of served)
             yield together.filter(({ segment }) => overlaps(segment.interval, wanted))
         })()
-        return showsIntervals ? await showIntervals(within, query) : new JsonPieces(jsonList(idsOf(within)))
+        return showsIntervals
+          ? await showIntervals(within, query)
+          : new JsonPieces(jsonList(idTextsOf(within)))
       },
     }),
     route({
@@ -195,7 +182,7 @@ export function datasourceRoutes(view: ClusterView): Route[] {
         await segments.refresh()
         const served = await servedOfOne(params.dataSource)
         if (!served) return nothing
-        return new JsonPieces(jsonList(query.full ? payloadsOf(served) : idsOf(served)))
+        return new JsonPieces(jsonList(query.full ? payloadsOf(served) : idTextsOf(served)))
       },
     }),
     route({
@@ -244,34 +231,16 @@ export function datasourceRoutes(view: ClusterView): Route[] {
   return routes.map((one) => atLeader(leadership, context, one))
 }
 
-// Payloads that are read at a time.
-const segmentsOfPage = 1000
-
 async function* textOf(value: object): AsyncGenerator<string> {
   yield JSON.stringify(value)
 }
 
-async function* continued<One>(first: One, others: AsyncGenerator<One>): AsyncGenerator<One> {
-  yield first
-  yield* others
-}
-
 async function* idsOf(served: AsyncIterable<ServedTogether>): AsyncGenerator<string[]> {
-  for await (const together of served) yield together.map(({ segment }) => JSON.stringify(segment.id))
+  for await (const together of served) yield together.map(({ segment }) => segment.id)
 }
 
-/** The same segments in pages of about as many as are read at a time. */
-async function* inPages(served: AsyncIterable<ServedTogether>): AsyncGenerator<ServedTogether> {
-  let page: ServedSegment[] = []
-  for await (const together of served) {
-    for (const one of together) {
-      page.push(one)
-      if (page.length < segmentsOfPage) continue
-      yield page
-      page = []
-    }
-  }
-  if (page.length > 0) yield page
+async function* idTextsOf(served: AsyncIterable<ServedTogether>): AsyncGenerator<string[]> {
+  for await (const ids of idsOf(served)) yield ids.map((id) => JSON.stringify(id))
 }
 
 /** An interval as it stands in a path: an underscore in place of the slash. */

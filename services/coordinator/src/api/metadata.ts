@@ -24,6 +24,7 @@ import { positiveCount, presence } from '@svc/shared/wire'
 import { z } from 'zod'
 import type { ClusterView } from './cluster-view.ts'
 import { pathInterval } from './datasources.ts'
+import { continued, wholeDatasource } from './payload-pieces.ts'
 
 const base = '/svc/coordinator/v1/metadata'
 const fullOnly = z.object({ full: presence })
@@ -57,11 +58,6 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
 
   async function* payloadsOf(dataSource: string): AsyncGenerator<string[]> {
     for await (const page of pagesOfUsedSegments(database, dataSource)) yield page.map(({ text }) => text)
-  }
-  async function* whole(name: string, payloads = payloadsOf(name)): AsyncGenerator<string> {
-    yield `{"name":${JSON.stringify(name)},"properties":{},"segments":`
-    yield* jsonList(payloads)
-    yield '}'
   }
   const readableNames = async (caller: Caller, includeUnused = false): Promise<string[]> =>
     (await loadDatasourceNames(database, includeUnused)).filter((name) =>
@@ -117,7 +113,7 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
         const readable = await readableNames(caller, query.includeUnused)
         if (!query.full) return readable
         const members = async function* () {
-          for (const name of readable) yield whole(name)
+          for (const name of readable) yield wholeDatasource(name, payloadsOf(name))
         }
         return new JsonPieces(jsonListOf(members()))
       },
@@ -132,11 +128,7 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
         const payloads = payloadsOf(name)
         const first = await payloads.next()
         if (first.done) throw notFound(`Datasource [${name}] has no used segments`)
-        const all = async function* () {
-          yield first.value
-          yield* payloads
-        }
-        return new JsonPieces(whole(name, all()))
+        return new JsonPieces(wholeDatasource(name, continued(first.value, payloads)))
       },
     }),
     route({

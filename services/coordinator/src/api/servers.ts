@@ -10,13 +10,14 @@ import {
   route,
   state,
 } from '@svc/shared/http'
-import { loadPayloads, loadPayloadTexts } from '@svc/shared/postgres'
+import { loadPayloads } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
 import {
   byInterval,
   type QueueSize,
+  type ServedTogether,
   type ServerState,
   type SizeAndCount,
   servedSegments,
@@ -24,13 +25,11 @@ import {
 } from '../inventory/index.ts'
 import { atLeader } from '../leadership.ts'
 import type { ClusterView } from './cluster-view.ts'
+import { payloadTextPages } from './payload-pieces.ts'
 
 const base = '/svc/coordinator/v1'
 const detail = z.object({ simple: presence, full: presence })
 const simpleOnly = z.object({ simple: presence })
-
-// Payloads that are read at a time.
-const segmentsOfPage = 1000
 
 /** The endpoints of data servers, their tiers and their load queues. */
 export function serverRoutes(view: ClusterView): Route[] {
@@ -53,15 +52,11 @@ export function serverRoutes(view: ClusterView): Route[] {
   /** The ids of the segments of a server whose datasource the caller sees. */
   const shownIds = (server: ServerState, caller: Caller): string[] =>
     [...server.served].filter((id) => isShown(id, caller))
-  async function* payloadsOf(ids: readonly string[]): AsyncGenerator<ReadonlyMap<string, string>> {
-    for (let from = 0; from < ids.length; from += segmentsOfPage)
-      yield await loadPayloadTexts(context.database, ids.slice(from, from + segmentsOfPage))
-  }
   async function* withSegments(server: ServerState, caller: Caller): AsyncGenerator<string> {
     yield `${JSON.stringify(describeServer(server)).slice(0, -1)},"segments":`
     const members = async function* () {
-      for await (const payloads of payloadsOf(shownIds(server, caller)))
-        yield [...payloads].map(([id, payload]) => `${JSON.stringify(id)}:${payload}`)
+      for await (const { texts } of payloadTextPages(context.database, [shownIds(server, caller)]))
+        yield [...texts].map(([id, payload]) => `${JSON.stringify(id)}:${payload}`)
     }
     yield* jsonObject(members())
     yield '}'
@@ -108,7 +103,7 @@ export function serverRoutes(view: ClusterView): Route[] {
         const ids = shownIds(serverOf(input), input.caller)
         if (!input.query.full) return ids
         const pages = async function* () {
-          for await (const payloads of payloadsOf(ids)) yield [...payloads.values()]
+          for await (const { texts } of payloadTextPages(context.database, [ids])) yield [...texts.values()]
         }
         return new JsonPieces(jsonList(pages()))
       },
@@ -162,8 +157,13 @@ export function serverRoutes(view: ClusterView): Route[] {
         const found: [dataSource: string, sizes: Record<string, SizeAndCount>][] = []
         const names = segments.table.datasourceNames.filter((name) => caller.sees(name))
         for (const name of names.sort((a, b) => (a < b ? -1 : 1))) {
+          const served = servedSegments(segments, servers, [name], true)
+          if (!query.simple) {
+            if (await isServedIn(tier, served)) found.push([name, {}])
+            continue
+          }
           const sizes: Record<string, SizeAndCount> = {}
-          for await (const together of servedSegments(segments, servers, [name], true))
+          for await (const together of served)
             for (const [interval, own] of byInterval(together.filter(({ tiers }) => tiers.has(tier))))
               sizes[interval] = sizeAndCount(own)
           if (Object.keys(sizes).length > 0) found.push([name, sizes])
@@ -188,6 +188,12 @@ export function serverRoutes(view: ClusterView): Route[] {
     }),
   ]
   return routes.map((one) => atLeader(leadership, context, one))
+}
+
+/** Whether any of what is served lies in a tier. */
+async function isServedIn(tier: string, served: AsyncIterable<ServedTogether>): Promise<boolean> {
+  for await (const together of served) if (together.some(({ tiers }) => tiers.has(tier))) return true
+  return false
 }
 
 const describeServer = ({ name, tier, type, priority, usedSizeBytes, maxSizeBytes }: ServerState) => ({
