@@ -3,8 +3,8 @@ import type { Interval } from '../time/index.ts'
 import { analyzeTimeline, type VisiblePiece } from '../timeline/index.ts'
 
 /** A segment that answers, with the stretches of time of which its rows count; undefined for all of its rows. */
-export interface AnsweringSegment {
-  readonly segment: Segment
+export interface AnsweringSegment<Of extends Segment = Segment> {
+  readonly segment: Of
   readonly within: readonly Interval[] | undefined
 }
 
@@ -12,9 +12,9 @@ export interface AnsweringSegment {
 export type FormerSegment = Pick<Segment, 'interval' | 'version'>
 
 /** What is known of one datasource at one moment. */
-export interface AnswerSnapshot {
+export interface AnswerSnapshot<Of extends Segment = Segment> {
   /** The used segments. */
-  readonly segments: readonly Segment[]
+  readonly segments: readonly Of[]
   /** Whether the bytes of a segment can be had. */
   isAvailable(segment: Segment): boolean
   /** Whether the servers that held a segment went away without having been told to drop it. */
@@ -26,11 +26,11 @@ export interface AnswerSnapshot {
 }
 
 /** What answers a query over one datasource. */
-export interface AnswerPlan {
+export interface AnswerPlan<Of extends Segment = Segment> {
   /** In the order of their time. */
-  readonly answering: readonly AnsweringSegment[]
+  readonly answering: readonly AnsweringSegment<Of>[]
   /** Segments whose rows belong into every answer and cannot be had at the moment: there is no answer without them. */
-  readonly missing: readonly Segment[]
+  readonly missing: readonly Of[]
   /** Used segments that nothing hides and that do not answer, because no server has loaded them (yet). */
   readonly notLoaded: number
 }
@@ -41,7 +41,7 @@ export interface AnswerPlan {
  * are away: a segment that was served before and is lost counts as if it were there, and is missing; so are the
  * segments that are to show the time of what was served before, where nothing as new shows it.
  */
-export function planAnswer(snapshot: AnswerSnapshot): AnswerPlan {
+export function planAnswer<Of extends Segment>(snapshot: AnswerSnapshot<Of>): AnswerPlan<Of> {
   const { segments, isAvailable, isLost, formerly, isWanted } = snapshot
   const wantedButLost = (segment: Segment): boolean => isLost(segment.id) && isWanted(segment)
   const present = segments.filter((segment) => isAvailable(segment) || wantedButLost(segment))
@@ -56,7 +56,7 @@ export function planAnswer(snapshot: AnswerSnapshot): AnswerPlan {
     for (const { interval, segments: indexes } of all.visible) {
       const wasShown = uncovered.some((gap) => gap.start < interval.end && gap.end > interval.start)
       for (const index of indexes) {
-        const segment = segments[index] as Segment
+        const segment = segments[index] as Of
         if (wasShown && !isAvailable(segment) && isWanted(segment)) missing.add(segment)
       }
     }
@@ -66,10 +66,10 @@ export function planAnswer(snapshot: AnswerSnapshot): AnswerPlan {
   return { answering, missing: [...missing], notLoaded }
 }
 
-function answeringSegments(
-  segments: readonly Segment[],
+function answeringSegments<Of extends Segment>(
+  segments: readonly Of[],
   pieces: readonly VisiblePiece[],
-): AnsweringSegment[] {
+): AnsweringSegment<Of>[] {
   const shown = new Map<number, Interval[]>()
   for (const { interval, segments: indexes } of pieces) {
     for (const index of indexes) {
@@ -79,7 +79,7 @@ function answeringSegments(
     }
   }
   return [...shown].map(([index, intervals]) => {
-    const segment = segments[index] as Segment
+    const segment = segments[index] as Of
     const [first] = intervals
     const isWhole = first?.start === segment.interval.start && first.end === segment.interval.end
     return { segment, within: isWhole ? undefined : intervals }

@@ -180,7 +180,7 @@ async function planOf(
     },
   })
   const times = timesOf?.(dataSource)
-  const schemaIds = times && schemaIdsOf(whole, segments)
+  const schemaIds = times && schemaIdsOf(whole)
   // The columns of what is left out must be known: without them it would be another table.
   const plan = times && schemaIds ? pruneAnswer(whole, times) : whole
   const isPruned = plan.answering.length < whole.answering.length
@@ -199,17 +199,15 @@ async function planOf(
  * The numbers of the lists of columns that a plan's segments have, in the order in which they come about in a table of
  * all of them; undefined where that of one is not known.
  */
-function schemaIdsOf({ answering }: AnswerPlan, segments: readonly QueriedSegment[]): number[] | undefined {
-  const known = new Map(segments.map(({ id, schemaId }) => [id, schemaId]))
+function schemaIdsOf({ answering }: AnswerPlan<QueriedSegment>): number[] | undefined {
   const inOrder = [
     ...answering.filter(({ within }) => within === undefined),
     ...answering.filter(({ within }) => within !== undefined),
   ]
   const ids = new Set<number>()
   for (const { segment } of inOrder) {
-    const schemaId = known.get(segment.id) ?? undefined
-    if (schemaId === undefined) return undefined
-    ids.add(schemaId)
+    if (segment.schemaId === null) return undefined
+    ids.add(segment.schemaId)
   }
   return [...ids]
 }
