@@ -2,7 +2,6 @@
 export { createSegmentInventory, type SegmentInventory } from './segment-inventory.ts'
 export {
   byInterval,
-  type ServedSegment,
   type ServedTogether,
   type SizeAndCount,
   servedSegments,
