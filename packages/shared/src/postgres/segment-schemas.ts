@@ -7,23 +7,36 @@ export async function saveSegmentSchemas(
   transaction: Queries,
   lists: readonly (readonly SegmentColumn[])[],
 ): Promise<number[]> {
-  const known = new Map<string, number>()
-  const numbers: number[] = []
-  for (const list of lists) {
-    const columns = JSON.stringify(list.map(({ name, type }) => ({ name, type })))
-    const number = known.get(columns) ?? (await saveSchema(transaction, columns))
-    known.set(columns, number)
-    numbers.push(number)
+  const texts = lists.map((list) => JSON.stringify(list.map(({ name, type }) => ({ name, type }))))
+  const fingerprints = new Map(
+    [...new Set(texts)].map((text) => [text, createHash('sha256').update(text).digest('hex')]),
+  )
+  const known = await loadNumbers(transaction, [...fingerprints.values()])
+  const missing = [...fingerprints]
+    .filter(([, fingerprint]) => !known.has(fingerprint))
+    .map(([text, fingerprint]) => ({ text, fingerprint }))
+  if (missing.length > 0) {
+    // Datasources share these rows: whoever locked those that are there would hold up the publications of others until
+    // its own is over. New ones are written in one order, so that two publications never wait for each other.
+    missing.sort((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1))
+    const added = missing.map(({ fingerprint }) => fingerprint)
+    await transaction.query(sql`
+      INSERT INTO segment_schemas (fingerprint, columns)
+      SELECT fingerprint, columns::json FROM unnest(
+        ${added}::text[], ${missing.map(({ text }) => text)}::text[]) AS missing (fingerprint, columns)
+      ON CONFLICT (fingerprint) DO NOTHING`)
+    // A statement of its own: it sees what another one has published meanwhile.
+    for (const [fingerprint, id] of await loadNumbers(transaction, added)) known.set(fingerprint, id)
   }
-  return numbers
+  return texts.map((text) => known.get(fingerprints.get(text) as string) as number)
 }
 
-async function saveSchema(transaction: Queries, columns: string): Promise<number> {
-  const fingerprint = createHash('sha256').update(columns).digest('hex')
-  const [row] = await transaction.query<{ id: number }>(sql`
-    INSERT INTO segment_schemas (fingerprint, columns) VALUES (${fingerprint}, ${columns})
-    ON CONFLICT (fingerprint) DO UPDATE SET fingerprint = excluded.fingerprint RETURNING id`)
-  return (row as { id: number }).id
+/** The numbers of those lists of columns that are stored, by their fingerprints. */
+async function loadNumbers(queries: Queries, fingerprints: readonly string[]): Promise<Map<string, number>> {
+  const rows = await queries.query<{ id: number; fingerprint: string }>(
+    sql`SELECT id, fingerprint FROM segment_schemas WHERE fingerprint = ANY(${fingerprints})`,
+  )
+  return new Map(rows.map(({ id, fingerprint }) => [fingerprint, id]))
 }
 
 /** Lists of columns by their number; unknown numbers are left out. */

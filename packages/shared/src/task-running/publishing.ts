@@ -31,8 +31,7 @@ export async function newRows(
   added: readonly { readonly segment: Segment; readonly chunk: { readonly written: WrittenSegment } }[],
   { loadType, inPayload, ...row }: RowDetails,
 ) {
-  const lists = [...new Set(added.map(({ chunk: { written } }) => written.columns))]
-  const known = lists.filter((columns) => columns !== undefined)
+  const known = added.map(({ chunk }) => chunk.written.columns).filter((columns) => columns !== undefined)
   const numbers = await saveSegmentSchemas(transaction, known)
   const numberOf = new Map(known.map((columns, index) => [columns, numbers[index]]))
   return added.map(({ segment, chunk: { written } }) => ({
