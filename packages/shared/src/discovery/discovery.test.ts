@@ -4,6 +4,7 @@ import {
   type AnnouncedNode,
   acquireLease,
   createDatabase,
+  loadNodes,
   removeNode,
   saveHeartbeat,
   sql,
@@ -121,6 +122,33 @@ describe('discovery', () => {
     assert.deepEqual(names(mine), [])
     await mine.announce(node('me'))
     await waitUntil('it is known again', () => names(others).join() === 'me')
+  })
+
+  it('forgets a server that is withdrawn while its announcement is under way', async (context) => {
+    const { discovery } = await discover(context, { 'svc.discovery.timeout': 'PT60S' })
+    await discovery.refresh()
+    let announced: Promise<void> | undefined
+    await database
+      .transaction(async (transaction) => {
+        await saveHeartbeat(transaction, node('me'))
+        announced = discovery.announce(node('me'))
+        await waitUntil('the announcement waits', async () => {
+          const rows = await database.query(
+            sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+          )
+          return rows.length > 0
+        })
+        discovery.withdraw()
+        // With the second look that it sees, it has removed what was there when it was told to.
+        await saveHeartbeat(database, node('a'))
+        await waitUntil('it looks', () => names(discovery).includes('a'))
+        await removeNode(database, node('a'))
+        await waitUntil('it looks again', () => !names(discovery).includes('a'))
+        throw new Error('undone')
+      })
+      .catch((error: Error) => assert.equal(error.message, 'undone'))
+    await announced
+    await waitUntil('it is gone', async () => (await loadNodes(database, 60_000)).length === 0)
   })
 
   it('knows the leader, or says that there is none', async (context) => {

@@ -130,6 +130,10 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
       announced = node
       withdrawn = undefined
       await saveHeartbeat(database, node)
+      if (announced !== undefined) return
+      // It was withdrawn while this was under way, and may have been removed before it was written.
+      withdrawn = node
+      loop.wake()
     },
     withdraw: () => {
       // Removed between two heartbeats, so that none that is under way brings it back.

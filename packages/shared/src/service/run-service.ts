@@ -37,6 +37,7 @@ import {
   type Security,
 } from '../security/index.ts'
 import { type FollowedStores, followStores } from '../tls/index.ts'
+import { createAnnouncement } from './announcement.ts'
 import { callRoutes } from './call-routes.ts'
 import { configuredName, endPlainly, readConfiguration } from './configuration.ts'
 import type { ServiceContext, ServiceOptions, ServicePart } from './context.ts'
@@ -199,12 +200,8 @@ export async function runService(
   troubleLoops.push(tellTroubles(coordination, announcedNode, readiness))
   if (role === 'coordinator') troubleLoops.push(logTroubles(coordination, logger, name))
   await retryWhileStoreIsAway(async () => options.prepareStore?.(context), storeWaits)
-  certificate = watchOwnCertificate(node(), stores, readiness, logger, (holds) => {
-    if (!readiness.isReady() || isStopping) return
-    if (!holds) discovery.withdraw()
-    // Where the store is away, the next heartbeat tells it.
-    else discovery.announce(node()).catch(() => undefined)
-  })
+  const announcement = createAnnouncement(discovery, readiness, node, storeWaits)
+  certificate = watchOwnCertificate(node(), stores, readiness, logger, announcement.reachableChanged)
   await certificate.holds
   if (isStopping) return
   directory = await retryWhileStoreIsAway(() => followDirectory(context), storeWaits)
@@ -212,7 +209,7 @@ export async function runService(
   if (isStopping) return
   await part.start()
   if (isStopping) return
-  if (readiness.isReachable()) await retryWhileStoreIsAway(() => discovery.announce(node()), storeWaits)
+  await announcement.begin()
   await discovery.refresh()
   readiness.markReady()
   logger.info('Ready', { startedInMs: Math.round(performance.now()) })
