@@ -26,6 +26,19 @@ test('the datasource stands in the id before the first instant', () => {
   assert.equal(dataSourceOfId('no id'), 'no id')
 })
 
+for (const dataSource of [
+  'a_2026-01-01T00:00:00.000Z_b',
+  'a_2026-01-01T00:00:00.000Z',
+  id,
+  `${id}_1`,
+  '2026-01-01T00:00:00.000Z_2026-02-01T00:00:00.000Z_',
+]) {
+  for (const partitionNum of [0, 12]) {
+    test(`[${dataSource}] stands in the id of its segment [${partitionNum}]`, () =>
+      assert.equal(dataSourceOfId(segmentId({ ...key, dataSource, partitionNum })), dataSource))
+  }
+}
+
 test('the id ends in the partition number unless that is 0', () => {
   assert.equal(segmentId(key), id)
   assert.equal(segmentId({ ...key, partitionNum: 12 }), `${id}_12`)

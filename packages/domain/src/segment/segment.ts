@@ -91,9 +91,19 @@ export function parseSegmentId(dataSource: string, id: string): SegmentKey | und
   return segmentId(key) === id ? key : undefined
 }
 
-/** The datasource that stands in the id of a segment: all before its first instant; the whole text where there is none. */
+const instantPattern = String.raw`-?\d+-\d\d-\d\dT[\d:.]+Z`
+const idWithInstants = new RegExp(
+  String.raw`^(.*)_${instantPattern}_${instantPattern}_${instantPattern}(?:_\d{1,10})?$`,
+  's',
+)
+const beforeFirstInstant = new RegExp(`^(.*?)_${instantPattern}_`)
+
+/**
+ * The datasource that stands in the id of a segment: all before interval and version, which end it; of other texts all
+ * before the first instant, or the whole text where there is none. A datasource may have instants in its name.
+ */
 export function dataSourceOfId(id: string): string {
-  return /^(.*?)_-?\d+-\d\d-\d\dT[\d:.]+Z_/.exec(id)?.[1] ?? id
+  return (idWithInstants.exec(id) ?? beforeFirstInstant.exec(id))?.[1] ?? id
 }
 
 /** The segment that a payload describes. A payload with a broken interval is an invalidInput failure. */
