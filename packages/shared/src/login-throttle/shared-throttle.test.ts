@@ -6,9 +6,9 @@ import { openLoginThrottle } from './index.ts'
 const stores = await createTestStores({ after })
 const redisPort = stores.settings('router').get('svc.queue.redis.port')
 const gate = await startTcpGate({ after }, redisPort)
-const open = () => {
+const open = (now = () => performance.now()) => {
   const properties = { 'svc.queue.redis.port': String(gate.port), 'svc.auth.throttle.failures': '2' }
-  const throttle = openLoginThrottle(stores.settings('router', properties), () => performance.now())
+  const throttle = openLoginThrottle(stores.settings('router', properties), now)
   assert.ok(throttle)
   after(throttle.stop)
   return throttle
@@ -45,6 +45,23 @@ describe('failed logins', () => {
       await Promise.all([mayTry(one, 'eve'), mayTry(other, 'eve')])
       return !(await mayTry(one, 'eve')) && !(await mayTry(other, 'eve'))
     })
+  })
+
+  it('that each server has counted for itself are not counted together later', async () => {
+    gate.freeze()
+    let laterMs = 0
+    const late = open(() => performance.now() + laterMs)
+    for (let attempt = 0; attempt < 4; attempt++) {
+      await mayTry(late, 'fay')
+      laterMs += 60_000
+    }
+    gate.thaw()
+    await waitUntil('they are counted together again', async () => {
+      laterMs += 60_000
+      await Promise.all([mayTry(late, 'gus'), mayTry(other, 'gus')])
+      return !(await mayTry(late, 'gus')) && !(await mayTry(other, 'gus'))
+    })
+    assert.equal(await mayTry(other, 'fay'), true)
   })
 
   it('are counted by each server while Redis is away', async () => {

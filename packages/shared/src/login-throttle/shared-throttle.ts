@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import type { Settings } from '../config/index.ts'
 import type { QueueConnection } from '../redis/index.ts'
 import type { LoginThrottle } from '../security/index.ts'
@@ -58,7 +59,10 @@ export function openLoginThrottle(settings: Settings, now: () => number): Shared
       redis ??= openProducerConnection(settings)
     }
     const opening = redis
-    if (opening.status !== 'ready') await new Promise<void>((resolve) => opening.once('ready', resolve))
+    if (opening.status !== 'ready') {
+      // Given up with the login that waits: an attempt that was counted elsewhere is not counted later once more.
+      await once(opening, 'ready', { signal: AbortSignal.timeout(longestAnswerMs) })
+    }
     return opening
   }
 
