@@ -1,7 +1,7 @@
 import { invalidInput } from '@svc/domain/failure'
 import { type FaultKind, faultKinds } from '@svc/domain/faults'
 import type { Command } from 'commander'
-import { existingHome, withHome } from './home-option.ts'
+import { connectToHome, existingHome, withHome } from './home-option.ts'
 
 const path = '/svc/simulation/v1/faults'
 
@@ -104,15 +104,14 @@ function addAnswering(
 }
 
 async function send({ home }: FaultOptions, method: string, rest = '', body?: unknown): Promise<unknown> {
-  const { connectToCluster } = await import('../client/index.ts')
-  return await connectToCluster(existingHome(home)).send(method, `${path}${rest}`, body)
+  const client = await connectToHome(home)
+  return await client.send(method, `${path}${rest}`, body)
 }
 
 /** Instances are known to the home only: the cluster knows them by host and port. */
 async function nameOf({ home }: FaultOptions, target: string): Promise<string> {
-  const { readRunFile } = await import('../home/index.ts')
-  const services =
-    readRunFile(existingHome(home))?.processes.filter(({ url }) => url.startsWith('http')) ?? []
+  const { processesOf } = await import('../home/index.ts')
+  const services = processesOf(existingHome(home)).filter(({ url }) => url.startsWith('http'))
   // An instance that is called as its role: where there are others of that role, it alone is meant.
   const instance = services.find((service) => service.instance === target)
   if (instance) return new URL(instance.url).host

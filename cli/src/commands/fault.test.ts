@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { json, text } from 'node:stream/consumers'
+import { after, test } from 'node:test'
+import { openHome, repositoryRoot, writeAddedProcess, writeRunFile } from '../home/index.ts'
+import { identify } from '../processes/index.ts'
+
+const folder = mkdtempSync(path.join(tmpdir(), 'svc-fault-'))
+const home = openHome(folder)
+// Stands for the router of a simulation: it shows what a command asks for.
+const asked: unknown[] = []
+const router = createServer(async (request, response) => {
+  const { kind, target } = (await json(request)) as { kind: string; target: string }
+  asked.push({ kind, target })
+  response.setHeader('Content-Type', 'application/json')
+  response.end(JSON.stringify({ id: '1', kind, target, probability: 1, delayMs: 0, since: '', until: null }))
+})
+router.listen(0, '127.0.0.1')
+await once(router, 'listening')
+after(() => {
+  router.close()
+  rmSync(folder, { recursive: true })
+})
+
+const url = (host: string) => `http://${host}`
+const routerHost = `127.0.0.1:${(router.address() as AddressInfo).port}`
+const state = { state: 'running', restarts: 0 } as const
+writeRunFile(home, {
+  profile: 'plain',
+  startedAt: 0,
+  supervisor: identify(process.pid, 'node')!,
+  routerUrl: url(routerHost),
+  processes: [
+    { instance: 'router', role: 'router', url: url(routerHost), ...state },
+    { instance: 'historical-1', role: 'historical', url: url('127.0.0.1:2'), ...state },
+    { instance: 'redis', role: 'redis', url: 'redis://127.0.0.1:3', ...state },
+  ],
+})
+writeAddedProcess(home, { instance: 'worker-added-1', role: 'worker', url: url('127.0.0.1:4'), ...state })
+
+async function cut(target: string) {
+  const args = [path.join(repositoryRoot, 'cli/src/main.ts'), 'fault', 'cut', target, '--home', folder]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  const [stderr, [status]] = await Promise.all([text(child.stderr), once(child, 'close')])
+  return { stderr, status }
+}
+
+for (const [target, meant] of [
+  ['historical-1', '127.0.0.1:2'],
+  ['worker-added-1', '127.0.0.1:4'],
+  ['worker', 'worker'],
+  ['127.0.0.1:4', '127.0.0.1:4'],
+] as const) {
+  test(`a fault of [${target}] strikes [${meant}]`, async () => {
+    asked.length = 0
+    const { stderr, status } = await cut(target)
+    assert.equal(status, 0, stderr)
+    assert.deepEqual(asked, [{ kind: 'cut', target: meant }])
+  })
+}
+
+test('what is no service of the cluster cannot be struck', async () => {
+  const { stderr, status } = await cut('redis')
+  assert.equal(status, 2)
+  assert.match(stderr, /Target \[redis\] is not a part of this cluster.*\[worker-added-1\]/)
+})
