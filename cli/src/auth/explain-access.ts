@@ -1,3 +1,4 @@
+import type { AccessExplanation } from '@svc/domain/access'
 import { invalidInput } from '@svc/domain/failure'
 import type { ClusterClient } from '../client/index.ts'
 
@@ -15,7 +16,7 @@ export interface ExplainedRequest {
 }
 
 /** The answer of the coordinator. */
-export interface Explanation {
+export interface Explanation extends Omit<AccessExplanation, 'mappings'> {
   readonly user: string
   readonly method: string
   readonly path: string
@@ -26,21 +27,6 @@ export interface Explanation {
     readonly knows: string
     readonly usesThisAuthorizer: boolean
   }[]
-  readonly groups: readonly { readonly group: string; readonly counts: boolean }[]
-  readonly roles: readonly {
-    readonly role: string
-    readonly from: readonly string[]
-    readonly exists: boolean
-  }[]
-  readonly permissions: readonly {
-    readonly role: string
-    readonly permission: {
-      readonly resource: { readonly type: string; readonly name: string }
-      readonly action: string
-    }
-    readonly grants: boolean
-  }[]
-  readonly allowed: boolean
   readonly because: string
 }
 

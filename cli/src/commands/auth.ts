@@ -1,5 +1,6 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
+import { collect } from './collect.ts'
 import { connectToHome, withHome } from './home-option.ts'
 import { printJson } from './print.ts'
 
@@ -19,11 +20,7 @@ export function addAuth(program: Command): void {
     .argument('<path>', 'path of the request, such as /svc/coordinator/v1/rules/flights')
     .option('--method <name>', 'GET, POST, PUT or DELETE', 'GET')
     .option('--authorizer <name>', 'the authorizer that decides (default: the only one there is)')
-    .option(
-      '--group <dn>',
-      'a group of the user in a directory; may be given again',
-      (group: string, before: readonly string[] = []) => [...before, group],
-    )
+    .option('--group <dn>', 'a group of the user in a directory; may be given again', collect)
     .option('--json', 'print it as JSON')
     .addHelpText(
       'after',

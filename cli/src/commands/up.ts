@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { defaultHome } from '../home/index.ts'
+import { collect } from './collect.ts'
 import { withHome } from './home-option.ts'
 
 /** The options of `./svc up` as commander reads them. */
@@ -60,8 +61,4 @@ Examples:
         await runInForeground({ ...options, home })
       }
     })
-}
-
-function collect(value: string, before: readonly string[] = []): string[] {
-  return [...before, value]
 }

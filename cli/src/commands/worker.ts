@@ -1,6 +1,7 @@
-import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
+import { collect } from './collect.ts'
 import { existingHome, withHome } from './home-option.ts'
+import { parseWholeNumber } from './whole-number.ts'
 
 /** Adds `./svc worker`. */
 export function addWorker(program: Command): void {
@@ -17,11 +18,7 @@ Tasks that run there when it ends go on at other workers. Workers that come and 
   ./svc up --instances worker=2`,
     )
     .action(async (options: { home?: string; capacity: string; set: readonly string[] }) => {
-      if (!/^[1-9]\d{0,3}$/.test(options.capacity)) {
-        throw invalidInput(
-          `Option --capacity has value [${options.capacity}], allowed are numbers from 1 to 9999`,
-        )
-      }
+      const capacity = parseWholeNumber('--capacity', options.capacity, 9999)
       const home = existingHome(options.home)
       const [{ startWorker }, { stopRequest }] = await Promise.all([
         import('../cluster/index.ts'),
@@ -30,7 +27,7 @@ Tasks that run there when it ends go on at other workers. Workers that come and 
       const { signal, requested } = stopRequest()
       const worker = await startWorker({
         home,
-        capacity: Number(options.capacity),
+        capacity,
         set: options.set,
         signal,
         onEnd: ({ instance, reason, restartDelayMs }) => {
@@ -39,14 +36,10 @@ Tasks that run there when it ends go on at other workers. Workers that come and 
         },
       })
       process.stdout.write(
-        `${worker.instance} runs tasks at ${worker.url}, ${options.capacity} at a time. Ctrl-C ends it.\n`,
+        `${worker.instance} runs tasks at ${worker.url}, ${capacity} at a time. Ctrl-C ends it.\n`,
       )
       await requested
       await worker.stop()
       process.stdout.write(`${worker.instance} has ended.\n`)
     })
-}
-
-function collect(value: string, before: readonly string[]): string[] {
-  return [...before, value]
 }
