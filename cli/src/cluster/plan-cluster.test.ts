@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { loadSettings } from '@svc/shared/config'
 import { homeLayout, openHome } from '../home/index.ts'
 import { parseOptions, type WrittenOptions } from './options.ts'
-import { planCluster, portsInUse } from './plan-cluster.ts'
+import { planCluster, portOffsetOf, portsInUse } from './plan-cluster.ts'
 import { ensurePasswords, ensurePlannedCertificates } from './prepare-home.ts'
 import { commonPropertiesFile, runtimePropertiesFile, writeConfiguration } from './write-configuration.ts'
 
@@ -87,6 +87,20 @@ for (const { name, given, expect } of portCases) {
       expect,
     )
   })
+}
+
+for (const given of [
+  {},
+  { profile: 'plain' },
+  { set: ['svc.enableTlsPort=false', 'svc.enablePlaintextPort=true'] },
+  { profile: 'plain', set: ['svc.enableTlsPort=true'] },
+  { profile: 'plain', set: ['router.svc.enableTlsPort=true'], instances: 'router=2' },
+]) {
+  for (const portOffset of [0, 2000]) {
+    test(`the offset [${portOffset}] is told by the router of ${JSON.stringify(given)}`, () => {
+      assert.equal(portOffsetOf(plan({ ...given, portOffset }).routerUrl), portOffset)
+    })
+  }
 }
 
 test('no port is given twice, at the most of everything', () => {

@@ -66,6 +66,12 @@ const ports: Record<Role, { plaintext: number; tls: number; further: number }> =
   worker: { plaintext: 8091, tls: 8291, further: 8460 },
 }
 
+/** What was added to the ports of a cluster, told by the address of its first router. */
+export function portOffsetOf(routerUrl: string): number {
+  const { protocol, port } = new URL(routerUrl)
+  return Number(port) - (protocol === 'https:' ? ports.router.tls : ports.router.plaintext)
+}
+
 /** The TLS port of a further instance lies this much above its plaintext port. */
 const FURTHER_TLS_DISTANCE = 200
 

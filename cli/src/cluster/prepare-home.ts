@@ -87,11 +87,21 @@ function ensureAdminPassword(home: HomeLayout, given: string | undefined): strin
 /** Makes the certificates that are missing or run out; returns the instances that got a new one. */
 export async function ensurePlannedCertificates(home: HomeLayout, plan: ClusterPlan): Promise<string[]> {
   if (!plan.hasTls) return []
-  const hosts = [...new Set(['localhost', '127.0.0.1', '::1', hostname(), ...plan.hosts])]
+  const instances = plan.services.map(({ instance }) => instance)
+  return certificatesFor(home, instances, plan.hosts)
+}
+
+/** Makes those certificates of instances, reached at some hosts, that are missing or run out; returns whose are new. */
+export async function certificatesFor(
+  home: HomeLayout,
+  instances: readonly string[],
+  hosts: readonly string[],
+): Promise<string[]> {
+  const all = [...new Set(['localhost', '127.0.0.1', '::1', hostname(), ...hosts])]
   return ensureCertificates({
     folder: home.pki,
-    instances: plan.services.map(({ instance }) => instance),
-    hosts: () => hosts,
+    instances,
+    hosts: () => all,
     keyStorePassword: ensureSecret(home, 'key-store-password'),
     now: Date.now(),
   })

@@ -1,31 +1,29 @@
-import { mkdirSync } from 'node:fs'
-import { hostname } from 'node:os'
-import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { conflict, invalidInput, unavailable } from '@svc/domain/failure'
 import { loadSettings } from '@svc/shared/config'
 import {
   claimAddedProcess,
-  ensureSecret,
   type HomeLayout,
   lockHolder,
   logFile,
   readRunFile,
   removeAddedProcess,
   writeAddedProcess,
-  writeWhole,
 } from '../home/index.ts'
 import { lastComplaint, lastLines } from '../logs/index.ts'
-import { ensureCertificates } from '../pki/index.ts'
 import { type ProcessEnd, Supervisor } from '../supervisor/index.ts'
 import { isPortFree } from './free-ports.ts'
 import { askHealth } from './health.ts'
 import { parseOptions } from './options.ts'
-import { type Properties, planAddedWorker, type ServicePlan } from './plan-cluster.ts'
-import { propertiesText } from './properties-text.ts'
+import { type Properties, planAddedWorker, portOffsetOf, type ServicePlan } from './plan-cluster.ts'
+import { certificatesFor } from './prepare-home.ts'
 import { readTrusted } from './read-trusted.ts'
 import { serviceSpec } from './service-spec.ts'
-import { commonPropertiesFile, runtimePropertiesFile } from './write-configuration.ts'
+import {
+  commonPropertiesFile,
+  runtimePropertiesFile,
+  writeInstanceConfiguration,
+} from './write-configuration.ts'
 
 /** What a worker is that is added to a running cluster. */
 export interface WorkerOptions {
@@ -49,7 +47,6 @@ export interface RunningWorker {
 const mostAdded = 32
 // Added workers listen above the ports of those that are planned, which move with the offset of the cluster.
 const firstPort = 8700
-const routerPorts = { secure: 9088, plain: 8888 } as const
 const readyTimeoutMs = 60_000
 const pollMs = 50
 
@@ -87,8 +84,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     removeAddedProcess(home, instance)
   }
   try {
-    const offset = Number(new URL(run.routerUrl).port) - routerPorts[run.profile]
-    service = await configure(home, instance, firstPort + offset, options)
+    service = await configure(home, instance, firstPort + portOffsetOf(run.routerUrl), options)
     supervisor.start(serviceSpec(home, service))
     await untilReady(service.url, readTrusted(home), () => complaintOf(home, instance), options.signal)
     return { instance, url: service.url, stop }
@@ -137,17 +133,8 @@ async function configure(
   const host = properties['svc.host'] ?? known.get('svc.host')
   const port = await freePort(fromPort, host)
   const service = planAddedWorker(home, common, { instance, port, properties })
-  mkdirSync(path.join(home.conf, instance), { recursive: true, mode: 0o700 })
-  writeWhole(runtimePropertiesFile(home, instance), propertiesText(service.properties), 0o600)
-  if (service.url.startsWith('https:')) {
-    await ensureCertificates({
-      folder: home.pki,
-      instances: [instance],
-      hosts: () => [...new Set(['localhost', '127.0.0.1', '::1', hostname(), host])],
-      keyStorePassword: ensureSecret(home, 'key-store-password'),
-      now: Date.now(),
-    })
-  }
+  writeInstanceConfiguration(home, service)
+  if (service.url.startsWith('https:')) await certificatesFor(home, [instance], [host])
   return service
 }
 
