@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { unavailable } from '@svc/domain/failure'
-import { describeMachine } from './figures.ts'
+import { describeMachine, medianOf } from './figures.ts'
 
 /** What one size of cluster took, in medians over the rounds. */
 export interface CoordinatorFigures {
@@ -75,20 +75,20 @@ export async function benchCoordinator(
         `  reference: first ${theirs.firstMs.toFixed(0)} ms, steady ${theirs.steadyMs.toFixed(0)} ms, heap ${theirs.heapMiB.toFixed(0)} MiB`,
       )
     }
-    const medianOf = (name: keyof Round) => median(own.map((round) => round[name]))
-    const firstMs = medianOf('firstMs')
-    const steadyMs = medianOf('steadyMs')
+    const ofRounds = (name: keyof Round) => medianOf(own.map((round) => round[name]))
+    const firstMs = ofRounds('firstMs')
+    const steadyMs = ofRounds('steadyMs')
     found.push({
       ...size,
-      copies: medianOf('copies'),
+      copies: ofRounds('copies'),
       firstMs,
-      longestPartMs: medianOf('longestPartMs'),
+      longestPartMs: ofRounds('longestPartMs'),
       steadyMs,
-      wholeMs: medianOf('wholeMs'),
-      nextDayMs: medianOf('nextDayMs'),
-      loadStatusMs: medianOf('loadStatusMs'),
-      residentMiB: medianOf('residentMiB'),
-      peakMiB: medianOf('peakMiB'),
+      wholeMs: ofRounds('wholeMs'),
+      nextDayMs: ofRounds('nextDayMs'),
+      loadStatusMs: ofRounds('loadStatusMs'),
+      residentMiB: ofRounds('residentMiB'),
+      peakMiB: ofRounds('peakMiB'),
       ...(other.length === 0 ? {} : { reference: compare(other, firstMs, steadyMs) }),
     })
   }
@@ -100,12 +100,12 @@ function compare(
   firstMs: number,
   steadyMs: number,
 ): ReferenceFigures {
-  const first = median(rounds.map((round) => round.firstMs))
-  const steady = median(rounds.map((round) => round.steadyMs))
+  const first = medianOf(rounds.map((round) => round.firstMs))
+  const steady = medianOf(rounds.map((round) => round.steadyMs))
   return {
     firstMs: first,
     steadyMs: steady,
-    heapMiB: median(rounds.map(({ heapMiB }) => heapMiB)),
+    heapMiB: medianOf(rounds.map(({ heapMiB }) => heapMiB)),
     firstRatio: first / firstMs,
     steadyRatio: steady / steadyMs,
   }
@@ -138,7 +138,7 @@ async function measureReference(folder: string, { segments, servers, datasources
   return {
     // Before it has looked at its store it assigns nothing.
     firstMs: cycles.find(({ copies }) => copies > 0)?.ms as number,
-    steadyMs: median(cycles.slice(-3).map(({ ms }) => ms)),
+    steadyMs: medianOf(cycles.slice(-3).map(({ ms }) => ms)),
     heapMiB: Math.max(...cycles.map(({ heapMiB }) => heapMiB)),
   }
 }
@@ -157,6 +157,3 @@ function outputOf(command: string, args: readonly string[]): Promise<string> {
     })
   })
 }
-
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[values.length >> 1] as number

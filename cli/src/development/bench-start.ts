@@ -5,7 +5,7 @@ import path from 'node:path'
 import { unavailable } from '@svc/domain/failure'
 import { clusterStatus, endCluster, pickPortOffset } from '../cluster/index.ts'
 import { homeLayout, repositoryRoot } from '../home/index.ts'
-import { describeMachine } from './figures.ts'
+import { describeMachine, medianOf } from './figures.ts'
 
 /** Figures of several rounds. */
 interface Figures {
@@ -134,7 +134,7 @@ function figuresOf(values: readonly number[]): Figures {
   const sorted = [...values].sort((a, b) => a - b)
   return {
     least: sorted[0] as number,
-    median: sorted[Math.floor(sorted.length / 2)] as number,
+    median: medianOf(values),
     most: sorted.at(-1) as number,
   }
 }

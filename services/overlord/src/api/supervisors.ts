@@ -144,18 +144,15 @@ export function supervisorRoutes(
         if (!query.full && !query.system && !withState) return mine.map(({ id }) => id)
         const cluster = await loadClusterCompactionConfig(database)
         return await Promise.all(
-          mine.map(async (supervisor) => ({
-            ...(await describe(supervisor, cluster)),
-            ...(query.full ? { spec: formatSupervisor(supervisor) } : {}),
-            // What other services of a cluster ask for: the spec as text, since they do not know every kind.
-            ...(query.system
-              ? {
-                  type: formatSupervisor(supervisor).type,
-                  source: '',
-                  specString: JSON.stringify(formatSupervisor(supervisor)),
-                }
-              : {}),
-          })),
+          mine.map(async (supervisor) => {
+            const spec = formatSupervisor(supervisor)
+            return {
+              ...(await describe(supervisor, cluster)),
+              ...(query.full ? { spec } : {}),
+              // What other services of a cluster ask for: the spec as text, since they do not know every kind.
+              ...(query.system ? { type: spec.type, source: '', specString: JSON.stringify(spec) } : {}),
+            }
+          }),
         )
       },
     }),

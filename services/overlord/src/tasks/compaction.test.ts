@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
 import { defaultClusterConfig } from '@svc/domain/compaction-config'
 import type { Failure } from '@svc/domain/failure'
-import { payloadOf, type SegmentPayload, segmentId } from '@svc/domain/segment'
+import { payloadOf, type SegmentPayload, segmentId, virtualLoadSpec } from '@svc/domain/segment'
 import { parseIndexSpec } from '@svc/shared/ingestion'
 import {
   changeClusterCompactionConfig,
@@ -110,7 +110,6 @@ describe('a compact task', () => {
 })
 
 describe('a compact task of virtual segments', () => {
-  const virtual = { type: 'virtual', path: '', checksum: '' } as const
   const local = { type: 'local', path: 'x', checksum: 'sha256:00' } as const
   async function store(day: number, loadSpec: SegmentPayload['loadSpec'], totalRows = 100): Promise<void> {
     const interval = { start: Date.UTC(2026, 0, day), end: Date.UTC(2026, 0, day + 1) }
@@ -123,7 +122,7 @@ describe('a compact task of virtual segments', () => {
   }
 
   it('makes others by arithmetic, through the same lock and publication', async (scope) => {
-    for (const day of [1, 2, 9]) await store(day, virtual)
+    for (const day of [1, 2, 9]) await store(day, virtualLoadSpec)
     const files = filesIn(folders.storage)
     const worker = await startWorker(scope, stores, folders)
     const id = await worker.submit(
@@ -136,8 +135,8 @@ describe('a compact task of virtual segments', () => {
     assert.deepEqual(
       records.map(({ payload }) => [payload.totalRows, payload.size, payload.loadSpec, payload.dimensions]),
       [
-        [150, 1050, virtual, 'page'],
-        [150, 1050, virtual, 'page'],
+        [150, 1050, virtualLoadSpec, 'page'],
+        [150, 1050, virtualLoadSpec, 'page'],
       ],
     )
     assert.ok(records.every(({ payload }) => payload.lastCompactionState !== undefined))
@@ -145,7 +144,7 @@ describe('a compact task of virtual segments', () => {
   })
 
   it('is ended at once, and publishes nothing then', async (scope) => {
-    await store(1, virtual)
+    await store(1, virtualLoadSpec)
     const worker = await startWorker(scope, stores, folders, {
       properties: { 'svc.simulation.compactionDuration': 'PT1H' },
     })
@@ -158,7 +157,7 @@ describe('a compact task of virtual segments', () => {
   })
 
   it('fails where there are files among them', async (scope) => {
-    await store(1, virtual)
+    await store(1, virtualLoadSpec)
     await store(2, local)
     const worker = await startWorker(scope, stores, folders)
     const task = await ended(stores, await worker.submit(compactTask()))
