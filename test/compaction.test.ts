@@ -2,13 +2,13 @@
 // months with rollup while processes are killed at random points, and every answer in between is right or refused.
 // SVC_TEST_KILLS is the number of points, SVC_TEST_SEED where they lie.
 import assert from 'node:assert/strict'
-import { readFileSync, renameSync } from 'node:fs'
+import { renameSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { analyzeTimeline } from '@svc/domain/timeline'
 import { loadStoredSegments, loadTaskLocks, sql } from '@svc/shared/postgres'
 import { flights, flightsTask, runTask } from './support/flights.ts'
-import { processesNaming } from './support/processes-of-home.ts'
+import { parentOf, processesNaming } from './support/processes-of-home.ts'
 import { seededRandom } from './support/random.ts'
 import { cachedSegments, storedSegments } from './support/segments.ts'
 import { startTestCluster } from './support/test-cluster.ts'
@@ -132,17 +132,6 @@ async function untilStarted(since: string): Promise<void> {
     (tasks) => tasks.some(({ started }) => started),
     { timeoutMs: patienceMs, pollMs: 5 },
   )
-}
-
-/** The process that started a process; undefined where it has ended meanwhile. */
-function parentOf(pid: number): number | undefined {
-  try {
-    // The second field, the name, may hold anything but ends with the last bracket.
-    const [, rest = ''] = /\) (.*)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? []
-    return Number(rest.split(' ')[1])
-  } catch {
-    return undefined
-  }
 }
 
 /** Kills a process of a task that is at work, once there is one. */

@@ -2,7 +2,7 @@
 // and reports of all, also where loads fail; servers that leave are emptied, and copies spread evenly.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
+import { payloadOf, type Segment, segmentId, virtualLoadSpec } from '@svc/domain/segment'
 import { copySegments, loadStoredSegments } from '@svc/shared/postgres'
 import { startTestCluster } from './support/test-cluster.ts'
 import { waitUntil } from './support/wait-until.ts'
@@ -68,10 +68,12 @@ test('every virtual server is announced by itself', async () => {
 
 test('rules bring segments to them, whatever fails on the way', async () => {
   await setRules({ hot: 1, _default_tier: 2 })
-  const loadSpec = { type: 'virtual', path: '', checksum: '' } as const
   const stored = Array.from({ length: count }, (_, number) => {
     const one = segment(number)
-    return { segment: one, payload: payloadOf(one, { loadSpec, dimensions: 'page', metrics: '' }) }
+    return {
+      segment: one,
+      payload: payloadOf(one, { loadSpec: virtualLoadSpec, dimensions: 'page', metrics: '' }),
+    }
   })
   await store.transaction((transaction) => copySegments(transaction, stored, undefined, 0))
   const servers = await untilHeld(count, 2 * count)

@@ -1,7 +1,8 @@
-import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openProducerConnection } from '@svc/shared/redis'
+import { parentOf } from '../support/processes-of-home.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import type { Entry } from './history.ts'
 import type { Disk, Fault, FaultStep } from './schedule.ts'
@@ -93,22 +94,13 @@ function withDescendants(pid: number): number[] {
   const childrenOf = new Map<number, number[]>()
   for (const entry of readdirSync('/proc')) {
     if (!/^\d+$/.test(entry)) continue
-    const parent = parentOf(entry)
-    if (parent !== undefined) childrenOf.set(parent, [...(childrenOf.get(parent) ?? []), Number(entry)])
+    const child = Number(entry)
+    const parent = parentOf(child)
+    if (parent !== undefined) childrenOf.set(parent, [...(childrenOf.get(parent) ?? []), child])
   }
   const found = [pid]
   for (const one of found) found.push(...(childrenOf.get(one) ?? []))
   return found
-}
-
-function parentOf(pid: string): number | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name before it stands in brackets and may hold anything.
-    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
-  } catch {
-    return undefined
-  }
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {

@@ -99,9 +99,9 @@ function requestOf(work: Work): SentRequest {
   const post = (path: string, json?: unknown): SentRequest => ({ method: 'POST', path, json })
   switch (work.kind) {
     case 'setRules':
-      return post(`${coordinator}/rules/${work.dataSource}`, work.rules)
+      return post(rulesOf(work.dataSource), work.rules)
     case 'readRules':
-      return { path: `${coordinator}/rules/${work.dataSource}` }
+      return { path: rulesOf(work.dataSource) }
     case 'setCompaction': {
       const { dataSource, taskPriority } = work
       return post(`${coordinator}/config/compaction`, {

@@ -6,6 +6,17 @@ export function processesNaming(folder: string): string[] {
   return listProcesses().filter((line) => line.includes(folder) && !line.startsWith(`${process.pid} `))
 }
 
+/** The process that started a process; undefined where that has ended meanwhile. */
+export function parentOf(pid: number): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The name before it stands in brackets and may hold anything.
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+  } catch {
+    return undefined
+  }
+}
+
 function listProcesses(): string[] {
   if (process.platform !== 'linux') {
     return execFileSync('ps', ['-axo', 'pid=,command='], { encoding: 'utf8' })

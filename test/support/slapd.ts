@@ -1,8 +1,9 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, connect, createServer } from 'node:net'
 import path from 'node:path'
+import { isListening } from '@svc/cli/cluster'
+import { freePort } from '@svc/shared/testing'
 import { libraryPath } from '../../launcher/debian-packages.mjs'
 import { findProgram } from './debian-program.ts'
 
@@ -66,7 +67,8 @@ export async function startSlapd(folder: string, ldif: string, tls: SlapdTls): P
   const libraries = program.base === '' ? undefined : libraryPath(program.base)
   const env = { ...process.env, ...(libraries ? { LD_LIBRARY_PATH: libraries } : {}) }
   const [port, tlsPort] = [await freePort(), await freePort()]
-  const addresses = `ldap://127.0.0.1:${port}/ ldaps://127.0.0.1:${tlsPort}/`
+  const [url, tlsUrl] = [`ldap://127.0.0.1:${port}`, `ldaps://127.0.0.1:${tlsPort}`]
+  const addresses = `${url}/ ${tlsUrl}/`
   let child: ChildProcess | undefined
 
   async function start(): Promise<void> {
@@ -74,7 +76,7 @@ export async function startSlapd(folder: string, ldif: string, tls: SlapdTls): P
     child = spawn(program.file, ['-f', configuration, '-h', addresses, '-d', '0'], { env, stdio: 'ignore' })
     for (;;) {
       if (child.exitCode !== null) throw new Error(`slapd ended with status ${child.exitCode}`)
-      if (await isOpen(tlsPort)) return
+      if (await isListening(tlsUrl)) return
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }
@@ -86,14 +88,14 @@ export async function startSlapd(folder: string, ldif: string, tls: SlapdTls): P
   }
 
   await start()
-  await addEntries(port, ldif)
-  return { url: `ldap://127.0.0.1:${port}`, tlsUrl: `ldaps://127.0.0.1:${tlsPort}`, start, stop }
+  await addEntries(url, ldif)
+  return { url, tlsUrl, start, stop }
 }
 
 /** Adds entries over the wire, as the overlay keeps memberOf only then. */
-async function addEntries(port: number, ldif: string): Promise<void> {
+async function addEntries(url: string, ldif: string): Promise<void> {
   const { Client } = await import('ldapts')
-  const client = new Client({ url: `ldap://127.0.0.1:${port}` })
+  const client = new Client({ url })
   await client.bind(rootDn, rootPassword)
   for (const block of ldif.trim().split(/\n\s*\n/)) {
     const lines = block.split('\n').map((line) => line.trim())
@@ -106,25 +108,6 @@ async function addEntries(port: number, ldif: string): Promise<void> {
     await client.add(lines[0]!.replace(/^dn: /, ''), attributes)
   }
   await client.unbind()
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
-async function isOpen(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.once('error', () => resolve(false))
-  })
 }
 
 /** A self-signed certificate for hosts, made by openssl, as PEM files. */

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createPrivateKey } from 'node:crypto'
 import { once } from 'node:events'
 import { chownSync, readFileSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import path from 'node:path'
+import { isListening } from '@svc/cli/cluster'
 import { type HomeLayout, repositoryRoot } from '@svc/cli/home'
 import { pkiTools, trustStoreFile } from '@svc/cli/pki'
 import {
@@ -49,7 +49,9 @@ export async function startTlsStores(options: TlsStoresOptions): Promise<TlsStor
   const [postgres] = running
   await waitUntil(
     'the stores are there',
-    async () => isPostgresReady(options.home, postgres.pid!) && (await isOpen(ports.redis, address)),
+    async () =>
+      isPostgresReady(options.home, postgres.pid!) &&
+      (await isListening(`rediss://${address}:${ports.redis}`)),
     (areThere) => areThere,
   )
   return {
@@ -131,13 +133,3 @@ async function startRedis(
     stdio: 'ignore',
   })
 }
-
-const isOpen = (port: number, address: string): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = connect(port, address)
-    socket.once('connect', () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.once('error', () => resolve(false))
-  })

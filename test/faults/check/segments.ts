@@ -5,10 +5,8 @@ import { type Done, mayHaveHappened, ofKind, ofType, type Story } from './story.
 /** A decision may be carried out so long after the rules that it was made by have changed. */
 const decisionMs = 10_000
 
-const dropsDay = (rules: readonly ScheduledRule[], day: string): boolean => {
-  const first = rules.find((rule) => rule.type === 'loadForever' || rule.interval === intervalOf(day))
-  return first?.type === 'dropByInterval'
-}
+const firstRuleFor = (rules: readonly ScheduledRule[], day: string): ScheduledRule | undefined =>
+  rules.find((rule) => rule.type === 'loadForever' || rule.interval === intervalOf(day))
 
 /** Segments change, and their bytes go, only for a reason. */
 export function segmentsStay(story: Story): string[] {
@@ -33,7 +31,7 @@ export function segmentsStay(story: Story): string[] {
     rules.some(
       (write) =>
         write.work.dataSource === dataSource &&
-        dropsDay(write.work.rules, day) &&
+        firstRuleFor(write.work.rules, day)?.type === 'dropByInterval' &&
         write.at < until &&
         !rules.some(
           (later) =>
@@ -89,7 +87,7 @@ function copiesAskedFor(
   { dataSource, day }: SeenSegment,
 ): Readonly<Record<string, number>> | undefined {
   const rules = [...(rest.rules[dataSource] ?? []), ...(rest.rules._default ?? [])] as ScheduledRule[]
-  const first = rules.find((rule) => rule.type === 'loadForever' || rule.interval === intervalOf(day))
+  const first = firstRuleFor(rules, day)
   return first === undefined || first.type === 'dropByInterval' ? undefined : first.tieredReplicants
 }
 
