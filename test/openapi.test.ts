@@ -1,17 +1,13 @@
 // Proves that the OpenAPI document is the one that the routes make, that it is valid, and that the router serves it and
 // a page which shows every endpoint.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import path from 'node:path'
 import { after, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { loadEndpoints, openApiText } from '@svc/cli/development'
-import { repositoryRoot } from '@svc/cli/home'
-import type { OpenApiDocument } from '@svc/shared/openapi'
+import { readStoredDocument } from '@svc/shared/openapi'
 import { startTestCluster } from './support/test-cluster.ts'
 
-const stored = readFileSync(path.join(repositoryRoot, 'services/router/openapi.json'), 'utf8')
-const document = JSON.parse(stored) as OpenApiDocument
+const { text: stored, document } = await readStoredDocument()
 
 test('the stored document is what the routes make (./svc dev docs writes it)', async () => {
   assert.equal(stored, await openApiText())

@@ -12,7 +12,7 @@ export async function writeDocuments(): Promise<readonly string[]> {
   const documents: Readonly<Record<string, string>> = {
     'docs/metrics.md': metricsDocument(),
     'docs/properties.md': propertiesDocument(),
-    'services/router/openapi.json': await openApiText(),
+    'packages/shared/src/openapi/openapi.json': await openApiText(),
   }
   for (const [name, text] of Object.entries(documents)) writeFileSync(path.join(repositoryRoot, name), text)
   return Object.keys(documents)

@@ -1,8 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { authenticated, Reply, type Route, route } from '@svc/shared/http'
-import { interfacePage, type OpenApiDocument } from '@svc/shared/openapi'
-
-const documentFile = new URL('../openapi.json', import.meta.url)
+import { interfacePage, readStoredDocument } from '@svc/shared/openapi'
 
 const pageHeaders = {
   'Content-Type': 'text/html; charset=utf-8',
@@ -12,27 +9,26 @@ const pageHeaders = {
 
 /** The endpoints that tell what the interface is: as an OpenAPI document, and as a page. */
 export function interfaceRoutes(): Route[] {
-  // Read when first asked for: most routers are never asked.
-  let text: Promise<string> | undefined
-  const documentText = () => {
-    text ??= readFile(documentFile, 'utf8')
-    return text
-  }
   return [
     route({
       method: 'GET',
       path: '/openapi.json',
       access: authenticated,
       summary: 'This interface as an OpenAPI document',
-      handle: async () => new Reply(200, await documentText(), { 'Content-Type': 'application/json' }),
+      handle: async () => {
+        const { text } = await readStoredDocument()
+        return new Reply(200, text, { 'Content-Type': 'application/json' })
+      },
     }),
     route({
       method: 'GET',
       path: '/interface',
       access: authenticated,
       summary: 'This interface as a page to read',
-      handle: async () =>
-        new Reply(200, interfacePage(JSON.parse(await documentText()) as OpenApiDocument), pageHeaders),
+      handle: async () => {
+        const { document } = await readStoredDocument()
+        return new Reply(200, interfacePage(document), pageHeaders)
+      },
     }),
   ]
 }

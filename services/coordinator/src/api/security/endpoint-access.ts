@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { notFound } from '@svc/domain/failure'
 import type { Access } from '@svc/shared/http'
+import { readStoredDocument } from '@svc/shared/openapi'
 
 /** An endpoint of any server, with what a path has in place of its parameters. */
 export interface FoundEndpoint {
@@ -9,22 +9,11 @@ export interface FoundEndpoint {
   readonly parameters: Readonly<Record<string, string>>
 }
 
-// The interface of all servers as it is written down at the router: the coordinator has only its own routes.
-const documentFile = new URL('../../../../router/openapi.json', import.meta.url)
-
-interface Operation {
-  readonly 'x-access': Access
-}
-
-let document:
-  | Promise<{ readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> }>
-  | undefined
-
 /** The endpoint that a method and path name. Throws notFound where no server has it. */
 export async function findEndpoint(method: string, path: string): Promise<FoundEndpoint> {
-  // Read when first asked for: most coordinators never are.
-  document ??= readFile(documentFile, 'utf8').then((text) => JSON.parse(text))
-  const { paths } = await document
+  const {
+    document: { paths },
+  } = await readStoredDocument()
   const asked = path.split('?', 1)[0] as string
   const candidates = [asked, `/proxy/coordinator${asked}`, `/proxy/overlord${asked}`]
   for (const candidate of candidates) {
