@@ -6,7 +6,7 @@ import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { loadLeases } from '@svc/shared/postgres'
+import { loadLeases, saveRules } from '@svc/shared/postgres'
 import { openProducerConnection, type QueueConnection } from '@svc/shared/redis'
 import { flights, flightsTask, runTask, submitTask, untilTaskSucceeds } from './support/flights.ts'
 import type { HttpClient } from './support/http-client.ts'
@@ -345,13 +345,21 @@ test('SIGKILL of the leading coordinator during loading', async (context) => {
         await setRules(cluster.at(former), { _default_tier: 1 })
         await untilDropsAreQueued(cluster.at(former))
         process.kill(pid, 'SIGSTOP')
+        // Before the other one leads, which is to want nothing else at any time.
+        const rules = JSON.stringify([{ type: 'loadForever', tieredReplicants: { hot: 1 } }])
+        await saveRules(
+          cluster.store,
+          dataSource,
+          rules,
+          { author: '', comment: '', identity: '', ip: '' },
+          Date.now(),
+        )
         await waitUntil(
           'the other one leads',
           () => leaseHolder(cluster),
           (holder) => holder === cluster.nameOf(successor),
           { timeoutMs: takeoverMs },
         )
-        await setRules(cluster.at(successor), { hot: 1 })
         await untilDropsAreQueued(cluster.at(successor))
         await redis.client('UNPAUSE')
         process.kill(pid, 'SIGCONT')

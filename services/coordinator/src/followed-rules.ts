@@ -1,9 +1,8 @@
-import type { RulesByName } from '@svc/domain/rules'
-import { type Database, loadRules, rulesChannel } from '@svc/shared/postgres'
+import { type Database, loadRules, type RulesByDatasource, rulesChannel } from '@svc/shared/postgres'
 
 /** The rules as the store has them, read again after every change that any server makes. */
 export interface FollowedRules {
-  current(): Promise<RulesByName>
+  current(): Promise<RulesByDatasource>
   /** The rules changed here: the next reader must see it at once. */
   invalidate(): void
   /** Begins to hear of changes made elsewhere. */
@@ -11,7 +10,7 @@ export interface FollowedRules {
 }
 
 export function followRules(database: Database): FollowedRules {
-  let reading: Promise<RulesByName> | undefined
+  let reading: Promise<RulesByDatasource> | undefined
   const invalidate = (): void => {
     reading = undefined
   }

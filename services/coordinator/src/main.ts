@@ -33,7 +33,7 @@ import { followRules } from './followed-rules.ts'
 import { createSegmentInventory, ServerInventory } from './inventory/index.ts'
 import { createLeadership } from './leadership.ts'
 import { createPreviews } from './preview/index.ts'
-import { untilServersReported } from './servers-reported.ts'
+import { awaitedServers, untilServersReported } from './servers-reported.ts'
 import { countCopyChanges, watchCoordinator } from './watch-coordinator.ts'
 
 const metadataPeriodMs = 600_000
@@ -83,6 +83,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
           requestTimeoutMs: settings.get('svc.coordinator.load.timeout'),
           leadsSinceMs: () => leadsSinceMs,
           serversReported: () => untilServersReported(context, servers, leadsSinceMs),
+          awaitedServers: () => awaitedServers(context, servers),
         }),
       ],
       logger,

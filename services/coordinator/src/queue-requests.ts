@@ -49,7 +49,7 @@ const serversAtOnce = 16
 
 /**
  * Queues loads and drops for the servers concerned. What cannot be queued is planned again once
- * it is known that the server does not do it; the first such error is thrown at the end.
+ * the server has said that it will not do it; the first such error is thrown at the end.
  */
 export async function queueRequests(
   requests: Requests,
@@ -105,14 +105,15 @@ export async function queueRequests(
           term,
           session: server.session,
           server: name,
+          sentAtMs,
           requests: body,
           ...(turbo?.has(name) ? { turbo: true } : {}),
         })
         for (const { request } of batch) request.action === 'load' ? loads++ : drops++
       } catch (error) {
         firstError ??= error
-        // The server may have it all the same: were it forgotten at once, another would be asked to drop its copy too.
-        servers.forgetAskedOf(name)
+        // The server may get it all the same: were it forgotten at once, another would be asked to drop its copy too.
+        servers.voidAskedOf(name)
         return
       }
     }

@@ -46,7 +46,7 @@ function setUp(term: number | undefined, served: readonly Segment[]) {
           segments: [],
           changes: [],
           failures: [],
-          underWay: 0,
+          voidUntilMs: 0,
           ...given,
         },
       ],

@@ -26,6 +26,8 @@ function buildHistorical(context: ServiceContext): ServicePart {
     ],
     start: server.start,
     stop: server.stop,
+    // Virtual servers have tiers of their own.
+    details: { tier: virtual ? null : context.settings.get('svc.server.tier') },
   }
 }
 

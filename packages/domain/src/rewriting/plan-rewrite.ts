@@ -6,9 +6,7 @@ import {
   formatInterval,
   type Granularity,
   type Interval,
-  intersection,
   overlaps,
-  sameInterval,
 } from '../time/index.ts'
 import { analyzeTimeline } from '../timeline/index.ts'
 
@@ -68,7 +66,7 @@ export function planRewrite<Input extends Segment>(
     const others = within.filter(({ segment }) => !chosen.has(segment.id))
     if (others.length === within.length) return []
     const canStay = others.every(({ segment, visible }) =>
-      [segment.interval, ...visible].every((part) => sameInterval(part, bucket)),
+      [segment.interval, ...visible].every((part) => part.start === bucket.start && part.end === bucket.end),
     )
     if (!canStay) return [{ interval: bucket, rewritten: within, kept: [] }]
     const rewritten = within.filter(({ segment }) => chosen.has(segment.id))
@@ -132,3 +130,8 @@ function bucketsOf(inputs: readonly RewriteInput<Segment>[], granularity: Granul
   }
   return [...byStart.values()].sort((a, b) => a.start - b.start)
 }
+
+const intersection = (a: Interval, b: Interval): Interval => ({
+  start: Math.max(a.start, b.start),
+  end: Math.min(a.end, b.end),
+})

@@ -1,5 +1,4 @@
 import { formatInstant, formatInterval, type Interval, parseInterval, readInstant } from '../time/index.ts'
-import type { DimensionType } from './columns.ts'
 
 /** What makes a segment itself. */
 export interface SegmentKey {
@@ -22,7 +21,7 @@ export interface Segment extends SegmentKey {
 /** A column of a segment besides its time. */
 export interface SegmentColumn {
   readonly name: string
-  readonly type: DimensionType | 'boolean'
+  readonly type: 'string' | 'long' | 'float' | 'double' | 'boolean'
 }
 
 /** Where the bytes of a segment lie in deep storage. */

@@ -64,7 +64,7 @@ async function storedSegment(number: number, content = `rows of ${number}`): Pro
 async function startLeader(scope: TestContext) {
   const context = await createTestContext(scope, stores, 'coordinator')
   const reports: ServerReport[] = []
-  const state = { term: 5, resync: false, isDown: false }
+  const state = { term: 5, resync: false, isDown: false, voidUntilMs: {} as Record<string, number> }
   await context.serve({
     routes: [
       route({
@@ -78,7 +78,7 @@ async function startLeader(scope: TestContext) {
           reports.push(...body.servers)
           const resync = state.resync ? body.servers.map(({ name }) => name) : []
           state.resync = false
-          return { term: state.term, resync }
+          return { term: state.term, resync, voidUntilMs: state.voidUntilMs }
         },
       }),
     ],
@@ -125,10 +125,11 @@ const ask = (
   context: ServerContext,
   server: DataServer,
   requests: readonly SegmentRequest[],
-  given: { term?: number; session?: string } = {},
+  given: { term?: number; session?: string; sentAtMs?: number } = {},
 ) => {
   const { name } = context.node()
-  return sender.send(name, { term: 5, session: server.served.session, server: name, requests, ...given })
+  const batch = { term: 5, session: server.served.session, server: name, sentAtMs: 1, requests }
+  return sender.send(name, { ...batch, ...given })
 }
 const load = (payload: SegmentPayload): SegmentRequest => ({ action: 'load', payload })
 const drop = (payload: SegmentPayload): SegmentRequest => ({ action: 'drop', id: payload.identifier })
@@ -155,7 +156,7 @@ describe('a data server', () => {
       segments: [],
       changes: [],
       failures: [],
-      underWay: 0,
+      voidUntilMs: 0,
     })
   })
 
@@ -178,7 +179,6 @@ describe('a data server', () => {
     assert.deepEqual(last?.changes, [{ id: one.identifier, change: 'dropped' }])
     assert.deepEqual(server.served.ids(), [two.identifier])
     await waitUntil('the room is free', () => reports.at(-1)?.usedSizeBytes === two.size)
-    assert.equal(reports.at(-1)?.underWay, 0)
   })
 
   it('hands out the files of what it serves, and of nothing else', async (scope) => {
@@ -228,6 +228,27 @@ describe('a data server', () => {
     assert.deepEqual(reports.at(-1)?.failures, [])
   })
 
+  it('does nothing that its leader has declared void, and tells so', async (scope) => {
+    const { reports, state } = await startLeader(scope)
+    const { context, server } = await startHistorical(scope)
+    await server.start()
+    const sender = await openSender(scope)
+    const [early, late, later] = await Promise.all([1, 2, 3].map((number) => storedSegment(number)))
+    assert.ok(early && late && later)
+    await ask(sender, context, server, [load(early)])
+    await waitUntil('it is served', () => server.served.has(early.identifier))
+    state.voidUntilMs = { [context.node().name]: 50 }
+    await waitUntil('it is told', () => reports.at(-1)?.voidUntilMs === 50)
+    await ask(sender, context, server, [drop(early)], { sentAtMs: 50 })
+    await ask(sender, context, server, [load(late)], { sentAtMs: 51 })
+    await waitUntil('what came later is done', () => server.served.has(late.identifier))
+    assert.ok(server.served.has(early.identifier))
+    Object.assign(state, { term: 6, voidUntilMs: {} })
+    await waitUntil('another leader has declared nothing void', () => reports.at(-1)?.voidUntilMs === 0)
+    await ask(sender, context, server, [load(later)], { term: 6 })
+    await waitUntil('what it asks for is done', () => server.served.has(later.identifier))
+  })
+
   it('goes on after a request that fails, and reports why', async (scope) => {
     const { reports } = await startLeader(scope)
     const { context, server } = await startHistorical(scope)
@@ -258,7 +279,7 @@ describe('a data server', () => {
   })
 
   it('serves exactly what is on its disk after loads and drops of the same segments at once', async (scope) => {
-    const { reports } = await startLeader(scope)
+    const { reports, state } = await startLeader(scope)
     const { context, server, cache } = await startHistorical(scope)
     await server.start()
     const sender = await openSender(scope)
@@ -270,10 +291,9 @@ describe('a data server', () => {
       if (round % 3 === 0) await ask(sender, context, server, [load(segments[round % 2] as SegmentPayload)])
     }
     await ask(sender, context, server, [load(marker)])
-    await waitUntil(
-      'all is done',
-      () => server.served.has(marker.identifier) && reports.at(-1)?.underWay === 0,
-    )
+    await waitUntil('all has begun', () => server.served.has(marker.identifier))
+    state.voidUntilMs = { [context.node().name]: 1 }
+    await waitUntil('nothing is at work', () => reports.at(-1)?.voidUntilMs === 1)
     assert.deepEqual(
       reports.flatMap(({ failures }) => failures),
       [],
@@ -312,7 +332,8 @@ describe('a data server', () => {
     await ask(sender, context, server, [load(three)], { term: 7 })
     await waitUntil('what counts', () => server.served.has(three.identifier))
     await ask(sender, context, server, [load(one)], { term: 6 })
-    const voided = 'A batch of requests is void: its leader or this server has been replaced since'
+    const voided =
+      'A batch of requests is void: its leader has decided anew, or its leader or this server has been replaced'
     await waitUntil('all void ones', () => context.logger.having(voided).length === 4)
     assert.equal(server.served.has(one.identifier), false)
   })

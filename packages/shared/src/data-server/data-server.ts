@@ -11,7 +11,8 @@ import {
 import { createTroubleLog, growingDelay, type Loop, startLoop } from '../runtime/index.ts'
 import { openSegmentCache, type SegmentCache } from '../segment-cache/index.ts'
 import type { ServiceContext } from '../service/index.ts'
-import { type Report, type ReportAnswer, reportPath } from './report.ts'
+import { HeardLeader, type RequestStamp } from './heard-leader.ts'
+import { type Report, type ReportAnswer, reportPath, reportTimeoutMs } from './report.ts'
 import { ReportLog } from './report-log.ts'
 import { ServedSegments } from './served-segments.ts'
 
@@ -43,36 +44,39 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
   let cache: SegmentCache | undefined
   let receiver: RequestReceiver | undefined
   let reporter: Loop | undefined
-  let highestTerm = 0
-  let underWay = 0
+  const leader = new HeardLeader()
   let resolveKnown: () => void = () => undefined
   const known = new Promise<void>((resolve) => {
     resolveKnown = resolve
   })
 
   async function handle(batch: RequestBatch): Promise<void> {
-    if (batch.session !== served.session || batch.term < highestTerm || stopping.aborted) {
-      logger.info('A batch of requests is void: its leader or this server has been replaced since', {
-        term: batch.term,
-      })
+    if (batch.session !== served.session || leader.isVoid(batch) || stopping.aborted) {
+      logger.info(
+        'A batch of requests is void: its leader has decided anew, or its leader or this server has been replaced',
+        {
+          term: batch.term,
+        },
+      )
       return
     }
-    highestTerm = batch.term
-    underWay += batch.requests.length
+    leader.hear(batch.term)
     // Those of a turbo batch several at a time; whatever lane comes next takes the next one.
     const requests = batch.requests.values()
     const lanes = batch.turbo ? settings.get('svc.segmentCache.numLoadingThreads') : 1
-    await Promise.all(Array.from({ length: lanes }, () => carryOut(requests, batch.term)))
+    await Promise.all(Array.from({ length: lanes }, () => carryOut(requests, batch)))
   }
 
-  async function carryOut(requests: Iterator<SegmentRequest>, term: number): Promise<void> {
+  async function carryOut(
+    requests: Iterator<SegmentRequest>,
+    { term, sentAtMs }: RequestStamp,
+  ): Promise<void> {
     for (let next = requests.next(); !next.done; next = requests.next()) {
       const request = next.value
-      // A new leader has been heard of meanwhile: it decides by what is served here now.
-      if (term < highestTerm) {
-        underWay -= 1
-        continue
-      }
+      const stamp = { term, sentAtMs }
+      // What has been heard of leaders meanwhile counts: they decide by what is served here now.
+      if (leader.isVoid(stamp)) return
+      const end = leader.begin(stamp)
       const id = request.action === 'load' ? request.payload.identifier : request.id
       try {
         if (request.action === 'load') await load(request.payload)
@@ -86,7 +90,7 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
         })
         log.noteFailure({ id, action: request.action, message })
       } finally {
-        underWay -= 1
+        end()
         reporter?.wake()
       }
     }
@@ -124,8 +128,8 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
           priority: settings.get('svc.server.priority'),
           maxSizeBytes,
           usedSizeBytes: cache?.usedSizeBytes ?? 0,
-          underWay,
-          term: highestTerm,
+          term: leader.term,
+          voidUntilMs: leader.confirmedVoidUntilMs(),
           ...changes,
         },
       ],
@@ -134,9 +138,11 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
       method: 'POST',
       path: reportPath,
       body,
+      timeoutMs: reportTimeoutMs(body),
       signal: stopping,
     })
-    highestTerm = Math.max(highestTerm, answer.term)
+    // The leader waits for the word that it is void.
+    if (leader.hear(answer.term, answer.voidUntilMs[name])) reporter?.wake()
     if (answer.resync.includes(name)) {
       log.refused()
       reporter?.wake()

@@ -36,8 +36,8 @@ const serverReportSchema = z.strictObject({
   segments: z.array(z.string()).nullable(),
   changes: z.array(z.strictObject({ id: z.string(), change: z.enum(['loaded', 'dropped']) })),
   failures: z.array(failureSchema),
-  /** Requests received that are neither done nor failed. */
-  underWay: count,
+  /** Until when what the leader of that term has sent is void, and not at work any more; see ReportAnswer. */
+  voidUntilMs: z.number().min(0),
 })
 
 /** One report may speak for several servers of one process. */
@@ -55,4 +55,17 @@ export type Report = z.infer<typeof reportSchema>
 export interface ReportAnswer {
   readonly term: number
   readonly resync: readonly string[]
+  /**
+   * Servers that may or may not have got what was sent to them until then, in milliseconds of the leader's clock: it
+   * is void, and the leader asks for it anew once the server has confirmed that.
+   */
+  readonly voidUntilMs: Readonly<Record<string, number>>
+}
+
+/**
+ * How long to wait for the answer to a report, in milliseconds: where a leader hangs, its servers are to report to the
+ * next one before that decides without them. Whole lists take longer to read.
+ */
+export function reportTimeoutMs({ servers }: Report): number {
+  return servers.every(({ segments }) => segments === null) ? 3000 : 10_000
 }

@@ -9,7 +9,8 @@ import {
 } from '../redis/index.ts'
 import { createTroubleLog, growingDelay, type Loop, startLoop } from '../runtime/index.ts'
 import type { ServiceContext } from '../service/index.ts'
-import { type Report, type ReportAnswer, reportPath, type ServerReport } from './report.ts'
+import { HeardLeader, type RequestStamp } from './heard-leader.ts'
+import { type Report, type ReportAnswer, reportPath, reportTimeoutMs, type ServerReport } from './report.ts'
 import { ReportLog } from './report-log.ts'
 import { ServedSegments } from './served-segments.ts'
 
@@ -35,11 +36,11 @@ interface VirtualServer {
   readonly log: ReportLog
   /** Sizes of what it serves, by segment. */
   readonly sizes: Map<string, number>
-  readonly queue: { readonly request: SegmentRequest; readonly term: number }[]
+  readonly queue: { readonly request: SegmentRequest; readonly stamp: RequestStamp }[]
   usedSizeBytes: number
   /** When the load at the head of the queue is done, in milliseconds of this process. */
   headDoneAtMs: number
-  highestTerm: number
+  readonly leader: HeardLeader
   lastReportAtMs: number
   /** Whether the leader has its whole list. */
   isKnown: boolean
@@ -89,7 +90,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
           queue: [],
           usedSizeBytes: 0,
           headDoneAtMs: 0,
-          highestTerm: 0,
+          leader: new HeardLeader(),
           lastReportAtMs: 0,
           isKnown: false,
         })
@@ -127,11 +128,12 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
 
   async function handle(batch: RequestBatch): Promise<void> {
     const server = byName.get(batch.server)
-    if (!server || batch.session !== server.served.session || batch.term < server.highestTerm) return
-    server.highestTerm = batch.term
+    if (!server || batch.session !== server.served.session || server.leader.isVoid(batch)) return
+    server.leader.hear(batch.term)
+    const stamp = { term: batch.term, sentAtMs: batch.sentAtMs }
     for (const request of batch.requests) {
       if (server.queue.length === 0) server.headDoneAtMs = performance.now() + timeFor(server, request)
-      server.queue.push({ request, term: batch.term })
+      server.queue.push({ request, stamp })
     }
   }
 
@@ -143,10 +145,10 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
     for (const server of byName.values()) {
       let done = 0
       while (done < server.queue.length && server.headDoneAtMs <= nowMs) {
-        const { request, term } = server.queue[done] as (typeof server.queue)[number]
+        const { request, stamp } = server.queue[done] as (typeof server.queue)[number]
         done += 1
-        // A new leader decides by what is served here now.
-        if (term === server.highestTerm) carryOut(server, request)
+        // Leaders decide by what is served here now.
+        if (!server.leader.isVoid(stamp)) carryOut(server, request)
         const next = server.queue[done]
         if (next) server.headDoneAtMs += timeFor(server, next.request)
       }
@@ -199,8 +201,8 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
           priority: server.group.priority,
           maxSizeBytes: server.group.maxSizeBytes,
           usedSizeBytes: server.usedSizeBytes,
-          underWay: server.queue.length,
-          term: server.highestTerm,
+          term: server.leader.term,
+          voidUntilMs: server.leader.confirmedVoidUntilMs(),
           ...news,
         },
       })
@@ -212,12 +214,14 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
       method: 'POST',
       path: reportPath,
       body,
+      timeoutMs: reportTimeoutMs(body),
       signal: stopping,
     })
     const resync = new Set(answer.resync)
     for (const { server, report: one } of reported) {
-      server.highestTerm = Math.max(server.highestTerm, answer.term)
-      server.lastReportAtMs = nowMs
+      const isNews = server.leader.hear(answer.term, answer.voidUntilMs[server.name])
+      // The leader waits for the word that it is void.
+      server.lastReportAtMs = isNews ? 0 : nowMs
       server.isKnown = !resync.has(server.name)
       if (server.isKnown) {
         server.log.taken(one)

@@ -5,4 +5,3 @@ export {
   openLockedDatabase,
 } from './open-locked-database.ts'
 export * from './sql.ts'
-export { storedTypes } from './stored-types.ts'

@@ -4,7 +4,6 @@ export {
   faultsConfigName,
   faultsPath,
   followFaults,
-  loadFaults,
   noFaults,
   ownCallPath,
   slowedBy,

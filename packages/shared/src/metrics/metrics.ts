@@ -63,11 +63,9 @@ export function createMetrics(role: Role): Metrics {
   )
 
   const boundedLabels = (labels: Labels): Labels =>
-    Object.keys(labels).some((label) => namedOf.has(label))
-      ? Object.fromEntries(
-          Object.entries(labels).map(([label, value]) => [label, namedOf.get(label)?.nameOf(value) ?? value]),
-        )
-      : labels
+    Object.fromEntries(
+      Object.entries(labels).map(([label, value]) => [label, namedOf.get(label)?.nameOf(value) ?? value]),
+    )
 
   async function valuesOf(name: MetricName): Promise<readonly MetricValue[]> {
     const read = readers.get(name)
@@ -76,9 +74,8 @@ export function createMetrics(role: Role): Metrics {
     const found = new Map<string, CountedValue>()
     for (const { labels = {}, value } of await readIfThere(read)) {
       const told = boundedLabels(labels)
-      const key = keyOf(told)
-      const known = found.get(key)
-      if (!known) found.set(key, { labels: told, value })
+      const known = found.get(keyOf(told))
+      if (!known) found.set(keyOf(told), { labels: told, value })
       else known.value = together === 'largest' ? Math.max(known.value, value) : known.value + value
     }
     return [...found.values()]
@@ -116,10 +113,9 @@ export function createMetrics(role: Role): Metrics {
       const values = counters.get(name) ?? new Map<string, CountedValue>()
       counters.set(name, values)
       const told = boundedLabels(labels)
-      const key = keyOf(told)
-      const known = values.get(key)
+      const known = values.get(keyOf(told))
       if (known) known.value += amount
-      else values.set(key, { labels: told, value: amount })
+      else values.set(keyOf(told), { labels: told, value: amount })
     },
     nameLargest: (label, sizes) => {
       const gone = new Set(namedOf.get(label)?.settle(sizes))

@@ -11,11 +11,14 @@ export type SegmentRequest =
 
 /**
  * Requests of one leader to one server, in one job. `term` is the leader's fencing number, `session` the life of
- * the server that the leader decided for: a batch that outlived either is void.
+ * the server that the leader decided for: a batch that outlived either is void, and so is one that the leader has
+ * declared void.
  */
 export interface RequestBatch {
   readonly term: number
   readonly session: string
+  /** Milliseconds of the leader's own clock, never less than in an earlier batch. */
+  readonly sentAtMs: number
   readonly server: string
   readonly requests: readonly SegmentRequest[]
   /** To be worked on several at a time, however much queries feel of it. */

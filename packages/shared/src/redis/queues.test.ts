@@ -32,6 +32,7 @@ const payload = (identifier: string) => ({ identifier, dataSource: 'wiki', size:
 const batch = (server: string, ...ids: string[]): RequestBatch => ({
   term: 7,
   session: 'life',
+  sentAtMs: 1,
   server,
   requests: ids.map((id) => ({ action: 'load', payload: payload(id) })),
 })

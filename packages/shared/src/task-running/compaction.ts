@@ -2,8 +2,8 @@ import { stateAfter } from '@svc/domain/compaction'
 import { conflict, notFound } from '@svc/domain/failure'
 import { planPublication } from '@svc/domain/publishing'
 import { partitionsOf, planRewrite, type RewritePlan, rewriteVirtually } from '@svc/domain/rewriting'
-import { type SegmentPayload, virtualLoadSpec } from '@svc/domain/segment'
-import { formatInterval, sameInterval } from '@svc/domain/time'
+import type { SegmentPayload } from '@svc/domain/segment'
+import { formatInterval } from '@svc/domain/time'
 import type { WrittenSegment } from '../ingestion/index.ts'
 import {
   copySegments,
@@ -23,18 +23,13 @@ import type { CompactSpec } from '../tasks/index.ts'
 import type { WrittenColumns } from './peon-protocol.ts'
 import { newRows, type PublishedState, type PublishingAttempt } from './publishing.ts'
 
-interface Plan extends RewritePlan<StoredSegment> {
-  /** All segments that overlap the interval, those that are not used too. */
-  readonly existing: readonly StoredSegment[]
-}
+type Plan = RewritePlan<StoredSegment>
 
 async function planOf(queries: Queries, spec: CompactSpec): Promise<Plan> {
   const { dataSource, interval, segmentIds, config } = spec
-  const existing = await loadOverlapping(queries, dataSource, interval)
-  const used = existing.filter((segment) => segment.used)
+  const used = (await loadOverlapping(queries, dataSource, interval)).filter((segment) => segment.used)
   const granularity = config.granularitySpec?.segmentGranularity ?? null
-  const plan = planRewrite(used, interval, granularity, segmentIds && new Set(segmentIds))
-  return { ...plan, existing }
+  return planRewrite(used, interval, granularity, segmentIds && new Set(segmentIds))
 }
 
 /** What a compact task has to do now, and the segments from which it follows. */
@@ -69,12 +64,11 @@ export async function prepareCompaction(database: Database, spec: CompactSpec): 
       dimensions: allNames(names.map(({ dimensions }) => dimensions)),
       metrics: allNames(names.map(({ metrics }) => metrics)),
     }
-    const { path, checksum } = virtualLoadSpec
     const made = rewriteVirtually(buckets, partitionsOf(spec.config))
     return {
       work: {
         kind: 'virtual',
-        segments: made.map((one) => ({ ...one, ...columns, path, checksum })),
+        segments: made.map((one) => ({ ...one, ...columns, path: '', checksum: '' })),
       },
       visibleIds,
     }
@@ -99,7 +93,9 @@ const allNames = (lists: readonly string[]): string[] => [
 ]
 
 const isWhole = (segment: StoredSegment, visible: readonly StoredSegment['interval'][]): boolean =>
-  visible.length === 1 && visible.every((interval) => sameInterval(interval, segment.interval))
+  visible.length === 1 &&
+  visible[0]?.start === segment.interval.start &&
+  visible[0]?.end === segment.interval.end
 
 function sourceOf(id: string, payload: SegmentPayload | undefined) {
   if (payload === undefined) throw notFound(`Segment [${id}] is no longer in the metadata store`)
@@ -141,7 +137,7 @@ export async function publishCompaction(
     const plan = planPublication({
       dataSource,
       chunks: segments.map((written) => ({ ...written, written })),
-      existing: present.existing,
+      existing: await loadOverlapping(transaction, dataSource, interval),
       floors: await loadPartitionFloors(transaction, dataSource, interval),
       mode: { kind: 'replace', dropExisting: [] },
       now,

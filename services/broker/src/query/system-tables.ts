@@ -1,5 +1,6 @@
 import { forbidden } from '@svc/domain/failure'
-import { matchRule, rulesOf } from '@svc/domain/rules'
+import { rulesOf } from '@svc/domain/retention'
+import { matchRule } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
 import { analyzeTimeline } from '@svc/domain/timeline'
 import {

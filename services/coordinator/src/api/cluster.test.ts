@@ -80,7 +80,7 @@ function reportOf(name: string, tier: string, served: readonly Segment[] = [], g
     priority: 0,
     maxSizeBytes: 100,
     usedSizeBytes: 0,
-    underWay: 0,
+    voidUntilMs: 0,
     term: 1,
     segments: served.map(({ id }) => id),
     ...given,
@@ -157,10 +157,11 @@ describe('a report', () => {
     assert.equal(refused.status, 503)
     assert.equal(servers.get('a'), undefined)
     term = 1
-    assert.deepEqual((await report(reportOf('a', 'hot'))).json, { term: 1, resync: [] })
+    assert.deepEqual((await report(reportOf('a', 'hot'))).json, { term: 1, resync: [], voidUntilMs: {} })
     assert.deepEqual((await report(reportOf('b', 'hot', [], { segments: null }))).json, {
       term: 1,
       resync: ['b'],
+      voidUntilMs: {},
     })
   })
 

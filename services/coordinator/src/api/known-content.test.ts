@@ -105,7 +105,7 @@ function reportOf(name: keyof typeof content): ServerReport {
     ...server,
     priority: 0,
     usedSizeBytes: usedSizeOf(served),
-    underWay: 0,
+    voidUntilMs: 0,
     term: 1,
     segments: served.map(({ id }) => id),
   }
@@ -134,7 +134,11 @@ async function setUp(): Promise<void> {
 
 function report(to: ServerInventory): void {
   const names = Object.keys(content) as (keyof typeof content)[]
-  assert.deepEqual(to.take(names.map(reportOf), 1, performance.now()), { term: 1, resync: [] })
+  assert.deepEqual(to.take(names.map(reportOf), 1, performance.now()), {
+    term: 1,
+    resync: [],
+    voidUntilMs: {},
+  })
 }
 
 const ask = (path: string, method = 'GET', body?: unknown) =>

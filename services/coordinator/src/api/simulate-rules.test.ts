@@ -113,7 +113,7 @@ const report = (name: string, tier: string, served: readonly Segment[], more: ob
         segments: served.map(({ id }) => id),
         changes: [],
         failures: [],
-        underWay: 0,
+        voidUntilMs: 0,
         ...more,
       },
     ],

@@ -19,6 +19,7 @@ import {
 } from '@svc/shared/testing'
 import { followRules } from '../followed-rules.ts'
 import { createSegmentInventory, ServerInventory } from '../inventory/index.ts'
+import type { AwaitedServer } from '../servers-reported.ts'
 import { runRules } from './index.ts'
 
 const stores = await createTestStores({ after })
@@ -84,7 +85,7 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
     priority: 0,
     maxSizeBytes: 1000,
     usedSizeBytes: 0,
-    underWay: 0,
+    voidUntilMs: 0,
     term: 1,
     segments: served.map(({ id }) => id),
     ...given,
@@ -92,6 +93,7 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
   inventory.take([report()], 1, performance.now())
   const logger = recordingLogger()
   const waits: string[] = []
+  const awaited: AwaitedServer[] = []
   const duty = runRules({
     database: gated,
     clock: { now: () => now },
@@ -107,6 +109,7 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
     serversReported: async () => {
       waits.push('waited')
     },
+    awaitedServers: () => awaited,
   })
   const batches: RequestBatch[] = []
   const receive = async () => {
@@ -117,10 +120,25 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
   }
   const asked = () =>
     [...(inventory.get(name)?.pending ?? [])].map(([id, { action }]) => `${action} ${id}`).sort()
-  return { duty, inventory, logger, waits, gate, batches, receive, asked, name, report }
+  return { duty, inventory, logger, waits, awaited, gate, batches, receive, asked, name, report }
 }
 
 describe('a run of the rules', () => {
+  it('drops nothing that may be the last copy while servers of a named tier have not reported', async (scope) => {
+    await store(segment(1))
+    await setRules(loadOn('icy'))
+    const { duty, asked, awaited, logger } = await setUp(scope, segment(1))
+    awaited.push({ name: 'slow', tier: 'icy' })
+    assert.equal(await duty.run(1), undefined)
+    assert.deepEqual(asked(), [])
+    assert.equal(
+      logger.having('Rules name tiers that have no server; their copies are loaded nowhere').length,
+      0,
+    )
+    awaited.pop()
+    assert.deepEqual(await duty.run(1), { loads: 0, drops: 1, markedUnused: 0 })
+  })
+
   it('asks for the copies that rules want, once', async (scope) => {
     await store(segment(1), segment(2))
     await setRules(loadOn('hot'))
@@ -197,7 +215,7 @@ describe('a run of the rules', () => {
     const log = new ReportLog(new ServedSegments())
     const other = { ...log.next(), name: 'other', process: 'other', type: 'historical' as const, tier: 'hot' }
     inventory.take(
-      [{ ...other, priority: 0, maxSizeBytes: 1000, usedSizeBytes: 0, underWay: 0, term: 1 }],
+      [{ ...other, priority: 0, maxSizeBytes: 1000, usedSizeBytes: 0, voidUntilMs: 0, term: 1 }],
       1,
       performance.now(),
     )
@@ -280,6 +298,9 @@ describe('a run of the rules', () => {
       inventory.take([report(fuller)], 1, performance.now())
       const sentAtMs = performance.now() - 600_001
       inventory.note(name, new Map([[segment(1).id, { action: 'load', sizeBytes: 10, sentAtMs }]]))
+      assert.equal(await duty.run(1), undefined)
+      const { voidUntilMs } = inventory.take([report()], 1, performance.now())
+      inventory.take([report({ voidUntilMs: voidUntilMs[name] })], 1, performance.now())
       assert.deepEqual(await duty.run(1), { loads: 1, drops: 0, markedUnused: 0 })
       const busy = inventory.servers().filter(({ pending }) => pending.size > 0)
       assert.deepEqual(
@@ -317,7 +338,7 @@ describe('a run of the rules', () => {
       logger.having(lost).map(({ details }) => details),
       [{ requests: 1 }],
     )
-    for (let times = 0; times < 2; times++) inventory.take([report({ segments: [] })], 1, performance.now())
+    inventory.take([report({ segments: [], voidUntilMs: performance.now() })], 1, performance.now())
     assert.deepEqual(await duty.run(1), { loads: 1, drops: 0, markedUnused: 0 })
     await receive()
     await waitUntil('the request', () => batches.length === 1)

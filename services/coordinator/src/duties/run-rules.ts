@@ -5,7 +5,6 @@ import {
   type RetentionRun,
   serversThatCannotHold,
 } from '@svc/domain/retention'
-import type { RulesByName } from '@svc/domain/rules'
 import {
   type LoadingLimits,
   loadingLimitsOf,
@@ -13,13 +12,14 @@ import {
   type ServerParts,
   serverPartsOf,
 } from '@svc/shared/coordinator-config'
-import { assertLeads, type Database, markUnused } from '@svc/shared/postgres'
+import { assertLeads, type Database, markUnused, type RulesByDatasource } from '@svc/shared/postgres'
 import { type QueueConnection, type RequestSender, readQueueEpoch } from '@svc/shared/redis'
 import type { Clock, Logger } from '@svc/shared/runtime'
 import type { FollowedRules } from '../followed-rules.ts'
 import type { SegmentInventory, ServerInventory } from '../inventory/index.ts'
 import { loadCoordinatorConfig } from '../load-coordinator-config.ts'
 import { queueRequests, type RequestedCopy, type RequestedLoad, type Requests } from '../queue-requests.ts'
+import type { AwaitedServer } from '../servers-reported.ts'
 import type { Duty } from './duty-group.ts'
 
 /** What the duty works with. */
@@ -38,6 +38,8 @@ export interface RunRulesInput {
   leadsSinceMs(): number
   /** Resolves when the servers of the cluster have reported to this leader, or have had the time to. */
   serversReported(): Promise<void>
+  /** Historicals that are there and have not reported, or not for long. */
+  awaitedServers(): readonly AwaitedServer[]
 }
 
 // Segments that are decided at a stretch, some milliseconds of work: other requests are answered in between.
@@ -64,7 +66,7 @@ export function runRules(input: RunRulesInput): Duty {
     const found = await readQueueEpoch(redis, queuePrefix)
     if (epoch !== undefined && found !== epoch) {
       logger.warn('The queues were lost; what is missing is asked for again', {
-        requests: servers.forgetAsked(),
+        requests: servers.voidAsked(),
       })
     }
     epoch = found
@@ -136,7 +138,7 @@ export function runRules(input: RunRulesInput): Duty {
   }
 
   /** Tells once of servers that broadcast rules want to hold segments and that have no room for any. */
-  function tellUnable(currentRules: RulesByName, loadingServers: readonly LoadingServer[]): void {
+  function tellUnable(currentRules: RulesByDatasource, loadingServers: readonly LoadingServer[]): void {
     const names = serversThatCannotHold(currentRules, loadingServers).map(({ name }) => name)
     const key = names.join()
     if (key !== toldUnable && names.length > 0) {
@@ -196,7 +198,7 @@ export function runRules(input: RunRulesInput): Duty {
       const run = planner.begin({
         now: clock.now(),
         rules: currentRules,
-        servers: loadingServers,
+        servers: [...loadingServers, ...servers.unknownServers(input.awaitedServers())],
         limits,
       })
       const stamp = { term, turbo: new Set(config.turboLoadingNodes) }

@@ -14,6 +14,7 @@ class Reporter {
   served = new ServedSegments()
   log = new ReportLog(this.served)
   term = 0
+  private voidUntilMs = 0
 
   constructor(name: string) {
     this.name = name
@@ -26,6 +27,7 @@ class Reporter {
     for (const id of ids) this.served.add(id)
     this.log = new ReportLog(this.served)
     this.term = 0
+    this.voidUntilMs = 0
   }
 
   report(given: Partial<ServerReport> = {}): ServerReport {
@@ -37,8 +39,8 @@ class Reporter {
       priority: 0,
       maxSizeBytes: 100,
       usedSizeBytes: this.served.ids().length,
-      underWay: 0,
       term: this.term,
+      voidUntilMs: this.voidUntilMs,
       ...this.log.next(),
       ...given,
     }
@@ -57,7 +59,9 @@ class Reporter {
     if (lost === 'report') return
     const answer = inventory.take([report], term, nowMs)
     if (lost === 'answer') return
+    if (answer.term > this.term) this.voidUntilMs = 0
     this.term = Math.max(this.term, answer.term)
+    this.voidUntilMs = Math.max(this.voidUntilMs, answer.voidUntilMs[this.name] ?? 0)
     if (answer.resync.includes(this.name)) this.log.refused()
     else this.log.taken(report)
   }
@@ -148,7 +152,7 @@ describe('a report', () => {
       server.served.add('t')
       const report = server.report()
       const changed = { ...report, ...change(report) }
-      assert.deepEqual(inventory.take([changed], 1, 5), { term: 1, resync: [changed.name] })
+      assert.deepEqual(inventory.take([changed], 1, 5), { term: 1, resync: [changed.name], voidUntilMs: {} })
       assert.deepEqual([...state().served], ['s'])
       assert.equal(state().lastReportAtMs, 0)
     })
@@ -204,42 +208,44 @@ describe('requests', () => {
   it('that concern a server that is gone are not noted', () => {
     const { inventory } = setUp()
     inventory.note('gone', new Map([['s', asked('load')]]))
-    inventory.forgetAskedOf('gone')
+    inventory.voidAskedOf('gone')
     assert.equal(inventory.get('gone'), undefined)
   })
 
-  it('that are never answered are forgotten after their time', () => {
+  it('that are never answered are void after their time, and forgotten when the server says so too', () => {
     const { inventory, server, state } = setUp()
     inventory.note(
       'a',
       new Map([
-        ['early', asked('load', 0)],
+        ['early', asked('load', 1)],
         ['late', asked('load', 1000)],
       ]),
     )
     server.send(inventory, 1, timeoutMs)
     assert.deepEqual(inventory.expire(timeoutMs, timeoutMs), [])
+    server.sync(inventory, 1, timeoutMs)
     assert.equal(state().pending.size, 2)
-    inventory.expire(timeoutMs + 1, timeoutMs)
+    inventory.expire(timeoutMs + 2, timeoutMs)
+    assert.equal(state().pending.size, 2)
+    assert.deepEqual(inventory.take([server.report()], 1, timeoutMs).voidUntilMs, { a: 1 })
+    server.sync(inventory, 1, timeoutMs)
     assert.deepEqual([...state().pending.keys()], ['late'])
   })
 
   for (const [how, lose] of [
-    ['with the queues', (inventory: ServerInventory) => assert.equal(inventory.forgetAsked(), 1)],
-    ['on their way', (inventory: ServerInventory) => inventory.forgetAskedOf('a')],
+    ['with the queues', (inventory: ServerInventory) => assert.equal(inventory.voidAsked(), 1)],
+    ['on their way', (inventory: ServerInventory) => inventory.voidAskedOf('a')],
   ] as const)
-    it(`that may have been lost ${how} are forgotten when the server surely has nothing under way`, () => {
+    it(`that may have been lost ${how} are forgotten when the server says that it will not do them`, () => {
       const { inventory, server, state } = setUp()
       inventory.note('a', new Map([['lost', asked('load', performance.now())]]))
       lose(inventory)
-      server.send(inventory, 1, 0)
-      assert.deepEqual([...state().pending.keys()], ['lost'], 'the report may be of before it was taken')
-      inventory.take([server.report({ underWay: 1 })], 1, 0)
-      assert.deepEqual([...state().pending.keys()], ['lost'], 'it was taken before the loss')
       inventory.note('a', new Map([['asked since', asked('load', performance.now() + 1000)]]))
+      for (const lost of ['report', 'answer', 'nothing'] as const) server.send(inventory, 1, 0, lost)
+      assert.deepEqual([...state().pending.keys()], ['lost', 'asked since'], 'it has only been told so')
       server.send(inventory, 1, 0)
       assert.deepEqual([...state().pending.keys()], ['asked since'])
-      assert.equal(inventory.forgetAsked(), 1)
+      assert.equal(inventory.voidAsked(), 1)
     })
 })
 
@@ -417,8 +423,8 @@ describe('whatever gets lost', () => {
           } else if (kind === 'silence') {
             nowMs += silenceMs
             inventory.expire(nowMs, timeoutMs)
-          } else if (kind === 'failed send') inventory.forgetAskedOf(server.name)
-          else inventory.forgetAsked()
+          } else if (kind === 'failed send') inventory.voidAskedOf(server.name)
+          else inventory.voidAsked()
           // Nothing is ever believed of a life that is over, under a leader that is none.
           for (const { name, session, sequence } of inventory.servers()) {
             const now = servers.find((one) => one.name === name) as Reporter
@@ -436,6 +442,7 @@ describe('whatever gets lost', () => {
         nowMs += timeoutMs + 1
         for (const server of servers) server.send(inventory, term, nowMs)
         inventory.expire(nowMs, timeoutMs)
+        for (const server of servers) server.sync(inventory, term, nowMs)
         for (const { pending } of inventory.servers()) assert.equal(pending.size, 0)
         assert.ok(told <= failed)
       }),

@@ -38,8 +38,8 @@ interface MutableServer extends ServerState {
   readonly refused: Map<string, { readonly untilMs: number; readonly waitMs: number }>
   /** Requests that ask for what is already so, as far as is known: the next report ends them. */
   readonly doubtful: Set<string>
-  /** Until when requests may have been lost on their way; undefined once that has been dealt with. */
-  lost: { readonly untilMs: number; readonly isIdle: boolean } | undefined
+  /** What was sent until then may or may not have come: it is void, and forgotten once the server has said so. */
+  voidUntilMs: number | undefined
 }
 
 /** Loads and drops that servers were asked for and have not answered. */
@@ -102,7 +102,11 @@ export class ServerInventory {
     // this term does its list stay true.
     const taken = (report: ServerReport) => report.term === term && this.takeOne(report, nowMs)
     const resync = reports.filter((report) => !taken(report)).map(({ name }) => name)
-    return { term, resync }
+    const voids = reports.flatMap(({ name }) => {
+      const untilMs = this.byName.get(name)?.voidUntilMs
+      return untilMs === undefined ? [] : [[name, untilMs] as const]
+    })
+    return { term, resync, voidUntilMs: Object.fromEntries(voids) }
   }
 
   /** Forgets servers that their process has told to be no more. */
@@ -137,7 +141,7 @@ export class ServerInventory {
       pending: known?.pending ?? new PendingView(this.table, number),
       refused: sameLife ? known.refused : new Map(),
       doubtful: sameLife ? known.doubtful : new Set(),
-      lost: sameLife ? known.lost : undefined,
+      voidUntilMs: sameLife ? known.voidUntilMs : undefined,
     }
     this.byName.set(report.name, server)
     this.byNumber[number] = server
@@ -148,7 +152,7 @@ export class ServerInventory {
       else this.noteGone(server, id)
     }
     this.settle(server, report.failures, nowMs)
-    if (report.underWay === 0) this.forgetLost(server)
+    this.forgetVoid(server, report.voidUntilMs)
     return true
   }
 
@@ -227,26 +231,26 @@ export class ServerInventory {
   }
 
   /**
-   * The queues were lost: what was asked until now is forgotten once its server has nothing under way any more, for
-   * what it had taken out of the queue it still does. Returns the number of requests.
+   * The queues were lost: what was asked until now is void, for what servers had taken out of them they would still
+   * do. It is forgotten, and may be asked again, once they say that they will not. Returns the number of requests.
    */
-  forgetAsked(): number {
+  voidAsked(): number {
     let count = 0
     const { copies } = this.table
     for (let entry = 0; entry < copies.limit; entry++)
       if (copies.serverOf[entry] !== -1 && ((copies.flagsOf[entry] as number) & pendingFlags) !== 0) count++
-    for (const server of this.byName.values()) noteLoss(server)
+    for (const name of this.byName.keys()) this.voidAskedOf(name)
     return count
   }
 
-  /** Sending to a server failed, whether before or after the server got it: as with the loss of all queues. */
-  forgetAskedOf(name: string): void {
+  /** What was sent to a server until now may or may not come to it: as with the loss of all queues. */
+  voidAskedOf(name: string): void {
     const server = this.byName.get(name)
-    if (server) noteLoss(server)
+    if (server) server.voidUntilMs = performance.now()
   }
 
   /**
-   * Forgets silent servers and requests that were never answered; returns the names of the silent ones. With
+   * Forgets silent servers, and declares void what was never answered; returns the names of the silent ones. With
    * `triesOthers`, a server that did not answer to a load is left alone with that segment, so that another gets it.
    */
   expire(nowMs: number, requestTimeoutMs: number, triesOthers = false): string[] {
@@ -265,14 +269,14 @@ export class ServerInventory {
     for (let entry = 0; entry < copies.limit; entry++) {
       if (copies.serverOf[entry] === -1 || ((copies.flagsOf[entry] as number) & pendingFlags) === 0) continue
       if (nowMs - (copies.sentAtOf[entry] as number) <= requestTimeoutMs) continue
-      const row = copies.rowOf[entry] as number
-      const number = copies.serverOf[entry] as number
+      const server = this.byNumber[copies.serverOf[entry] as number]
+      if (!server) continue
       if (triesOthers && ((copies.flagsOf[entry] as number) & loading) !== 0)
-        this.byNumber[number]?.refused.set(this.table.idOf(row), {
+        server.refused.set(this.table.idOf(copies.rowOf[entry] as number), {
           untilMs: nowMs + longestRefusalMs,
           waitMs: longestRefusalMs,
         })
-      this.table.changeRow(row, number, 0, requestFlags)
+      server.voidUntilMs = Math.max(server.voidUntilMs ?? 0, copies.sentAtOf[entry] as number)
     }
     return silent
   }
@@ -342,6 +346,28 @@ export class ServerInventory {
     return this.describe(nowMs, leaving).filter(({ name }) => !clones.has(name))
   }
 
+  /**
+   * Servers that are there, while it is not known what they serve: their tiers have servers, so that what lies in other
+   * tiers waits for theirs, and they are given nothing.
+   */
+  unknownServers(awaited: readonly { readonly name: string; readonly tier: string }[]): LoadingServer[] {
+    return awaited.map(({ name, tier }) => {
+      const number = this.freeNumbers.pop() ?? this.nextNumber++
+      this.retired.push(number)
+      return {
+        number,
+        name,
+        type: 'historical',
+        tier,
+        maxSizeBytes: 0,
+        usedSizeBytes: 0,
+        loadingSizeBytes: 0,
+        queuedLoads: 0,
+        decommissioning: false,
+      }
+    })
+  }
+
   /** The clones that are there, each with the server that it follows. */
   clones(nowMs: number, { leaving, clones }: ServerParts): ServerClone[] {
     return this.describe(nowMs, leaving).flatMap((target) => {
@@ -396,21 +422,12 @@ export class ServerInventory {
         this.table.changeRow(copies.rowOf[entry] as number, number, 0, flags)
   }
 
-  /** Takes in that a server has nothing under way. */
-  private forgetLost(server: MutableServer): void {
-    const { lost, number, pending } = server
-    if (lost === undefined) return
-    // The first such report may have been written before the server took what was sent last; the next one was not.
-    if (!lost.isIdle) {
-      server.lost = { ...lost, isIdle: true }
-      return
-    }
+  /** Takes in until when a server takes what it was sent for void. */
+  private forgetVoid(server: MutableServer, confirmedUntilMs: number): void {
+    const { voidUntilMs, number, pending } = server
+    if (voidUntilMs === undefined || confirmedUntilMs < voidUntilMs) return
     for (const [id, { sentAtMs }] of [...pending])
-      if (sentAtMs <= lost.untilMs) this.table.changeCopy(id, number, 0, requestFlags)
-    server.lost = undefined
+      if (sentAtMs <= voidUntilMs) this.table.changeCopy(id, number, 0, requestFlags)
+    server.voidUntilMs = undefined
   }
-}
-
-function noteLoss(server: MutableServer): void {
-  server.lost = { untilMs: performance.now(), isIdle: false }
 }

@@ -13,9 +13,10 @@ import {
   rowsInPlaces,
   warningsOfList,
 } from '@svc/domain/preview'
-import { defaultRulesName, type Rule, type RulesByName } from '@svc/domain/rules'
+import { defaultRulesName, type Rule } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
 import { serverPartsOf } from '@svc/shared/coordinator-config'
+import type { RulesByDatasource } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ClusterView } from '../api/cluster-view.ts'
 import { loadCoordinatorConfig } from '../load-coordinator-config.ts'
@@ -196,7 +197,11 @@ function refuseUnreadable(request: PreviewRequest, caller: Caller): void {
   }
 }
 
-function rulesAfter({ rules }: PreviewRequest, stored: RulesByName, dataSource: string): readonly Rule[] {
+function rulesAfter(
+  { rules }: PreviewRequest,
+  stored: RulesByDatasource,
+  dataSource: string,
+): readonly Rule[] {
   if (isListForAll(rules)) return rules
   return rules.get(dataSource) ?? stored.get(dataSource) ?? []
 }

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { HeardLeader } from './heard-leader.ts'
+
+describe('what a server has heard of leaders', () => {
+  it('lets it do what the latest one asks, whenever that was sent', () => {
+    const leader = new HeardLeader()
+    assert.equal(leader.isVoid({ term: 3, sentAtMs: 0.5 }), false)
+    leader.hear(3)
+    assert.equal(leader.term, 3)
+    assert.equal(leader.isVoid({ term: 2, sentAtMs: 99 }), true)
+    assert.equal(leader.isVoid({ term: 3, sentAtMs: 0.5 }), false)
+    assert.equal(leader.isVoid({ term: 4, sentAtMs: 0.5 }), false)
+  })
+
+  const heard: readonly { term: number; voidUntilMs: number; isNews: boolean; state: [number, number] }[] = [
+    { term: 3, voidUntilMs: 10, isNews: true, state: [3, 10] },
+    { term: 3, voidUntilMs: 10, isNews: false, state: [3, 10] },
+    { term: 3, voidUntilMs: 7, isNews: false, state: [3, 10] },
+    { term: 2, voidUntilMs: 99, isNews: false, state: [3, 10] },
+    { term: 3, voidUntilMs: 12, isNews: true, state: [3, 12] },
+    { term: 4, voidUntilMs: 0, isNews: true, state: [4, 0] },
+  ]
+  it('only grows with a leader, and begins anew with the next', () => {
+    const leader = new HeardLeader()
+    for (const { term, voidUntilMs, isNews, state } of heard) {
+      assert.equal(leader.hear(term, voidUntilMs), isNews)
+      assert.deepEqual([leader.term, leader.confirmedVoidUntilMs()], state)
+      assert.equal(leader.isVoid({ term: state[0], sentAtMs: state[1] }), true)
+      assert.equal(leader.isVoid({ term: state[0], sentAtMs: state[1] + 0.001 }), false)
+    }
+  })
+
+  it('is confirmed once nothing void is at work any more', () => {
+    const leader = new HeardLeader()
+    leader.hear(3)
+    const endVoid = leader.begin({ term: 3, sentAtMs: 5 })
+    const endOther = leader.begin({ term: 3, sentAtMs: 6 })
+    assert.equal(leader.confirmedVoidUntilMs(), 0)
+    leader.hear(3, 5)
+    assert.equal(leader.confirmedVoidUntilMs(), 0)
+    endVoid()
+    assert.equal(leader.confirmedVoidUntilMs(), 5)
+    endOther()
+    assert.equal(leader.confirmedVoidUntilMs(), 5)
+  })
+})
