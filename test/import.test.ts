@@ -259,12 +259,21 @@ describe('an import', () => {
     await withCluster('second', async () => {
       const second = await runSvc('export', at('of-second'), '--home', at('second'))
       assert.equal(second.status, 0, second.stderr)
+      const kept = await runSvc('backup', at('kept'), '--home', at('second'))
+      assert.equal(kept.status, 0, kept.stderr)
     })
     for (const name of ['of-home', 'of-second']) {
       assert.deepEqual(readdirSync(at(name)).sort(), snapshotFiles)
       for (const file of snapshotFiles)
         assert.ok(textOf(name, file) === textOf('of-source', file), `${name}/${file}`)
     }
+  })
+
+  test('keeps its servers when it is restored from a backup', async () => {
+    const { status, stderr } = await runSvc('restore', at('kept'), '--home', at('restored'))
+    assert.equal(status, 0, stderr)
+    const servers = 'virtual-servers.json'
+    assert.equal(textOf('restored', servers), textOf('second', servers))
   })
 
   test('home takes no servers with bytes', async () => {

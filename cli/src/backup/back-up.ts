@@ -16,6 +16,7 @@ import {
   secretsFolder,
   storageFolder,
   tableFile,
+  virtualServersFile,
 } from './manifest.ts'
 
 /** How far a backup is. */
@@ -45,6 +46,8 @@ export async function backUp(
     await chmod(growing, 0o700)
     await mkdir(path.join(growing, 'tables'))
     await keepSecrets(home, growing)
+    // Of a home that was imported: nothing else could load its segments.
+    if (existsSync(home.virtualServers)) await copyFile(home.virtualServers, virtualServersFile(growing))
     onProgress({ phase: 'tables', files: 0, sizeBytes: 0 })
     const sums = new Map<string, () => string>()
     const ends: Promise<void>[] = []

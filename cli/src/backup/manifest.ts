@@ -18,6 +18,8 @@ export const manifestFile = (folder: string): string => path.join(folder, 'backu
 export const tableFile = (folder: string, table: string): string =>
   path.join(folder, 'tables', `${table}.copy.gz`)
 export const storageFolder = (folder: string): string => path.join(folder, 'deep-storage')
+/** Only in the backup of an imported home. */
+export const virtualServersFile = (folder: string): string => path.join(folder, 'virtual-servers.json')
 export const secretsFolder = (folder: string): string => path.join(folder, 'secrets')
 
 /** The passwords that users and servers of the restored cluster go on using. */

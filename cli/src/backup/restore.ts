@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
-import { cp, readFile, rm } from 'node:fs/promises'
+import { copyFile, cp, readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
@@ -8,7 +8,14 @@ import { conflict, describeError, unavailable } from '@svc/domain/failure'
 import { canRestore, restoreTables } from '@svc/shared/postgres'
 import { withStoreOf } from '../cluster/index.ts'
 import { homeLayout, openHome, writeSecret } from '../home/index.ts'
-import { keptSecrets, readManifest, secretsFolder, storageFolder, tableFile } from './manifest.ts'
+import {
+  keptSecrets,
+  readManifest,
+  secretsFolder,
+  storageFolder,
+  tableFile,
+  virtualServersFile,
+} from './manifest.ts'
 
 /** What was made from a backup. */
 export interface RestoreResult {
@@ -57,6 +64,8 @@ export async function restore(
         createReadStream(tableFile(folder, name)).pipe(createGunzip()),
       ),
     )
+    if (existsSync(virtualServersFile(folder)))
+      await copyFile(virtualServersFile(folder), home.virtualServers)
     return { home: root, createdAt: manifest.createdAt, files: manifest.files }
   } catch (error) {
     await rm(root, { recursive: true, force: true })

@@ -9,8 +9,8 @@ export interface StopRequest {
 }
 
 /**
- * From now on SIGINT, SIGTERM and SIGHUP ask for an orderly end; a second one ends this process at once, and what it
- * supervises with it.
+ * From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT ask for an orderly end; a second one ends this process at once, and
+ * what it supervises with it.
  */
 export function stopRequest(): StopRequest {
   const controller = new AbortController()
@@ -20,7 +20,7 @@ export function stopRequest(): StopRequest {
       controller.abort(unavailable(`Stopped by ${name} before everything was ready`))
       resolve()
     }
-    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, onSignal)
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(name, onSignal)
   })
   return { signal: controller.signal, requested }
 }

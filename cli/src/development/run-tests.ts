@@ -99,9 +99,17 @@ async function runNodeTests(
   return statusOf(child)
 }
 
-function statusOf(child: ChildProcess): Promise<number> {
-  return new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('exit', (status) => resolve(status ?? 1))
-  })
+/** The exit status of a child, which is told to end where this process is. */
+async function statusOf(child: ChildProcess): Promise<number> {
+  const signals = ['SIGTERM', 'SIGHUP'] as const
+  const pass = (name: NodeJS.Signals) => child.kill(name)
+  for (const name of signals) process.on(name, pass)
+  try {
+    return await new Promise((resolve, reject) => {
+      child.once('error', reject)
+      child.once('exit', (status) => resolve(status ?? 1))
+    })
+  } finally {
+    for (const name of signals) process.off(name, pass)
+  }
 }
