@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -133,6 +133,7 @@ test('a port in use is named with its use and a free offset, before anything sta
   const message = new RegExp(`^Port ${8083 + portOffset} \\(historical-1\\) in use .* --port-offset \\d+000$`)
   await assertRefused(start, home, message)
   assert.deepEqual(steps, [])
+  assert.equal(existsSync(home), false, 'nothing is left of it')
 })
 
 test('a faulty property ends the start with what the service says', async () => {

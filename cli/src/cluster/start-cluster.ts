@@ -4,8 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { conflict, unavailable } from '@svc/domain/failure'
 import { directoryServer } from '../directory/index.ts'
 import {
+  deleteHome,
   type HomeLayout,
   homeLayout,
+  isHome,
   lockHome,
   logFile,
   openHome,
@@ -115,12 +117,19 @@ export async function startCluster(options: StartOptions): Promise<Cluster> {
   const plan = planCluster(parseOptions(options), surroundings)
   const wanted = options.storesOnly ? { ...plan, services: [], hasTls: false } : plan
   checkAdminPassword(options.adminPassword)
+  const isNew = !isHome(layout)
   const home = openHome(options.home)
   const unlock = lockHome(home)
+  const start = new ClusterStart(home, wanted, options, unlock)
+  let mayStart = false
   try {
-    return await new ClusterStart(home, wanted, options, unlock).run()
+    await start.check()
+    mayStart = true
+    return await start.run()
   } catch (error) {
     unlock()
+    // What is refused before anything was made in it leaves no home behind.
+    if (isNew && !mayStart) deleteHome(home)
     throw storageFailure(error, home.root)
   }
 }
@@ -162,13 +171,17 @@ class ClusterStart {
       : this.#failure.signal
   }
 
+  /** Throws a Failure where the cluster cannot run in this home or on these ports. */
+  async check(): Promise<void> {
+    const leftovers = await endLeftovers(this.#home)
+    if (leftovers > 0) this.#tell(`ended ${leftovers} processes of an earlier cluster`)
+    checkDataFolder(this.#home)
+    await checkPortsAreFree(this.#plan)
+  }
+
   async run(): Promise<Cluster> {
     const begun: Promise<unknown>[] = []
     try {
-      const leftovers = await endLeftovers(this.#home)
-      if (leftovers > 0) this.#tell(`ended ${leftovers} processes of an earlier cluster`)
-      checkDataFolder(this.#home)
-      await checkPortsAreFree(this.#plan)
       const passwords = ensurePasswords(this.#home, this.#plan, this.#options.adminPassword)
       writeConfiguration(this.#home, this.#plan)
       // Services try again until their stores answer, so nobody waits for anybody.
