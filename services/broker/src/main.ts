@@ -4,7 +4,7 @@ import { open, type Route, route, state } from '@svc/shared/http'
 import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
 
 import { createQueries } from './query/index.ts'
-import { createServedView, type ServedView } from './served-view.ts'
+import { createServedView, type ServedView } from './served/index.ts'
 
 /** A broker knows what is served where, and holds the segments of broadcast rules itself if it has a cache. */
 function buildBroker(context: ServiceContext): ServicePart {

@@ -19,7 +19,6 @@ import { securityRoutes } from './api/security/index.ts'
 import { serverRoutes } from './api/servers.ts'
 import { simulateRulesRoutes } from './api/simulate-rules.ts'
 import { simulationRoutes } from './api/simulation.ts'
-import { createDirectoryFollowers } from './directory-followers.ts'
 import {
   cleanMetadata,
   compactSegments,
@@ -28,12 +27,16 @@ import {
   killUnusedSegments,
   runRules,
 } from './duties/index.ts'
-import { createFirstUsers } from './first-users.ts'
-import { followRules } from './followed-rules.ts'
-import { createSegmentInventory, ServerInventory } from './inventory/index.ts'
-import { createLeadership } from './leadership.ts'
+import {
+  awaitedServers,
+  createSegmentInventory,
+  followRules,
+  ServerInventory,
+  untilServersReported,
+} from './inventory/index.ts'
+import { createLeadership } from './leadership/index.ts'
 import { createPreviews } from './preview/index.ts'
-import { awaitedServers, untilServersReported } from './servers-reported.ts'
+import { createDirectoryFollowers, createFirstUsers } from './users/index.ts'
 import { countCopyChanges, watchCoordinator } from './watch-coordinator.ts'
 
 const metadataPeriodMs = 600_000

@@ -6,8 +6,7 @@ import { createMetrics } from '@svc/shared/metrics'
 import { ensureDefaultRules, saveConfig, saveRules, sql } from '@svc/shared/postgres'
 import { createTestContext, createTestStores, storeSegments } from '@svc/shared/testing'
 import { createDutyGroup } from './duties/index.ts'
-import { followRules } from './followed-rules.ts'
-import { createSegmentInventory, ServerInventory } from './inventory/index.ts'
+import { createSegmentInventory, followRules, ServerInventory } from './inventory/index.ts'
 import { countCopyChanges, watchCoordinator } from './watch-coordinator.ts'
 
 const stores = await createTestStores({ after })

@@ -4,8 +4,7 @@ import { type DatasourceLoadStatus, loadStatusOf } from '@svc/domain/retention'
 import { serverPartsOf } from '@svc/shared/coordinator-config'
 import type { Metrics, MetricValue } from '@svc/shared/metrics'
 import type { ClusterView } from './api/cluster-view.ts'
-import type { ServerInventoryEvents } from './inventory/index.ts'
-import { loadCoordinatorConfig } from './load-coordinator-config.ts'
+import { loadCoordinatorConfig, type ServerInventoryEvents } from './inventory/index.ts'
 
 /** What is told of segments and servers at one time. */
 interface LoadPicture {

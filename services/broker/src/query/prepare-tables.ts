@@ -9,7 +9,7 @@ import { instantLiteral } from '@svc/shared/duckdb'
 import { loadPayloads, loadRules, loadStoredSegments } from '@svc/shared/postgres'
 import type { DatasourceRelation } from '@svc/shared/query'
 import type { ServiceContext } from '@svc/shared/service'
-import type { ServedView } from '../served-view.ts'
+import type { ServedView } from '../served/index.ts'
 import type { HeldFiles, NeededSegment, SegmentFiles } from './segment-files.ts'
 import type { QueriedSegment, UsedSegments } from './used-segments.ts'
 

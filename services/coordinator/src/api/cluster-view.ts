@@ -1,8 +1,7 @@
 import type { ServiceContext } from '@svc/shared/service'
 import type { DutyGroup } from '../duties/index.ts'
-import type { FollowedRules } from '../followed-rules.ts'
-import type { SegmentInventory, ServerInventory } from '../inventory/index.ts'
-import type { Leadership } from '../leadership.ts'
+import type { FollowedRules, SegmentInventory, ServerInventory } from '../inventory/index.ts'
+import type { Leadership } from '../leadership/index.ts'
 
 /** What the endpoints about the cluster show. */
 export interface ClusterView {

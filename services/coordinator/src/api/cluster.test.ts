@@ -20,10 +20,9 @@ import {
   storeSegments,
   waitUntil,
 } from '@svc/shared/testing'
-import { createDirectoryFollowers } from '../directory-followers.ts'
 import { createDutyGroup } from '../duties/index.ts'
-import { followRules } from '../followed-rules.ts'
-import { createSegmentInventory, ServerInventory } from '../inventory/index.ts'
+import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
+import { createDirectoryFollowers } from '../users/index.ts'
 import { clusterRoutes } from './cluster.ts'
 import { internalRoutes } from './internal.ts'
 import { firstDefaultRules } from './rules.ts'

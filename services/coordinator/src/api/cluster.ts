@@ -10,10 +10,10 @@ import type { RulesByDatasource } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
-import { atLeader } from '../leadership.ts'
-import { loadCoordinatorConfig } from '../load-coordinator-config.ts'
-import { warningsHeader } from '../preview/index.ts'
+import { loadCoordinatorConfig } from '../inventory/index.ts'
+import { atLeader } from '../leadership/index.ts'
 import type { ClusterView } from './cluster-view.ts'
+import { warningsHeader } from './warnings-header.ts'
 
 const path = (rest: string): string => `/svc/coordinator/v1${rest}`
 

@@ -23,7 +23,7 @@ import {
   servedSegments,
   sizeAndCount,
 } from '../inventory/index.ts'
-import { atLeader } from '../leadership.ts'
+import { atLeader } from '../leadership/index.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { continued, payloadTextPages, wholeDatasource } from './payload-pieces.ts'
 

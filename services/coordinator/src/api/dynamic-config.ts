@@ -10,8 +10,8 @@ import { loadAudit, loadConfig, saveConfig } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { historyEntry, intervalParameter, positiveCount } from '@svc/shared/wire'
 import { z } from 'zod'
-import { loadCoordinatorConfig } from '../load-coordinator-config.ts'
-import { warningsHeader } from '../preview/index.ts'
+import { loadCoordinatorConfig } from '../inventory/index.ts'
+import { warningsHeader } from './warnings-header.ts'
 
 const path = '/svc/coordinator/v1/config'
 

@@ -4,9 +4,9 @@ import { internal, jsonBody, type Route, route } from '@svc/shared/http'
 import { directoryPath, directoryWaitMs, knownDirectoryPath, type ServiceContext } from '@svc/shared/service'
 import { parseJson } from '@svc/shared/wire'
 import { z } from 'zod'
-import type { DirectoryFollowers } from '../directory-followers.ts'
 import type { ServerInventory } from '../inventory/index.ts'
-import type { Leadership } from '../leadership.ts'
+import type { Leadership } from '../leadership/index.ts'
+import type { DirectoryFollowers } from '../users/index.ts'
 
 /** What the other servers ask of the coordinator: closed to everyone but them. */
 export function internalRoutes(

@@ -14,8 +14,7 @@ import {
   storeSegments,
   type TestContext,
 } from '@svc/shared/testing'
-import { followRules } from '../followed-rules.ts'
-import { createSegmentInventory, ServerInventory } from '../inventory/index.ts'
+import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { clusterRoutes } from './cluster.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { datasourceRoutes } from './datasources.ts'

@@ -15,8 +15,8 @@ import { loadAudit, saveRules } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { historyEntry, intervalParameter, positiveCount, presence } from '@svc/shared/wire'
 import { z } from 'zod'
-import type { FollowedRules } from '../followed-rules.ts'
-import { warningsHeader } from '../preview/index.ts'
+import type { FollowedRules } from '../inventory/index.ts'
+import { warningsHeader } from './warnings-header.ts'
 
 const rulesPath = '/svc/coordinator/v1/rules'
 

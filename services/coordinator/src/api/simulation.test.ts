@@ -3,8 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { createSimulatedClock } from '@svc/shared/clock'
 import { createTestContext, createTestStores, httpRequest, waitUntil } from '@svc/shared/testing'
 import { createDutyGroup } from '../duties/index.ts'
-import { followRules } from '../followed-rules.ts'
-import { createSegmentInventory, ServerInventory } from '../inventory/index.ts'
+import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { simulationRoutes } from './simulation.ts'
 
 const stores = await createTestStores({ after })

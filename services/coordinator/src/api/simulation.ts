@@ -4,7 +4,7 @@ import { parseClockChange, type SimulatedClock } from '@svc/shared/clock'
 import { jsonBody, type Route, route, state } from '@svc/shared/http'
 import { parseJson } from '@svc/shared/wire'
 import { z } from 'zod'
-import { atLeader } from '../leadership.ts'
+import { atLeader } from '../leadership/index.ts'
 import type { ClusterView } from './cluster-view.ts'
 
 const path = (rest: string): string => `/svc/simulation/v1${rest}`

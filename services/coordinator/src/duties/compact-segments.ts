@@ -1,6 +1,6 @@
 import { type CompactionPlanner, submitCompactions } from '@svc/shared/compaction-planning'
 import type { ServiceContext } from '@svc/shared/service'
-import type { Leadership } from '../leadership.ts'
+import type { Leadership } from '../leadership/index.ts'
 import type { Duty } from './duty-group.ts'
 
 /** Submits compact tasks for what needs compaction, unless supervisors do. */

@@ -9,7 +9,7 @@ import {
 } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { newKillTask } from '@svc/shared/tasks'
-import { loadCoordinatorConfig } from '../load-coordinator-config.ts'
+import { loadCoordinatorConfig } from '../inventory/index.ts'
 import type { Duty } from './duty-group.ts'
 
 // Who submits the tasks, as they are listed.

@@ -17,9 +17,12 @@ import {
   storeSegments,
   waitUntil,
 } from '@svc/shared/testing'
-import { followRules } from '../followed-rules.ts'
-import { createSegmentInventory, ServerInventory } from '../inventory/index.ts'
-import type { AwaitedServer } from '../servers-reported.ts'
+import {
+  type AwaitedServer,
+  createSegmentInventory,
+  followRules,
+  ServerInventory,
+} from '../inventory/index.ts'
 import { runRules } from './index.ts'
 
 const stores = await createTestStores({ after })

@@ -15,12 +15,15 @@ import {
 import { assertLeads, type Database, markUnused, type RulesByDatasource } from '@svc/shared/postgres'
 import { type QueueConnection, type RequestSender, readQueueEpoch } from '@svc/shared/redis'
 import type { Clock, Logger } from '@svc/shared/runtime'
-import type { FollowedRules } from '../followed-rules.ts'
-import type { SegmentInventory, ServerInventory } from '../inventory/index.ts'
-import { loadCoordinatorConfig } from '../load-coordinator-config.ts'
-import { queueRequests, type RequestedCopy, type RequestedLoad, type Requests } from '../queue-requests.ts'
-import type { AwaitedServer } from '../servers-reported.ts'
+import {
+  type AwaitedServer,
+  type FollowedRules,
+  loadCoordinatorConfig,
+  type SegmentInventory,
+  type ServerInventory,
+} from '../inventory/index.ts'
 import type { Duty } from './duty-group.ts'
+import { queueRequests, type RequestedCopy, type RequestedLoad, type Requests } from './queue-requests.ts'
 
 /** What the duty works with. */
 export interface RunRulesInput {

@@ -1,4 +1,6 @@
-/** What the leader knows: the used segments of the metadata store, and the servers that report to it. */
+/** What the leader knows: used segments, rules, the configuration, and the servers that report to it. */
+export { type FollowedRules, followRules } from './followed-rules.ts'
+export { loadCoordinatorConfig } from './load-coordinator-config.ts'
 export { createSegmentInventory, type SegmentInventory } from './segment-inventory.ts'
 export {
   byInterval,
@@ -14,3 +16,4 @@ export {
   type ServerInventoryEvents,
   type ServerState,
 } from './server-inventory.ts'
+export { type AwaitedServer, awaitedServers, untilServersReported } from './servers-reported.ts'

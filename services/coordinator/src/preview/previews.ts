@@ -18,8 +18,14 @@ import { formatInstant } from '@svc/domain/time'
 import { serverPartsOf } from '@svc/shared/coordinator-config'
 import type { RulesByDatasource } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
-import type { ClusterView } from '../api/cluster-view.ts'
-import { loadCoordinatorConfig } from '../load-coordinator-config.ts'
+import type { ServiceContext } from '@svc/shared/service'
+import {
+  type FollowedRules,
+  loadCoordinatorConfig,
+  type SegmentInventory,
+  type ServerInventory,
+} from '../inventory/index.ts'
+import type { Leadership } from '../leadership/index.ts'
 import { liveDatasources, liveServers } from './live-cluster.ts'
 import { createSlices } from './slices.ts'
 
@@ -58,8 +64,23 @@ const withoutSegments = (dataSource: string): PreviewSegments => ({
   forEachCopy: () => undefined,
 })
 
+/** What previews are decided on. */
+interface PreviewedCluster {
+  readonly context: ServiceContext
+  readonly leadership: Leadership
+  readonly segments: SegmentInventory
+  readonly servers: ServerInventory
+  readonly rules: FollowedRules
+}
+
 /** Previews over what the leader knows. One is decided at a time, in slices. */
-export function createPreviews({ context, leadership, segments, servers, rules }: ClusterView): Previews {
+export function createPreviews({
+  context,
+  leadership,
+  segments,
+  servers,
+  rules,
+}: PreviewedCluster): Previews {
   const { clock, database } = context
   const { table } = segments
   const slices = createSlices()

@@ -15,7 +15,7 @@ import {
   type SecurityDirectory,
 } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
-import type { DirectoryFollowers } from '../../directory-followers.ts'
+import type { DirectoryFollowers } from '../../users/index.ts'
 
 /** Makes one change of users, roles or mappings; `key` says what it is about, `payload` what was stored. */
 export type ChangeSecurity = (

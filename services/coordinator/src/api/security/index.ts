@@ -1,7 +1,7 @@
 /** Users, roles, permissions and group mappings, as endpoints. */
 import type { Route } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
-import type { DirectoryFollowers } from '../../directory-followers.ts'
+import type { DirectoryFollowers } from '../../users/index.ts'
 import { securityAuditRoute } from './audit.ts'
 import { authenticationRoutes } from './authentication.ts'
 import { authorizationRoutes } from './authorization.ts'

@@ -10,7 +10,7 @@ import {
   receiveRequests,
 } from '@svc/shared/redis'
 import { createTestStores, startTcpGate, storeSegments, waitUntil } from '@svc/shared/testing'
-import { ServerInventory } from './inventory/index.ts'
+import { ServerInventory } from '../inventory/index.ts'
 import { queueRequests } from './queue-requests.ts'
 
 const stores = await createTestStores({ after })

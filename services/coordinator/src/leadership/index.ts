@@ -1,3 +1,4 @@
+/** How a change is left to the leader: the fencing number of this server, and the way to the leader where it has none. */
 import type { Election } from '@svc/shared/discovery'
 import { Reply, type Route, type RouteInput } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'

@@ -1,7 +1,7 @@
 import type { SegmentPayload } from '@svc/domain/segment'
 import { type Database, loadPayloads } from '@svc/shared/postgres'
 import type { RequestSender, SegmentRequest } from '@svc/shared/redis'
-import type { PendingRequest, ServerInventory } from './inventory/index.ts'
+import type { PendingRequest, ServerInventory } from '../inventory/index.ts'
 
 /** A copy of a segment on a server. */
 export interface RequestedCopy {

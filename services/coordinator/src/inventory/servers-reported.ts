@@ -1,5 +1,5 @@
 import type { ServiceContext } from '@svc/shared/service'
-import type { ServerInventory } from './inventory/index.ts'
+import type { ServerInventory } from './server-inventory.ts'
 
 /** A data server that is announced, and of which the leader knows no more than its tier. */
 export interface AwaitedServer {

@@ -3,7 +3,7 @@ import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import { type DataServer, ServedSegments, servedSegmentsRoute } from '@svc/shared/data-server'
 import { removeNode, sql } from '@svc/shared/postgres'
 import { createTestContext, createTestStores, waitUntil } from '@svc/shared/testing'
-import { createServedView } from './served-view.ts'
+import { createServedView } from './index.ts'
 
 const stores = await createTestStores({ after })
 beforeEach(() => stores.database.query(sql`DELETE FROM nodes`))

@@ -1,3 +1,4 @@
+/** What the historicals serve, followed from them. */
 import { describeError } from '@svc/domain/failure'
 import { type ServedSegmentsAnswer, servedSegmentsPath } from '@svc/shared/data-server'
 import type { DiscoveredNode } from '@svc/shared/discovery'

@@ -1,7 +1,7 @@
 import { describeError } from '@svc/domain/failure'
 import { roles } from '@svc/shared/config'
 import { type FollowedDirectory, knownDirectoryPath, type ServiceContext } from '@svc/shared/service'
-import type { Leadership } from './leadership.ts'
+import type { Leadership } from '../leadership/index.ts'
 
 /** Which version of users and roles the servers have, as far as they have told. */
 export interface DirectoryFollowers {
