@@ -10,9 +10,7 @@ import { compactionConfigRoutes } from './api/compaction-config.ts'
 import { compactionStatusOf, compactionStatusRoutes } from './api/compaction-status.ts'
 import { supervisorRoutes } from './api/supervisors.ts'
 import { taskRoutes } from './api/tasks.ts'
-import { startErasingOldTasks } from './erase-old-tasks.ts'
-import { startCompactionScheduler } from './schedule-compaction.ts'
-import { startTaskQueueing } from './tasks/index.ts'
+import { startCompactionScheduler, startErasingOldTasks, startTaskQueueing } from './duties/index.ts'
 import { watchOverlord } from './watch-overlord.ts'
 
 function buildOverlord(context: ServiceContext): ServicePart {

@@ -16,7 +16,7 @@ import {
   waitUntil,
 } from '@svc/shared/testing'
 import { taskRoutes } from '../api/tasks.ts'
-import { startTaskQueueing } from './index.ts'
+import { startTaskQueueing } from '../duties/index.ts'
 
 /** A worker in this process, with real stores and a real port. */
 export interface TestWorker {

@@ -14,8 +14,8 @@ import {
   suspendCompactionSupervisor,
 } from '@svc/shared/postgres'
 import { createTestStores, temporaryFolder, waitUntil } from '@svc/shared/testing'
+import { ended, indexTask, rowsOf, startWorker, workFoldersIn } from '../tasks/test-worker.ts'
 import { startCompactionScheduler } from './schedule-compaction.ts'
-import { ended, indexTask, rowsOf, startWorker, workFoldersIn } from './tasks/test-worker.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores

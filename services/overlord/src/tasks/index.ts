@@ -1,2 +1,0 @@
-/** Tasks on their way to the workers. */
-export { startTaskQueueing } from './queue-tasks.ts'
