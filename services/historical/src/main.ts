@@ -1,13 +1,8 @@
 import { unavailable } from '@svc/domain/failure'
-import {
-  createDataServer,
-  createVirtualServers,
-  segmentFilesRoute,
-  servedSegmentsRoute,
-  virtualServerRoutes,
-} from '@svc/shared/data-server'
+import { createDataServer, segmentFilesRoute, servedSegmentsRoute } from '@svc/shared/data-server'
 import { open, type Route, route, state } from '@svc/shared/http'
 import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
+import { createVirtualServers, virtualServerRoutes } from './virtual-servers/index.ts'
 
 function buildHistorical(context: ServiceContext): ServicePart {
   const dataServer = createDataServer(context, 'historical')

@@ -1,5 +1,6 @@
 /** Servers that hold segments: what they serve, how they are asked to load and drop, how they report. */
 export { createDataServer, type DataServer } from './data-server.ts'
+export { HeardLeader, type RequestStamp } from './heard-leader.ts'
 export {
   type Report,
   type ReportAnswer,
@@ -7,10 +8,10 @@ export {
   reportLimitBytes,
   reportPath,
   reportSchema,
+  reportTimeoutMs,
   type ServerReport,
 } from './report.ts'
 export { type ReportedChanges, ReportLog } from './report-log.ts'
-export { type ServedSegmentsAnswer, servedSegmentsPath, servedSegmentsRoute } from './routes.ts'
 export {
   type FileTaker,
   segmentFilesPath,
@@ -18,5 +19,8 @@ export {
   takeFiles,
 } from './segment-files.ts'
 export { type ChangesSince, ServedSegments } from './served-segments.ts'
-export { virtualServerRoutes } from './virtual-server-routes.ts'
-export { createVirtualServers, type VirtualServers } from './virtual-servers.ts'
+export {
+  type ServedSegmentsAnswer,
+  servedSegmentsPath,
+  servedSegmentsRoute,
+} from './served-segments-route.ts'

@@ -1,6 +1,6 @@
 import { invalidInput } from '@svc/domain/failure'
-import { readVirtualServerGroups, type VirtualServerGroup, virtualServerGroups } from '../config/index.ts'
-import { jsonBody, type Route, route, state } from '../http/index.ts'
+import { readVirtualServerGroups, type VirtualServerGroup, virtualServerGroups } from '@svc/shared/config'
+import { jsonBody, type Route, route, state } from '@svc/shared/http'
 import type { VirtualServers } from './virtual-servers.ts'
 
 const path = '/svc/historical/v1/virtualServers'

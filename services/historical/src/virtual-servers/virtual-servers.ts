@@ -1,18 +1,25 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describeError } from '@svc/domain/failure'
-import type { VirtualServerGroup } from '../config/index.ts'
+import type { VirtualServerGroup } from '@svc/shared/config'
+import {
+  HeardLeader,
+  type Report,
+  type ReportAnswer,
+  ReportLog,
+  type RequestStamp,
+  reportPath,
+  reportTimeoutMs,
+  ServedSegments,
+  type ServerReport,
+} from '@svc/shared/data-server'
 import {
   type RequestBatch,
   type RequestReceiver,
   receiveRequests,
   type SegmentRequest,
-} from '../redis/index.ts'
-import { createTroubleLog, growingDelay, type Loop, startLoop } from '../runtime/index.ts'
-import type { ServiceContext } from '../service/index.ts'
-import { HeardLeader, type RequestStamp } from './heard-leader.ts'
-import { type Report, type ReportAnswer, reportPath, reportTimeoutMs, type ServerReport } from './report.ts'
-import { ReportLog } from './report-log.ts'
-import { ServedSegments } from './served-segments.ts'
+} from '@svc/shared/redis'
+import { createTroubleLog, growingDelay, type Loop, startLoop } from '@svc/shared/runtime'
+import type { ServiceContext } from '@svc/shared/service'
 
 /** Servers that exist in this process only, for simulations: they hold no bytes, but take their time like others. */
 export interface VirtualServers {
@@ -207,7 +214,10 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
         },
       })
     }
-    if (reported.length === 0 && gone.size === 0) return
+    if (reported.length === 0 && gone.size === 0) {
+      if (isAllKnown()) known.resolve()
+      return
+    }
     const told = [...gone]
     const body: Report = { servers: reported.map(({ report: one }) => one), gone: told }
     const answer = await client.callLeader<ReportAnswer>('coordinator', {
@@ -231,15 +241,21 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
       }
     }
     for (const name of told) if (!byName.has(name)) gone.delete(name)
-    if (gone.size === 0 && [...byName.values()].every(({ isKnown }) => isKnown)) known.resolve()
+    if (isAllKnown()) known.resolve()
     else reporter?.wake()
   }
+
+  /** Whether the leader knows which servers there are, and all that they hold. */
+  const isAllKnown = (): boolean => gone.size === 0 && [...byName.values()].every(({ isKnown }) => isKnown)
 
   return {
     served,
     groups: () => groups,
     replace: async (wanted) => {
+      // Who waits for an earlier change waits for this one too: what was asked first is no more.
+      const before = known
       known = Promise.withResolvers()
+      known.promise.then(before.resolve)
       make(wanted)
       reporter?.wake()
       await known.promise

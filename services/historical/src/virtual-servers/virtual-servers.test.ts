@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { type Report, type ReportAnswer, reportPath, reportSchema } from '@svc/shared/data-server'
+import { internal, jsonBody, route } from '@svc/shared/http'
+import { acquireLease } from '@svc/shared/postgres'
+import { createTestContext, createTestStores, httpRequest, waitUntil } from '@svc/shared/testing'
+import { createVirtualServers, virtualServerRoutes } from './index.ts'
+
+const stores = await createTestStores({ after })
+const path = '/svc/historical/v1/virtualServers'
+
+const reports: Report[] = []
+/** What the leader waits for before it answers a report. */
+let answering = Promise.resolve()
+const leader = await createTestContext({ after }, stores, 'coordinator')
+await leader.serve({
+  routes: [
+    route({
+      method: 'POST',
+      path: reportPath,
+      access: internal,
+      summary: '',
+      body: jsonBody((json) => reportSchema.parse(json)),
+      handle: async ({ body }): Promise<ReportAnswer> => {
+        reports.push(body)
+        await answering
+        return { term: 5, resync: [], voidUntilMs: {} }
+      },
+    }),
+  ],
+})
+const leading = leader.node().name
+await acquireLease(
+  stores.database,
+  { role: 'coordinator', holder: leading, node: leading, baseUrl: `http://${leading}` },
+  600_000,
+)
+
+const context = await createTestContext({ after }, stores, 'historical', {
+  'svc.simulation.enabled': 'true',
+  'svc.simulation.virtualServers': '[{"count":2,"tier":"hot","size":"1g"}]',
+})
+const servers = createVirtualServers(context)
+after(async () => {
+  context.beginToStop()
+  await servers.stop()
+})
+await context.serve({ routes: virtualServerRoutes(servers) })
+await servers.start()
+
+const change = async (groups: readonly object[]): Promise<number> =>
+  (await httpRequest(context.port, { method: 'POST', path, body: groups })).status
+
+describe('other virtual servers', () => {
+  it('are answered when nothing changes, with and without servers', async () => {
+    const present = [{ count: 2, tier: 'hot', size: '1g' }]
+    assert.equal(await change(present), 200)
+    assert.equal(await change(present), 200)
+    assert.equal(await change([]), 200)
+    const told = reports.length
+    assert.equal(await change([]), 200)
+    assert.equal(reports.length, told, 'there was nothing to report')
+  })
+
+  it('are answered to all who ask for some at once', async () => {
+    let answer = (): void => undefined
+    answering = new Promise((resolve) => {
+      answer = resolve
+    })
+    const told = reports.length
+    const first = change([{ count: 1, tier: 'hot', size: '1g' }])
+    await waitUntil('the first servers are reported', () => reports.length > told)
+    const second = change([{ count: 1, tier: 'cold', size: '1g' }])
+    await waitUntil('the second servers are there', () => servers.groups()[0]?.tier === 'cold')
+    answer()
+    assert.deepEqual(await Promise.all([first, second]), [200, 200])
+    assert.ok(reports.at(-1)?.servers.every(({ tier }) => tier === 'cold'))
+  })
+})
