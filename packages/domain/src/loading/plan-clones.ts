@@ -1,5 +1,5 @@
 import { copyFlag, type SegmentTable } from '../inventory/index.ts'
-import type { CopyList } from './planner.ts'
+import type { CopyList } from './plan-copies.ts'
 import { draftOf, giveLoad, hasRoom, type LoadingServer, type ServerDraft } from './server-draft.ts'
 
 /** A server that is to hold just what another one does. */

@@ -1,12 +1,12 @@
 import { copyFlag, type SegmentTable } from '../inventory/index.ts'
 import {
+  CopyPlanner,
   type LoadingServer,
   type MoveList,
   MovePlanner,
   type Plan,
   type PlanLimits,
   type PreparedWanted,
-  RunPlanner,
   type Unplaced,
 } from '../loading/index.ts'
 import {
@@ -90,7 +90,7 @@ export class RetentionPlanner {
     }
     table.settleTimeline()
     this.markChangedServers(snapshot.servers)
-    const planner = new RunPlanner(table, snapshot.servers, snapshot.limits)
+    const planner = new CopyPlanner(table, snapshot.servers, snapshot.limits)
     const prepared = table.datasourceNames.map((name, number) =>
       table.usedCountOf(number) === 0 ? [] : this.prepareDatasource(name, number, snapshot, planner),
     )
@@ -118,7 +118,7 @@ export class RetentionPlanner {
     name: string,
     number: number,
     { now, rules }: RetentionSnapshot,
-    planner: RunPlanner,
+    planner: CopyPlanner,
   ): readonly PreparedWanted[] {
     const { table } = this
     const before = this.known[number]
@@ -150,7 +150,7 @@ export class RetentionPlanner {
 /** One run, planned part by part so that whoever applies the plan can do other things in between. */
 export class RetentionRun {
   private readonly table: SegmentTable
-  private readonly planner: RunPlanner
+  private readonly planner: CopyPlanner
   private readonly movePlanner: MovePlanner
   /** What each rule wants, by datasource. */
   private readonly prepared: readonly (readonly PreparedWanted[])[]
@@ -159,7 +159,7 @@ export class RetentionRun {
 
   constructor(
     table: SegmentTable,
-    planner: RunPlanner,
+    planner: CopyPlanner,
     moves: MovePlanner,
     prepared: readonly (readonly PreparedWanted[])[],
   ) {

@@ -1,9 +1,9 @@
 import { copyFlag, SegmentTable } from '../inventory/index.ts'
 import {
   type CopyList,
+  CopyPlanner,
   type LoadingServer,
   type PlanLimits,
-  RunPlanner,
   type Unplaced,
 } from '../loading/index.ts'
 import type { WantedCopies } from '../rules/index.ts'
@@ -104,7 +104,7 @@ export function namedCopies(
 /** A run planner over simulated servers that is given segments by id and size. */
 export function createPlanner(servers: readonly SimulatedServer[], limits: PlanLimits) {
   const table = tableOf([], servers)
-  const planner = new RunPlanner(table, loadingServers(servers), limits)
+  const planner = new CopyPlanner(table, loadingServers(servers), limits)
   let partitionNum = 0
   return {
     planSegment: (

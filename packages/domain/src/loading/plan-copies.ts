@@ -1,7 +1,7 @@
 import { copyFlag, type SegmentTable } from '../inventory/index.ts'
 import type { WantedCopies } from '../rules/index.ts'
 import type { MoveList, MovePlanner } from './plan-moves.ts'
-import { planReplicas } from './plan-replicas.ts'
+import { planReplicas } from './replica-change.ts'
 import { draftOf, giveLoad, hasRoom, type LoadingServer, type ServerDraft } from './server-draft.ts'
 import { ServersByFill } from './servers-by-fill.ts'
 
@@ -103,7 +103,7 @@ const noCopies = (): CopyList => ({ rows: [], servers: [] })
  * Decides where copies go in one run: made from the servers as they are, then given segments in any order, each once;
  * earlier ones are placed first where limits or room run out.
  */
-export class RunPlanner {
+export class CopyPlanner {
   private readonly table: SegmentTable
   private readonly limits: PlanLimits
   private readonly drafts: (ServerDraft | undefined)[] = []
