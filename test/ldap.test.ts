@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict'
 import { type AddressInfo, createServer } from 'node:net'
 import { after, describe, test } from 'node:test'
-import { sampleDirectory, startDirectory } from '@svc/cli/directory'
+import { sampleDirectory, startDirectory } from '@svc/cli/ldap'
 import { loadSettings } from '@svc/shared/config'
 import { injectedNames } from '@svc/shared/hostile-inputs'
 import {
   basicHeader,
   createSecurity,
-  type DirectoryLogins,
   hashPassword,
-  openDirectoryLogins,
+  type LdapLogins,
+  openLdapLogins,
   type SecurityDirectory,
 } from '@svc/shared/security'
 import { makeCertificate, startSlapd, suffix } from './support/slapd.ts'
@@ -104,11 +104,8 @@ function settingsOf(url: string, properties: Readonly<Record<string, string>> = 
   return loadSettings('router', [], Object.fromEntries(variables))
 }
 
-async function loginsOf(
-  url: string,
-  properties: Readonly<Record<string, string>> = {},
-): Promise<DirectoryLogins> {
-  const opened = await openDirectoryLogins(
+async function loginsOf(url: string, properties: Readonly<Record<string, string>> = {}): Promise<LdapLogins> {
+  const opened = await openLdapLogins(
     settingsOf(url, properties),
     () => nowMs,
     (text, details) => troubles.push(`${text} ${JSON.stringify(details)}`),
@@ -305,7 +302,7 @@ describe('a chain with a directory', async () => {
       [`svc.auth.authenticator.${chain[0]}.skipOnFailure`]: String(skip),
       ...more,
     })
-    const directories = await openDirectoryLogins(
+    const directories = await openLdapLogins(
       settings,
       () => nowMs,
       () => undefined,
@@ -358,7 +355,7 @@ describe('a chain with a directory', async () => {
     const filters = (list: string) => ({ 'svc.auth.authorizer.Z.roleProvider.groupFilters': list })
     const can = async (more: Record<string, string>) => {
       const settings = settingsOf(slapd.url, more)
-      const directories = await openDirectoryLogins(
+      const directories = await openLdapLogins(
         settings,
         () => nowMs,
         () => undefined,

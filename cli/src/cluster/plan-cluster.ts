@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { invalidInput } from '@svc/domain/failure'
-import { directoryProperties } from '../directory/index.ts'
 import { type HomeLayout, type SecretName, secretFile } from '../home/index.ts'
+import { directoryProperties } from '../ldap/index.ts'
 import { keyStoreFile, trustStoreFile } from '../pki/index.ts'
 import { POSTGRES_USER } from '../postgres/index.ts'
 import type { CountedRole, PlanOptions, Role } from './options.ts'

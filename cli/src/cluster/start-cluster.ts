@@ -2,7 +2,6 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { conflict, unavailable } from '@svc/domain/failure'
-import { directoryServer } from '../directory/index.ts'
 import {
   deleteHome,
   type HomeLayout,
@@ -15,6 +14,7 @@ import {
   repositoryRoot,
   storageFailure,
 } from '../home/index.ts'
+import { directoryServer } from '../ldap/index.ts'
 import { lastComplaint, lastLines } from '../logs/index.ts'
 import { trustStoreFile } from '../pki/index.ts'
 import {

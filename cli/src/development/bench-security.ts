@@ -11,7 +11,7 @@ import {
   namesOfAttack,
   strayTargets,
 } from '@svc/shared/hostile-inputs'
-import { basicHeader, openDirectoryLogins } from '@svc/shared/security'
+import { basicHeader, openLdapLogins } from '@svc/shared/security'
 import {
   type Cluster,
   commonPropertiesFile,
@@ -193,7 +193,7 @@ async function measureExpressions({ ask }: Asker): Promise<AnswerTimes> {
 async function measureNames({ home }: Cluster): Promise<AnswerTimes> {
   const files = [commonPropertiesFile(home), runtimePropertiesFile(home, 'coordinator')]
   const settings = loadSettings('coordinator', files, process.env)
-  const opened = await openDirectoryLogins(
+  const opened = await openLdapLogins(
     settings,
     () => performance.now(),
     () => undefined,

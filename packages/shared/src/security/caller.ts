@@ -10,8 +10,8 @@ import {
   type ResourceType,
 } from '@svc/domain/access'
 import type { Settings } from '../config/index.ts'
-import type { AuthorizerDirectory, SecurityDirectory } from './directory.ts'
 import { compileNamePattern } from './name-pattern.ts'
+import type { AuthorizerDirectory, SecurityDirectory } from './users-and-roles.ts'
 
 /** Whoever makes a request, and what that caller may do. */
 export interface Caller {

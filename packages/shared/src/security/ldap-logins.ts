@@ -3,7 +3,6 @@ import { describeError, Failure } from '@svc/domain/failure'
 import type { Client, Entry } from 'ldapts'
 import type { Settings } from '../config/index.ts'
 import { readTrustStore } from '../tls/index.ts'
-import type { DirectoryLogins, DirectoryVerdict } from './directory-logins.ts'
 import { createLimit } from './limit.ts'
 import { digestOf } from './login-digest.ts'
 
@@ -16,6 +15,20 @@ const loginsWaiting = 256
 // After a failure the directory is left alone so long: logins are told at once instead of each waiting for it.
 const pauseMs = 1000
 
+/** What a directory says of a login. */
+export type LdapVerdict =
+  | { readonly kind: 'known'; readonly identity: string; readonly groups: readonly string[] }
+  | { readonly kind: 'wrong' | 'unknown' }
+  | { readonly kind: 'unavailable'; readonly message: string }
+
+/** Verifies logins against an LDAP directory, and remembers what it said for a time. */
+export interface LdapLogins {
+  /** What is remembered and still holds without asking; undefined where the directory has to be asked. */
+  remembered(user: string, password: string): LdapVerdict | undefined
+  /** Asks the directory; while it is away, what is remembered holds for longer. */
+  verify(user: string, password: string): Promise<LdapVerdict>
+}
+
 /** Told what is wrong with a directory. */
 export type OnTrouble = (text: string, details: object) => void
 
@@ -23,12 +36,12 @@ export type OnTrouble = (text: string, details: object) => void
  * The logins of all authenticators of the chain whose users are in a directory. Throws a plain error where the trust
  * store for directories or a filter cannot be used. The client library is loaded only where there is a directory.
  */
-export async function openDirectoryLogins(
+export async function openLdapLogins(
   settings: Settings,
   now: () => number,
   onTrouble: OnTrouble,
-): Promise<ReadonlyMap<string, DirectoryLogins>> {
-  const found = new Map<string, DirectoryLogins>()
+): Promise<ReadonlyMap<string, LdapLogins>> {
+  const found = new Map<string, LdapLogins>()
   for (const name of settings.get('svc.auth.authenticatorChain')) {
     if (name === 'allowAll' || settings.getNamed(`${prefix}.type`, name) !== 'ldap') continue
     if (settings.getNamed('svc.auth.authenticator.<name>.type', name) !== 'basic') continue
@@ -37,21 +50,16 @@ export async function openDirectoryLogins(
   return found
 }
 
-type AskDirectory = (user: string, password: string) => Promise<DirectoryVerdict>
+type AskDirectory = (user: string, password: string) => Promise<LdapVerdict>
 
 interface RememberedLogin {
   readonly digest: string
-  readonly verdict: DirectoryVerdict
+  readonly verdict: LdapVerdict
   readonly at: number
 }
 
 /** What the directory said is remembered: of each user the last login that held, and of each unknown user that. */
-function remembering(
-  ask: AskDirectory,
-  settings: Settings,
-  name: string,
-  now: () => number,
-): DirectoryLogins {
+function remembering(ask: AskDirectory, settings: Settings, name: string, now: () => number): LdapLogins {
   const verifyMs = settings.getNamed(`${prefix}.credentialVerifyDuration`, name) * 1000
   const mostMs = settings.getNamed(`${prefix}.credentialMaxDuration`, name) * 1000
   const size = settings.getNamed(`${prefix}.credentialCacheSize`, name)
@@ -68,7 +76,7 @@ function remembering(
       logins.delete(oldest)
     }
   }
-  const find = (user: string, password: string, longestMs: number): DirectoryVerdict | undefined => {
+  const find = (user: string, password: string, longestMs: number): LdapVerdict | undefined => {
     const login = known.get(user)
     if (login && login.digest === digest(user, password) && now() - login.at < longestMs) return login.verdict
     const stranger = unknown.get(user)
@@ -175,7 +183,7 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
   // The library says so by its message only.
   const isLate = (error: unknown): boolean => error instanceof Error && error.message.endsWith('timed out')
 
-  async function askNow(user: string, password: string): Promise<DirectoryVerdict> {
+  async function askNow(user: string, password: string): Promise<LdapVerdict> {
     const client = new ldap.Client({
       url,
       connectTimeout: settings.getNamed(`${prefix}.connectTimeout`, name),

@@ -3,12 +3,12 @@ import { BlockList, isIPv6 } from 'node:net'
 import { addNetwork, type Settings } from '../config/index.ts'
 import { readBasicHeader } from './basic-header.ts'
 import { type Caller, createCallerCache, nobody, unrestricted } from './caller.ts'
-import type { DirectorySource, SecurityDirectory } from './directory.ts'
-import type { DirectoryLogins } from './directory-logins.ts'
+import type { LdapLogins } from './ldap-logins.ts'
 import { digestOf } from './login-digest.ts'
 import { createMetadataLogins, type OnOutdated } from './metadata-logins.ts'
 import type { Credentials } from './password-hash.ts'
 import { type LoginThrottle, noThrottle } from './throttle.ts'
+import type { DirectorySource, SecurityDirectory } from './users-and-roles.ts'
 
 /** Where a login comes from: the address, and the server that it says it is, for the log. */
 export interface LoginOrigin {
@@ -43,7 +43,7 @@ export interface SecurityOptions {
   readonly onOutdated?: OnOutdated
   readonly throttle?: LoginThrottle
   /** The directories of authenticators with an `ldap` validator, by name of the authenticator. */
-  readonly directories?: ReadonlyMap<string, DirectoryLogins>
+  readonly directories?: ReadonlyMap<string, LdapLogins>
 }
 
 interface Login {

@@ -33,7 +33,7 @@ import {
   createEscalator,
   createSecurity,
   type DirectorySource,
-  openDirectoryLogins,
+  openLdapLogins,
   type Security,
 } from '../security/index.ts'
 import { type FollowedStores, followStores } from '../tls/index.ts'
@@ -250,7 +250,7 @@ async function openSecurity(
         logger.info('A password was hashed again with the parameters of today', { authenticator, user })
       },
       ...(throttle ? { throttle } : {}),
-      directories: await openDirectoryLogins(settings, () => performance.now(), trouble.tell),
+      directories: await openLdapLogins(settings, () => performance.now(), trouble.tell),
     })
   } catch (error) {
     return endPlainly(describeError(error))
