@@ -5,5 +5,4 @@ export {
   createCompactionPlanner,
   type LivePlan,
 } from './planner.ts'
-export { compactionSimulationRoute, describeSimulation } from './simulation.ts'
 export { submitCompactions } from './submit-compactions.ts'

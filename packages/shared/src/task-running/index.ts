@@ -1,8 +1,8 @@
 /** The life of a task at a worker: claimed, run in a process of its own, published or failed. */
-export { prepareCompaction, publishCompaction } from './compaction.ts'
+export { prepareCompaction, publishCompaction } from './compact-segments.ts'
 export { killSegments } from './kill-segments.ts'
 export type { PeonOrder } from './peon-protocol.ts'
-export { publishIndex } from './publish-index.ts'
+export { publishIndex } from './publish-index-task.ts'
 export { runPeon } from './run-peon.ts'
 export { createTaskRunner, type TaskRunner, taskLogFile } from './task-runner.ts'
 export { watchTaskRunner } from './watch-task-runner.ts'

@@ -1,6 +1,7 @@
 import { describeIntervals, describeStatus } from '@svc/domain/compaction'
 import { notFound } from '@svc/domain/failure'
-import { type CompactionPlanner, compactionSimulationRoute } from '@svc/shared/compaction-planning'
+import { compactionSimulationRoute } from '@svc/shared/compaction'
+import type { CompactionPlanner } from '@svc/shared/compaction-planning'
 import { config, type Route, route, state } from '@svc/shared/http'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'

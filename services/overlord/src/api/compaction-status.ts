@@ -1,9 +1,6 @@
 import { describeIntervals, describeStatus } from '@svc/domain/compaction'
-import {
-  type CompactionPlanner,
-  compactionSimulationRoute,
-  type LivePlan,
-} from '@svc/shared/compaction-planning'
+import { compactionSimulationRoute } from '@svc/shared/compaction'
+import type { CompactionPlanner, LivePlan } from '@svc/shared/compaction-planning'
 import { authenticated, config, datasource, type Route, route } from '@svc/shared/http'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'

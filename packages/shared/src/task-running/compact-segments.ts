@@ -21,7 +21,7 @@ import {
 import type { RewriteOrder } from '../rewriting/index.ts'
 import type { CompactSpec } from '../tasks/index.ts'
 import type { WrittenColumns } from './peon-protocol.ts'
-import { newRows, type PublishedState, type PublishingAttempt } from './publishing.ts'
+import { newRows, type PublishedState, type PublishingAttempt } from './published-rows.ts'
 
 type Plan = RewritePlan<StoredSegment>
 

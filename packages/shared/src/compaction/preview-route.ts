@@ -5,14 +5,14 @@ import {
   type SimulationRequest,
 } from '@svc/domain/compaction'
 import { assertRunnableBy } from '@svc/domain/compaction-config'
+import type { CompactionPlanner } from '../compaction-planning/index.ts'
 import { type Access, jsonBody, type Route, route } from '../http/index.ts'
-import type { CompactionPlanner } from './planner.ts'
 
 // Segments of a datasource as a user may have written them down.
 const simulationLimitBytes = 32 * 1024 * 1024
 
 /** What would be compacted, in which order. Reads only. */
-export async function describeSimulation(
+async function describeSimulation(
   planner: CompactionPlanner,
   { cluster, configs, segments }: SimulationRequest,
 ): Promise<DescribedPlan> {

@@ -11,7 +11,7 @@ import {
   markUnused,
   takeInterval,
 } from '../postgres/index.ts'
-import { newRows, type PublishedState, type PublishingAttempt } from './publishing.ts'
+import { newRows, type PublishedState, type PublishingAttempt } from './published-rows.ts'
 
 type Chunk = NewChunk & { readonly written: WrittenSegment }
 
