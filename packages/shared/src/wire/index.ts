@@ -1,5 +1,4 @@
-/** JSON and query texts as they come over the wire, checked and turned into what the domain speaks, and what goes back. */
+/** JSON and query texts as they come over the wire, checked and turned into what the domain speaks. */
 
-export { historyEntry } from './audit-history.ts'
 export { parseJson } from './parse-json.ts'
-export { intervalParameter, positiveCount, presence } from './query.ts'
+export { intervalParameter, positiveCount, presence } from './query-parameters.ts'

@@ -8,9 +8,10 @@ import {
 import { config, jsonBody, Reply, type Route, route } from '@svc/shared/http'
 import { loadAudit, loadConfig, saveConfig } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import { historyEntry, intervalParameter, positiveCount } from '@svc/shared/wire'
+import { intervalParameter, positiveCount } from '@svc/shared/wire'
 import { z } from 'zod'
 import { loadCoordinatorConfig } from '../inventory/index.ts'
+import { historyEntry } from './history-entry.ts'
 import { warningsHeader } from './warnings-header.ts'
 
 const path = '/svc/coordinator/v1/config'

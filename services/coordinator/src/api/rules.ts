@@ -13,9 +13,10 @@ import {
 } from '@svc/shared/http'
 import { loadAudit, saveRules } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import { historyEntry, intervalParameter, positiveCount, presence } from '@svc/shared/wire'
+import { intervalParameter, positiveCount, presence } from '@svc/shared/wire'
 import { z } from 'zod'
 import type { FollowedRules } from '../inventory/index.ts'
+import { historyEntry } from './history-entry.ts'
 import { warningsHeader } from './warnings-header.ts'
 
 const rulesPath = '/svc/coordinator/v1/rules'

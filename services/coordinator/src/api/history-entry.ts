@@ -1,5 +1,5 @@
 import { formatInstant } from '@svc/domain/time'
-import type { StoredAuditEntry } from '../postgres/index.ts'
+import type { StoredAuditEntry } from '@svc/shared/postgres'
 
 /** An entry of a history as the endpoints of histories answer it. */
 export function historyEntry(entry: StoredAuditEntry) {
