@@ -1,4 +1,4 @@
-import { parseSimulation } from '@svc/domain/compaction'
+import { parseCompactionPreview } from '@svc/domain/compaction'
 import { parseClusterConfig, parseCompactionConfig } from '@svc/domain/compaction-config'
 import { invalidInput } from '@svc/domain/failure'
 import { inputName, parseInputJson, readInputText } from '../client/index.ts'
@@ -18,7 +18,7 @@ export function previewRequest(json: unknown): object {
     : Array.isArray(json)
       ? { compactionConfigs: json }
       : json
-  parseSimulation(request)
+  parseCompactionPreview(request)
   return request as object
 }
 

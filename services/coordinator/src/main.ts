@@ -4,6 +4,7 @@ import { ensureDefaultRules } from '@svc/shared/postgres'
 import { createRequestSender, openProducerConnection } from '@svc/shared/redis'
 import { segmentUseRoutes } from '@svc/shared/segment-use'
 import { runService, type ServiceContext, type ServicePart, standForElection } from '@svc/shared/service'
+import { clockAndDutyRunRoutes } from './api/clock-and-duty-runs.ts'
 import { clusterRoutes } from './api/cluster.ts'
 import type { ClusterView } from './api/cluster-view.ts'
 import { compactionConfigRoutes } from './api/compaction-config.ts'
@@ -14,11 +15,10 @@ import { faultRoutes } from './api/faults.ts'
 import { internalRoutes } from './api/internal.ts'
 import { killIntervalRoute } from './api/kill-interval.ts'
 import { metadataRoutes } from './api/metadata.ts'
+import { previewRulesRoutes } from './api/preview-rules.ts'
 import { createRuleLists, firstDefaultRules, rulesRoutes } from './api/rules.ts'
 import { securityRoutes } from './api/security/index.ts'
 import { serverRoutes } from './api/servers.ts'
-import { simulateRulesRoutes } from './api/simulate-rules.ts'
-import { simulationRoutes } from './api/simulation.ts'
 import {
   cleanMetadata,
   compactSegments,
@@ -123,8 +123,8 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   return {
     routes: [
       ...rulesRoutes(context, rules, ruleLists),
-      ...simulateRulesRoutes(view, previews, ruleLists),
-      ...simulationRoutes(view),
+      ...previewRulesRoutes(view, previews, ruleLists),
+      ...clockAndDutyRunRoutes(view),
       ...faultRoutes(context),
       ...clusterRoutes(view),
       ...serverRoutes(view),

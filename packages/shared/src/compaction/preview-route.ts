@@ -1,20 +1,20 @@
 import {
+  type CompactionPreviewRequest,
   type DescribedPlan,
   describePlan,
-  parseSimulation,
-  type SimulationRequest,
+  parseCompactionPreview,
 } from '@svc/domain/compaction'
 import { assertRunnableBy } from '@svc/domain/compaction-config'
 import type { CompactionPlanner } from '../compaction-planning/index.ts'
 import { type Access, jsonBody, type Route, route } from '../http/index.ts'
 
 // Segments of a datasource as a user may have written them down.
-const simulationLimitBytes = 32 * 1024 * 1024
+const requestLimitBytes = 32 * 1024 * 1024
 
 /** What would be compacted, in which order. Reads only. */
-async function describeSimulation(
+async function describePreview(
   planner: CompactionPlanner,
-  { cluster, configs, segments }: SimulationRequest,
+  { cluster, configs, segments }: CompactionPreviewRequest,
 ): Promise<DescribedPlan> {
   const live = await planner.plan(undefined, { cluster, configs, segments })
   // Configurations that were given may be for another engine than the cluster's.
@@ -35,13 +35,13 @@ function whatIsSeen(
 }
 
 /** The endpoint of previews; it shows the datasources that its caller sees. */
-export function compactionSimulationRoute(path: string, access: Access, planner: CompactionPlanner): Route {
+export function compactionPreviewRoute(path: string, access: Access, planner: CompactionPlanner): Route {
   return route({
     method: 'POST',
     path,
     access,
     summary: 'What would be compacted and in which order; nothing is changed',
-    body: jsonBody((json) => parseSimulation(json), { limitBytes: simulationLimitBytes }),
-    handle: async ({ body, caller }) => whatIsSeen(await describeSimulation(planner, body), caller.sees),
+    body: jsonBody((json) => parseCompactionPreview(json), { limitBytes: requestLimitBytes }),
+    handle: async ({ body, caller }) => whatIsSeen(await describePreview(planner, body), caller.sees),
   })
 }

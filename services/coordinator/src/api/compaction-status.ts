@@ -1,6 +1,6 @@
 import { describeIntervals, describeStatus } from '@svc/domain/compaction'
 import { notFound } from '@svc/domain/failure'
-import { compactionSimulationRoute } from '@svc/shared/compaction'
+import { compactionPreviewRoute } from '@svc/shared/compaction'
 import type { CompactionPlanner } from '@svc/shared/compaction-planning'
 import { config, type Route, route, state } from '@svc/shared/http'
 import { presence } from '@svc/shared/wire'
@@ -51,7 +51,7 @@ export function compactionStatusRoutes(planner: CompactionPlanner, runNow: () =>
         return { remainingSegmentSize: progress.awaiting.bytes }
       },
     }),
-    compactionSimulationRoute(`${path}/simulate`, state('WRITE'), planner),
+    compactionPreviewRoute(`${path}/simulate`, state('WRITE'), planner),
     route({
       method: 'POST',
       path: `${path}/compact`,

@@ -1,5 +1,5 @@
 import { describeIntervals, describeStatus } from '@svc/domain/compaction'
-import { compactionSimulationRoute } from '@svc/shared/compaction'
+import { compactionPreviewRoute } from '@svc/shared/compaction'
 import type { CompactionPlanner, LivePlan } from '@svc/shared/compaction-planning'
 import { authenticated, config, datasource, type Route, route } from '@svc/shared/http'
 import { presence } from '@svc/shared/wire'
@@ -67,6 +67,6 @@ export function compactionStatusRoutes(planner: CompactionPlanner): Route[] {
         }
       },
     }),
-    compactionSimulationRoute(`${path}/simulate`, config('WRITE'), planner),
+    compactionPreviewRoute(`${path}/simulate`, config('WRITE'), planner),
   ]
 }

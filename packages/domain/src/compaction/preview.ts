@@ -24,7 +24,7 @@ import { parseCompactionState } from './compaction-state.ts'
 import type { CompactionPlan } from './plan-compaction.ts'
 
 /** What a preview is asked about; what is undefined is taken from the cluster as it is. */
-export interface SimulationRequest {
+export interface CompactionPreviewRequest {
   readonly cluster: ClusterCompactionConfig | undefined
   readonly configs: readonly CompactionConfig[] | undefined
   readonly segments: readonly CompactionSegment[] | undefined
@@ -62,24 +62,24 @@ const readSegment: Reader<CompactionSegment> = (json, field) => {
   }
 }
 
-const simulationFields = {
+const previewFields = {
   clusterConfig: optional(parseClusterConfig),
   compactionConfigs: optional(readList(parseCompactionConfig, { most: mostConfigs })),
   segments: optional(readList(readSegment, { most: mostSegments })),
   now: optional((json, field) => parseInstant(readText(json, field), field)),
 }
-const readSimulation = readFields(simulationFields)
+const readPreview = readFields(previewFields)
 
 /**
  * What a preview is asked about. Besides the object with its own fields, the cluster configuration alone is taken, as
  * the recorded system has it. Deciding looks at no clock: the data itself says what is latest, so `now` is only checked.
  */
-export function parseSimulation(json: unknown): SimulationRequest {
+export function parseCompactionPreview(json: unknown): CompactionPreviewRequest {
   const isBare =
     isJsonObject(json) &&
     Object.keys(json).length > 0 &&
-    Object.keys(json).every((name) => !Object.hasOwn(simulationFields, name))
-  const { clusterConfig, compactionConfigs, segments } = readSimulation(
+    Object.keys(json).every((name) => !Object.hasOwn(previewFields, name))
+  const { clusterConfig, compactionConfigs, segments } = readPreview(
     isBare ? { clusterConfig: parseClusterConfig(json) && json } : json,
     '',
   )

@@ -4,7 +4,7 @@ import { createSimulatedClock } from '@svc/shared/clock'
 import { createTestContext, createTestStores, httpRequest, waitUntil } from '@svc/shared/testing'
 import { createDutyGroup } from '../duties/index.ts'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
-import { simulationRoutes } from './simulation.ts'
+import { clockAndDutyRunRoutes } from './clock-and-duty-runs.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores
@@ -36,8 +36,8 @@ before(async () => {
     dutyGroups: [group, other],
   }
   const context = { ...simulated, clock, simulatedClock: clock }
-  await simulated.serve({ routes: simulationRoutes({ ...shared, context }) })
-  await real.serve({ routes: simulationRoutes({ ...shared, context: real }) })
+  await simulated.serve({ routes: clockAndDutyRunRoutes({ ...shared, context }) })
+  await real.serve({ routes: clockAndDutyRunRoutes({ ...shared, context: real }) })
   group.start(1)
   other.start(1)
   await waitUntil('the first run is over', () => ranAt.length === 1)

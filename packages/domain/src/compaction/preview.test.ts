@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { formatClusterConfig, parseClusterConfig } from '../compaction-config/index.ts'
-import { describePlan, describeStatus, parseSimulation, planCompaction } from './index.ts'
+import { describePlan, describeStatus, parseCompactionPreview, planCompaction } from './index.ts'
 
 const segment = {
   dataSource: 'wiki',
@@ -17,8 +17,12 @@ const segment = {
 
 describe('what a preview is asked about', () => {
   it('may be nothing, all, or the cluster configuration alone', () => {
-    assert.deepEqual(parseSimulation({}), { cluster: undefined, configs: undefined, segments: undefined })
-    const whole = parseSimulation({
+    assert.deepEqual(parseCompactionPreview({}), {
+      cluster: undefined,
+      configs: undefined,
+      segments: undefined,
+    })
+    const whole = parseCompactionPreview({
       clusterConfig: { compactionTaskSlotRatio: 0.5 },
       compactionConfigs: [{ dataSource: 'wiki' }],
       segments: [segment, { ...segment, partitionNum: 1, numRows: undefined }],
@@ -38,9 +42,9 @@ describe('what a preview is asked about', () => {
       ],
     )
     const bare = { compactionPolicy: { type: 'fixedIntervalOrder', eligibleCandidates: [] } }
-    assert.deepEqual(parseSimulation(bare).cluster, parseClusterConfig(bare))
+    assert.deepEqual(parseCompactionPreview(bare).cluster, parseClusterConfig(bare))
     const complete = formatClusterConfig(parseClusterConfig({}))
-    assert.deepEqual(parseSimulation(complete).cluster, parseClusterConfig(complete))
+    assert.deepEqual(parseCompactionPreview(complete).cluster, parseClusterConfig(complete))
   })
 
   for (const { body, message } of [
@@ -67,7 +71,7 @@ describe('what a preview is asked about', () => {
     },
   ]) {
     it(`is refused: ${JSON.stringify(body).slice(0, 90)}`, () => {
-      assert.throws(() => parseSimulation(body), { code: 'invalidInput', message })
+      assert.throws(() => parseCompactionPreview(body), { code: 'invalidInput', message })
     })
   }
 
@@ -76,7 +80,7 @@ describe('what a preview is asked about', () => {
       fc.property(fc.jsonValue(), fc.constantFrom('clusterConfig', 'segments', 'x'), (json, name) => {
         for (const body of [json, { [name]: json }]) {
           try {
-            parseSimulation(body)
+            parseCompactionPreview(body)
           } catch (error) {
             assert.equal((error as { code?: string }).code, 'invalidInput')
           }
@@ -87,7 +91,7 @@ describe('what a preview is asked about', () => {
 })
 
 describe('what is answered', () => {
-  const request = parseSimulation({
+  const request = parseCompactionPreview({
     clusterConfig: {
       compactionPolicy: { type: 'mostFragmentedFirst', minUncompactedCount: 2, minUncompactedBytes: 1 },
     },

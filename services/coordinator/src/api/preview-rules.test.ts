@@ -8,8 +8,8 @@ import { openProducerConnection } from '@svc/shared/redis'
 import { createTestContext, createTestStores, httpRequest } from '@svc/shared/testing'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { createPreviews } from '../preview/index.ts'
+import { previewRulesRoutes } from './preview-rules.ts'
 import { createRuleLists, firstDefaultRules, rulesRoutes } from './rules.ts'
-import { simulateRulesRoutes } from './simulate-rules.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores
@@ -27,7 +27,7 @@ before(async () => {
   const view = { context: { ...context, clock }, leadership, segments, servers, rules, dutyGroups: [] }
   const previews = createPreviews(view)
   const lists = createRuleLists(view.context, rules, previews.warningsOf)
-  const routes = [...rulesRoutes(view.context, rules, lists), ...simulateRulesRoutes(view, previews, lists)]
+  const routes = [...rulesRoutes(view.context, rules, lists), ...previewRulesRoutes(view, previews, lists)]
   await context.serve({ routes })
 })
 beforeEach(async () => {

@@ -32,7 +32,7 @@ const path = `/svc/coordinator/v1/rules/${namesake}`
  * The endpoint that tells what a change of rules would do, and changes nothing. Its path is also that of the rules of a
  * datasource of this name: a list is what replaces them, and no preview.
  */
-export function simulateRulesRoutes(
+export function previewRulesRoutes(
   { leadership, context }: ClusterView,
   previews: Previews,
   lists: RuleLists,
@@ -45,7 +45,7 @@ export function simulateRulesRoutes(
     query: z.object({ full: presence }),
     handle: ({ query: { full } }) => lists.show(namesake, full),
   })
-  const simulated = atLeader(
+  const previewed = atLeader(
     leadership,
     context,
     route({
@@ -71,5 +71,5 @@ export function simulateRulesRoutes(
       },
     }),
   )
-  return [shown, simulated]
+  return [shown, previewed]
 }

@@ -14,7 +14,7 @@ const runSchema = z.strictObject({
 })
 
 /** The endpoints of the clock that can be moved, and of runs of the duties on demand. */
-export function simulationRoutes({ context, leadership, dutyGroups }: ClusterView): Route[] {
+export function clockAndDutyRunRoutes({ context, leadership, dutyGroups }: ClusterView): Route[] {
   const { simulatedClock, clock } = context
 
   const theClock = (): SimulatedClock => {
