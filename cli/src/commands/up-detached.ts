@@ -27,7 +27,7 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
   const logPath = logFile(home, 'supervisor')
   const log = openSync(logPath, 'a', 0o600)
   const { json, home: _home, portOffset, historicals, instances, profile, set, ldap, adminPassword } = options
-  const child = fork(path.join(import.meta.dirname, 'supervise.ts'), [home.root], {
+  const child = fork(path.join(import.meta.dirname, 'up-detached-process.ts'), [home.root], {
     detached: true,
     cwd: home.root,
     stdio: ['ignore', log, log, 'ipc'],

@@ -1,2 +1,2 @@
-/** A home whose servers and segments are virtual, made from what a real cluster manages, to rehearse changes on. */
+/** A home of virtual servers and segments: what `./svc import` makes of a real cluster, to rehearse changes on. */
 export * from './make-rehearsal.ts'

@@ -1,4 +1,4 @@
-import { grown } from './columns.ts'
+import { grown } from './grow-column.ts'
 
 /** What a server has to do with a segment, as bits. */
 export const copyFlag = {

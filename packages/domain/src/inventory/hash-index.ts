@@ -1,4 +1,4 @@
-import { grown } from './columns.ts'
+import { grown } from './grow-column.ts'
 
 const empty = -1
 const deleted = -2

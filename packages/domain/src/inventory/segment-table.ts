@@ -1,8 +1,8 @@
 import { parseSegmentId, type Segment, segmentId } from '../segment/index.ts'
 import type { Interval } from '../time/index.ts'
 import { coveredGroups, type TimelineGroup } from '../timeline/index.ts'
-import { grown } from './columns.ts'
 import { CopyTable, copyFlag } from './copy-table.ts'
+import { grown } from './grow-column.ts'
 import { HashIndex, hashNumber, hashText } from './hash-index.ts'
 import { IntervalUnion } from './interval-union.ts'
 

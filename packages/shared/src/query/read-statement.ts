@@ -1,7 +1,7 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Interval } from '@svc/domain/time'
 import { offeredFunctions, offeredTableFunctions } from './offered-functions.ts'
-import { queryFailure } from './place.ts'
+import { queryFailure } from './query-failure.ts'
 import { TimeConditions, type WrittenCondition } from './time-conditions.ts'
 
 /** A table that a query reads. */

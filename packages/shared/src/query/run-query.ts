@@ -3,7 +3,7 @@ import { Failure, invalidInput, tooLarge, unavailable } from '@svc/domain/failur
 import { timesOf } from '@svc/domain/querying'
 import type { SegmentColumn } from '@svc/domain/segment'
 import { identifier, type LockedDatabase, literal, literalList, openLockedDatabase } from '../duckdb/index.ts'
-import { queryFailure } from './place.ts'
+import { queryFailure } from './query-failure.ts'
 import type {
   DatasourceRelation,
   Parameter,

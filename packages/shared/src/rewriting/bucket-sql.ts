@@ -8,9 +8,9 @@ import {
   type StoredType,
   storedTypes,
 } from '../ingestion/index.ts'
-import type { WrittenColumns } from './columns.ts'
 import type { InputFile } from './input-files.ts'
 import { filterColumns, rowFilterSql } from './row-filter-sql.ts'
+import type { WrittenColumns } from './written-columns.ts'
 
 /** A file, and the times of its rows that are read: undefined reads all of them. */
 export interface BucketInput {

@@ -15,8 +15,8 @@ import {
   type WrittenSegment,
 } from '../ingestion/index.ts'
 import { type BucketInput, bucketRowsSql, dimensionAlias, writtenSelect } from './bucket-sql.ts'
-import { type WrittenColumns, type WrittenDimension, writtenColumns } from './columns.ts'
 import { fetchFiles, type InputFile, inspectFiles, type RewriteSource } from './input-files.ts'
+import { type WrittenColumns, type WrittenDimension, writtenColumns } from './written-columns.ts'
 
 export type { RewriteSource } from './input-files.ts'
 

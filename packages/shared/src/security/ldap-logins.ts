@@ -3,8 +3,8 @@ import { describeError, Failure } from '@svc/domain/failure'
 import type { Client, Entry } from 'ldapts'
 import type { Settings } from '../config/index.ts'
 import { readTrustStore } from '../tls/index.ts'
-import { createLimit } from './limit.ts'
 import { digestOf } from './login-digest.ts'
+import { createLoginLimit } from './login-limit.ts'
 
 const prefix = 'svc.auth.authenticator.<name>.credentialsValidator'
 
@@ -125,7 +125,7 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
     }
   }
   const tlsOptions = url.startsWith('ldaps:') ? await directoryTls(settings) : undefined
-  const limit = createLimit(loginsAtOnce, loginsWaiting)
+  const limit = createLoginLimit(loginsAtOnce, loginsWaiting)
   let pausedUntil = 0
 
   const attributeOf = (entry: Entry, attribute: string): string[] => {

@@ -1,5 +1,5 @@
-import { createLimit } from './limit.ts'
 import { digestOf } from './login-digest.ts'
+import { createLoginLimit } from './login-limit.ts'
 import {
   type Credentials,
   hashPassword,
@@ -40,7 +40,7 @@ const rememberedLogins = 1000
 export function createMetadataLogins(onOutdated: OnOutdated | undefined): MetadataLogins {
   const digest = digestOf()
   const verified = new Map<string, string>()
-  const hashing = createLimit(hashesAtOnce, hashesWaiting)
+  const hashing = createLoginLimit(hashesAtOnce, hashesWaiting)
 
   async function renew(authenticator: string, user: string, password: string, outdated: Credentials) {
     if (!onOutdated || !isOutdated(outdated)) return

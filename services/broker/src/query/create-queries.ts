@@ -7,8 +7,8 @@ import { loadPayloads } from '@svc/shared/postgres'
 import { createQueryProcesses } from '@svc/shared/query'
 import type { ServiceContext } from '@svc/shared/service'
 import type { ServedView } from '../served/index.ts'
+import { createFetchedFiles } from './fetched-files.ts'
 import { queryRoutes } from './query-routes.ts'
-import { createSegmentFiles } from './segment-files.ts'
 import { createUsedSegments } from './used-segments.ts'
 
 /** The part of a broker that answers queries. */
@@ -29,7 +29,7 @@ export function createQueries(context: ServiceContext, view: ServedView, own: Da
     memoryLimitBytes: settings.get('svc.query.memoryLimit'),
     spillDirectory: path.join(workDirectory, 'parse'),
   })
-  const files = createSegmentFiles({
+  const files = createFetchedFiles({
     directory: path.join(directory, 'segments'),
     maxSizeBytes: settings.get('svc.query.cacheSize'),
     client,

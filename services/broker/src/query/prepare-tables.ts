@@ -10,7 +10,7 @@ import { loadPayloads, loadRules, loadStoredSegments } from '@svc/shared/postgre
 import type { DatasourceRelation } from '@svc/shared/query'
 import type { ServiceContext } from '@svc/shared/service'
 import type { ServedView } from '../served/index.ts'
-import type { HeldFiles, NeededSegment, SegmentFiles } from './segment-files.ts'
+import type { FetchedFiles, HeldFiles, NeededSegment } from './fetched-files.ts'
 import type { QueriedSegment, UsedSegments } from './used-segments.ts'
 
 /** How the tables of a query are to be made ready. */
@@ -45,7 +45,7 @@ export interface TableSources {
   readonly view: ServedView
   readonly own: DataServer
   readonly used: UsedSegments
-  readonly files: SegmentFiles
+  readonly files: FetchedFiles
 }
 
 // How long a query waits for segments that are missing for a moment: a server that starts again, a change of versions.

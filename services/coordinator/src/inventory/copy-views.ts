@@ -1,5 +1,5 @@
 import { copyFlag, type SegmentTable } from '@svc/domain/inventory'
-import type { PendingRequest } from './server-inventory.ts'
+import type { PendingRequest } from './pending-request.ts'
 
 const { served, loading, dropping } = copyFlag
 
@@ -9,7 +9,7 @@ function* entriesOf({ copies }: SegmentTable, server: number, flags: number): Ge
 }
 
 /** The ids of the segments that one server serves. To go through them takes a look at every copy that there is. */
-export class ServedView implements Iterable<string> {
+export class ServedIds implements Iterable<string> {
   private readonly table: SegmentTable
   private readonly server: number
 

@@ -1,16 +1,16 @@
 /** What the leader knows: used segments, rules, the configuration, and the servers that report to it. */
 export { type FollowedRules, followRules } from './followed-rules.ts'
-export { loadCoordinatorConfig } from './load-coordinator-config.ts'
-export { createSegmentInventory, type SegmentInventory } from './segment-inventory.ts'
 export {
   byInterval,
   type ServedTogether,
   type SizeAndCount,
   servedSegments,
   sizeAndCount,
-} from './served-view.ts'
+} from './list-served-segments.ts'
+export { loadCoordinatorConfig } from './load-coordinator-config.ts'
+export type { PendingRequest } from './pending-request.ts'
+export { createSegmentInventory, type SegmentInventory } from './segment-inventory.ts'
 export {
-  type PendingRequest,
   type QueueSize,
   ServerInventory,
   type ServerInventoryEvents,

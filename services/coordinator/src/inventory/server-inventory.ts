@@ -2,17 +2,8 @@ import { copyFlag, SegmentTable } from '@svc/domain/inventory'
 import type { LoadingServer, ServerClone } from '@svc/domain/loading'
 import type { ServerParts } from '@svc/shared/coordinator-config'
 import type { ReportAnswer, RequestFailure, ServerReport } from '@svc/shared/data-server'
-import { PendingView, ServedView } from './copy-views.ts'
-
-/** A request that was sent to a server and is not answered yet. */
-export interface PendingRequest {
-  readonly action: 'load' | 'drop'
-  readonly sizeBytes: number
-  /** Milliseconds of the process's own clock. */
-  readonly sentAtMs: number
-  /** A load that is to take the place of the copy of this server. */
-  readonly replaces?: string
-}
+import { PendingView, ServedIds } from './copy-views.ts'
+import type { PendingRequest } from './pending-request.ts'
 
 /** A data server as the leader knows it from its reports. */
 export interface ServerState {
@@ -29,7 +20,7 @@ export interface ServerState {
   /** The number of changes known. */
   readonly sequence: number
   readonly lastReportAtMs: number
-  readonly served: ServedView
+  readonly served: ServedIds
   readonly pending: PendingView
 }
 
@@ -137,7 +128,7 @@ export class ServerInventory {
       session: report.session,
       sequence: report.to,
       lastReportAtMs: nowMs,
-      served: known?.served ?? new ServedView(this.table, number),
+      served: known?.served ?? new ServedIds(this.table, number),
       pending: known?.pending ?? new PendingView(this.table, number),
       refused: sameLife ? known.refused : new Map(),
       doubtful: sameLife ? known.doubtful : new Set(),

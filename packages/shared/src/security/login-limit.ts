@@ -1,7 +1,7 @@
 import { unavailable } from '@svc/domain/failure'
 
 /** Runs work a few at a time; beyond those that may wait it is refused as unavailable. */
-export function createLimit(
+export function createLoginLimit(
   atOnce: number,
   mostWaiting: number,
 ): <Result>(work: () => Promise<Result>) => Promise<Result> {

@@ -27,7 +27,7 @@ export interface HeldFiles {
 }
 
 /** The Parquet files that queries read: fetched when they are needed, kept while there is room. */
-export interface SegmentFiles {
+export interface FetchedFiles {
   /** Whether a segment's file is here. */
   has(segmentId: string): boolean
   /**
@@ -38,7 +38,7 @@ export interface SegmentFiles {
   readonly usedSizeBytes: number
 }
 
-export interface SegmentFilesOptions {
+export interface FetchedFilesOptions {
   readonly directory: string
   readonly maxSizeBytes: number
   readonly client: ServiceClient
@@ -73,7 +73,7 @@ const mostInBatch = 100
 const batchSizeBytes = 16 * 1024 * 1024
 const answerMs = 10_000
 
-export function createSegmentFiles(options: SegmentFilesOptions): SegmentFiles {
+export function createFetchedFiles(options: FetchedFilesOptions): FetchedFiles {
   const { directory, maxSizeBytes, client, deepStorage, logger } = options
   // In the order of their last use.
   const entries = new Map<string, Entry>()
