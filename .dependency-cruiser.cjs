@@ -59,6 +59,27 @@ module.exports = {
       },
     },
     {
+      name: 'rooms-of-services-have-doors',
+      comment:
+        'Within a service, a room is entered by its index.ts; the endpoints in api/ are put together by main.ts.',
+      severity: 'error',
+      from: { path: '^services/([^/]+)/src/([^/]+)', pathNot: '\\.test\\.ts$' },
+      to: {
+        path: '^services/[^/]+/src/[^/]+/.+',
+        pathNot: ['^services/[^/]+/src/[^/]+/index\\.ts$', '^services/$1/src/($2|api)/'],
+      },
+    },
+    {
+      name: 'rooms-do-not-know-the-endpoints',
+      comment: 'Endpoints ask the rooms of their service, never the other way.',
+      severity: 'error',
+      from: {
+        path: '^services/[^/]+/src/[^/]+/',
+        pathNot: ['^services/[^/]+/src/api/', '(\\.test|/test-[^/]+)\\.ts$'],
+      },
+      to: { path: '^services/[^/]+/src/api/' },
+    },
+    {
       name: 'services-enter-by-doors',
       severity: 'error',
       from: { path: '^(services|container|test)/' },
