@@ -111,7 +111,7 @@ Examples:
       if (json) return printJson({ latestStatus, tasks })
       const [room, { plainBar, solidBar }] = await Promise.all([
         import('../compaction/index.ts'),
-        import('../ingest/index.ts'),
+        import('../terminal/index.ts'),
       ])
       const bar = process.stdout.isTTY ? solidBar : plainBar
       const none =

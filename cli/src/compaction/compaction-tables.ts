@@ -1,6 +1,5 @@
 import type { CompactionStatus, DescribedPlan } from '@svc/domain/compaction'
-import { type BarCharacters, progressBar } from '../ingest/index.ts'
-import { formatBytes } from '../terminal/index.ts'
+import { type BarCharacters, formatBytes, progressBar } from '../terminal/index.ts'
 
 /** Head and rows of a table. */
 export interface Table {

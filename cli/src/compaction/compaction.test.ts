@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { plainBar } from '../ingest/index.ts'
+import { plainBar } from '../terminal/index.ts'
 import {
   candidatesTable,
   configsToSet,

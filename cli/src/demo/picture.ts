@@ -1,6 +1,12 @@
 import { formatInstant, type Interval } from '@svc/domain/time'
-import { type BarCharacters, plainBar, progressBar, solidBar } from '../ingest/index.ts'
-import { formatBytes, formatSeconds } from '../terminal/index.ts'
+import {
+  type BarCharacters,
+  formatBytes,
+  formatSeconds,
+  plainBar,
+  progressBar,
+  solidBar,
+} from '../terminal/index.ts'
 import { type ClusterView, copiesOf, type TierView } from './cluster-view.ts'
 
 /** The characters of a picture. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { IndexProgress } from '@svc/shared/ingestion'
-import { type IngestPhase, plainBar, progressBar, progressOf, warningsOf } from './progress-text.ts'
+import { type IngestPhase, progressOf, warningsOf } from './progress-text.ts'
 import type { TaskStatus } from './task.ts'
 
 const running: TaskStatus = {
@@ -88,9 +88,4 @@ test('columns that no row has are told', () => {
   assert.deepEqual(warningsOf({ columnsInNoRow: ['zz'] }, 'a.csv'), [
     'column [zz] is in no row of file [a.csv]',
   ])
-})
-
-test('a bar is as wide as asked, whatever the fraction', () => {
-  const bars = [-1, 0, 0.5, 1, 7].map((fraction) => progressBar(fraction, 4, plainBar))
-  assert.deepEqual(bars, ['----', '----', '##--', '####', '####'])
 })

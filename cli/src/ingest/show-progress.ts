@@ -1,5 +1,5 @@
-import { formatSeconds } from '../terminal/index.ts'
-import { type IngestPhase, progressBar, progressOf, solidBar } from './progress-text.ts'
+import { formatSeconds, progressBar, solidBar } from '../terminal/index.ts'
+import { type IngestPhase, progressOf } from './progress-text.ts'
 
 /** Where something is shown: perhaps a terminal, whose size may change. */
 export type Output = NodeJS.WritableStream & {

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, X509Certificate } from 'node:crypto'
-import type { StoredKey } from './store-files.ts'
+import type { StoredKey } from './stored-key.ts'
 
 // The format of Java's own key stores, as keytool writes it with -storetype JKS.
 const magic = 0xfeedfeed

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import forge from 'node-forge'
-import type { StoredKey } from './store-files.ts'
+import type { StoredKey } from './stored-key.ts'
 
 const { asn1, pki } = forge
 const { Class, Type } = asn1

@@ -1,21 +1,14 @@
-import type { KeyObject } from 'node:crypto'
 import path from 'node:path'
 import { writeWhole } from '../home/index.ts'
 import { jksKeyStore, jksTrustStore } from './jks.ts'
 import { pkcs12KeyStore, pkcs12TrustStore } from './pkcs12.ts'
+import type { StoredKey } from './stored-key.ts'
 
 /** The formats of stores, each with the ending of its files. */
 export const storeEndings = { pem: 'pem', jks: 'jks', pkcs12: 'p12' } as const
 
 /** A format of stores. */
 export type StoreType = keyof typeof storeEndings
-
-/** A key as it stands in a store: its alias, itself, its certificate and those of its issuers, PEM. */
-export interface StoredKey {
-  readonly name: string
-  readonly key: KeyObject
-  readonly chain: readonly string[]
-}
 
 /** The file of a store. */
 export function storeFile(folder: string, name: string, type: StoreType): string {

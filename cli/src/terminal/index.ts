@@ -1,3 +1,4 @@
-/** What people see: tables, steps with seconds, styled only where a terminal shows it. */
+/** What people see: tables, bars, steps with seconds, styled only where a terminal shows it. */
+export * from './progress-bar.ts'
 export * from './table.ts'
 export * from './text.ts'

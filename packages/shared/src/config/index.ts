@@ -1,5 +1,6 @@
 /** The configuration of a server: properties as data, read from files and environment, all problems at once. */
 
+export { ConfigurationError, loadSettings } from './load-settings.ts'
 export { loginNotices } from './login-notices.ts'
 export { addNetwork } from './login-problems.ts'
 export { leastTaskMemoryBytes, properties, type Role, roles } from './properties.ts'
@@ -10,4 +11,4 @@ export {
   type VirtualServerGroup,
   virtualServerGroups,
 } from './property-types.ts'
-export { ConfigurationError, loadSettings, type Settings } from './settings.ts'
+export type { Settings } from './settings.ts'

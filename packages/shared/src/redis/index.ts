@@ -1,4 +1,7 @@
-/** The queues: work on its way to data servers and task workers. Never truth: all of it may be lost. */
+/**
+ * Redis: queues of work on its way to data servers and task workers, and the connection, which counts of failed logins
+ * use as well. Never truth: all of it may be lost.
+ */
 
 export type { Redis as QueueConnection } from 'ioredis'
 export { openProducerConnection } from './connection.ts'

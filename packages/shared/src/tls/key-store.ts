@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { readStoreEntries, type StoreEntries } from './store-entries.ts'
+import { readStoreEntries } from './read-store-entries.ts'
+import type { StoreEntries } from './store-entries.ts'
 
 /** The private key and certificate chain that one side of a connection shows, as PEM. */
 export interface KeyPair {
