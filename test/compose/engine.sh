@@ -190,6 +190,9 @@ up() {
   fi
   mkdir -p "$root"
   bring_images
+  # Some sandboxes let an engine start that may start nothing itself.
+  docker run --rm --publish 127.0.0.1::1 "$debian_image" true >"$root/run.log" 2>&1 ||
+    cannot "an engine runs, but no container can be started: $(tail -1 "$root/run.log")"
   log "$(docker info -f 'engine {{.ServerVersion}}, {{.Driver}}, control groups v{{.CgroupVersion}}'), Compose $(docker compose version --short)"
 }
 
