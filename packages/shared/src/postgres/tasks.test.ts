@@ -6,6 +6,7 @@ import {
   claimTask,
   claimTaskWithNeeds,
   finishAttempt,
+  loadReadableTasks,
   loadTask,
   loadTaskLocks,
   loadTaskPayload,
@@ -103,8 +104,14 @@ describe('a task', () => {
     assert.deepEqual(await ids({ limit: 2 }), ['c', 'b'])
     assert.deepEqual(await ids({ states: ['RUNNING'] }), ['b'])
     assert.deepEqual(await ids({ states: [] }), [])
-    assert.deepEqual(await ids({ states: ['PENDING', 'RUNNING'], dataSource: 'wiki' }), ['c', 'a'])
+    assert.deepEqual(await ids({ states: ['PENDING', 'RUNNING'], dataSources: ['wiki'] }), ['c', 'a'])
     assert.deepEqual(await ids({ type: 'kill' }), ['c'])
+    const readable = async (limit: number, mayRead: (dataSource: string) => boolean) =>
+      (await loadReadableTasks(database, { limit }, mayRead)).map(({ id }) => id)
+    assert.deepEqual(await readable(2, (name) => name === 'wiki'), ['c', 'a'])
+    assert.deepEqual(await readable(1, (name) => name === 'koalas'), ['b'])
+    assert.deepEqual(await readable(9, () => false), [])
+    assert.deepEqual(await readable(9, () => true), ['c', 'b', 'a'])
   })
 })
 

@@ -81,7 +81,7 @@ export async function loadTaskPayload(queries: Queries, id: string): Promise<unk
 export interface TaskQuery {
   readonly ids?: readonly string[] | undefined
   readonly states?: readonly TaskState[] | undefined
-  readonly dataSource?: string | undefined
+  readonly dataSources?: readonly string[] | undefined
   readonly type?: string | undefined
   readonly waiting?: boolean | undefined
   readonly limit: number
@@ -89,15 +89,31 @@ export interface TaskQuery {
 
 /** Tasks, newest first. */
 export async function loadTasks(queries: Queries, query: TaskQuery): Promise<StoredTask[]> {
-  const { ids, states, dataSource, type, waiting, limit } = query
+  const { ids, states, dataSources, type, waiting, limit } = query
   return await queries.query<StoredTask>(sql`
     SELECT ${taskColumns} FROM tasks
     WHERE (${ids ?? null}::text[] IS NULL OR id = ANY(${ids ?? null}::text[]))
       AND (${states ?? null}::text[] IS NULL OR state = ANY(${states ?? null}::text[]))
-      AND (${dataSource ?? null}::text IS NULL OR datasource = ${dataSource ?? null})
+      AND (${dataSources ?? null}::text[] IS NULL OR datasource = ANY(${dataSources ?? null}::text[]))
       AND (${type ?? null}::text IS NULL OR type = ${type ?? null})
       AND (${waiting ?? null}::boolean IS NULL OR waiting = ${waiting ?? null})
     ORDER BY created_at DESC, id LIMIT ${limit}`)
+}
+
+/** The newest tasks of datasources that the caller may read: those of others take no place in the list. */
+export async function loadReadableTasks(
+  queries: Queries,
+  query: TaskQuery,
+  mayRead: (dataSource: string) => boolean,
+): Promise<StoredTask[]> {
+  const tasks = await loadTasks(queries, query)
+  if (tasks.every(({ dataSource }) => mayRead(dataSource))) return tasks
+  const dataSources =
+    query.dataSources ??
+    (await queries.query<{ name: string }>(sql`SELECT DISTINCT datasource AS name FROM tasks`)).map(
+      ({ name }) => name,
+    )
+  return await loadTasks(queries, { ...query, dataSources: dataSources.filter(mayRead) })
 }
 
 /** How many unfinished tasks there are of each type in each state. */

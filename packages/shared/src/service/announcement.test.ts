@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import { startDiscovery } from '../discovery/index.ts'
-import { createDatabase, loadNodes, removeNode } from '../postgres/index.ts'
+import { loadNodes, removeNode } from '../postgres/index.ts'
 import { createReadiness } from '../runtime/index.ts'
 import { createTestStores, recordingLogger, waitUntil } from '../testing/index.ts'
 import { createAnnouncement } from './announcement.ts'

@@ -6,9 +6,9 @@ import { analyzeTimeline } from '@svc/domain/timeline'
 import {
   loadDatasourceNames,
   loadPayloads,
+  loadReadableTasks,
   loadRules,
   loadStoredSegments,
-  loadTasks,
   type StoredTask,
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
@@ -180,8 +180,10 @@ async function* serverSegmentRows(input: SystemTableInput): AsyncIterable<System
 }
 
 async function taskRows({ sources, caller }: SystemTableInput): Promise<SystemRow[]> {
-  const tasks = await loadTasks(sources.context.database, { limit: mostTasks })
-  return tasks.filter(({ dataSource }) => mayRead(caller, dataSource)).map(describeTask)
+  const tasks = await loadReadableTasks(sources.context.database, { limit: mostTasks }, (dataSource) =>
+    mayRead(caller, dataSource),
+  )
+  return tasks.map(describeTask)
 }
 
 function describeTask(task: StoredTask): SystemRow {

@@ -87,6 +87,7 @@ describe('lists of tasks', () => {
   it('show what the caller may read', async () => {
     assert.deepEqual(idsOf(await ask('/tasks')), ['of koalas', 'of wiki'])
     assert.deepEqual(idsOf(await ask('/tasks', 'reader')), ['of wiki'])
+    assert.deepEqual(idsOf(await ask('/tasks?max=1', 'reader')), ['of wiki'], 'others take no place in it')
     for (const user of ['writer', 'none']) assert.deepEqual(idsOf(await ask('/tasks', user)), [])
     assert.equal((await ask('/tasks?datasource=koalas', 'reader')).status, 403)
     assert.deepEqual(idsOf(await ask('/tasks?datasource=wiki', 'reader')), ['of wiki'])

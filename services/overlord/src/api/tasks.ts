@@ -16,12 +16,14 @@ import {
 import { type InputAccess, parseIndexSpec } from '@svc/shared/ingestion'
 import {
   cancelTask,
+  loadReadableTasks,
   loadTask,
   loadTaskPayload,
   loadTasks,
   type NewTask,
   type StoredTask,
   saveTask,
+  type TaskQuery,
   type TaskState,
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
@@ -79,14 +81,15 @@ export function taskRoutes(
       throw forbidden(`The permission [READ] on [DATASOURCE] [${query.datasource}] is missing`)
     }
     const state = listed ?? query.state
-    const tasks = await loadTasks(database, {
+    const wanted: TaskQuery = {
       states: state && statesOf[state],
       waiting: state === 'waiting' ? true : state === 'pending' ? false : undefined,
-      dataSource: query.datasource,
+      dataSources: query.datasource === undefined ? undefined : [query.datasource],
       type: query.type,
       limit: query.max ?? defaultListLength,
-    })
-    return tasks.filter(({ dataSource }) => caller.can('READ', 'DATASOURCE', dataSource)).map(describeTask)
+    }
+    const mayRead = (dataSource: string) => caller.can('READ', 'DATASOURCE', dataSource)
+    return (await loadReadableTasks(database, wanted, mayRead)).map(describeTask)
   }
 
   /** The task of a request, if the caller may do `action` with it; one it may not even read does not exist for it. */
