@@ -142,6 +142,8 @@ test('a locked home names who has it', () => {
 for (const [name, holder] of [
   ['dead', JSON.stringify({ ...identify(process.pid, 'node'), startTime: 'long ago' })],
   ['damaged', '{'],
+  ['foreign', '1'],
+  ['empty', 'null'],
 ] as const) {
   test(`a ${name} lock is taken over`, () => {
     const home = openHome(folder)

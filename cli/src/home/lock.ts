@@ -63,7 +63,11 @@ function removeStale(home: HomeLayout, claim: string): void {
 
 function readHolder(file: string): ProcessIdentity | undefined {
   try {
-    return JSON.parse(readFileSync(file, 'utf8'))
+    const holder = JSON.parse(readFileSync(file, 'utf8')) as Partial<ProcessIdentity> | null
+    // Whatever else stands there is no lock of ours.
+    return typeof holder?.pid === 'number' && typeof holder.program === 'string'
+      ? (holder as ProcessIdentity)
+      : undefined
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return undefined
     throw error

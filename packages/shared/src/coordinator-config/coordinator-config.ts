@@ -6,10 +6,7 @@ export const coordinatorConfigName = 'coordinator.config'
 
 const count = (most = 2_147_483_647) =>
   z
-    .int({
-      error: (issue) =>
-        `the value [${JSON.stringify(issue.input)}] is not allowed; allowed is a whole number`,
-    })
+    .int({ error: 'a whole number' })
     .min(0, { error: 'a whole number from 0' })
     .max(most, { error: `a whole number up to ${most}` })
 const flag = z.boolean({ error: 'true or false' })
