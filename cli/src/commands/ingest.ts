@@ -59,13 +59,15 @@ async function runIngest(file: string, options: IngestOptions): Promise<void> {
   const home = existingHome(options.home)
   const [
     { connectToCluster },
-    { countsOf, ingestFile, parseIngest, showProgress, warningsOf },
+    { countsOf, findFile, ingestFile, parseIngest, showProgress, warningsOf },
     { stopRequest },
   ] = await Promise.all([
     import('../client/index.ts'),
     import('../ingest/index.ts'),
     import('./stop-request.ts'),
   ])
+  // Before what its name tells: most often it is the name that is wrong.
+  await findFile(file)
   const spec = parseIngest(file, options)
   const client = connectToCluster(home)
   const { signal } = stopRequest()

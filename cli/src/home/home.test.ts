@@ -5,8 +5,10 @@ import path from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
 import { identify } from '../processes/index.ts'
 import {
+  defaultHome,
   deleteHome,
   ensureSecret,
+  homeArgument,
   homeLayout,
   lockHolder,
   lockHome,
@@ -200,3 +202,13 @@ test('errors of the file system say what to do', () => {
 test('a layout is absolute', () => {
   for (const entry of Object.values(homeLayout('x'))) assert.ok(path.isAbsolute(entry))
 })
+
+for (const [root, argument] of [
+  [defaultHome, ''],
+  ['/tmp/home-1', ' --home /tmp/home-1'],
+  ["/tmp/ö space 'x", " --home '/tmp/ö space '\\''x'"],
+] as const) {
+  test(`a command for home [${root}] can be copied into a shell`, () => {
+    assert.equal(homeArgument(root), argument)
+  })
+}

@@ -34,7 +34,9 @@ export const defaultHome = path.join(repositoryRoot, '.svc')
 
 /** What to add to a suggested command so that it is about this home. */
 export function homeArgument(root: string): string {
-  return root === defaultHome ? '' : ` --home ${root}`
+  if (root === defaultHome) return ''
+  // The command is there to be copied into a shell.
+  return ` --home ${/^[\w@%+=:,./-]+$/.test(root) ? root : `'${root.replaceAll("'", "'\\''")}'`}`
 }
 
 /** The layout of the home `folder`, relative to the working directory; nothing is looked at or made. */

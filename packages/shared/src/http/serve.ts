@@ -38,7 +38,9 @@ export async function listen(
   const start = async (server: Server, wanted: WantedPort): Promise<number> => {
     servers.push(server)
     server.on('clientError', answerBrokenRequest)
-    server.on('connect', (_request, socket) => answerPlainly(socket, '405 Method Not Allowed', noTunnel))
+    server.on('connect', (_request, socket) =>
+      answerPlainly(socket, '405 Method Not Allowed', noTunnel, ['Allow:']),
+    )
     // RFC 9110 10.1.1: an expectation that is not known may be passed over.
     server.on('checkExpectation', handler)
     server.keepAliveTimeout = 65_000
@@ -191,11 +193,17 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
 const noTunnel = new Failure('methodNotAllowed', 'Method [CONNECT] is not allowed: nothing is tunnelled here')
 
 /** Answers a request that never becomes one of the application, and ends its connection. */
-function answerPlainly(socket: Duplex, status: string, failure: Failure): void {
+function answerPlainly(
+  socket: Duplex,
+  status: string,
+  failure: Failure,
+  headers: readonly string[] = [],
+): void {
   const body = JSON.stringify(errorBody(failure))
   socket.end(
     [
       `HTTP/1.1 ${status}`,
+      ...headers,
       'Content-Type: application/json; charset=utf-8',
       `Content-Length: ${Buffer.byteLength(body)}`,
       'Connection: close',
