@@ -41,8 +41,8 @@ export function addDev(program: Command): void {
   bench
     .command('start')
     .description('time from the command to ready, and memory at rest')
-    .option('--rounds <n>', 'how often (default: 5)', '5')
-    .option('--profile <name>', 'secure or plain (default: secure)', 'secure')
+    .option('--rounds <n>', 'how often', '5')
+    .option('--profile <name>', 'secure or plain', 'secure')
     .option('--json', 'print the result as JSON')
     .action(async ({ rounds, profile, json }: { rounds: string; profile: string; json?: boolean }) => {
       const { benchStart } = await import('../development/index.ts')
@@ -54,7 +54,7 @@ export function addDev(program: Command): void {
     .description(
       'runs over 100,000 and 1,000,000 segments; SVC_REFERENCE names a folder of the recorded system',
     )
-    .option('--rounds <n>', 'how often (default: 5)', '5')
+    .option('--rounds <n>', 'how often', '5')
     .option('--json', 'print the result as JSON')
     .action(async ({ rounds, json }: { rounds: string; json?: boolean }) => {
       const { benchCoordinator } = await import('../development/index.ts')
@@ -65,9 +65,9 @@ export function addDev(program: Command): void {
   bench
     .command('compaction')
     .description('time to decide what is to be compacted')
-    .option('--segments <n>', 'how many segments (default: 1000000)', '1000000')
-    .option('--datasources <n>', 'in how many datasources (default: 50)', '50')
-    .option('--rounds <n>', 'how often (default: 5)', '5')
+    .option('--segments <n>', 'how many segments', '1000000')
+    .option('--datasources <n>', 'in how many datasources', '50')
+    .option('--rounds <n>', 'how often', '5')
     .option('--json', 'print the result as JSON')
     .action(async (options: { segments: string; datasources: string; rounds: string; json?: boolean }) => {
       const { benchCompaction } = await import('../development/index.ts')
@@ -81,8 +81,8 @@ export function addDev(program: Command): void {
   bench
     .command('rewriting')
     .description('rewriting of daily segments into a month, beside DuckDB alone on the same files')
-    .option('--rows <n>', 'how many rows in 30 files (default: 2000000)', '2000000')
-    .option('--rounds <n>', 'how often (default: 5)', '5')
+    .option('--rows <n>', 'how many rows in 30 files', '2000000')
+    .option('--rounds <n>', 'how often', '5')
     .option('--json', 'print the result as JSON')
     .action(async ({ rows, rounds, json }: { rows: string; rounds: string; json?: boolean }) => {
       const { benchRewriting } = await import('../development/index.ts')
@@ -96,8 +96,8 @@ export function addDev(program: Command): void {
   bench
     .command('sql')
     .description('SQL over many segments, beside DuckDB alone on the same files')
-    .option('--segments <n>', 'how many segments of 1000 rows (default: 1000)', '1000')
-    .option('--rounds <n>', 'how often (default: 5)', '5')
+    .option('--segments <n>', 'how many segments of 1000 rows', '1000')
+    .option('--rounds <n>', 'how often', '5')
     .option('--json', 'print the result as JSON')
     .action(async ({ segments, rounds, json }: { segments: string; rounds: string; json?: boolean }) => {
       const { benchSql } = await import('../development/index.ts')
@@ -113,8 +113,8 @@ export function addDev(program: Command): void {
     .description(
       'requests a second at the coordinator and through the router, plain and over TLS (needs wrk); SVC_REFERENCE_URLS names further URLs, with name and password, separated by blanks',
     )
-    .option('--rounds <n>', 'how often (default: 3)', '3')
-    .option('--seconds <n>', 'how long each (default: 10)', '10')
+    .option('--rounds <n>', 'how often', '3')
+    .option('--seconds <n>', 'how long each', '10')
     .option('--json', 'print the result as JSON')
     .action(async ({ rounds, seconds, json }: { rounds: string; seconds: string; json?: boolean }) => {
       const { benchRequests } = await import('../development/index.ts')
@@ -132,8 +132,8 @@ export function addDev(program: Command): void {
     .description(
       'refused logins, hostile inputs, requests a second with a login (needs wrk); SVC_REFERENCE names a folder of the recorded system, which is asked in the same rounds',
     )
-    .option('--rounds <n>', 'how often the requests (default: 3)', '3')
-    .option('--seconds <n>', 'how long each (default: 5)', '5')
+    .option('--rounds <n>', 'how often the requests', '3')
+    .option('--seconds <n>', 'how long each', '5')
     .option('--json', 'print the result as JSON')
     .action(async ({ rounds, seconds, json }: { rounds: string; seconds: string; json?: boolean }) => {
       const { benchSecurity } = await import('../development/index.ts')

@@ -40,6 +40,8 @@ export interface SimulationFigures extends SimulationSize {
   readonly loadSeconds: number
   /** Of requests for the leader, sent one after the other all that time. */
   readonly requestMs: { readonly median: number; readonly p99: number; readonly longest: number }
+  /** Of a preview of other default rules over all that was loaded: the first one, and the same again. */
+  readonly previewMs: { readonly first: number; readonly again: number }
   /** Peak resident memory by process. */
   readonly peakMiB: Readonly<Record<string, number>>
 }
@@ -122,6 +124,7 @@ async function live(cluster: Cluster, options: SimulationOptions): Promise<Simul
     await probe.stop()
   }
   const loadSeconds = (performance.now() - startedAt) / 1000
+  const previewMs = { first: await timePreview(client), again: await timePreview(client) }
   await notePeaks(cluster.home, peaks)
   return {
     servers,
@@ -130,6 +133,7 @@ async function live(cluster: Cluster, options: SimulationOptions): Promise<Simul
     copySeconds,
     loadSeconds,
     requestMs: probe.figures(),
+    previewMs,
     peakMiB: Object.fromEntries(peaks),
   }
 }
@@ -156,6 +160,19 @@ async function writeSegments(
 async function isLoaded(client: ClusterClient, datasources: number): Promise<boolean> {
   const status = (await client.send('GET', '/svc/coordinator/v1/loadstatus?simple')) as Record<string, number>
   return Object.keys(status).length === datasources && Object.values(status).every((left) => left === 0)
+}
+
+/** How long a preview takes that keeps the last year twice and gives up what is older. */
+async function timePreview(client: ClusterClient): Promise<number> {
+  const startedAt = performance.now()
+  await client.send('POST', '/svc/coordinator/v1/rules/simulate', {
+    rules: {},
+    defaultRules: [
+      { type: 'loadByPeriod', period: 'P1Y', tieredReplicants: { _default_tier: 2 } },
+      { type: 'dropForever' },
+    ],
+  })
+  return performance.now() - startedAt
 }
 
 /** Asks for the leader again and again, and notes how long the answers take. */
