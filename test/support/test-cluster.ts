@@ -37,14 +37,21 @@ export interface TestCluster extends Cluster {
 export interface TestClusterOptions extends Omit<StartOptions, 'home' | 'portOffset'> {
   /** Called before each attempt to start, with what the ports of the plan are moved by. */
   readonly beforeStart?: (portOffset: number) => Promise<void>
+  /** Called once with the folder of the home, which is not there yet: a home that was made before can be put there. */
+  readonly placeHome?: (home: string) => void
 }
 
 /** Starts a cluster at free ports. Throws, and leaves nothing behind, when a service is not ready in time. */
-export async function startTestCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
+export async function startTestCluster({
+  placeHome,
+  ...options
+}: TestClusterOptions = {}): Promise<TestCluster> {
   const folder = newTestFolder()
+  const home = path.join(folder, 'home')
   let cluster: Cluster | undefined
   try {
-    cluster = await startAtFreePorts(path.join(folder, 'home'), options)
+    placeHome?.(home)
+    cluster = await startAtFreePorts(home, options)
     if (cluster.notReady.length > 0 && options.readyTimeoutMs === undefined) {
       throw new Error(`Not ready: ${JSON.stringify(cluster.notReady)}`)
     }
@@ -59,7 +66,7 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
 /** Another cluster may take the ports between the look at them and the start. */
 async function startAtFreePorts(
   home: string,
-  { beforeStart, ...options }: TestClusterOptions,
+  { beforeStart, ...options }: Omit<TestClusterOptions, 'placeHome'>,
 ): Promise<Cluster> {
   for (let attempt = 1; ; attempt++) {
     try {
