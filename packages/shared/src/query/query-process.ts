@@ -22,7 +22,7 @@ const send = (message: QueryMessage): void => {
 
 async function work(command: Exclude<QueryCommand, { kind: 'cancel' }>): Promise<QueryMessage> {
   if (command.kind === 'read')
-    return { kind: 'read', statement: await parseQuery(command.sql, spillDirectory) }
+    return { kind: 'read', statement: await parseQuery(command.sql, command.parameters, spillDirectory) }
   return await run(command.order)
 }
 

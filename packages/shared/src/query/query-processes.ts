@@ -3,7 +3,13 @@ import { readFileSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { busy, Failure, tooLarge, unavailable } from '@svc/domain/failure'
-import { answerDescriptor, type QueryCommand, type QueryMessage, type QueryOrder } from './query-protocol.ts'
+import {
+  answerDescriptor,
+  type Parameter,
+  type QueryCommand,
+  type QueryMessage,
+  type QueryOrder,
+} from './query-protocol.ts'
 import type { Statement } from './read-statement.ts'
 
 const processFile = fileURLToPath(new URL('./query-process.ts', import.meta.url))
@@ -20,8 +26,8 @@ export interface QueryProcessesOptions {
 
 /** One query's hold on a process. */
 export interface QuerySession {
-  /** What a query is about. What is wrong with it is an invalidInput failure. */
-  read(sql: string): Promise<Statement>
+  /** What a query with these values is about. What is wrong with it is an invalidInput failure. */
+  read(sql: string, parameters: readonly Parameter[]): Promise<Statement>
   /**
    * Runs a query. `onBegin` is called before the first byte of the answer and tells where it goes; that end is not
    * closed. A failure before it left no trace. Answers with the number of rows.
@@ -137,8 +143,8 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
       const used = takeProcess()
       let released = false
       return {
-        read: async (sql) => {
-          const message = await converse(used, { kind: 'read', sql }, { signal, mostBytes })
+        read: async (sql, parameters) => {
+          const message = await converse(used, { kind: 'read', sql, parameters }, { signal, mostBytes })
           if (message.kind === 'read') return message.statement
           throw unexpected(message)
         },

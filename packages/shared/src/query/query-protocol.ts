@@ -69,7 +69,7 @@ export interface QueryOrder {
 
 /** What a query process is told. */
 export type QueryCommand =
-  | { readonly kind: 'read'; readonly sql: string }
+  | { readonly kind: 'read'; readonly sql: string; readonly parameters: readonly Parameter[] }
   | { readonly kind: 'run'; readonly order: QueryOrder }
   | { readonly kind: 'cancel' }
 

@@ -19,8 +19,12 @@ export type AnswerSink = (text: string) => Promise<void>
 
 const parserMemoryBytes = 64 * 2 ** 20
 
-/** Reads what a query is about with DuckDB's own parser, in a database without any data. */
-export async function parseQuery(sql: string, spillDirectory: string): Promise<Statement> {
+/** Reads what a query with these values is about with DuckDB's own parser, in a database without any data. */
+export async function parseQuery(
+  sql: string,
+  parameters: readonly Parameter[],
+  spillDirectory: string,
+): Promise<Statement> {
   const database = await openLockedDatabase({
     directories: [],
     files: [],
@@ -33,7 +37,7 @@ export async function parseQuery(sql: string, spillDirectory: string): Promise<S
     prepared.bindVarchar(1, sql)
     const [row] = await (await prepared.run()).getRows()
     const { tables, text, expressions } = readStatement(sql, row?.[0] as string)
-    const values = await timeValues(database, expressions)
+    const values = await timeValues(database, expressions, parameters)
     return {
       text,
       tables: tables.map(({ condition, ...table }) => ({
@@ -55,6 +59,7 @@ const movingMs = 86_400_000
 async function timeValues(
   { connection }: LockedDatabase,
   expressions: readonly object[],
+  parameters: readonly Parameter[],
 ): Promise<TimeValue[] | undefined> {
   if (expressions.length === 0) return []
   try {
@@ -63,16 +68,29 @@ async function timeValues(
     for (const expression of expressions) {
       const parsed = JSON.parse(String(template?.[0]))
       parsed.statements[0].node.select_list = [expression]
-      // Places are left out: no number of JavaScript holds the one that stands for none.
-      const json = JSON.stringify(parsed, (key, value) => (key === 'query_location' ? 0 : value))
+      const named: string[] = []
+      const json = JSON.stringify(parsed, (key, value) => {
+        // Places are left out: no number of JavaScript holds the one that stands for none.
+        if (key === 'query_location') return 0
+        // Alone, an expression has parameters that count from 1.
+        return value?.class === 'PARAMETER'
+          ? { ...value, identifier: String(named.push(value.identifier)) }
+          : value
+      })
       const deserialize = await connection.prepare('SELECT json_deserialize_sql($1::JSON)')
       deserialize.bindVarchar(1, json)
       const [row] = await (await deserialize.run()).getRows()
       const text = String(row?.[0])
-      const evaluated = await connection.run(
+      const evaluate = await connection.prepare(
         `SELECT typeof(value), epoch_ms(CAST(value AS TIMESTAMP))::DOUBLE FROM (${text}) AS given(value)`,
       )
-      const [[type, ms] = []] = await evaluated.getRows()
+      for (const [place, name] of named.entries()) {
+        const index = Number(name) - 1
+        const parameter = parameters[index]
+        if (parameter === undefined) return undefined
+        await bindValue(evaluate, place + 1, parameter, index)
+      }
+      const [[type, ms] = []] = await (await evaluate.run()).getRows()
       const isTime = /^(DATE$|TIMESTAMP)/.test(String(type))
       // A text that was written as one is taken for a time; any other would make a text of the time.
       const isWritten = (expression as { class?: unknown }).class === 'CONSTANT'
@@ -215,36 +233,45 @@ const textTypes = new Set(['CHAR', 'VARCHAR'])
 const numberTypes = new Set(['DECIMAL', 'FLOAT', 'REAL', 'DOUBLE'])
 
 async function bind(prepared: DuckDBPreparedStatement, parameters: readonly Parameter[]): Promise<void> {
-  const { DuckDBDateValue, DuckDBTimestampValue } = await import('@duckdb/node-api')
   if (prepared.parameterCount !== parameters.length) {
     throw invalidInput(
       `The query has [${prepared.parameterCount}] parameters and [parameters] has [${parameters.length}] values; allowed is one for each`,
     )
   }
-  parameters.forEach(({ type, value }, index) => {
-    const place = index + 1
-    const kind = type.toUpperCase()
-    const refuse = (allowed: string) =>
-      invalidInput(`parameters[${index}].value has the value [${value}]; allowed is ${allowed}`)
-    if (value === null) prepared.bindNull(place)
-    else if (textTypes.has(kind)) prepared.bindVarchar(place, String(value))
-    else if (kind === 'BOOLEAN') prepared.bindBoolean(place, value === true || value === 'true')
-    else if (integerTypes.has(kind)) {
-      if (!/^-?\d{1,19}$/.test(String(value))) throw refuse(`a whole number for type [${type}]`)
-      const number = BigInt(String(value))
-      if (BigInt.asIntN(64, number) !== number) throw refuse('a whole number of 64 bits')
-      prepared.bindBigInt(place, number)
-    } else if (numberTypes.has(kind)) {
-      const number = Number(value)
-      if (value === '' || !Number.isFinite(number)) throw refuse(`a number for type [${type}]`)
-      prepared.bindDouble(place, number)
-    } else {
-      const ms = typeof value === 'number' ? value : Date.parse(withZone(String(value)))
-      if (!Number.isFinite(ms)) throw refuse('an ISO 8601 time, or milliseconds since 1970')
-      if (kind === 'DATE') prepared.bindDate(place, new DuckDBDateValue(Math.floor(ms / 86_400_000)))
-      else prepared.bindTimestamp(place, new DuckDBTimestampValue(BigInt(Math.round(ms)) * 1000n))
-    }
-  })
+  for (const [index, parameter] of parameters.entries()) {
+    await bindValue(prepared, index + 1, parameter, index)
+  }
+}
+
+/** Binds the value of `parameters[index]` to a place of a statement, which count from 1. */
+async function bindValue(
+  prepared: DuckDBPreparedStatement,
+  place: number,
+  { type, value }: Parameter,
+  index: number,
+): Promise<void> {
+  const { DuckDBDateValue, DuckDBTimestampValue } = await import('@duckdb/node-api')
+  const kind = type.toUpperCase()
+  const refuse = (allowed: string) =>
+    invalidInput(`parameters[${index}].value has the value [${value}]; allowed is ${allowed}`)
+  if (value === null) prepared.bindNull(place)
+  else if (textTypes.has(kind)) prepared.bindVarchar(place, String(value))
+  else if (kind === 'BOOLEAN') prepared.bindBoolean(place, value === true || value === 'true')
+  else if (integerTypes.has(kind)) {
+    if (!/^-?\d{1,19}$/.test(String(value))) throw refuse(`a whole number for type [${type}]`)
+    const number = BigInt(String(value))
+    if (BigInt.asIntN(64, number) !== number) throw refuse('a whole number of 64 bits')
+    prepared.bindBigInt(place, number)
+  } else if (numberTypes.has(kind)) {
+    const number = Number(value)
+    if (value === '' || !Number.isFinite(number)) throw refuse(`a number for type [${type}]`)
+    prepared.bindDouble(place, number)
+  } else {
+    const ms = typeof value === 'number' ? value : Date.parse(withZone(String(value)))
+    if (!Number.isFinite(ms)) throw refuse('an ISO 8601 time, or milliseconds since 1970')
+    if (kind === 'DATE') prepared.bindDate(place, new DuckDBDateValue(Math.floor(ms / 86_400_000)))
+    else prepared.bindTimestamp(place, new DuckDBTimestampValue(BigInt(Math.round(ms)) * 1000n))
+  }
 }
 
 /** A time without a zone is one of UTC. */

@@ -49,7 +49,7 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
   ): Promise<string> {
     const session = await processes.acquire(given.signal ?? AbortSignal.timeout(60_000))
     try {
-      const statement = given.unread ? { text: sql, tables: [] } : await session.read(sql)
+      const statement = given.unread ? { text: sql, tables: [] } : await session.read(sql, given.parameters ?? [])
       const other = statement.tables.find(({ name }) => name !== 'wiki')
       if (other) throw invalidInput(`Table [${other.name}] does not exist`)
       const answer = new PassThrough()
@@ -90,10 +90,13 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
     }
   }
   /** The times that a query asks of its one table, any mention of it. */
-  async function timesOf(sql: string): Promise<readonly Interval[] | undefined> {
+  async function timesOf(
+    sql: string,
+    parameters: readonly Parameter[] = [],
+  ): Promise<readonly Interval[] | undefined> {
     const session = await processes.acquire(AbortSignal.timeout(60_000))
     try {
-      const { tables } = await session.read(sql)
+      const { tables } = await session.read(sql, parameters)
       const all = tables.map(({ times }) => times)
       return all.includes(undefined) ? undefined : all.flatMap((times) => times ?? [])
     } finally {

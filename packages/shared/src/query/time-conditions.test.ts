@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { after, describe, it } from 'node:test'
 import fc from 'fast-check'
+import type { Parameter } from './query-protocol.ts'
 import { openTestQueries } from './test-queries.ts'
 
 const queries = await openTestQueries()
@@ -11,10 +12,13 @@ after(async () => {
 })
 
 /** The times of each table of a query, in days of January 2026 with all that they were made wider by taken away. */
-async function timesIn(sql: string): Promise<Record<string, string>> {
+async function timesIn(
+  sql: string,
+  parameters: readonly Parameter[] = [],
+): Promise<Record<string, string>> {
   const session = await queries.processes.acquire(AbortSignal.timeout(60_000))
   try {
-    const { tables } = await session.read(sql)
+    const { tables } = await session.read(sql, parameters)
     return Object.fromEntries(
       tables.map(({ name, times }) => [
         name,
@@ -56,7 +60,7 @@ describe('the times that a query asks for', () => {
     [`SELECT * FROM a WHERE __time < 'no time'`, { a: 'any' }],
     [`SELECT * FROM a WHERE __time < 5`, { a: 'any' }],
     [`SELECT * FROM a WHERE __time < date_trunc('month', now())`, { a: 'any' }],
-    [`SELECT * FROM a WHERE __time < ?`, { a: 'any' }],
+    ['SELECT * FROM a WHERE __time < ?', { a: 'any' }],
     [
       `SELECT * FROM a WHERE __time < (SELECT max(__time) FROM b WHERE __time < ${third})`,
       { a: 'any', b: '..3' },
@@ -88,6 +92,36 @@ describe('the times that a query asks for', () => {
     })
   }
 
+  const time = (value: string | number | null) => ({ type: 'TIMESTAMP', value })
+  const withParameters: readonly (readonly [
+    sql: string,
+    parameters: readonly Parameter[],
+    times: Readonly<Record<string, string>>,
+  ])[] = [
+    ['SELECT * FROM a WHERE __time < ?', [time('2026-01-03')], { a: '..3' }],
+    ['SELECT * FROM a WHERE __time < ?', [time(Date.UTC(2026, 0, 3))], { a: '..3' }],
+    ['SELECT * FROM a WHERE __time < ?', [{ type: 'DATE', value: '2026-01-03T12:00' }], { a: '..3' }],
+    [
+      'SELECT ? FROM a WHERE __time BETWEEN ? AND ?',
+      [{ type: 'VARCHAR', value: 'x' }, time('2026-01-03'), time('2026-01-05')],
+      { a: '3..5' },
+    ],
+    ['SELECT * FROM a WHERE __time > $2 AND __time < $1', [time('2026-01-05'), time('2026-01-03')], { a: '3..5' }],
+    ['SELECT * FROM a WHERE __time > ? - INTERVAL 1 DAY', [time('2026-01-03')], { a: '2..' }],
+    ['SELECT * FROM a WHERE __time < CAST(? AS TIMESTAMP)', [{ type: 'VARCHAR', value: '2026-01-03' }], { a: '..3' }],
+    ['SELECT * FROM a WHERE __time < ?', [{ type: 'VARCHAR', value: '2026-01-03' }], { a: 'any' }],
+    ['SELECT * FROM a WHERE __time < ?', [{ type: 'BIGINT', value: 3 }], { a: 'any' }],
+    ['SELECT * FROM a WHERE __time < ?', [time(null)], { a: 'any' }],
+    ['SELECT * FROM a WHERE __time < ?', [time('no time')], { a: 'any' }],
+    ['SELECT * FROM a WHERE __time < ? AND x = ?', [time('2026-01-03')], { a: '..3' }],
+    ['SELECT * FROM a WHERE __time < $2', [time('2026-01-03')], { a: 'any' }],
+  ]
+  for (const [sql, parameters, expected] of withParameters) {
+    it(`${sql} with ${JSON.stringify(parameters)}`, async () => {
+      assert.deepEqual(await timesIn(sql, parameters), expected)
+    })
+  }
+
   it('are wider by a day where they move on or depend on a zone', async () => {
     const sql = 'SELECT * FROM a WHERE __time BETWEEN now() - INTERVAL 1 HOUR AND now()'
     const [{ start, end } = { start: 0, end: 0 }] = (await queries.timesOf(sql)) ?? []
@@ -115,12 +149,22 @@ describe('a query over fewer files', () => {
   it('is answered as over all of them, with columns and types', async () => {
     const hour = fc.integer({ min: -10, max: 130 })
     const at = (h: number): string => `TIMESTAMP '2026-01-01' + INTERVAL '${h}' HOUR`
+    const plain = (text: string) => ({ text, parameters: [] as readonly Parameter[] })
+    const ms = (h: number): number => Date.UTC(2026, 0, 1, h)
     const condition = fc.oneof(
-      hour.map((h) => `__time >= ${at(h)}`),
-      hour.map((h) => `wiki.__time < ${at(h)}`),
-      fc.tuple(hour, hour).map(([a, b]) => `__time BETWEEN ${at(a)} AND ${at(b)}`),
-      fc.tuple(hour, hour).map(([a, b]) => `(__time = ${at(a)} OR __time > ${at(b)})`),
-      fc.constant(`page <> 'p1'`),
+      hour.map((h) => plain(`__time >= ${at(h)}`)),
+      hour.map((h) => plain(`wiki.__time < ${at(h)}`)),
+      fc.tuple(hour, hour).map(([a, b]) => plain(`__time BETWEEN ${at(a)} AND ${at(b)}`)),
+      fc.tuple(hour, hour).map(([a, b]) => plain(`(__time = ${at(a)} OR __time > ${at(b)})`)),
+      fc.tuple(fc.constantFrom('TIMESTAMP', 'DATE'), hour).map(([type, h]) => ({
+        text: '__time > ?',
+        parameters: [{ type, value: ms(h) }],
+      })),
+      fc.tuple(hour, hour).map(([a, b]) => ({
+        text: '(__time = ? OR __time < ? + INTERVAL 1 HOUR)',
+        parameters: [a, b].map((h) => ({ type: 'TIMESTAMP', value: ms(h) })),
+      })),
+      fc.constant(plain(`page <> 'p1'`)),
     )
     const select = fc.constantFrom(
       'SELECT * FROM wiki WHERE # ORDER BY ALL',
@@ -133,9 +177,10 @@ describe('a query over fewer files', () => {
         select,
         fc.array(condition, { minLength: 1, maxLength: 3 }),
         async (text, conditions) => {
-          const sql = text.replace('#', conditions.join(' AND '))
+          const sql = text.replace('#', conditions.map((one) => one.text).join(' AND '))
+          const parameters = conditions.flatMap((one) => one.parameters)
           const whole = fileDays.map((day) => `day${day}.parquet`)
-          const times = await queries.timesOf(sql)
+          const times = await queries.timesOf(sql, parameters)
           const kept = fileDays.filter((day) => {
             const start = Date.UTC(2026, 0, day)
             return (
@@ -149,9 +194,10 @@ describe('a query over fewer files', () => {
               schemas: [...new Set(fileDays.map((day) => JSON.stringify(schemaOf(day))))].map((list) =>
                 JSON.parse(list),
               ),
+              parameters,
               style,
             }),
-            await queries.ask(sql, { files: whole, style }),
+            await queries.ask(sql, { files: whole, parameters, style }),
             sql,
           )
         },

@@ -153,6 +153,9 @@ function isConstant(value: unknown): boolean {
         const { type, is_null: isNull } = node.value as { type: { id: string }; is_null: boolean }
         return !isNull && (type.id === 'VARCHAR' || type.id === 'INTEGER')
       }
+      // Its value is looked at where it is found out: one of time, or it comes to none.
+      case 'PARAMETER':
+        return true
       case 'CAST':
         return (
           !node.try_cast &&

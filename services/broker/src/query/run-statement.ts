@@ -71,7 +71,7 @@ export async function runStatement(
   onBegin: (notLoaded: Readonly<Record<string, number>>) => Writable,
 ): Promise<void> {
   await withSession(engine, asked.signal, async (session, folder) => {
-    const { tables, text: statement } = await session.read(asked.sql)
+    const { tables, text: statement } = await session.read(asked.sql, asked.parameters)
     const datasources = datasourcesOf(asked, tables)
     const system = systemTablesOf(asked, tables)
     const prepared = await prepareTables(engine.sources, [...datasources.keys()], {
