@@ -46,7 +46,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   const leadership = createLeadership()
   const segments = createSegmentInventory(database)
   const rules = followRules(database)
-  const counting = countCopyChanges(context.metrics, (id) => segments.table.datasourceNameOf(id))
+  const counting = countCopyChanges(context.metrics, segments.table)
   const servers = new ServerInventory(
     settings.get('svc.coordinator.serverTimeout'),
     {

@@ -25,7 +25,7 @@ function setUp(term: number | undefined, served: readonly Segment[]) {
   const metrics = createMetrics('coordinator')
   const segments = createSegmentInventory(database)
   const { table } = segments
-  const counting = countCopyChanges(metrics, (id) => table.datasourceNameOf(id))
+  const counting = countCopyChanges(metrics, table)
   const servers = new ServerInventory(60_000, counting, table)
   const report = (name: string, tier: string, given: object = {}) => {
     servers.take(

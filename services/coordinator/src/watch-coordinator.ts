@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import type { SegmentTable } from '@svc/domain/inventory'
 import type { LoadingServer } from '@svc/domain/loading'
 import { type DatasourceLoadStatus, loadStatusOf } from '@svc/domain/retention'
 import { serverPartsOf } from '@svc/shared/coordinator-config'
@@ -102,13 +103,13 @@ export function watchCoordinator(metrics: Metrics, view: ClusterView): void {
 /** Counts what servers report of copies. */
 export function countCopyChanges(
   metrics: Metrics,
-  datasourceNameOf: (segmentId: string) => string | undefined,
+  table: Pick<SegmentTable, 'datasourceNameOf'>,
 ): Required<ServerInventoryEvents> {
   return {
     onFailure: ({ tier }, { action }) => metrics.count('svc_segment_requests_failed_total', { tier, action }),
-    onCopyChange: ({ tier }, segmentId, change) =>
+    onCopyChange: ({ tier }, { id, row }, change) =>
       metrics.count(`svc_segment_copies_${change}_total`, {
-        datasource: datasourceNameOf(segmentId) ?? '',
+        datasource: table.datasourceNameOf(id, row) ?? '',
         tier,
       }),
   }

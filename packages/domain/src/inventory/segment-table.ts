@@ -131,11 +131,10 @@ export class SegmentTable {
   }
 
   /**
-   * The name of the datasource of a segment; undefined where the segment is not used and its datasource not known. The
-   * id of a segment that is not used is all that is left of it.
+   * The name of the datasource of a segment, in its row; undefined where the segment is not used and its datasource not
+   * known. The id of a segment that is not used is all that is left of it.
    */
-  datasourceNameOf(id: string): string | undefined {
-    const row = this.rowOf(id)
+  datasourceNameOf(id: string, row = this.rowOf(id)): string | undefined {
     if (this.isUsed(row)) return this.datasourceList[this.datasourceOf[this.groupOf[row]!]!]!.name
     for (let end = id.lastIndexOf('_'); end > 0; end = id.lastIndexOf('_', end - 1)) {
       const name = id.slice(0, end)
@@ -246,14 +245,13 @@ export class SegmentTable {
     this.usedRows = 0
   }
 
-  /** Sets and clears what a server has to do with a segment (see copyFlag); the segment need not be known. */
-  changeCopy(id: string, server: number, set: number, clear: number): number {
-    let row = this.rowOf(id)
-    if (row < 0) {
-      if (set === 0) return -1
-      row = this.addRow(id)
-    }
-    return this.changeRow(row, server, set, clear)
+  /**
+   * Sets and clears what a server has to do with a segment (see copyFlag), which is in `row`; the segment need not be
+   * known.
+   */
+  changeCopy(id: string, server: number, set: number, clear: number, row = this.rowOf(id)): number {
+    if (row >= 0) return this.changeRow(row, server, set, clear)
+    return set === 0 ? -1 : this.changeRow(this.addRow(id), server, set, clear)
   }
 
   /** The same for a row; returns the entry of the copy table, or -1 where nothing is left of it. */

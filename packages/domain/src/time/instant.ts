@@ -25,13 +25,33 @@ export function formatInstant(instantMs: number): string {
   if (instantMs === -Infinity) return eternityStartText
   if (instantMs === Infinity) return eternityEndText
   const days = Math.floor(instantMs / dayMs)
-  const { year, month, day } = calendarFromDays(days)
   const ms = instantMs - days * dayMs
-  const date = `${year < 0 ? '-' : ''}${pad(Math.abs(year), 4)}-${pad(month, 2)}-${pad(day, 2)}`
+  if (ms === 0) return midnightText(days)
+  const date = dateText(days)
   const hours = pad(Math.floor(ms / 3_600_000), 2)
   const minutes = pad(Math.floor(ms / 60_000) % 60, 2)
   const seconds = pad(Math.floor(ms / 1000) % 60, 2)
   return `${date}T${hours}:${minutes}:${seconds}.${pad(ms % 1000, 3)}Z`
+}
+
+function dateText(days: number): string {
+  const { year, month, day } = calendarFromDays(days)
+  return `${year < 0 ? '-' : ''}${pad(Math.abs(year), 4)}-${pad(month, 2)}-${pad(day, 2)}`
+}
+
+// The intervals of segments begin and end at few midnights, which stand in the ids of all of them: of a million ids, one
+// after the other, half of the work was writing these.
+const midnightTexts = new Map<number, string>()
+const mostMidnightTexts = 20_000
+
+function midnightText(days: number): string {
+  let text = midnightTexts.get(days)
+  if (text === undefined) {
+    if (midnightTexts.size >= mostMidnightTexts) midnightTexts.clear()
+    text = `${dateText(days)}T00:00:00.000Z`
+    midnightTexts.set(days, text)
+  }
+  return text
 }
 
 function readWrittenForm(parts: RegExpExecArray): number | undefined {

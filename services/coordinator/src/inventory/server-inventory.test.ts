@@ -83,7 +83,7 @@ function setUp(...ids: string[]) {
   const changes: string[] = []
   const inventory = new ServerInventory(silenceMs, {
     onFailure: ({ name }, { id, message }) => failures.push(`${name} ${id} ${message}`),
-    onCopyChange: ({ name }, id, change) => changes.push(`${name} ${id} ${change}`),
+    onCopyChange: ({ name }, { id }, change) => changes.push(`${name} ${id} ${change}`),
   })
   const server = new Reporter('a')
   for (const id of ids) server.served.add(id)

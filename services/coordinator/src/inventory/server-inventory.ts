@@ -48,7 +48,8 @@ type CopyChange = 'loaded' | 'moved' | 'dropped'
 /** Who is told of what servers report. */
 export interface ServerInventoryEvents {
   onFailure?(server: ServerState, failure: RequestFailure): void
-  onCopyChange?(server: ServerState, segmentId: string, change: CopyChange): void
+  /** `row` is that of the segment in the table, or -1. */
+  onCopyChange?(server: ServerState, segment: { readonly id: string; readonly row: number }, change: CopyChange): void
 }
 
 /** Historicals before brokers, by name. */
@@ -138,9 +139,10 @@ export class ServerInventory {
     this.byNumber[number] = server
     if (report.segments) this.takeList(server, report.segments, known !== undefined)
     for (const { id, change } of report.changes) {
-      this.tellCopyChange(server, id, change)
-      if (change === 'loaded') this.noteServed(server, id)
-      else this.noteGone(server, id)
+      const row = this.table.rowOf(id)
+      this.tellCopyChange(server, { id, row }, change)
+      if (change === 'loaded') this.noteServed(server, id, row)
+      else this.noteGone(server, id, row)
     }
     this.settle(server, report.failures, nowMs)
     this.forgetVoid(server, report.voidUntilMs)
@@ -148,13 +150,17 @@ export class ServerInventory {
   }
 
   /** Tells of a change that is news, before it is taken in: some reports come twice. */
-  private tellCopyChange(server: MutableServer, id: string, change: 'loaded' | 'dropped'): void {
-    const row = this.table.rowOf(id)
+  private tellCopyChange(
+    server: MutableServer,
+    segment: { readonly id: string; readonly row: number },
+    change: 'loaded' | 'dropped',
+  ): void {
+    const { row } = segment
     const flags = row < 0 ? 0 : this.table.copies.flags(row, server.number)
     const wasServed = (flags & served) !== 0
     if (wasServed === (change === 'loaded')) return
     const isMove = change === 'loaded' && (flags & moving) !== 0
-    this.events.onCopyChange?.(server, id, isMove ? 'moved' : change)
+    this.events.onCopyChange?.(server, segment, isMove ? 'moved' : change)
   }
 
   private takeList(server: MutableServer, ids: readonly string[], isKnown: boolean): void {
@@ -165,13 +171,13 @@ export class ServerInventory {
     for (const id of ids) this.noteServed(server, id)
   }
 
-  private noteServed(server: MutableServer, id: string): void {
-    this.table.changeCopy(id, server.number, served, loading | moving | refused)
+  private noteServed(server: MutableServer, id: string, row?: number): void {
+    this.table.changeCopy(id, server.number, served, loading | moving | refused, row)
     server.refused.delete(id)
   }
 
-  private noteGone({ number }: MutableServer, id: string): void {
-    this.table.changeCopy(id, number, 0, served | dropping | leaving)
+  private noteGone({ number }: MutableServer, id: string, row?: number): void {
+    this.table.changeCopy(id, number, 0, served | dropping | leaving, row)
   }
 
   /** Takes away the pending requests that the report answers, beside those that its changes did. */
