@@ -22,6 +22,8 @@ const rulesPath = '/svc/coordinator/v1/rules'
 
 // One thread and 32 connections that are kept: the server is the bottleneck, not the one who asks.
 const wrkOptions = ['-t1', '-c32'] as const
+// Java gives its fastest answers after some ten thousand of them.
+const warmUpSeconds = 15
 
 /**
  * Asks for the rules with a login, at the coordinator and through the router, plain and over TLS, by turns. `reference`
@@ -72,7 +74,7 @@ export async function measureRequests(
   )
   for (const url of reference) targets.set(`reference ${new URL(url).host}`, url)
   // One turn before those that count: code is compiled, logins are remembered, connections are open.
-  for (const url of targets.values()) ask(url, 2)
+  for (const url of targets.values()) ask(url, warmUpSeconds)
   const found = new Map<string, number[]>()
   for (let round = 1; round <= rounds; round++) {
     for (const [name, url] of targets) {

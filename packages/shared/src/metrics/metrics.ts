@@ -62,10 +62,14 @@ export function createMetrics(role: Role): Metrics {
     Object.entries(mostNamed).map(([label, most]) => [label, new NamedValues(most)] as const),
   )
 
-  const boundedLabels = (labels: Labels): Labels =>
-    Object.fromEntries(
-      Object.entries(labels).map(([label, value]) => [label, namedOf.get(label)?.nameOf(value) ?? value]),
-    )
+  const boundedLabels = (labels: Labels): Labels => {
+    let told = labels
+    for (const [label, named] of namedOf) {
+      const value = labels[label]
+      if (value !== undefined) told = { ...told, [label]: named.nameOf(value) }
+    }
+    return told
+  }
 
   async function valuesOf(name: MetricName): Promise<readonly MetricValue[]> {
     const read = readers.get(name)
