@@ -11,7 +11,7 @@ import {
   namesOfAttack,
   strayTargets,
 } from '@svc/shared/hostile-inputs'
-import { basicHeader, openLdapLogins } from '@svc/shared/security'
+import { basicHeader, isNamePattern, openLdapLogins } from '@svc/shared/security'
 import {
   type Cluster,
   commonPropertiesFile,
@@ -179,9 +179,15 @@ async function measureExpressions({ ask }: Asker): Promise<AnswerTimes> {
   await ask({ path: '/status', login })
   const times: number[] = []
   for (const name of catastrophicExpressions) {
-    await change('POST', `${authorization}/roles/attack/permissions`, [
-      { resource: { type: 'DATASOURCE', name }, action: 'READ' },
-    ])
+    const permissions = [{ resource: { type: 'DATASOURCE', name }, action: 'READ' }]
+    const path = `${authorization}/roles/attack/permissions`
+    if (!isNamePattern(name)) {
+      times.push(
+        await timed(async () => expectStatus(400, await ask({ method: 'POST', path, body: permissions }))),
+      )
+      continue
+    }
+    await change('POST', path, permissions)
     for (const asked of namesOfAttack) {
       const target = `/svc/coordinator/v1/rules/${encodeURIComponent(asked)}`
       times.push(await timed(() => ask({ path: target, login })))

@@ -39,7 +39,11 @@ function readPermission(json: unknown, path: string, isPattern: (text: string) =
 
 function readName(name: unknown, path: string, isPattern: (text: string) => boolean): string {
   if (typeof name !== 'string' || name.length > longestNamePattern || !isPattern(name)) {
-    throw refuse(path, name, `a regular expression of at most ${longestNamePattern} characters`)
+    throw refuse(
+      path,
+      name,
+      `a regular expression of at most ${longestNamePattern} characters, its repetitions written out`,
+    )
   }
   return name
 }

@@ -44,6 +44,15 @@ describe('a pattern', () => {
     })
   }
 
+  it('may be as long with its repetitions written out as without any', () => {
+    for (const pattern of ['a'.repeat(1024), '(ab|cd)'.repeat(146), '[^_]*'.repeat(204), 'a{1000}'])
+      assert.equal(isNamePattern(pattern), true, pattern)
+    for (const pattern of ['(a{100}){13}', '(ab{0,400}){3}']) {
+      assert.equal(isNamePattern(pattern), false)
+      assert.equal(compileNamePattern(pattern)('a'), false)
+    }
+  })
+
   it('is known for one before it is stored', () => {
     for (const [pattern] of rows) assert.equal(isNamePattern(pattern), true)
     for (const pattern of ['(', '[a', '*', '(?=a)', '\\']) assert.equal(isNamePattern(pattern), false)
@@ -52,8 +61,12 @@ describe('a pattern', () => {
   it('is one of 50 that others never end with', () => {
     assert.ok(catastrophicExpressions.length >= 50)
     assert.equal(new Set(catastrophicExpressions).size, catastrophicExpressions.length)
-    // None of them is refused for what it is: all are evaluated below.
-    for (const pattern of catastrophicExpressions) assert.equal(isNamePattern(pattern), true, pattern)
+    // All others are evaluated below.
+    const tooLong = ['(a{1,30}){1,30}b', '(.{0,99}){0,10}b', '(a{0,50}){0,20}b']
+    assert.deepEqual(
+      catastrophicExpressions.filter((pattern) => !isNamePattern(pattern)).sort(),
+      tooLong.sort(),
+    )
   })
 
   for (const pattern of catastrophicExpressions) {
