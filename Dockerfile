@@ -42,4 +42,4 @@ COPY --from=build /app /app
 # One heap of the C library for all threads of a process: each further one costs memory and serves no one here.
 ENV NODE_ENV=production NODE_COMPILE_CACHE=/app/.cache/compile MALLOC_ARENA_MAX=1
 USER svc
-ENTRYPOINT ["node", "--max-semi-space-size=2", "/app/container/src/main.ts"]
+ENTRYPOINT ["node", "--max-semi-space-size=2", "--no-parallel-scavenge", "/app/container/src/main.ts"]

@@ -16,10 +16,12 @@ export function serviceSpec(
     instance,
     program: 'node',
     file: process.execPath,
-    // A small young generation: these servers hold little that is short-lived, and there are many of them.
+    // A small young generation: these servers hold little that is short-lived, and there are many of them. One thread
+    // is done with it before several have divided it among themselves.
     args: [
       ...(watch ? ['--watch', '--watch-preserve-output'] : []),
       '--max-semi-space-size=2',
+      '--no-parallel-scavenge',
       main,
       ...files,
     ],
