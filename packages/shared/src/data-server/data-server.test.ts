@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { closeSync, constants, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import { payloadOf, type SegmentPayload, segmentId } from '@svc/domain/segment'
@@ -125,7 +126,7 @@ const ask = (
   context: ServerContext,
   server: DataServer,
   requests: readonly SegmentRequest[],
-  given: { term?: number; session?: string; sentAtMs?: number } = {},
+  given: { term?: number; session?: string; sentAtMs?: number; turbo?: boolean } = {},
 ) => {
   const { name } = context.node()
   const batch = { term: 5, session: server.served.session, server: name, sentAtMs: 1, requests }
@@ -133,6 +134,16 @@ const ask = (
 }
 const load = (payload: SegmentPayload): SegmentRequest => ({ action: 'load', payload })
 const drop = (payload: SegmentPayload): SegmentRequest => ({ action: 'drop', id: payload.identifier })
+
+/** The end of a pipe that is written to, where somebody waits at the other; else none. */
+function openIfRead(pipe: string): number[] {
+  try {
+    return [openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK)]
+  } catch (error) {
+    assert.equal((error as NodeJS.ErrnoException).code, 'ENXIO')
+    return []
+  }
+}
 
 describe('a data server', () => {
   it('starts when the leader knows it, and tells what it is', async (scope) => {
@@ -179,6 +190,38 @@ describe('a data server', () => {
     assert.deepEqual(last?.changes, [{ id: one.identifier, change: 'dropped' }])
     assert.deepEqual(server.served.ids(), [two.identifier])
     await waitUntil('the room is free', () => reports.at(-1)?.usedSizeBytes === two.size)
+  })
+
+  it('works on several requests of a turbo batch at a time, on those of others one by one', async (scope) => {
+    await startLeader(scope)
+    const { context, server } = await startHistorical(scope, { 'svc.segmentCache.numLoadingThreads': '2' })
+    await server.start()
+    const sender = await openSender(scope)
+    for (const [turbo, atATime] of [
+      [true, 2],
+      [false, 1],
+    ] as const) {
+      const payloads = await Promise.all(
+        [0, 1, 2].map((number) => storedSegment(700 + 10 * atATime + number)),
+      )
+      // To open a pipe takes until somebody opens its other end.
+      const pipes = payloads.map(({ loadSpec }) => path.join(storageDirectory, loadSpec.path))
+      for (const pipe of pipes) {
+        rmSync(pipe)
+        execFileSync('mkfifo', [pipe])
+      }
+      await ask(sender, context, server, payloads.map(load), { turbo })
+      const ends: number[] = []
+      await waitUntil('the loads', () => {
+        for (const pipe of pipes.slice(ends.length)) ends.push(...openIfRead(pipe))
+        return ends.length >= atATime
+      })
+      assert.equal(ends.length, atATime)
+      for (const end of ends) closeSync(end)
+      for (const pipe of pipes.slice(atATime)) {
+        await waitUntil('the other loads', () => openIfRead(pipe).map((end) => closeSync(end)).length > 0)
+      }
+    }
   })
 
   it('hands out the files of what it serves, and of nothing else', async (scope) => {

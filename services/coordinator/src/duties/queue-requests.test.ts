@@ -120,6 +120,17 @@ describe('the loads and drops of a plan', () => {
     )
   })
 
+  it('tell the servers that are to load several at a time', async (scope) => {
+    const [one] = (await store(1)) as [Segment]
+    const { sender } = await openSender(scope)
+    const plan = { loads: [loadOf('a3', one), loadOf('b3', one)], drops: [] }
+    const stamp = { term: 3, turbo: new Set(['b3', 'c3']) }
+    await queueRequests(plan, stamp, database, inventoryOf('a3', 'b3'), sender)
+    const [slow, fast] = [await receive(scope, 'a3'), await receive(scope, 'b3')]
+    await waitUntil('the batches', () => slow.length === 1 && fast.length === 1)
+    assert.deepEqual([slow[0]?.turbo, fast[0]?.turbo], [undefined, true])
+  })
+
   it('are queued some in a batch', async (scope) => {
     const segments = await store(70)
     const { sender } = await openSender(scope)
