@@ -34,9 +34,11 @@ FROM debian:${DEBIAN_VERSION}-slim
 COPY --from=build /runtime /usr/local
 # The folders give the volumes that are mounted over them their owner.
 RUN ldconfig && useradd --uid 1000 --user-group --no-create-home --home-dir /app --shell /usr/sbin/nologin svc \
- && mkdir -p /var/lib/svc && cd /var/lib/svc \
+ && mkdir -p /var/lib/svc/readers && cd /var/lib/svc \
  && mkdir authority cache deep-storage input pki postgres secrets task-logs tasks \
- && chmod 0700 authority cache deep-storage pki secrets task-logs tasks && chown -R svc:svc .
+      readers/admin readers/postgres readers/redis readers/servers \
+ && chmod 0700 authority cache deep-storage pki secrets task-logs tasks readers/admin readers/redis readers/servers \
+ && chown -R svc:svc .
 WORKDIR /app
 COPY --from=build /app /app
 # One heap of the C library for all threads of a process: each further one costs memory and serves no one here.

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import path from 'node:path'
-import { ensureSecret, secretNames, writeWhole } from '@svc/cli/home'
+import { ensureSecret, type SecretName, secretNames, writeWhole } from '@svc/cli/home'
 import { ensureCertificates } from '@svc/cli/pki'
 import { knownMigrations } from '@svc/shared/postgres'
 import { containerHome as home } from './home.ts'
@@ -10,6 +10,14 @@ import { checkCanRun, FORMAT, type Installation, plannedHosts, readOptions } fro
 const installationFile = path.join(home.secrets, 'installation.json')
 /** A volume that no server has: who holds the authority's key can be any server. */
 const authorityFolder = path.join(home.root, 'authority')
+/** The volumes of those who read secrets. The one that has them all is a volume that no one else has. */
+const readersFolder = path.join(home.root, 'readers')
+const secretsOfServers: readonly SecretName[] = [
+  'internal-client-password',
+  'key-store-password',
+  'postgres-password',
+  'redis-password',
+]
 
 /**
  * Makes what the containers need before they start and what is missing: passwords, and a certificate for the host name
@@ -22,9 +30,7 @@ export async function prepare(environment: NodeJS.ProcessEnv): Promise<void> {
   checkCanRun(options, { memoryBytes: totalmem(), installation, hasData: hasData(home.postgres), migrations })
 
   for (const name of secretNames) ensureSecret(home, name)
-  // Redis takes a password from a file in this form only.
-  const redisPassword = ensureSecret(home, 'redis-password')
-  writeWhole(path.join(home.secrets, 'redis.conf'), `requirepass ${redisPassword}\n`, 0o600)
+  handSecretsOut()
   const hosts = plannedHosts(options)
   const issued = await ensureCertificates({
     folder: home.pki,
@@ -40,6 +46,18 @@ export async function prepare(environment: NodeJS.ProcessEnv): Promise<void> {
   process.stdout.write(
     `Prepared: [${issued.length}] new certificates, [${hosts.size}] in all; the admin's password: docker compose run --rm password\n`,
   )
+}
+
+/** Gives each reader the secrets that it needs, and no others. */
+function handSecretsOut(): void {
+  const give = (reader: string, name: string, content: string, mode = 0o600) =>
+    writeWhole(path.join(readersFolder, reader, name), content, mode)
+  for (const name of secretsOfServers) give('servers', name, ensureSecret(home, name))
+  give('admin', 'admin-password', ensureSecret(home, 'admin-password'))
+  // Its reader is a user of another image.
+  give('postgres', 'postgres-password', ensureSecret(home, 'postgres-password'), 0o644)
+  // Redis takes a password from a file in this form only.
+  give('redis', 'redis.conf', `requirepass ${ensureSecret(home, 'redis-password')}\n`)
 }
 
 function readInstallation(): Installation | undefined {

@@ -51,7 +51,11 @@ interface Inspected {
     readonly Labels: Record<string, string>
   }
   readonly HostConfig: { readonly ReadonlyRootfs: boolean; readonly CapDrop: readonly string[] | null }
-  readonly Mounts: readonly { readonly Destination: string; readonly RW: boolean }[]
+  readonly Mounts: readonly {
+    readonly Name?: string
+    readonly Destination: string
+    readonly RW: boolean
+  }[]
 }
 
 test('all of it becomes healthy, and what only prepares has ended', async () => {
@@ -75,28 +79,33 @@ test('all of it becomes healthy, and what only prepares has ended', async () => 
   }
 })
 
-test('servers are nobody special, have a read-only root, and never the key of the authority', async () => {
+test('servers are nobody special, have a read-only root, and never the key of the authority or all passwords', async () => {
   const ids = (await cluster.compose('ps', '--all', '--quiet')).trim().split('\n')
   const inspected = JSON.parse((await runDocker(['inspect', ...ids])).stdout) as Inspected[]
-  const passwords = Object.values(await cluster.files('coordinator-1', 'secrets'))
-  assert.ok(passwords.length >= 5)
   for (const { Config, HostConfig, Mounts } of inspected) {
     const service = Config.Labels['com.docker.compose.service']!
     assert.equal(HostConfig.ReadonlyRootfs, true, `${service} has a read-only root`)
     if (service !== 'postgres') assert.deepEqual(HostConfig.CapDrop, ['ALL'], service)
     if (servers.includes(service)) assert.equal(Config.User, 'svc', service)
-    const hasAuthority = Mounts.some(({ Destination }) => Destination === '/var/lib/svc/authority')
-    assert.equal(hasAuthority, service === 'prepare', `${service} and the key of the authority`)
-    const identity = Mounts.filter(({ Destination }) => /\/(pki|secrets)$/.test(Destination))
-    if (service !== 'prepare')
-      assert.ok(
-        identity.every(({ RW }) => !RW),
-        service,
-      )
     for (const variable of Config.Env) assert.ok(!variable.includes(cluster.password), service)
+    if (service === 'prepare') continue
+    for (const { Name, Destination, RW } of Mounts) {
+      assert.doesNotMatch(Name ?? '', /_(authority|secrets)$/, service)
+      if (Name?.match(/_(pki|.*-secrets)$/)) assert.equal(RW, false, `${service} ${Destination}`)
+    }
   }
   const history = await runDocker(['history', '--no-trunc', '--format', '{{.CreatedBy}}', await imageOf()])
   assert.ok(!history.stdout.includes(cluster.password))
+})
+
+test('each container has the passwords that it needs, and no others', async () => {
+  const read = async (service: string, folder: string) =>
+    (await cluster.compose('exec', '-T', service, 'ls', `/var/lib/svc/${folder}`)).trim().split('\n')
+  const ofServers = ['internal-client-password', 'key-store-password', 'postgres-password', 'redis-password']
+  for (const server of servers) assert.deepEqual(await read(server, 'secrets'), ofServers, server)
+  assert.deepEqual(await read('coordinator', 'admin'), ['admin-password'])
+  assert.deepEqual(await read('postgres', 'secrets'), ['postgres-password'])
+  assert.deepEqual(await read('redis', 'secrets'), ['redis.conf'])
 })
 
 async function imageOf(): Promise<string> {
