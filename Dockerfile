@@ -32,13 +32,13 @@ RUN for role in router coordinator overlord broker historical worker; do node "s
 
 FROM debian:${DEBIAN_VERSION}-slim
 COPY --from=build /runtime /usr/local
-# The folders give the volumes that are mounted over them their owner.
+# The folders give the volumes that are mounted over them their owner; that of Postgres is the user of its image.
 RUN ldconfig && useradd --uid 1000 --user-group --no-create-home --home-dir /app --shell /usr/sbin/nologin svc \
  && mkdir -p /var/lib/svc/readers && cd /var/lib/svc \
  && mkdir authority cache deep-storage input pki postgres secrets task-logs tasks \
       readers/admin readers/postgres readers/redis readers/servers \
  && chmod 0700 authority cache deep-storage pki secrets task-logs tasks readers/admin readers/redis readers/servers \
- && chown -R svc:svc .
+ && chown -R svc:svc . && chown 999:999 postgres
 WORKDIR /app
 COPY --from=build /app /app
 # One heap of the C library for all threads of a process: each further one costs memory and serves no one here.

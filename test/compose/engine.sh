@@ -110,17 +110,11 @@ build_postgres() {
   context
   cat >"$root/build/docker-entrypoint.sh" <<'EOF'
 #!/bin/bash
-# What the official image does with POSTGRES_USER, _DB, _PASSWORD_FILE and _INITDB_ARGS, as far as it is used here.
+# What the official image does, as its own user, with POSTGRES_USER, _DB, _PASSWORD_FILE and _INITDB_ARGS.
 set -euo pipefail
 file_env() { local v=$1 f="${1}_FILE"; if [ -n "${!f:-}" ]; then export "$v"="$(cat "${!f}")"; unset "$f"; fi; }
 if [ "${1:-}" = postgres ]; then
   file_env POSTGRES_PASSWORD
-  if [ "$(id -u)" = 0 ]; then
-    mkdir -p "$PGDATA" /var/run/postgresql
-    chown -R postgres:postgres "$PGDATA" /var/run/postgresql
-    chmod 700 "$PGDATA"
-    exec setpriv --reuid=postgres --regid=postgres --init-groups "$BASH_SOURCE" "$@"
-  fi
   if [ ! -s "$PGDATA/PG_VERSION" ]; then
     [ -n "${POSTGRES_PASSWORD:-}" ] || { echo 'Error: superuser password is not specified.' >&2; exit 1; }
     eval 'initdb --username="$POSTGRES_USER" --pwfile=<(printf "%s\n" "$POSTGRES_PASSWORD") '"${POSTGRES_INITDB_ARGS:-}"
@@ -138,7 +132,8 @@ FROM $debian_image
 RUN groupadd -g 999 postgres && useradd -r -u 999 -g postgres -d /var/lib/postgresql postgres \\
  && mkdir -p /etc/postgresql-common && echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf \\
  && apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql-$major >/dev/null && rm -rf /var/lib/apt/lists/* \\
- && sed -ri "s/^#?listen_addresses.*/listen_addresses = '*'/" /usr/share/postgresql/$major/postgresql.conf.sample
+ && sed -ri "s/^#?listen_addresses.*/listen_addresses = '*'/" /usr/share/postgresql/$major/postgresql.conf.sample \\
+ && install -d -o postgres -g postgres -m 1777 /var/lib/postgresql/data
 ENV PATH=/usr/lib/postgresql/$major/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin PGDATA=/var/lib/postgresql/data LANG=C.UTF-8
 COPY --chmod=755 docker-entrypoint.sh /usr/local/bin/
 VOLUME /var/lib/postgresql/data
