@@ -10,15 +10,25 @@ export async function serve(role: Role): Promise<void> {
   Object.assign(process.env, withHostName(process.env, host))
   const keyStore = process.env.svc_server_https_keyStorePath
   if (keyStore !== undefined && !existsSync(keyStore)) {
+    endForGood()
     throw notFound(
       `There is no certificate for [${host}]: raise the number of replicas that get one, for historicals SVC_REPLICAS in .env, for others SVC_SERVICES in docker-compose.yml, and run docker compose up again`,
     )
   }
   const settings = tryLoading(role)
   if (settings) writeFileSync(ownAddressFile, JSON.stringify(ownAddress(settings)))
+  else endForGood()
   // The arguments of a container are not those of a server, which has its properties from the environment here.
   process.argv.splice(2)
   await import(`../../services/${role}/src/main.ts`)
+}
+
+/**
+ * Keeps the engine from starting the container again when it has ended: that is done after every exit status but this
+ * one, and what is wrong stays so until someone changes what the container is told.
+ */
+function endForGood(): void {
+  process.once('exit', () => (process.exitCode = 0))
 }
 
 /** The configuration; undefined where it is faulty, which the server itself is about to tell. */

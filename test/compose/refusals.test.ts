@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import path from 'node:path'
 import { after, test } from 'node:test'
 import { type ComposeCluster, openComposeCluster, runDocker } from './support/compose-cluster.ts'
 
@@ -73,10 +74,23 @@ test('volumes of another version', async () => {
 
 test('more replicas than have a certificate', async () => {
   const cluster = await open({ SVC_REPLICAS: '1' })
-  const { status } = await cluster.tryCompose('up', '--detach', '--wait', '--scale', 'historical=2')
+  const { status, stderr } = await cluster.tryCompose('up', '--detach', '--wait', '--scale', 'historical=2')
   assert.notEqual(status, 0)
-  const logs = await logOf(cluster, 'historical-2')
-  assert.match(logs, /^svc: There is no certificate for \[[a-z0-9-]+-historical-2\]: raise [^\n]*$/m)
+  assert.match(stderr, /historical-2 exited \(0\)/)
+  assert.match(
+    await logOf(cluster, 'historical-2'),
+    /^svc: There is no certificate for \[[a-z0-9-]+-historical-2\]: raise [^\n]*$/,
+  )
+})
+
+test('a server with a property that is none is not started again and again', async () => {
+  const cluster = await open()
+  const { status, stderr } = await cluster.tryCompose(
+    ...['--file', path.join(import.meta.dirname, 'support/faulty.yml'), 'up', '--detach', '--wait'],
+  )
+  assert.notEqual(status, 0)
+  assert.match(stderr, /broker-1 exited \(0\)/)
+  assert.match(await logOf(cluster, 'broker-1'), /^The configuration has 1 problem.*svc_tlsPort.*\[many\]/s)
 })
 
 test('no engine', async () => {
