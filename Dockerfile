@@ -28,7 +28,7 @@ ENV NODE_COMPILE_CACHE=/app/.cache/compile
 RUN mkdir -p /app/.cache && chown 1000:1000 /app/.cache
 USER 1000:1000
 RUN for role in router coordinator overlord broker historical worker; do node "services/$role/src/main.ts" --routes >/dev/null || exit 1; done \
- && (node container/src/health.ts || node container/src/main.ts prepare || true) 2>/dev/null
+ && (node container/src/health.ts || node container/src/main.ts prepare svc || true) 2>/dev/null
 
 FROM debian:${DEBIAN_VERSION}-slim
 COPY --from=build /runtime /usr/local

@@ -9,7 +9,6 @@ import {
 } from './installation.ts'
 
 const environment = {
-  SVC_PROJECT: 'svc',
   SVC_SERVICES: 'router=1 historical-hot=2',
   SVC_ROUTER_HOSTS: '',
   SVC_POSTGRES_VERSION: '17.2-alpine',
@@ -28,13 +27,12 @@ const options: PreparationOptions = {
 }
 
 test('options are read out of the environment', () => {
-  assert.deepEqual(readOptions(environment), options)
-  const { routerHosts } = readOptions({ ...environment, SVC_ROUTER_HOSTS: 'svc.example,10.0.0.1' })
+  assert.deepEqual(readOptions('svc', environment), options)
+  const { routerHosts } = readOptions('svc', { ...environment, SVC_ROUTER_HOSTS: 'svc.example,10.0.0.1' })
   assert.deepEqual(routerHosts, ['svc.example', '10.0.0.1'])
 })
 
 const refused: { name: keyof typeof environment; value: string; expect: string }[] = [
-  { name: 'SVC_PROJECT', value: 'A b', expect: 'allowed is the name of a Compose project' },
   { name: 'SVC_SERVICES', value: 'router', expect: 'allowed is service=replicas' },
   { name: 'SVC_SERVICES', value: 'router=0', expect: 'allowed is service=replicas' },
   { name: 'SVC_SERVICES', value: 'historical=', expect: 'allowed is service=replicas' },
@@ -44,7 +42,7 @@ const refused: { name: keyof typeof environment; value: string; expect: string }
 ]
 for (const { name, value, expect } of refused) {
   test(`${name}=[${value}] is refused`, () => {
-    assert.throws(() => readOptions({ ...environment, [name]: value }), {
+    assert.throws(() => readOptions('svc', { ...environment, [name]: value }), {
       name: 'Failure',
       code: 'invalidInput',
       message: new RegExp(`^\\[${name}\\] is \\[${value.replace(/[.*+?^$()|[\]\\]/g, '\\$&')}\\], ${expect}`),

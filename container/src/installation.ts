@@ -25,8 +25,8 @@ export interface PreparationOptions {
   readonly leastMemoryBytes: number
 }
 
-/** Reads the options out of the environment. Throws a Failure that names the variable, its value and what is allowed. */
-export function readOptions(environment: NodeJS.ProcessEnv): PreparationOptions {
+/** The options for a project, out of the environment. Throws a Failure that names variable, value and what is allowed. */
+export function readOptions(project: string, environment: NodeJS.ProcessEnv): PreparationOptions {
   const text = (name: string, pattern: RegExp, allowed: string): string => {
     const value = environment[name] ?? ''
     if (pattern.test(value)) return value
@@ -49,7 +49,7 @@ export function readOptions(environment: NodeJS.ProcessEnv): PreparationOptions 
     'host names and addresses with a comma between',
   )
   return {
-    project: text('SVC_PROJECT', /^[a-z0-9][a-z0-9_-]*$/, 'the name of a Compose project'),
+    project,
     replicas: new Map(
       replicas.split(' ').map((entry) => {
         const [service, number] = entry.split('=') as [string, string]

@@ -16,10 +16,10 @@ try {
 async function run(): Promise<void> {
   const role = roles.find((name) => name === argument)
   if (task === 'serve' && role) return (await import('./serve.ts')).serve(role)
-  if (task === 'prepare') return (await import('./prepare.ts')).prepare(process.env)
+  if (task === 'prepare' && argument) return (await import('./prepare.ts')).prepare(argument, process.env)
   if (task === 'password') return (await import('./password.ts')).showPassword()
   process.stderr.write(
-    `svc: a container is told [prepare], [password], or [serve] with one of [${roles.join(', ')}]\n`,
+    `svc: a container is told [prepare] with the name of a project, [password], or [serve] with one of [${roles.join(', ')}]\n`,
   )
   process.exit(2)
 }

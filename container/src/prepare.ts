@@ -23,8 +23,8 @@ const secretsOfServers: readonly SecretName[] = [
  * Makes what the containers need before they start and what is missing: passwords, and a certificate for the host name
  * of each replica. Throws a Failure with one line when the cluster cannot run here.
  */
-export async function prepare(environment: NodeJS.ProcessEnv): Promise<void> {
-  const options = readOptions(environment)
+export async function prepare(project: string, environment: NodeJS.ProcessEnv): Promise<void> {
+  const options = readOptions(project, environment)
   const migrations = knownMigrations()
   const installation = readInstallation()
   checkCanRun(options, { memoryBytes: totalmem(), installation, hasData: hasData(home.postgres), migrations })
