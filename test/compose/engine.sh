@@ -133,7 +133,7 @@ RUN groupadd -g 999 postgres && useradd -r -u 999 -g postgres -d /var/lib/postgr
  && mkdir -p /etc/postgresql-common && echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf \\
  && apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql-$major >/dev/null && rm -rf /var/lib/apt/lists/* \\
  && sed -ri "s/^#?listen_addresses.*/listen_addresses = '*'/" /usr/share/postgresql/$major/postgresql.conf.sample \\
- && install -d -o postgres -g postgres -m 1777 /var/lib/postgresql/data
+ && install -d -o postgres -g postgres -m 1777 /var/lib/postgresql/data && install -d -o postgres -g postgres -m 3777 /var/run/postgresql
 ENV PATH=/usr/lib/postgresql/$major/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin PGDATA=/var/lib/postgresql/data LANG=C.UTF-8
 COPY --chmod=755 docker-entrypoint.sh /usr/local/bin/
 VOLUME /var/lib/postgresql/data
