@@ -49,7 +49,9 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
   ): Promise<string> {
     const session = await processes.acquire(given.signal ?? AbortSignal.timeout(60_000))
     try {
-      const statement = given.unread ? { text: sql, tables: [] } : await session.read(sql, given.parameters ?? [])
+      const statement = given.unread
+        ? { text: sql, tables: [] }
+        : await session.read(sql, given.parameters ?? [])
       const other = statement.tables.find(({ name }) => name !== 'wiki')
       if (other) throw invalidInput(`Table [${other.name}] does not exist`)
       const answer = new PassThrough()

@@ -12,10 +12,7 @@ after(async () => {
 })
 
 /** The times of each table of a query, in days of January 2026 with all that they were made wider by taken away. */
-async function timesIn(
-  sql: string,
-  parameters: readonly Parameter[] = [],
-): Promise<Record<string, string>> {
+async function timesIn(sql: string, parameters: readonly Parameter[] = []): Promise<Record<string, string>> {
   const session = await queries.processes.acquire(AbortSignal.timeout(60_000))
   try {
     const { tables } = await session.read(sql, parameters)
@@ -106,9 +103,17 @@ describe('the times that a query asks for', () => {
       [{ type: 'VARCHAR', value: 'x' }, time('2026-01-03'), time('2026-01-05')],
       { a: '3..5' },
     ],
-    ['SELECT * FROM a WHERE __time > $2 AND __time < $1', [time('2026-01-05'), time('2026-01-03')], { a: '3..5' }],
+    [
+      'SELECT * FROM a WHERE __time > $2 AND __time < $1',
+      [time('2026-01-05'), time('2026-01-03')],
+      { a: '3..5' },
+    ],
     ['SELECT * FROM a WHERE __time > ? - INTERVAL 1 DAY', [time('2026-01-03')], { a: '2..' }],
-    ['SELECT * FROM a WHERE __time < CAST(? AS TIMESTAMP)', [{ type: 'VARCHAR', value: '2026-01-03' }], { a: '..3' }],
+    [
+      'SELECT * FROM a WHERE __time < CAST(? AS TIMESTAMP)',
+      [{ type: 'VARCHAR', value: '2026-01-03' }],
+      { a: '..3' },
+    ],
     ['SELECT * FROM a WHERE __time < ?', [{ type: 'VARCHAR', value: '2026-01-03' }], { a: 'any' }],
     ['SELECT * FROM a WHERE __time < ?', [{ type: 'BIGINT', value: 3 }], { a: 'any' }],
     ['SELECT * FROM a WHERE __time < ?', [time(null)], { a: 'any' }],

@@ -49,7 +49,11 @@ type CopyChange = 'loaded' | 'moved' | 'dropped'
 export interface ServerInventoryEvents {
   onFailure?(server: ServerState, failure: RequestFailure): void
   /** `row` is that of the segment in the table, or -1. */
-  onCopyChange?(server: ServerState, segment: { readonly id: string; readonly row: number }, change: CopyChange): void
+  onCopyChange?(
+    server: ServerState,
+    segment: { readonly id: string; readonly row: number },
+    change: CopyChange,
+  ): void
 }
 
 /** Historicals before brokers, by name. */
