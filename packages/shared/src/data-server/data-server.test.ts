@@ -5,8 +5,7 @@ import path from 'node:path'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import { payloadOf, type SegmentPayload, segmentId } from '@svc/domain/segment'
 import { createLocalDeepStorage } from '../deep-storage/index.ts'
-import { internal, jsonBody, route } from '../http/index.ts'
-import { acquireLease, sql } from '../postgres/index.ts'
+import { sql } from '../postgres/index.ts'
 import {
   createRequestSender,
   openProducerConnection,
@@ -19,14 +18,12 @@ import {
   createTestStores,
   httpRequest,
   type TestContext as ServerContext,
+  startReportTaker,
   temporaryFolder,
   waitUntil,
 } from '../testing/index.ts'
 import {
   createDataServer,
-  type ReportAnswer,
-  reportPath,
-  reportSchema,
   type ServerReport,
   segmentFilesPath,
   segmentFilesRoute,
@@ -63,33 +60,15 @@ async function storedSegment(number: number, content = `rows of ${number}`): Pro
 
 /** The leading coordinator: it takes reports and answers them as the test says. */
 async function startLeader(scope: TestContext) {
-  const context = await createTestContext(scope, stores, 'coordinator')
   const reports: ServerReport[] = []
   const state = { term: 5, resync: false, isDown: false, voidUntilMs: {} as Record<string, number> }
-  await context.serve({
-    routes: [
-      route({
-        method: 'POST',
-        path: reportPath,
-        access: internal,
-        summary: '',
-        body: jsonBody((json) => reportSchema.parse(json)),
-        handle: ({ body }): ReportAnswer => {
-          if (state.isDown) throw new Error('down')
-          reports.push(...body.servers)
-          const resync = state.resync ? body.servers.map(({ name }) => name) : []
-          state.resync = false
-          return { term: state.term, resync, voidUntilMs: state.voidUntilMs }
-        },
-      }),
-    ],
+  await startReportTaker(scope, stores, ({ servers }) => {
+    if (state.isDown) throw new Error('down')
+    reports.push(...servers)
+    const resync = state.resync ? servers.map(({ name }) => name) : []
+    state.resync = false
+    return { term: state.term, resync, voidUntilMs: state.voidUntilMs }
   })
-  const { name } = context.node()
-  await acquireLease(
-    stores.database,
-    { role: 'coordinator', holder: name, node: name, baseUrl: `http://${name}` },
-    600_000,
-  )
   return { reports, state }
 }
 

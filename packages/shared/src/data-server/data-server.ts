@@ -12,8 +12,9 @@ import { createTroubleLog, growingDelay, type Loop, startLoop } from '../runtime
 import { openSegmentCache, type SegmentCache } from '../segment-cache/index.ts'
 import type { ServiceContext } from '../service/index.ts'
 import { HeardLeader, type RequestStamp } from './heard-leader.ts'
-import { type Report, type ReportAnswer, reportPath, reportTimeoutMs } from './report.ts'
+import type { Report } from './report.ts'
 import { ReportLog } from './report-log.ts'
+import { sendReport } from './send-report.ts'
 import { ServedSegments } from './served-segments.ts'
 
 /** A server that holds segments: a historical, or a broker with room for broadcast ones. */
@@ -31,7 +32,7 @@ const reportPeriodMs = 1000
 
 /** The part of a historical or broker that loads, serves and drops segments as the coordinator asks. */
 export function createDataServer(context: ServiceContext, type: 'historical' | 'broker'): DataServer {
-  const { settings, logger, client, readiness, stopping } = context
+  const { settings, logger, readiness, stopping } = context
   const served = new ServedSegments()
   const log = new ReportLog(served)
   const trouble = createTroubleLog(logger)
@@ -134,13 +135,7 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
         },
       ],
     }
-    const answer = await client.callLeader<ReportAnswer>('coordinator', {
-      method: 'POST',
-      path: reportPath,
-      body,
-      timeoutMs: reportTimeoutMs(body),
-      signal: stopping,
-    })
+    const answer = await sendReport(context, body)
     // The leader waits for the word that it is void.
     if (leader.hear(answer.term, answer.voidUntilMs[name])) reporter?.wake()
     if (answer.resync.includes(name)) {

@@ -8,7 +8,6 @@ export {
   reportLimitBytes,
   reportPath,
   reportSchema,
-  reportTimeoutMs,
   type ServerReport,
 } from './report.ts'
 export { type ReportedChanges, ReportLog } from './report-log.ts'
@@ -18,6 +17,7 @@ export {
   segmentFilesRoute,
   takeFiles,
 } from './segment-files.ts'
+export { sendReport } from './send-report.ts'
 export { type ChangesSince, ServedSegments } from './served-segments.ts'
 export {
   type ServedSegmentsAnswer,

@@ -61,11 +61,3 @@ export interface ReportAnswer {
    */
   readonly voidUntilMs: Readonly<Record<string, number>>
 }
-
-/**
- * How long to wait for the answer to a report, in milliseconds: where a leader hangs, its servers are to report to the
- * next one before that decides without them. Whole lists take longer to read.
- */
-export function reportTimeoutMs({ servers }: Report): number {
-  return servers.every(({ segments }) => segments === null) ? 3000 : 10_000
-}

@@ -2,6 +2,7 @@
 export { default as fc } from 'fast-check'
 export { type HttpAnswer, type HttpCall, httpRequest } from './http-request.ts'
 export { type LogLine, type RecordingLogger, recordingLogger } from './recording-logger.ts'
+export { startReportTaker } from './report-taker.ts'
 export { createTestContext, type TestContext } from './service-context.ts'
 export { testSettings } from './settings.ts'
 export { canMountSmallDisk, doorOf, runOnSmallDisk } from './small-disk.ts'

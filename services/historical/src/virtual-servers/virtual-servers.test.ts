@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { type Report, type ReportAnswer, reportPath, reportSchema } from '@svc/shared/data-server'
-import { internal, jsonBody, route } from '@svc/shared/http'
-import { acquireLease } from '@svc/shared/postgres'
-import { createTestContext, createTestStores, httpRequest, waitUntil } from '@svc/shared/testing'
+import type { Report } from '@svc/shared/data-server'
+import {
+  createTestContext,
+  createTestStores,
+  httpRequest,
+  startReportTaker,
+  waitUntil,
+} from '@svc/shared/testing'
 import { createVirtualServers, virtualServerRoutes } from './index.ts'
 
 const stores = await createTestStores({ after })
@@ -12,29 +16,11 @@ const path = '/svc/historical/v1/virtualServers'
 const reports: Report[] = []
 /** What the leader waits for before it answers a report. */
 let answering = Promise.resolve()
-const leader = await createTestContext({ after }, stores, 'coordinator')
-await leader.serve({
-  routes: [
-    route({
-      method: 'POST',
-      path: reportPath,
-      access: internal,
-      summary: '',
-      body: jsonBody((json) => reportSchema.parse(json)),
-      handle: async ({ body }): Promise<ReportAnswer> => {
-        reports.push(body)
-        await answering
-        return { term: 5, resync: [], voidUntilMs: {} }
-      },
-    }),
-  ],
+await startReportTaker({ after }, stores, async (report) => {
+  reports.push(report)
+  await answering
+  return { term: 5, resync: [], voidUntilMs: {} }
 })
-const leading = leader.node().name
-await acquireLease(
-  stores.database,
-  { role: 'coordinator', holder: leading, node: leading, baseUrl: `http://${leading}` },
-  600_000,
-)
 
 const context = await createTestContext({ after }, stores, 'historical', {
   'svc.simulation.enabled': 'true',

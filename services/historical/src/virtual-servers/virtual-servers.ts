@@ -4,13 +4,11 @@ import type { VirtualServerGroup } from '@svc/shared/config'
 import {
   HeardLeader,
   type Report,
-  type ReportAnswer,
   ReportLog,
   type RequestStamp,
-  reportPath,
-  reportTimeoutMs,
   ServedSegments,
   type ServerReport,
+  sendReport,
 } from '@svc/shared/data-server'
 import {
   type RequestBatch,
@@ -61,7 +59,7 @@ const changesAtOnce = 4000
 
 /** The virtual servers of `svc.simulation.virtualServers`; those without names are named after this process. */
 export function createVirtualServers(context: ServiceContext): VirtualServers {
-  const { settings, logger, client, stopping } = context
+  const { settings, logger, stopping } = context
   const trouble = createTroubleLog(logger)
   const byName = new Map<string, VirtualServer>()
   const served = new ServedSegments()
@@ -220,13 +218,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
     }
     const told = [...gone]
     const body: Report = { servers: reported.map(({ report: one }) => one), gone: told }
-    const answer = await client.callLeader<ReportAnswer>('coordinator', {
-      method: 'POST',
-      path: reportPath,
-      body,
-      timeoutMs: reportTimeoutMs(body),
-      signal: stopping,
-    })
+    const answer = await sendReport(context, body)
     const resync = new Set(answer.resync)
     for (const { server, report: one } of reported) {
       const isNews = server.leader.hear(answer.term, answer.voidUntilMs[server.name])

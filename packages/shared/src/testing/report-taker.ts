@@ -1,0 +1,30 @@
+import { type Report, type ReportAnswer, reportPath, reportSchema } from '../data-server/index.ts'
+import { internal, jsonBody, route } from '../http/index.ts'
+import { acquireLease } from '../postgres/index.ts'
+import { createTestContext } from './service-context.ts'
+import type { TestStores } from './stores.ts'
+import type { Scope } from './temporary.ts'
+
+/** A leading coordinator for the tests of those that report to it: it answers reports as the test says. */
+export async function startReportTaker(
+  scope: Scope,
+  stores: TestStores,
+  answer: (report: Report) => ReportAnswer | Promise<ReportAnswer>,
+): Promise<void> {
+  const context = await createTestContext(scope, stores, 'coordinator')
+  await context.serve({
+    routes: [
+      route({
+        method: 'POST',
+        path: reportPath,
+        access: internal,
+        summary: '',
+        body: jsonBody((json) => reportSchema.parse(json)),
+        handle: ({ body }) => answer(body),
+      }),
+    ],
+  })
+  const { name } = context.node()
+  const lease = { role: 'coordinator', holder: name, node: name, baseUrl: `http://${name}` } as const
+  await acquireLease(stores.database, lease, 600_000)
+}
