@@ -265,7 +265,7 @@ const ruleCases: Case[] = [
     name: 'a datasource name of 256 characters',
     request: { method: 'POST', path: `/svc/coordinator/v1/rules/${'d'.repeat(256)}`, json: [] },
     status: 400,
-    names: ['[256]', '255'],
+    names: ['datasource name', '255'],
   },
   {
     name: 'a blank datasource name',
@@ -277,7 +277,7 @@ const ruleCases: Case[] = [
     name: 'a datasource name with a zero byte',
     request: { method: 'POST', path: '/svc/coordinator/v1/rules/a%00b', json: [] },
     status: 400,
-    names: ['U+0000'],
+    names: ['datasource name', 'control characters'],
   },
   {
     name: 'empty cluster default rules',

@@ -1,6 +1,7 @@
 import { describeError, invalidInput } from '@svc/domain/failure'
 import { type PreviewWarning, warningsOfList } from '@svc/domain/preview'
 import { defaultRule, defaultRulesName, formatRule, parseRules, type Rule } from '@svc/domain/rules'
+import { readName } from '@svc/domain/validation'
 import {
   type AuditInfo,
   configLimitBytes,
@@ -26,8 +27,8 @@ const defaultHistoryMs = 7 * 24 * 60 * 60 * 1000
 
 const historyQuery = z.object({ interval: intervalParameter.optional(), count: positiveCount.optional() })
 
-// The longest name that the recorded system's store can hold.
-const longestDatasourceName = 255
+// As recorded, rules may be set for more names than data can be brought in for: those of an import among them.
+const readDataSource = readName()
 
 // Whoever changes rules does not wait longer than this to hear what may not have been meant.
 const warningsTimeoutMs = 2000
@@ -52,11 +53,7 @@ export function createRuleLists(
     (await rules.current()).get(dataSource) ?? []
 
   async function replaceRules(dataSource: string, list: readonly Rule[], audit: AuditInfo): Promise<void> {
-    if (dataSource.trim() === '' || dataSource.length > longestDatasourceName) {
-      throw invalidInput(
-        `The datasource name has [${dataSource.length}] characters; allowed is a name of 1 to ${longestDatasourceName} characters that are not all blank`,
-      )
-    }
+    readDataSource(dataSource, 'The datasource name')
     if (dataSource === defaultRulesName && list.length === 0) {
       throw invalidInput(
         'The cluster default rules [_default] cannot be empty; allowed is a list of at least one rule',
