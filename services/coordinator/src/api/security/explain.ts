@@ -19,8 +19,20 @@ const explainQuery = z.strictObject({
   group: z.union([text.transform((one) => [one]), z.array(text).max(1000)]).default([]),
 })
 
+/** What an authenticator knows of a user. */
+const knowledgeTexts = {
+  everyone: 'lets everyone in',
+  directory: 'asks its directory',
+  unknown: 'does not know the user',
+  withoutPassword: 'knows the user, who has no password yet',
+  known: 'knows the user',
+} as const
+
 /** The endpoint that tells why a user may or may not do something. */
 export function explainRoute({ settings, database }: ServiceContext): Route {
+  const chain = settings.get('svc.auth.authenticatorChain')
+  const skipsOn = (name: string) =>
+    settings.getNamed('svc.auth.authenticator.<name>.skipOnFailure', name) === true
   return route({
     method: 'GET',
     path: '/svc-ext/basic-security/authorization/db/:authorizer/explain',
@@ -49,7 +61,13 @@ export function explainRoute({ settings, database }: ServiceContext): Route {
       const everything =
         authorizer === 'allowAll' ||
         settings.getNamed('svc.auth.authorizer.<name>.type', authorizer) === 'allowAll'
-      const verdict = decide(endpoint.access, user, needed, explanation.allowed, everything)
+      const verdict =
+        endpoint.access.kind === 'open' || mayLogIn(stored, user)
+          ? decide(endpoint.access, user, needed, explanation.allowed, everything)
+          : {
+              allowed: false,
+              because: `[${user}] cannot log in: no authenticator that is asked knows a password of that user`,
+            }
       return {
         user,
         method,
@@ -64,27 +82,33 @@ export function explainRoute({ settings, database }: ServiceContext): Route {
     },
   })
 
+  function knowledgeOf(name: string, stored: SecurityDirectory, user: string): keyof typeof knowledgeTexts {
+    if (name === 'allowAll' || settings.getNamed('svc.auth.authenticator.<name>.type', name) === 'allowAll')
+      return 'everyone'
+    if (settings.getNamed('svc.auth.authenticator.<name>.credentialsValidator.type', name) === 'ldap')
+      return 'directory'
+    const users = stored.authenticators[name] ?? {}
+    if (!Object.hasOwn(users, user)) return 'unknown'
+    return users[user] === null ? 'withoutPassword' : 'known'
+  }
+
+  /** Whether a login of the user may be taken: of those in a directory only that knows. */
+  function mayLogIn(stored: SecurityDirectory, user: string): boolean {
+    const last = chain.findIndex((name) => !skipsOn(name))
+    const asked = last === -1 ? chain : chain.slice(0, last + 1)
+    return asked.some((name) => ['everyone', 'directory', 'known'].includes(knowledgeOf(name, stored, user)))
+  }
+
   /** The members of the chain, in order, with what each knows of the user. */
   function authenticatorsOf(stored: SecurityDirectory, authorizer: string, user: string) {
-    return settings.get('svc.auth.authenticatorChain').map((name) => {
-      const isAllowAll =
-        name === 'allowAll' || settings.getNamed('svc.auth.authenticator.<name>.type', name) === 'allowAll'
-      if (isAllowAll)
-        return { name, knows: 'lets everyone in', usesThisAuthorizer: authorizer === 'allowAll' }
-      const isDirectory =
-        settings.getNamed('svc.auth.authenticator.<name>.credentialsValidator.type', name) === 'ldap'
-      const users = stored.authenticators[name] ?? {}
-      const isKnown = Object.hasOwn(users, user)
+    return chain.map((name) => {
+      const knowledge = knowledgeOf(name, stored, user)
+      const knows = knowledgeTexts[knowledge]
+      if (knowledge === 'everyone') return { name, knows, usesThisAuthorizer: authorizer === 'allowAll' }
       return {
         name,
-        knows: isDirectory
-          ? 'asks its directory'
-          : !isKnown
-            ? 'does not know the user'
-            : users[user] === null
-              ? 'knows the user, who has no password yet'
-              : 'knows the user',
-        skipOnFailure: settings.getNamed('svc.auth.authenticator.<name>.skipOnFailure', name),
+        knows,
+        skipOnFailure: skipsOn(name),
         usesThisAuthorizer:
           settings.getNamed('svc.auth.authenticator.<name>.authorizerName', name) === authorizer,
       }

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { addAuthenticationUser, saveAuthenticationUser, saveUserWithRole } from '@svc/shared/postgres'
+import { basicHeader, hashPassword } from '@svc/shared/security'
+import { createTestContext, createTestStores, httpRequest } from '@svc/shared/testing'
+import { explainRoute } from './explain.ts'
+
+const stores = await createTestStores({ after })
+const readsAll = [{ resource: { type: 'CONFIG', name: '.*' }, action: 'READ' }] as const
+
+/** A coordinator that asks authenticator B of users whom A does not know, or A alone. */
+async function startCoordinator(skipOnFailure: boolean) {
+  const properties = Object.fromEntries(
+    ['A', 'B'].flatMap((name) => [
+      [`svc.auth.authenticator.${name}.type`, 'basic'],
+      [`svc.auth.authenticator.${name}.authorizerName`, 'Z'],
+    ]),
+  )
+  const context = await createTestContext({ after }, stores, 'coordinator', {
+    ...properties,
+    'svc.auth.authenticatorChain': '["A","B"]',
+    'svc.auth.authenticator.A.skipOnFailure': String(skipOnFailure),
+    'svc.auth.authorizers': '["Z"]',
+    'svc.auth.authorizer.Z.type': 'basic',
+    'svc.escalator.type': 'basic',
+    'svc.escalator.internalClientPassword': 'x',
+  })
+  await context.serve({ routes: [explainRoute(context)] })
+  const asker = { authenticators: { A: { asker: await hashPassword('pw') } } }
+  const authorizer = { users: { asker: ['all'] }, roles: { all: readsAll }, groupMappings: {} }
+  context.replaceDirectory({ version: 1, ...asker, authorizers: { Z: authorizer } })
+  return context
+}
+
+const [both, first] = [await startCoordinator(true), await startCoordinator(false)]
+
+before(async () => {
+  const credentials = await hashPassword('pw')
+  await saveAuthenticationUser(stores.database, 'A', 'of A', credentials)
+  await saveAuthenticationUser(stores.database, 'B', 'of B', credentials)
+  await addAuthenticationUser(stores.database, 'A', 'new')
+  for (const name of ['of A', 'left']) await saveUserWithRole(stores.database, 'Z', name, 'all', readsAll)
+})
+
+const [anyLogin, needsRole, open] = ['/svc/indexer/v1/tasks', '/svc/coordinator/v1/config', '/status/health']
+
+describe('why a request is allowed or not', () => {
+  for (const [user, path, context, allowed, because] of [
+    ['of A', anyLogin, both, true, /^Any login will do/],
+    ['of A', needsRole, both, true, /^A role of the user grants/],
+    ['of B', anyLogin, both, true, /^Any login will do/],
+    ['of B', anyLogin, first, false, /^\[of B\] cannot log in/],
+    ['of B', needsRole, both, false, /^No role of the user grants/],
+    ['new', anyLogin, both, false, /^\[new\] cannot log in/],
+    ['nobody', anyLogin, both, false, /^\[nobody\] cannot log in/],
+    ['left', needsRole, both, false, /^\[left\] cannot log in/],
+    ['nobody', open, both, true, /needs no login/],
+  ] as const)
+    it(`is told of [${user}] at ${path} where ${context === both ? 'both are' : 'the first alone is'} asked`, async () => {
+      const query = new URLSearchParams({ user, path })
+      const answer = await httpRequest(context.port, {
+        path: `/svc-ext/basic-security/authorization/db/Z/explain?${query}`,
+        headers: { Authorization: basicHeader('asker', 'pw') },
+      })
+      assert.equal(answer.status, 200, answer.text)
+      const told = answer.json as { readonly allowed: boolean; readonly because: string }
+      assert.equal(told.allowed, allowed)
+      assert.match(told.because, because)
+    })
+})
