@@ -142,6 +142,18 @@ test('the secure profile has log-in, escalator and trust store, the plain one no
   )
 })
 
+test('clients are told of a trust store where a service speaks TLS, whatever the profile', () => {
+  const trusted = (given: WrittenOptions) => plan(given).common['svc.client.https.trustStorePath']
+  const without = ['svc.enableTlsPort=false', 'svc.enablePlaintextPort=true']
+  assert.equal(trusted({ set: without }), undefined)
+  assert.equal(trusted({ set: [...without, 'svc.client.https.trustStorePath=/mine'] }), '/mine')
+  for (const given of [
+    { set: [...without, 'broker.svc.enableTlsPort=true'] },
+    { profile: 'plain', set: ['router.svc.enableTlsPort=true'] },
+  ])
+    assert.equal(trusted(given), '/home/cluster/pki/authority.pem')
+})
+
 test('no secret stands in a property', () => {
   const { common, services } = plan({})
   const properties = [common, ...services.map((service) => service.properties)].flatMap((all) =>

@@ -80,9 +80,12 @@ const MOST_HISTORICALS = 180
 
 /** Decides which services run, on which ports, with which properties. Throws a Failure when they are too many. */
 export function planCluster(options: PlanOptions, surroundings: PlanSurroundings): ClusterPlan {
-  const common = commonProperties(options, surroundings)
-  const services = planInstances(options).map((entry) => planService(entry, options, common, surroundings))
+  const forAll = commonProperties(options, surroundings)
+  const services = planInstances(options).map((entry) => planService(entry, options, forAll, surroundings))
   checkTargets(options, services)
+  const hasTls = services.some(({ properties }) => isOn(forAll, properties, 'svc.enableTlsPort'))
+  // Where nobody shows a certificate there is none to trust.
+  const common = hasTls ? { ...trustStore(surroundings.home), ...forAll } : forAll
   return {
     options,
     postgresPort: POSTGRES_PORT + options.portOffset,
@@ -90,7 +93,7 @@ export function planCluster(options: PlanOptions, surroundings: PlanSurroundings
     directoryPort: options.ldap ? DIRECTORY_PORT + options.portOffset : undefined,
     services,
     common,
-    hasTls: services.some(({ properties }) => isOn(common, properties, 'svc.enableTlsPort')),
+    hasTls,
     hosts: [...new Set(services.map(({ properties }) => properties['svc.host'] ?? common['svc.host']!))],
     routerUrl: services.find(({ role }) => role === 'router')!.url,
   }
@@ -258,8 +261,6 @@ function securityProperties(home: HomeLayout): Properties {
     'svc.extensions.loadList': '["svc-basic-security","simple-client-sslcontext"]',
     'svc.enablePlaintextPort': 'false',
     'svc.enableTlsPort': 'true',
-    'svc.client.https.trustStoreType': 'pem',
-    'svc.client.https.trustStorePath': trustStoreFile(home.pki),
     'svc.auth.authenticatorChain': JSON.stringify([AUTHENTICATOR]),
     [`${authenticator}.type`]: 'basic',
     [`${authenticator}.initialAdminPassword`]: secret(home, 'admin-password'),
@@ -273,6 +274,13 @@ function securityProperties(home: HomeLayout): Properties {
     'svc.escalator.authorizerName': AUTHORIZER,
     'svc.auth.authorizers': JSON.stringify([AUTHORIZER]),
     [`svc.auth.authorizer.${AUTHORIZER}.type`]: 'basic',
+  }
+}
+
+function trustStore(home: HomeLayout): Properties {
+  return {
+    'svc.client.https.trustStoreType': 'pem',
+    'svc.client.https.trustStorePath': trustStoreFile(home.pki),
   }
 }
 
