@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { allowedPasswordLengths, hasAllowedLength } from '@svc/domain/access'
 import { conflict, invalidInput } from '@svc/domain/failure'
+import { ConfigurationError, loadSettings } from '@svc/shared/config'
 import {
   ensureSecret,
   type HomeLayout,
@@ -11,6 +13,7 @@ import {
 } from '../home/index.ts'
 import { ensureCertificates } from '../pki/index.ts'
 import type { ClusterPlan } from './plan-cluster.ts'
+import { commonPropertiesFile, runtimePropertiesFile } from './write-configuration.ts'
 
 /** The passwords of a home that its processes are started with. */
 export interface Passwords {
@@ -64,24 +67,50 @@ export function ensurePasswords(
   const isSecure = plan.options.profile === 'secure'
   checkPasswordsAreThere(home, isSecure, adminPassword)
   if (isSecure) ensureSecret(home, 'internal-client-password')
+  if (plan.hasTls) ensureSecret(home, 'key-store-password')
   if (plan.options.ldap) ensureSecret(home, 'directory-password')
   return {
     postgres: ensureSecret(home, 'postgres-password'),
     redis: ensureSecret(home, 'redis-password'),
-    admin: isSecure ? ensureAdminPassword(home, adminPassword) : undefined,
+    admin: isSecure ? ensureAdminPassword(home, plan, adminPassword) : undefined,
   }
 }
 
-function ensureAdminPassword(home: HomeLayout, given: string | undefined): string {
+function ensureAdminPassword(home: HomeLayout, plan: ClusterPlan, given: string | undefined): string {
   if (given === undefined) return ensureSecret(home, 'admin-password')
   const known = readSecret(home, 'admin-password')
   if (known === given) return known
-  if (known !== undefined && existsSync(home.postgres)) {
+  if (!existsSync(home.postgres)) checkPasswordLength(given, plan)
+  else if (known !== undefined) {
     throw conflict(
       `Home [${home.root}] has its admin's password already (./svc password shows it): leave --admin-password out, or begin anew with ./svc reset`,
     )
   }
   return writeSecret(home, 'admin-password', given)
+}
+
+/** Refuses a new password that the cluster would not let its users have. */
+function checkPasswordLength(given: string, { services, common }: ClusterPlan): void {
+  const name = 'svc.auth.credentials.minLength'
+  const coordinator = services.find(({ role }) => role === 'coordinator')
+  const planned = coordinator?.properties[name] ?? common[name]
+  const shortest = Number(planned ?? loadSettings('coordinator', [], {}).get(name))
+  if (hasAllowedLength(given, shortest)) return
+  throw invalidInput(
+    `Option --admin-password has a value of [${given.length}] characters, allowed are ${allowedPasswordLengths(shortest)}`,
+  )
+}
+
+/** Throws a Failure where the configuration that was written for a service is one that it refuses. */
+export function checkConfiguration(home: HomeLayout, { services }: ClusterPlan): void {
+  for (const { role, instance } of services) {
+    try {
+      loadSettings(role, [commonPropertiesFile(home), runtimePropertiesFile(home, instance)], process.env)
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error
+      throw invalidInput(`${instance} does not start: ${error.message}`)
+    }
+  }
 }
 
 /** Makes the certificates that are missing or run out; returns the instances that got a new one. */

@@ -136,20 +136,52 @@ test('a port in use is named with its use and a free offset, before anything sta
   assert.equal(existsSync(home), false, 'nothing is left of it')
 })
 
-test('a faulty property ends the start with what the service says', async () => {
-  const home = path.join(folder, 'faulty')
-  const start = startCluster({
-    home,
-    portOffset: await pickPortOffset(),
-    set: ['coordinator.svc.coordinator.perod=PT1S'],
+for (const { name, options, message } of [
+  {
+    name: 'a faulty property',
+    options: { set: ['coordinator.svc.coordinator.perod=PT1S'] },
+    message: /^coordinator does not start: .*\[svc\.coordinator\.perod\].*\[svc\.coordinator\.period\]/s,
+  },
+  {
+    name: 'a password that users could not have',
+    options: { adminPassword: 'seven77' },
+    message: /^Option --admin-password has a value of \[7\] characters, allowed are 8 to 1024 characters$/,
+  },
+  {
+    name: 'a password that users of this cluster could not have',
+    options: { adminPassword: 'eight888', set: ['svc.auth.credentials.minLength=9'] },
+    message: /allowed are 9 to 1024 characters$/,
+  },
+]) {
+  test(`${name} is refused before anything starts, and no new home is left`, async () => {
+    const home = path.join(folder, 'refused')
+    const steps: string[] = []
+    const onStep = (step: string) => steps.push(step)
+    const portOffset = await pickPortOffset()
+    await assertRefused(startCluster({ home, portOffset, onStep, ...options }), home, message)
+    assert.deepEqual(steps, [])
+    assert.equal(existsSync(home), false)
   })
-  await assertRefused(
-    start,
-    home,
-    /^coordinator does not start: .*\[svc\.coordinator\.perod\].*\[svc\.coordinator\.period\]/s,
-  )
-  // The home that was made for it can be used.
-  await (await startCluster({ home, portOffset: await pickPortOffset(), storesOnly: true })).stop()
+}
+
+test('a home that was there stays when a start in it is refused', async () => {
+  const home = openHome(path.join(folder, 'kept'))
+  const start = startCluster({ home: home.root, portOffset: await pickPortOffset(), set: ['svc.perod=1'] })
+  await assertRefused(start, home.root, /is not a property/)
+  assert.ok(existsSync(home.marker))
+})
+
+test('logins need no TLS', async (context) => {
+  const cluster = await startCluster({
+    home: path.join(folder, 'logins-without-tls'),
+    portOffset: await pickPortOffset(),
+    set: ['svc.enableTlsPort=false', 'svc.enablePlaintextPort=true'],
+  })
+  context.after(() => cluster.stop())
+  assert.deepEqual(cluster.notReady, [])
+  assert.match(cluster.routerUrl, /^http:/)
+  assert.equal((await sendRequest({ url: `${cluster.routerUrl}/status` })).status, 401)
+  assert.ok(await connectToCluster(cluster.home).send('GET', '/svc/coordinator/v1/loadstatus'))
 })
 
 test('a wish to end during the start leaves nothing behind', async () => {

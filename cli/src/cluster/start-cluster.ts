@@ -36,6 +36,7 @@ import { parseOptions, type WrittenOptions } from './options.ts'
 import { type ClusterPlan, planCluster, type ServicePlan } from './plan-cluster.ts'
 import {
   checkAdminPassword,
+  checkConfiguration,
   ensurePasswords,
   ensurePlannedCertificates,
   type Passwords,
@@ -47,6 +48,8 @@ import { writeConfiguration } from './write-configuration.ts'
 export interface StartOptions extends WrittenOptions {
   /** The folder that holds all state; made when it is not there. */
   readonly home: string
+  /** Whether a refused start is to leave nothing there; left out where this process itself makes the home. */
+  readonly isNewHome?: boolean | undefined
   /** The first password of the user `admin`; a random one when left out. */
   readonly adminPassword?: string | undefined
   /** Postgres and Redis only, for tests that bring their own services. */
@@ -117,18 +120,18 @@ export async function startCluster(options: StartOptions): Promise<Cluster> {
   const plan = planCluster(parseOptions(options), surroundings)
   const wanted = options.storesOnly ? { ...plan, services: [], hasTls: false } : plan
   checkAdminPassword(options.adminPassword)
-  const isNew = !isHome(layout)
+  const isNew = options.isNewHome ?? !isHome(layout)
   const home = openHome(options.home)
   const unlock = lockHome(home)
   const start = new ClusterStart(home, wanted, options, unlock)
   let mayStart = false
   try {
-    await start.check()
+    const passwords = await start.prepare()
     mayStart = true
-    return await start.run()
+    return await start.run(passwords)
   } catch (error) {
     unlock()
-    // What is refused before anything was made in it leaves no home behind.
+    // What is refused before anything was started in it leaves no home behind.
     if (isNew && !mayStart) deleteHome(home)
     throw storageFailure(error, home.root)
   }
@@ -171,19 +174,21 @@ class ClusterStart {
       : this.#failure.signal
   }
 
-  /** Throws a Failure where the cluster cannot run in this home or on these ports. */
-  async check(): Promise<void> {
+  /** Makes passwords and configuration. Throws a Failure where the cluster cannot run so, here, or on these ports. */
+  async prepare(): Promise<Passwords> {
     const leftovers = await endLeftovers(this.#home)
     if (leftovers > 0) this.#tell(`ended ${leftovers} processes of an earlier cluster`)
     checkDataFolder(this.#home)
     await checkPortsAreFree(this.#plan)
+    const passwords = ensurePasswords(this.#home, this.#plan, this.#options.adminPassword)
+    writeConfiguration(this.#home, this.#plan)
+    checkConfiguration(this.#home, this.#plan)
+    return passwords
   }
 
-  async run(): Promise<Cluster> {
+  async run(passwords: Passwords): Promise<Cluster> {
     const begun: Promise<unknown>[] = []
     try {
-      const passwords = ensurePasswords(this.#home, this.#plan, this.#options.adminPassword)
-      writeConfiguration(this.#home, this.#plan)
       // Services try again until their stores answer, so nobody waits for anybody.
       const services = this.#startServices()
       const postgres = this.#startPostgres(passwords.postgres)

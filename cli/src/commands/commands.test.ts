@@ -69,6 +69,16 @@ describe('wrong usage ends with status 2 and says what is allowed', () => {
       given: ['up', '--admin-password', ''],
       stderr: /^svc: Option --admin-password has a value that is not allowed/,
     },
+    ...[[], ['--detach']].flatMap((more) => [
+      {
+        given: ['up', '--admin-password', 'short', ...more],
+        stderr: /^svc: Option --admin-password has a value of \[5\] characters/,
+      },
+      {
+        given: ['up', '--set', 'svc.coordinator.perod=PT1S', ...more],
+        stderr: /^svc: router does not start: .*the nearest known one is \[svc\.coordinator\.period\]/s,
+      },
+    ]),
     {
       given: ['dev', 'test', '--concurrency', 'all'],
       stderr: /^svc: Option --concurrency has value \[all\]/,
@@ -76,11 +86,12 @@ describe('wrong usage ends with status 2 and says what is allowed', () => {
   ]
   for (const { given, stderr } of cases) {
     test(`svc ${given.join(' ')}`, async () => {
-      const home =
-        given[0] === 'up' && !given.includes('--home') ? ['--home', path.join(folder, 'usage')] : []
-      const outcome = await svc(...given, ...home)
+      const home = path.join(folder, 'usage')
+      const named = given[0] === 'up' && !given.includes('--home') ? ['--home', home] : []
+      const outcome = await svc(...given, ...named)
       assert.match(outcome.stderr, stderr)
       assert.equal(outcome.status, 2)
+      assert.equal(existsSync(home), false, 'no home was left behind')
     })
   }
 })

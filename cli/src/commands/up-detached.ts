@@ -3,7 +3,7 @@ import { openSync } from 'node:fs'
 import path from 'node:path'
 import { Failure, type FailureCode, unavailable } from '@svc/domain/failure'
 import { parseOptions, type StartOptions } from '../cluster/index.ts'
-import { logFile, openHome } from '../home/index.ts'
+import { homeLayout, isHome, logFile, openHome } from '../home/index.ts'
 import { stopRequest } from './stop-request.ts'
 import { type Summary, tellStep, tellSummary } from './summary.ts'
 
@@ -16,12 +16,21 @@ export type DetachedMessage =
 /** Options that can be handed to another process. */
 export type DetachedOptions = Pick<
   StartOptions,
-  'home' | 'portOffset' | 'historicals' | 'instances' | 'profile' | 'set' | 'ldap' | 'adminPassword'
+  | 'home'
+  | 'isNewHome'
+  | 'portOffset'
+  | 'historicals'
+  | 'instances'
+  | 'profile'
+  | 'set'
+  | 'ldap'
+  | 'adminPassword'
 >
 
 /** Starts the cluster under a process of its own, tells its steps, and returns when all is ready. */
 export async function runDetached(options: DetachedOptions & { json?: boolean }): Promise<void> {
   parseOptions(options)
+  const isNewHome = !isHome(homeLayout(options.home))
   const home = openHome(options.home)
   const out = options.json ? process.stderr : process.stdout
   const logPath = logFile(home, 'supervisor')
@@ -38,6 +47,7 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
   // Over the channel, not as arguments: those are shown to every user of the machine.
   child.send({
     home: home.root,
+    isNewHome,
     portOffset,
     historicals,
     instances,

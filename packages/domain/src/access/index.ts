@@ -11,4 +11,5 @@ export {
 export { type AccessExplanation, explainAccess } from './explain.ts'
 export { compileGroupPattern, isGroupPattern } from './group-pattern.ts'
 export { longestNamePattern, parsePermissions } from './parse-permissions.ts'
+export { allowedPasswordLengths, hasAllowedLength } from './password-length.ts'
 export * from './permission.ts'

@@ -1,3 +1,4 @@
+import { allowedPasswordLengths, hasAllowedLength } from '@svc/domain/access'
 import { jsonBody, type Route, route, securityConfig } from '@svc/shared/http'
 import {
   addAuthenticationUser,
@@ -14,17 +15,13 @@ import { type ChangeSecurity, expect, nameParameter } from './change.ts'
 const base = '/svc-ext/basic-security/authentication'
 const usersPath = `${base}/db/:authenticator/users`
 
-// Hashing one password stays cheap.
-const longestPassword = 1024
-
 /** A parser of new passwords of at least so many characters; values are not repeated in a refusal: they are secrets. */
 function credentialsParser(shortest: number): (json: unknown) => { readonly password: string } {
-  const allowed = `${shortest} to ${longestPassword} characters`
+  const allowed = allowedPasswordLengths(shortest)
   const schema = z.strictObject({
     password: z
       .string({ error: `a text of ${allowed}` })
-      .min(shortest, { error: allowed })
-      .max(longestPassword, { error: allowed }),
+      .refine((password) => hasAllowedLength(password, shortest), { error: allowed }),
   })
   return (json) => parseJson(schema, json, { subject: 'The credentials', hideValues: true })
 }
