@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
+import { type Role, roles } from '../config/index.ts'
 import {
   type AnnouncedNode,
   acquireLease,
@@ -34,7 +35,7 @@ const node = (name: string, given: Partial<AnnouncedNode> = {}): AnnouncedNode =
 async function discover(
   context: TestContext,
   properties: Record<string, string> = {},
-  role: 'broker' | 'historical' = 'broker',
+  role: Role = 'broker',
 ) {
   const gate = await startTcpGate(context, storePort)
   const settings = stores.settings(role, {
@@ -77,13 +78,21 @@ describe('discovery', () => {
     assert.deepEqual(names(discovery), ['a'])
   })
 
-  it('shows a historical itself and no other, of which there may be very many', async (context) => {
-    const { discovery } = await discover(context, {}, 'historical')
-    for (const name of ['a', 'b']) await saveHeartbeat(database, node(name))
-    await discovery.announce(node('me'))
-    await discovery.refresh()
-    assert.deepEqual(names(discovery), ['me'])
-  })
+  const seen = [
+    { role: 'historical', sees: ['historical me'] },
+    { role: 'worker', sees: ['worker me'] },
+    { role: 'overlord', sees: ['overlord me', 'overlord other', 'worker other'] },
+  ] as const
+  for (const { role, sees } of seen) {
+    it(`shows a server that is ${role} [${sees}], of the others, which may be very many, no more`, async (context) => {
+      const { discovery } = await discover(context, {}, role)
+      for (const one of roles) await saveHeartbeat(database, node('other', { role: one }))
+      await discovery.announce(node('me', { role }))
+      await discovery.refresh()
+      const found = roles.flatMap((one) => discovery.nodes(one).map(({ name }) => `${one} ${name}`))
+      assert.deepEqual(found.sort(), sees)
+    })
+  }
 
   it('sees servers come, leave and fall silent by itself', async (context) => {
     const { discovery } = await discover(context)

@@ -47,6 +47,8 @@ export function baseUrlOf(node: Pick<AnnouncedNode, 'host' | 'plaintextPort' | '
 // second.
 const wantedRoles: Partial<Record<Role, readonly Role[]>> = {
   historical: [],
+  worker: [],
+  overlord: ['overlord', 'worker'],
   router: ['router', 'coordinator', 'overlord', 'broker'],
 }
 
