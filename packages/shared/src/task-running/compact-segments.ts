@@ -23,13 +23,18 @@ import type { CompactSpec } from '../tasks/index.ts'
 import type { WrittenColumns } from './peon-protocol.ts'
 import { newRows, type PublishedState, type PublishingAttempt } from './published-rows.ts'
 
-type Plan = RewritePlan<StoredSegment>
+interface Plan extends RewritePlan<StoredSegment> {
+  /** All segments that overlap the interval, those that are not used too. */
+  readonly existing: readonly StoredSegment[]
+}
 
 async function planOf(queries: Queries, spec: CompactSpec): Promise<Plan> {
   const { dataSource, interval, segmentIds, config } = spec
-  const used = (await loadOverlapping(queries, dataSource, interval)).filter((segment) => segment.used)
+  const existing = await loadOverlapping(queries, dataSource, interval)
+  const used = existing.filter((segment) => segment.used)
   const granularity = config.granularitySpec?.segmentGranularity ?? null
-  return planRewrite(used, interval, granularity, segmentIds && new Set(segmentIds))
+  const plan = planRewrite(used, interval, granularity, segmentIds && new Set(segmentIds))
+  return { ...plan, existing }
 }
 
 /** What a compact task has to do now, and the segments from which it follows. */
@@ -137,7 +142,7 @@ export async function publishCompaction(
     const plan = planPublication({
       dataSource,
       chunks: segments.map((written) => ({ ...written, written })),
-      existing: await loadOverlapping(transaction, dataSource, interval),
+      existing: present.existing,
       floors: await loadPartitionFloors(transaction, dataSource, interval),
       mode: { kind: 'replace', dropExisting: [] },
       now,
