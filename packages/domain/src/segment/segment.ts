@@ -1,4 +1,5 @@
 import { formatInstant, formatInterval, type Interval, parseInterval, readInstant } from '../time/index.ts'
+import type { DimensionType } from './column-types.ts'
 
 /** What makes a segment itself. */
 export interface SegmentKey {
@@ -21,7 +22,7 @@ export interface Segment extends SegmentKey {
 /** A column of a segment besides its time. */
 export interface SegmentColumn {
   readonly name: string
-  readonly type: 'string' | 'long' | 'float' | 'double' | 'boolean'
+  readonly type: DimensionType | 'boolean'
 }
 
 /** Where the bytes of a segment lie in deep storage. */

@@ -68,3 +68,24 @@ export function contains(outer: Interval, inner: Interval): boolean {
 export function abuts(a: Interval, b: Interval): boolean {
   return a.end === b.start || b.end === a.start
 }
+
+/** Whether the two begin and end at the same times. */
+export function sameInterval(a: Interval, b: Interval): boolean {
+  return a.start === b.start && a.end === b.end
+}
+
+/** The time that two share; of two that share none it ends before it starts, or is empty where they touch. */
+export function intersection(a: Interval, b: Interval): Interval {
+  return { start: Math.max(a.start, b.start), end: Math.min(a.end, b.end) }
+}
+
+/** The shortest interval in which all lie; undefined where there is none. */
+export function umbrellaOf(intervals: Iterable<Interval>): Interval | undefined {
+  let umbrella: { start: number; end: number } | undefined
+  for (const { start, end } of intervals) {
+    if (umbrella === undefined) umbrella = { start, end }
+    if (start < umbrella.start) umbrella.start = start
+    if (end > umbrella.end) umbrella.end = end
+  }
+  return umbrella
+}

@@ -5,3 +5,4 @@ export {
   openLockedDatabase,
 } from './open-locked-database.ts'
 export * from './sql.ts'
+export { storedTypes } from './stored-types.ts'

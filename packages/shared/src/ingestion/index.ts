@@ -20,6 +20,6 @@ export {
 } from './run-index-task.ts'
 export { type SegmentMetadata, segmentFormatSql, segmentMetadataKey } from './segment-metadata.ts'
 export { metricValueType } from './stored-columns.ts'
-export { type StoredType, storedTypes } from './stored-value.ts'
+export type { StoredType } from './stored-value.ts'
 export { openTaskFolder } from './task-folder.ts'
 export type { WrittenSegment } from './write-segments.ts'

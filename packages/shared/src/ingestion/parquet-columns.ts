@@ -1,7 +1,7 @@
 import type { SegmentColumn } from '@svc/domain/segment'
-import { literal } from '../duckdb/index.ts'
+import { literal, storedTypes } from '../duckdb/index.ts'
 import type { Engine } from './engine.ts'
-import { type StoredType, storedTypes } from './stored-value.ts'
+import type { StoredType } from './stored-value.ts'
 
 const typeOfDuck = new Map<string, StoredType>(
   Object.entries(storedTypes).map(([type, duck]) => [duck, type as StoredType]),

@@ -1,13 +1,13 @@
 import { invalidInput } from '@svc/domain/failure'
 import { bucketOf, type Granularity, type Interval } from '@svc/domain/time'
-import { instantLiteral } from '../duckdb/index.ts'
+import { instantLiteral, storedTypes } from '../duckdb/index.ts'
 import type { Engine } from './engine.ts'
 import { bucketStartSql } from './granularity-sql.ts'
 import type { IndexSpec, MetricSpec } from './index-spec.ts'
 import type { InputFile } from './input-files.ts'
 import type { BrokenLines, Input, Relation } from './input-relation.ts'
 import { metricValueType, type StoredDimension } from './stored-columns.ts'
-import { lostValueSql, storedTypes, storedValueSql } from './stored-value.ts'
+import { lostValueSql, type StoredType, storedValueSql } from './stored-value.ts'
 import { instantSql, isInstantSql } from './timestamp-format.ts'
 
 /** The table with all rows of the task in their final order. */
@@ -90,7 +90,7 @@ function neededColumns({ spec, dimensions }: RowsPlan): string[] {
 }
 
 function checkedColumns({ spec, dimensions }: RowsPlan, relation: Relation): CheckedColumn[] {
-  const checked = (name: string, short: string, type: keyof typeof storedTypes): CheckedColumn => {
+  const checked = (name: string, short: string, type: StoredType): CheckedColumn => {
     const column = relation.columns.get(name)
     const sqlType = storedTypes[type]
     if (column === undefined) {

@@ -1,17 +1,9 @@
-import type { DimensionType } from '@svc/domain/segment'
+import type { SegmentColumn } from '@svc/domain/segment'
+import { storedTypes } from '../duckdb/index.ts'
 import type { SourceColumn } from './input-relation.ts'
 
 /** The types that columns of a segment have; only a discovered column is a boolean. */
-export type StoredType = DimensionType | 'boolean'
-
-/** The name of each type in DuckDB. */
-export const storedTypes = {
-  string: 'VARCHAR',
-  long: 'BIGINT',
-  float: 'FLOAT',
-  double: 'DOUBLE',
-  boolean: 'BOOLEAN',
-} as const satisfies Record<StoredType, string>
+export type StoredType = SegmentColumn['type']
 
 const wholeType = /^(TINYINT|SMALLINT|INTEGER|BIGINT|UTINYINT|USMALLINT|UINTEGER)$/
 const wideType = /^(UBIGINT|HUGEINT|UHUGEINT)$/

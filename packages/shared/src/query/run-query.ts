@@ -2,7 +2,14 @@ import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue } from '@du
 import { Failure, invalidInput, tooLarge, unavailable } from '@svc/domain/failure'
 import { timesOf } from '@svc/domain/querying'
 import type { SegmentColumn } from '@svc/domain/segment'
-import { identifier, type LockedDatabase, literal, literalList, openLockedDatabase } from '../duckdb/index.ts'
+import {
+  identifier,
+  type LockedDatabase,
+  literal,
+  literalList,
+  openLockedDatabase,
+  storedTypes,
+} from '../duckdb/index.ts'
 import { queryFailure } from './query-failure.ts'
 import type {
   DatasourceRelation,
@@ -64,6 +71,7 @@ async function timeValues(
   if (expressions.length === 0) return []
   try {
     const [template] = await (await connection.run("SELECT json_serialize_sql('SELECT 1')")).getRows()
+    const deserialize = await connection.prepare('SELECT json_deserialize_sql($1::JSON)')
     const values: TimeValue[] = []
     for (const expression of expressions) {
       const parsed = JSON.parse(String(template?.[0]))
@@ -77,7 +85,6 @@ async function timeValues(
           ? { ...value, identifier: String(named.push(value.identifier)) }
           : value
       })
-      const deserialize = await connection.prepare('SELECT json_deserialize_sql($1::JSON)')
       deserialize.bindVarchar(1, json)
       const [row] = await (await deserialize.run()).getRows()
       const text = String(row?.[0])
@@ -167,17 +174,9 @@ function relationSql({ files, columnsWithoutFiles, schemas = [], fileColumn }: D
 
 /** Columns with their types, without a row. */
 function noRowsSql(columns: readonly SegmentColumn[], fileColumn: string | undefined): string {
-  const typed = columns.map(({ name, type }) => `NULL::${duckTypes[type]} AS ${identifier(name)}`)
+  const typed = columns.map(({ name, type }) => `NULL::${storedTypes[type]} AS ${identifier(name)}`)
   const told = fileColumn === undefined ? [] : [`NULL::VARCHAR AS ${identifier(fileColumn)}`]
   return `SELECT ${['NULL::TIMESTAMP_MS AS __time', ...typed, ...told].join(', ')} WHERE false`
-}
-
-const duckTypes: Readonly<Record<SegmentColumn['type'], string>> = {
-  string: 'VARCHAR',
-  long: 'BIGINT',
-  float: 'FLOAT',
-  double: 'DOUBLE',
-  boolean: 'BOOLEAN',
 }
 
 function scanSql(files: readonly RelationFile[], fileColumn: string | undefined): string {

@@ -1,13 +1,7 @@
 import type { CompactionConfig } from '@svc/domain/compaction-config'
 import type { Granularity, Interval } from '@svc/domain/time'
-import { identifier, instantLiteral, literalList } from '../duckdb/index.ts'
-import {
-  aggregateSql,
-  bucketStartSql,
-  metricValueType,
-  type StoredType,
-  storedTypes,
-} from '../ingestion/index.ts'
+import { identifier, instantLiteral, literalList, storedTypes } from '../duckdb/index.ts'
+import { aggregateSql, bucketStartSql, metricValueType, type StoredType } from '../ingestion/index.ts'
 import type { InputFile } from './input-files.ts'
 import { filterColumns, rowFilterSql } from './row-filter-sql.ts'
 import type { WrittenColumns } from './written-columns.ts'
