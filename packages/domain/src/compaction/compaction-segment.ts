@@ -1,4 +1,5 @@
 import type { Segment } from '../segment/index.ts'
+import { sameInterval } from '../time/index.ts'
 import type { CompactionState } from './compaction-state.ts'
 
 /** A segment as compaction sees it. */
@@ -40,8 +41,7 @@ export function figuresOf(segments: readonly CompactionSegment[]): CompactionFig
 function countIntervals(segments: readonly CompactionSegment[]): number {
   const [first] = segments
   if (first === undefined) return 0
-  const { start, end } = first.interval
   // Nearly always all of them have one interval: then no set is made.
-  if (segments.every(({ interval }) => interval.start === start && interval.end === end)) return 1
+  if (segments.every(({ interval }) => sameInterval(interval, first.interval))) return 1
   return new Set(segments.map(({ interval }) => `${interval.start}/${interval.end}`)).size
 }

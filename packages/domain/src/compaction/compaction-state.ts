@@ -9,7 +9,7 @@ import {
   readTuningConfig,
   type TuningConfig,
 } from '../compaction-config/index.ts'
-import { bucketOf, type Granularity, type Interval } from '../time/index.ts'
+import { bucketOf, type Granularity, type Interval, sameInterval } from '../time/index.ts'
 import { type JsonObject, readAnyObject, showValue } from '../validation/index.ts'
 
 /** What the segments of an interval were compacted to, as the store and the recorded system write it. */
@@ -222,8 +222,7 @@ const isUnsaid = (state: CompactionState): boolean =>
 /** Whether the interval is exactly one bucket. */
 export function isAligned(interval: Interval, granularity: Granularity): boolean {
   if (!Number.isFinite(interval.start)) return granularity === 'ALL' && interval.end === Infinity
-  const bucket = bucketOf(granularity, interval.start)
-  return bucket.start === interval.start && bucket.end === interval.end
+  return sameInterval(bucketOf(granularity, interval.start), interval)
 }
 
 /**

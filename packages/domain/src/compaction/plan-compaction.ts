@@ -6,6 +6,7 @@ import {
   type Interval,
   overlaps,
   subtractPeriod,
+  umbrellaOf,
 } from '../time/index.ts'
 import { analyzeTimeline } from '../timeline/index.ts'
 import { bucketRuns, widen } from './buckets.ts'
@@ -291,7 +292,7 @@ class Search {
     const rest = segments.filter(({ interval }) => interval.end <= skipStart)
     if (rest.length === 0) return
     const reason = 'it shares a bucket of segmentGranularity with a segment that reaches into the latest data'
-    this.skip('BUCKET_NOT_WHOLE', reason, umbrellaOf(rest), figuresOf(rest), false)
+    this.skip('BUCKET_NOT_WHOLE', reason, timeOf(rest), figuresOf(rest), false)
   }
 
   /** Decides about the segments of one bucket, or of `times` buckets that share them. */
@@ -299,7 +300,7 @@ class Search {
     const { config } = this
     const granularity = config.granularitySpec?.segmentGranularity ?? null
     const figures = figuresOf(segments)
-    const interval = umbrellaOf(segments)
+    const interval = timeOf(segments)
     const all = times === 1 ? figures : addFigures(noFigures, figures, times)
     if (figures.bytes === 0) {
       this.skip('NO_DATA_IN_SEGMENTS', 'its segments hold no bytes', interval, all, false)
@@ -375,15 +376,9 @@ class Search {
 
 const neverCompacted: StateVerdict = { mismatch: 'not compacted yet', rank: -1, mustAlign: false }
 
-function umbrellaOf(segments: readonly CompactionSegment[]): Interval {
-  let start = Number.POSITIVE_INFINITY
-  let end = Number.NEGATIVE_INFINITY
-  for (const { interval } of segments) {
-    if (interval.start < start) start = interval.start
-    if (interval.end > end) end = interval.end
-  }
-  return { start, end }
-}
+/** The time of segments, of which there is one at least. */
+const timeOf = (segments: readonly CompactionSegment[]): Interval =>
+  umbrellaOf(segments.map(({ interval }) => interval)) as Interval
 
 function contentOf(segments: readonly CompactionSegment[]): Content {
   let bytes = 0

@@ -7,6 +7,7 @@ import {
   type Interval,
   overlaps,
   readInstant,
+  sameInterval,
 } from '../time/index.ts'
 import { analyzeTimeline } from '../timeline/index.ts'
 
@@ -141,5 +142,3 @@ function freshVersion(
   if (candidate > highest) return candidate
   return formatInstant((readInstant(highest) ?? now) + 1)
 }
-
-const sameInterval = (a: Interval, b: Interval): boolean => a.start === b.start && a.end === b.end

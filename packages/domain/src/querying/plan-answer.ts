@@ -1,5 +1,5 @@
 import type { Segment } from '../segment/index.ts'
-import type { Interval } from '../time/index.ts'
+import { type Interval, sameInterval } from '../time/index.ts'
 import { analyzeTimeline, type VisiblePiece } from '../timeline/index.ts'
 
 /** A segment that answers, with the stretches of time of which its rows count; undefined for all of its rows. */
@@ -81,7 +81,7 @@ function answeringSegments<Of extends Segment>(
   return [...shown].map(([index, intervals]) => {
     const segment = segments[index] as Of
     const [first] = intervals
-    const isWhole = first?.start === segment.interval.start && first.end === segment.interval.end
+    const isWhole = first !== undefined && sameInterval(first, segment.interval)
     return { segment, within: isWhole ? undefined : intervals }
   })
 }

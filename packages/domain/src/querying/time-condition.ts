@@ -1,4 +1,4 @@
-import { ETERNITY, type Interval, overlaps } from '../time/index.ts'
+import { ETERNITY, type Interval, intersection, overlaps } from '../time/index.ts'
 import type { AnswerPlan } from './plan-answer.ts'
 
 /** What a query asks of the time of its rows; values in epoch milliseconds. */
@@ -36,7 +36,7 @@ function inBoth(some: readonly Interval[], others: readonly Interval[]): Interva
   const both: Interval[] = []
   for (const a of some) {
     for (const b of others) {
-      const shared = { start: Math.max(a.start, b.start), end: Math.min(a.end, b.end) }
+      const shared = intersection(a, b)
       if (shared.start < shared.end) both.push(shared)
     }
   }

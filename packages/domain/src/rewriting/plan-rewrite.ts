@@ -6,7 +6,9 @@ import {
   formatInterval,
   type Granularity,
   type Interval,
+  intersection,
   overlaps,
+  sameInterval,
 } from '../time/index.ts'
 import { analyzeTimeline } from '../timeline/index.ts'
 
@@ -66,7 +68,7 @@ export function planRewrite<Input extends Segment>(
     const others = within.filter(({ segment }) => !chosen.has(segment.id))
     if (others.length === within.length) return []
     const canStay = others.every(({ segment, visible }) =>
-      [segment.interval, ...visible].every((part) => part.start === bucket.start && part.end === bucket.end),
+      [segment.interval, ...visible].every((part) => sameInterval(part, bucket)),
     )
     if (!canStay) return [{ interval: bucket, rewritten: within, kept: [] }]
     const rewritten = within.filter(({ segment }) => chosen.has(segment.id))
@@ -130,8 +132,3 @@ function bucketsOf(inputs: readonly RewriteInput<Segment>[], granularity: Granul
   }
   return [...byStart.values()].sort((a, b) => a.start - b.start)
 }
-
-const intersection = (a: Interval, b: Interval): Interval => ({
-  start: Math.max(a.start, b.start),
-  end: Math.min(a.end, b.end),
-})

@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { abuts, contains, ETERNITY, formatInterval, overlaps, parseInterval } from './index.ts'
+import {
+  abuts,
+  contains,
+  ETERNITY,
+  formatInterval,
+  type Interval,
+  intersection,
+  overlaps,
+  parseInterval,
+  sameInterval,
+  umbrellaOf,
+} from './index.ts'
 
 const eternityText = '-146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z'
 
@@ -101,3 +112,53 @@ for (const { name, a, b, overlap, contain, abut } of cases) {
     assert.equal(abuts(second, first), abut)
   })
 }
+
+const given = ([start, end]: readonly [number, number]): Interval => ({ start, end })
+const pairs: readonly {
+  readonly a: readonly [number, number]
+  readonly b: readonly [number, number]
+  readonly same: boolean
+  readonly shared: readonly [number, number]
+  readonly around: readonly [number, number]
+}[] = [
+  { a: [0, 10], b: [0, 10], same: true, shared: [0, 10], around: [0, 10] },
+  { a: [0, 10], b: [0, 11], same: false, shared: [0, 10], around: [0, 11] },
+  { a: [1, 10], b: [0, 10], same: false, shared: [1, 10], around: [0, 10] },
+  { a: [0, 10], b: [10, 20], same: false, shared: [10, 10], around: [0, 20] },
+  { a: [0, 5], b: [10, 20], same: false, shared: [10, 5], around: [0, 20] },
+  { a: [0, 10], b: [5, 5], same: false, shared: [5, 5], around: [0, 10] },
+  { a: [-5, 10], b: [0, 20], same: false, shared: [0, 10], around: [-5, 20] },
+  {
+    a: [-Infinity, Infinity],
+    b: [-Infinity, 7],
+    same: false,
+    shared: [-Infinity, 7],
+    around: [-Infinity, Infinity],
+  },
+  {
+    a: [-Infinity, Infinity],
+    b: [-Infinity, Infinity],
+    same: true,
+    shared: [-Infinity, Infinity],
+    around: [-Infinity, Infinity],
+  },
+]
+for (const { a, b, same, shared, around } of pairs) {
+  test(`intervals [${a}] and [${b}] share [${shared}] and lie in [${around}]`, () => {
+    for (const [first, second] of [
+      [given(a), given(b)],
+      [given(b), given(a)],
+    ] as const) {
+      assert.equal(sameInterval(first, second), same)
+      assert.deepEqual(intersection(first, second), given(shared))
+      assert.deepEqual(umbrellaOf([first, second]), given(around))
+    }
+  })
+}
+
+test('an umbrella holds all intervals of a list, which stay as they were', () => {
+  const intervals = [given([5, 6]), given([0, 1]), given([9, 12])]
+  assert.deepEqual(umbrellaOf(intervals), given([0, 12]))
+  assert.deepEqual(intervals, [given([5, 6]), given([0, 1]), given([9, 12])])
+  assert.equal(umbrellaOf([]), undefined)
+})

@@ -80,7 +80,7 @@ export function intersection(a: Interval, b: Interval): Interval {
 }
 
 /** The shortest interval in which all lie; undefined where there is none. */
-export function umbrellaOf(intervals: Iterable<Interval>): Interval | undefined {
+export function umbrellaOf(intervals: readonly Interval[]): Interval | undefined {
   let umbrella: { start: number; end: number } | undefined
   for (const { start, end } of intervals) {
     if (umbrella === undefined) umbrella = { start, end }

@@ -1,5 +1,5 @@
 import { planMarkUsed } from '@svc/domain/retention'
-import type { Interval } from '@svc/domain/time'
+import { type Interval, umbrellaOf } from '@svc/domain/time'
 import type { AuditInfo } from '../http/index.ts'
 import {
   type Database,
@@ -62,16 +62,13 @@ async function change(
   return await database.transaction(async (transaction) => {
     await lockDatasource(transaction, dataSource)
     const selected = await loadStoredSegments(transaction, query)
-    if (selected.length === 0) return 0
+    const umbrella = umbrellaOf(selected.map(({ interval }) => interval))
+    if (umbrella === undefined) return 0
     let changed: number
     if (kind === 'markUnused') {
       const ids = selected.map(({ id }) => id)
       changed = await markUnused(transaction, ids, now)
     } else {
-      const umbrella = {
-        start: selected.reduce((least, { interval }) => Math.min(least, interval.start), Infinity),
-        end: selected.reduce((most, { interval }) => Math.max(most, interval.end), -Infinity),
-      }
       const around = (await loadOverlapping(transaction, dataSource, umbrella)).filter(({ used }) => used)
       changed = await markUsed(transaction, planMarkUsed(selected, around), now)
     }

@@ -3,7 +3,7 @@ import { conflict, notFound } from '@svc/domain/failure'
 import { planPublication } from '@svc/domain/publishing'
 import { partitionsOf, planRewrite, type RewritePlan, rewriteVirtually } from '@svc/domain/rewriting'
 import type { SegmentPayload } from '@svc/domain/segment'
-import { formatInterval } from '@svc/domain/time'
+import { formatInterval, sameInterval } from '@svc/domain/time'
 import type { WrittenSegment } from '../ingestion/index.ts'
 import {
   copySegments,
@@ -98,9 +98,7 @@ const allNames = (lists: readonly string[]): string[] => [
 ]
 
 const isWhole = (segment: StoredSegment, visible: readonly StoredSegment['interval'][]): boolean =>
-  visible.length === 1 &&
-  visible[0]?.start === segment.interval.start &&
-  visible[0]?.end === segment.interval.end
+  visible.length === 1 && visible.every((interval) => sameInterval(interval, segment.interval))
 
 function sourceOf(id: string, payload: SegmentPayload | undefined) {
   if (payload === undefined) throw notFound(`Segment [${id}] is no longer in the metadata store`)

@@ -1,5 +1,5 @@
 import { type NewChunk, type PublicationMode, planPublication } from '@svc/domain/publishing'
-import { formatInterval, type Interval } from '@svc/domain/time'
+import { formatInterval, type Interval, umbrellaOf } from '@svc/domain/time'
 import type { IndexSpec, WrittenSegment } from '../ingestion/index.ts'
 import {
   copySegments,
@@ -46,7 +46,7 @@ export async function publishIndex(
       }
       const end = { state: 'SUCCESS', errorMessage: null, progress } as const
       if (!(await finishAttempt(transaction, taskId, attempt, end))) throw new NotTheAttempt()
-      const touched = umbrella(intervals)
+      const touched = umbrellaOf(intervals)
       const existing = touched ? await loadOverlapping(transaction, dataSource, touched) : []
       const floors = touched ? await loadPartitionFloors(transaction, dataSource, touched) : []
       const plan = planPublication({ dataSource, chunks, existing, floors, mode, now })
@@ -69,11 +69,3 @@ class NotTheAttempt extends Error {}
 const distinct = (intervals: readonly Interval[]): Interval[] => [
   ...new Map(intervals.map((interval) => [formatInterval(interval), interval])).values(),
 ]
-
-function umbrella(intervals: readonly Interval[]): Interval | undefined {
-  if (intervals.length === 0) return undefined
-  return intervals.reduce((all, { start, end }) => ({
-    start: Math.min(all.start, start),
-    end: Math.max(all.end, end),
-  }))
-}
