@@ -1,12 +1,11 @@
 import { parseCompactionPreview } from '@svc/domain/compaction'
 import { parseClusterConfig, parseCompactionConfig } from '@svc/domain/compaction-config'
 import { invalidInput } from '@svc/domain/failure'
+import { isJsonObject, type JsonObject } from '@svc/domain/validation'
 import { inputName, parseInputJson, readInputText } from '../client/index.ts'
 
-const isObject = (json: unknown): json is Record<string, unknown> =>
-  typeof json === 'object' && json !== null && !Array.isArray(json)
-const isConfig = (json: unknown): json is Record<string, unknown> =>
-  isObject(json) && Object.hasOwn(json, 'dataSource')
+const isConfig = (json: unknown): json is JsonObject =>
+  isJsonObject(json) && Object.hasOwn(json, 'dataSource')
 
 /**
  * What a preview is to be sent for the JSON of a file: a request as the interface takes it, the cluster configuration
@@ -33,7 +32,7 @@ export interface ConfigToSet {
 export function configsToSet(json: unknown): ConfigToSet[] {
   const list = Array.isArray(json) ? json : [json]
   const configs = list.map((one, index) => {
-    if (!isObject(one) || (Array.isArray(json) && !isConfig(one))) {
+    if (!isJsonObject(one) || (Array.isArray(json) && !isConfig(one))) {
       const field = Array.isArray(json) ? `[${index}]` : 'The file'
       throw invalidInput(
         `${field} is no configuration; allowed is an object with a dataSource, a list of such, or the object of the cluster`,

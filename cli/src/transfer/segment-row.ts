@@ -1,7 +1,7 @@
 import { describeError } from '@svc/domain/failure'
 import { type Segment, segmentId } from '@svc/domain/segment'
 import { formatInterval, parseInterval } from '@svc/domain/time'
-import { readName } from '@svc/domain/validation'
+import { isJsonObject, readName } from '@svc/domain/validation'
 
 /** A segment of a snapshot, with what planning does not need to know. */
 export interface SnapshotSegment {
@@ -35,15 +35,15 @@ export function readSegmentRow(value: unknown): SnapshotSegment | { readonly pro
   const refuse = (field: string, found: unknown, allowed: string) => ({
     problem: `field [${field}] has value [${tell(found)}], allowed is ${allowed}`,
   })
-  if (!isObject(value)) return { problem: `is [${tell(value)}], allowed is a JSON object` }
+  if (!isJsonObject(value)) return { problem: `is [${tell(value)}], allowed is a JSON object` }
   const { interval, shardSpec, size, lastCompactionState, overshadowed } = value
   const totalRows = value.totalRows ?? value.numRows ?? 0
   if (typeof interval !== 'string') return refuse('interval', interval, 'an ISO 8601 interval')
   if (!isCount(size)) return refuse('size', size, 'a whole number of bytes')
   if (!isCount(totalRows)) return refuse('totalRows', totalRows, 'a whole number of rows')
   const shard = shardSpec ?? { type: 'none' }
-  if (!isObject(shard) || typeof shard.type !== 'string' || !numberedTypes.has(shard.type)) {
-    const found = isObject(shard) ? shard.type : shard
+  if (!isJsonObject(shard) || typeof shard.type !== 'string' || !numberedTypes.has(shard.type)) {
+    const found = isJsonObject(shard) ? shard.type : shard
     return refuse('shardSpec.type', found, `one of [${[...numberedTypes].join(', ')}]`)
   }
   const partitionNum = shard.partitionNum ?? 0
@@ -52,7 +52,7 @@ export function readSegmentRow(value: unknown): SnapshotSegment | { readonly pro
     return refuse('shardSpec.partitionNum', partitionNum, `a whole number up to ${mostInt}`)
   if (!isCount(partitions, mostInt))
     return refuse('shardSpec.partitions', partitions, `a whole number up to ${mostInt}`)
-  if ((lastCompactionState ?? undefined) !== undefined && !isObject(lastCompactionState))
+  if ((lastCompactionState ?? undefined) !== undefined && !isJsonObject(lastCompactionState))
     return refuse('lastCompactionState', lastCompactionState, 'a JSON object')
   try {
     const key = {
@@ -98,9 +98,6 @@ export function formatSegmentRow({
     ...(lastCompactionState === undefined ? {} : { lastCompactionState }),
   }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isCount = (value: unknown, most = Number.MAX_SAFE_INTEGER): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= most

@@ -1,13 +1,10 @@
-import { refuse } from '../validation/index.ts'
+import { isJsonObject, type JsonObject, refuse } from '../validation/index.ts'
 import { type Action, actions, type Permission, resourceTypes } from './permission.ts'
 
 /** Permissions that one role may hold. */
 const mostPermissions = 10_000
 /** Longest pattern of a resource name. */
 export const longestNamePattern = 1024
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
  * The permissions of a JSON list, as they are posted or as they are shown. `isPattern` tells whether a text is a
@@ -21,13 +18,13 @@ export function parsePermissions(json: unknown, isPattern: (text: string) => boo
 }
 
 function readPermission(json: unknown, path: string, isPattern: (text: string) => boolean): Permission {
-  if (!isObject(json)) throw refuse(path, json, 'a permission: an object with resource and action')
+  if (!isJsonObject(json)) throw refuse(path, json, 'a permission: an object with resource and action')
   // What is shown wraps what is posted, with the pattern once more beside it.
-  if (isObject(json.resourceAction))
+  if (isJsonObject(json.resourceAction))
     return readPermission(json.resourceAction, `${path}.resourceAction`, isPattern)
   refuseOthers(json, path, ['resource', 'action'])
   const { resource } = json
-  if (!isObject(resource)) throw refuse(`${path}.resource`, resource, 'an object with type and name')
+  if (!isJsonObject(resource)) throw refuse(`${path}.resource`, resource, 'an object with type and name')
   refuseOthers(resource, `${path}.resource`, ['type', 'name'])
   const type = resourceTypes.find((known) => known === resource.type)
   if (!type) throw refuse(`${path}.resource.type`, resource.type, `one of ${resourceTypes.join(', ')}`)
@@ -55,7 +52,7 @@ function readAction(action: unknown, path: string): Action {
   return known
 }
 
-function refuseOthers(object: Record<string, unknown>, path: string, allowed: readonly string[]): void {
+function refuseOthers(object: JsonObject, path: string, allowed: readonly string[]): void {
   for (const name of Object.keys(object)) {
     if (!allowed.includes(name)) throw refuse(`${path}.${name}`, object[name], `only ${allowed.join(', ')}`)
   }

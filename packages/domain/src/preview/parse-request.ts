@@ -9,7 +9,7 @@ import {
   parseInterval,
   parsePeriod,
 } from '../time/index.ts'
-import { refuse } from '../validation/index.ts'
+import { isJsonObject, type JsonObject, refuse } from '../validation/index.ts'
 import type { PreviewServer } from './cluster.ts'
 
 /** A segment as a request gives it, with what it left out filled in. */
@@ -44,18 +44,13 @@ const longestText = 255
 const epochVersion = formatInstant(0)
 const longestHorizon = parsePeriod('P10Y')
 
-type Fields = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const requestFields = ['now', 'rules', 'defaultRules', 'segments', 'servers', 'horizon']
 const segmentFields = ['dataSource', 'interval', 'version', 'partitionNum', 'partitions', 'size']
 // What an answer adds to a segment: rows of an answer may be sent as they came.
 const answeredFields = ['overshadowed', 'rule', 'action', 'loaded', 'brokers']
 const serverFields = ['name', 'type', 'tier', 'maxSize']
 
-function refuseUnknown(json: Fields, known: readonly string[], path: string): void {
+function refuseUnknown(json: JsonObject, known: readonly string[], path: string): void {
   for (const name of Object.keys(json)) {
     if (known.includes(name)) continue
     const field = path === '' ? name : `${path}.${name}`
@@ -90,7 +85,7 @@ function readIntervalText(value: unknown, field: string): Interval {
 }
 
 function readSegment(json: unknown, path: string): GivenSegment {
-  if (!isObject(json)) throw refuse(path, json, 'a segment: an object with an interval')
+  if (!isJsonObject(json)) throw refuse(path, json, 'a segment: an object with an interval')
   refuseUnknown(json, [...segmentFields, ...answeredFields], path)
   const { dataSource, interval, version, partitionNum, partitions, size } = json
   const mostPartitions = 2_147_483_647
@@ -117,7 +112,7 @@ function readServers(json: unknown): PreviewServer[] {
   const names = new Set<string>()
   return readList(json, 'servers', mostServers).map((server, index) => {
     const path = `servers[${index}]`
-    if (!isObject(server)) throw refuse(path, server, 'a server: an object with name, type and tier')
+    if (!isJsonObject(server)) throw refuse(path, server, 'a server: an object with name, type and tier')
     refuseUnknown(server, serverFields, path)
     const { type, maxSize } = server
     const name = readText(server.name, `${path}.name`)
@@ -139,7 +134,7 @@ function readServers(json: unknown): PreviewServer[] {
 
 function readRules(json: unknown): PreviewRequest['rules'] {
   if (Array.isArray(json)) return parseRules(json)
-  if (!isObject(json))
+  if (!isJsonObject(json))
     throw refuse('rules', json, 'a list of rules, or an object of datasource names with such lists')
   let count = 0
   const lists = Object.entries(json).map(([name, list]) => {
@@ -168,7 +163,7 @@ export function* parsePreviewRequest(
   json: unknown,
   clusterNow: number,
 ): Generator<undefined, PreviewRequest> {
-  if (!isObject(json)) throw refuse('The request', json, 'an object with rules')
+  if (!isJsonObject(json)) throw refuse('The request', json, 'an object with rules')
   refuseUnknown(json, requestFields, '')
   const { now, rules, defaultRules, segments, servers, horizon } = json
   if (isGiven(now) && typeof now !== 'string') throw refuse('now', now, 'an ISO 8601 date and time')

@@ -7,7 +7,7 @@ import {
   parseInterval,
   parsePeriod,
 } from '../time/index.ts'
-import { refuse, showValue } from '../validation/index.ts'
+import { isJsonObject, type JsonObject, refuse, showValue } from '../validation/index.ts'
 
 /** Tier of servers that are given no other, and of load rules that name none. */
 export const defaultTier = '_default_tier'
@@ -44,8 +44,6 @@ export type Rule =
 export type RuleType = Rule['type']
 
 type FieldName = keyof PeriodFields | keyof IntervalFields | keyof LoadFields
-type Fields = Readonly<Record<string, unknown>>
-
 // The fields of each type in the order in which they are written; `type` itself comes last.
 const fieldsOfType: Readonly<Record<RuleType, readonly FieldName[]>> = {
   loadForever: ['tieredReplicants', 'useDefaultTierForNull'],
@@ -81,9 +79,6 @@ export const defaultRule: Rule = {
   useDefaultTierForNull: true,
 }
 
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 function readText(value: unknown, field: string, allowed: string): string {
   if (typeof value !== 'string') throw refuse(field, value, allowed)
   return value
@@ -97,7 +92,7 @@ function readFlag(value: unknown, field: string): boolean {
 
 function readReplicants(value: unknown, field: string, useDefaultTier: boolean): TieredReplicants {
   if (value === undefined || value === null) return useDefaultTier ? defaultReplicants : {}
-  if (!isObject(value)) throw refuse(field, value, 'an object of tier names with their number of copies')
+  if (!isJsonObject(value)) throw refuse(field, value, 'an object of tier names with their number of copies')
   for (const [tier, count] of Object.entries(value)) {
     // Assigning this one name would replace the prototype of an object instead of adding a tier to it.
     if (tier === '__proto__' || tier.trim() === '' || tier.length > longestTierName) {
@@ -110,7 +105,7 @@ function readReplicants(value: unknown, field: string, useDefaultTier: boolean):
   return { ...value } as TieredReplicants
 }
 
-const readers: Readonly<Record<FieldName, (rule: Fields, path: string) => unknown>> = {
+const readers: Readonly<Record<FieldName, (rule: JsonObject, path: string) => unknown>> = {
   period: (rule, path) =>
     parsePeriod(
       readText(rule.period, `${path}.period`, 'an ISO 8601 period such as [P1M]'),
@@ -133,7 +128,7 @@ const readers: Readonly<Record<FieldName, (rule: Fields, path: string) => unknow
 }
 
 function readRule(json: unknown, path: string): Rule {
-  if (!isObject(json)) throw refuse(path, json, 'a rule: an object with a type')
+  if (!isJsonObject(json)) throw refuse(path, json, 'a rule: an object with a type')
   const type = typesByName.get(Object.hasOwn(json, 'type') ? json.type : undefined)
   if (type === undefined) throw refuse(`${path}.type`, json.type, `one of ${ruleTypes.join(', ')}`)
   const names = fieldsOfType[type]
@@ -163,7 +158,7 @@ export function parseRules(json: unknown, field = 'rules'): Rule[] {
 
 /** The rule as JSON, its keys in the order in which the recorded system writes them. */
 export function formatRule(rule: Rule): Record<string, unknown> {
-  const values: Fields = { ...rule }
+  const values: JsonObject = { ...rule }
   return Object.fromEntries(
     [...fieldsOfType[rule.type], 'type'].map((name) => [name, formatField(name, values[name])]),
   )

@@ -1,5 +1,6 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Interval } from '@svc/domain/time'
+import { isJsonObject, type JsonObject } from '@svc/domain/validation'
 import { offeredFunctions, offeredTableFunctions } from './offered-functions.ts'
 import { queryFailure } from './query-failure.ts'
 import { TimeConditions, type WrittenCondition } from './time-conditions.ts'
@@ -76,17 +77,12 @@ const tableNodes = new Set([
   'TABLE_FUNCTION',
 ])
 
-type Json = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /**
  * The tables of a query, from what DuckDB's parser makes of it as JSON. Anything but one SELECT made of what is
  * offered is an invalidInput failure with line and column.
  */
 export function readStatement(sql: string, parsed: string): ReadStatement {
-  const answer = JSON.parse(parsed) as Json
+  const answer = JSON.parse(parsed) as JsonObject
   if (answer.error === true) {
     if (answer.error_type === 'not implemented')
       throw invalidInput('The query is no SELECT; allowed is one SELECT statement')
@@ -124,7 +120,7 @@ class StatementReader {
       for (const item of value) this.read(item, scope)
       return
     }
-    if (!isObject(value)) return
+    if (!isJsonObject(value)) return
     let inner = scope
     if (typeof value.class === 'string') this.checkExpression(value)
     else if ('cte_map' in value) inner = this.readQueryNode(value, scope)
@@ -135,11 +131,11 @@ class StatementReader {
     }
   }
 
-  private refuse(node: Json, message: string): never {
+  private refuse(node: JsonObject, message: string): never {
     throw queryFailure(this.sql, offsetOf(node.query_location), message)
   }
 
-  private checkExpression(node: Json): void {
+  private checkExpression(node: JsonObject): void {
     const { class: kind, function_name: name } = node
     if (!expressionClasses.has(kind as string))
       this.refuse(node, `Expressions of kind [${kind}] are not offered`)
@@ -153,16 +149,16 @@ class StatementReader {
   // The function of a table reference is read right after it.
   private tableFunctions = new WeakSet<object>()
 
-  private offered(node: Json): ReadonlySet<string> {
+  private offered(node: JsonObject): ReadonlySet<string> {
     return this.tableFunctions.has(node) ? offeredTableFunctions : offeredFunctions
   }
 
-  private readQueryNode(node: Json, scope: ReadonlySet<string>): ReadonlySet<string> {
+  private readQueryNode(node: JsonObject, scope: ReadonlySet<string>): ReadonlySet<string> {
     if (!queryNodes.has(node.type as string)) this.refuse(node, `[${node.type}] is not offered`)
     const names = new Set(scope)
-    const { map = [] } = node.cte_map as { map?: readonly { key: string; value: Json }[] }
+    const { map = [] } = node.cte_map as { map?: readonly { key: string; value: JsonObject }[] }
     for (const { key, value } of map) {
-      const query = (value.query as Json).node as Json
+      const query = (value.query as JsonObject).node as JsonObject
       // Only a recursive one means itself by its name.
       const own = query.type === 'RECURSIVE_CTE_NODE' ? new Set([...names, key.toLowerCase()]) : names
       this.read(value, own)
@@ -173,11 +169,11 @@ class StatementReader {
     return names
   }
 
-  private readTable(node: Json, scope: ReadonlySet<string>): void {
+  private readTable(node: JsonObject, scope: ReadonlySet<string>): void {
     const { type } = node
     if (!tableNodes.has(type as string))
       this.refuse(node, `[${type}] is not offered; allowed is one SELECT statement`)
-    if (type === 'TABLE_FUNCTION' && isObject(node.function)) this.tableFunctions.add(node.function)
+    if (type === 'TABLE_FUNCTION' && isJsonObject(node.function)) this.tableFunctions.add(node.function)
     if (type !== 'BASE_TABLE') return
     const name = node.table_name as string
     const written = node.schema_name as string
@@ -194,7 +190,7 @@ class StatementReader {
   }
 
   /** Puts our name for INFORMATION_SCHEMA where the query has it; false where it does not stand there. */
-  private renameSchema(node: Json, written: string): boolean {
+  private renameSchema(node: JsonObject, written: string): boolean {
     if (written.toLowerCase() !== 'information_schema') return false
     let offset = Number(node.query_location)
     if (this.bytes[offset] === 0x22) offset += 1

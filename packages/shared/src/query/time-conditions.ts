@@ -1,14 +1,10 @@
 import type { TimeCondition } from '@svc/domain/querying'
-
-type Json = Readonly<Record<string, unknown>>
+import { isJsonObject, type JsonObject } from '@svc/domain/validation'
 
 /** What a query asks of the time of a table's rows; values are expressions of the parser, by their index. */
 export type WrittenCondition =
   | { readonly kind: 'atLeast' | 'atMost'; readonly expression: number }
   | { readonly kind: 'and' | 'or'; readonly parts: readonly WrittenCondition[] }
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const timeColumn = '__time'
 // A condition of more values costs more to look at than it spares.
@@ -48,7 +44,7 @@ const functions = new Set(
 /** Collects what the SELECTs of a statement ask of the time of their tables. */
 export class TimeConditions {
   /** The expressions of the parser that conditions compare with. */
-  readonly expressions: Json[] = []
+  readonly expressions: JsonObject[] = []
   private readonly byTable = new WeakMap<object, WrittenCondition>()
 
   /** The condition of a table reference, which its SELECT was read before; undefined where rows of any time may count. */
@@ -57,10 +53,10 @@ export class TimeConditions {
   }
 
   /** Reads the WHERE clause of a SELECT for the tables of its FROM clause. */
-  read(select: Json): void {
+  read(select: JsonObject): void {
     const { from_table: from, where_clause: where, sample } = select
     // A sample is taken before the WHERE clause holds.
-    if (!isObject(from) || !isObject(where) || sample) return
+    if (!isJsonObject(from) || !isJsonObject(where) || sample) return
     const tables = tablesOf(from)
     if (tables === undefined) return
     const names = tables.map(nameOf)
@@ -68,7 +64,7 @@ export class TimeConditions {
       const name = names[index] as string
       if (names.indexOf(name) !== names.lastIndexOf(name)) continue
       const isTime = (node: unknown): boolean => {
-        if (!isObject(node) || node.class !== 'COLUMN_REF') return false
+        if (!isJsonObject(node) || node.class !== 'COLUMN_REF') return false
         const [first, second, ...rest] = (node.column_names as readonly string[]).map((text) =>
           text.toLowerCase(),
         )
@@ -83,11 +79,11 @@ export class TimeConditions {
   }
 
   private conditionOf(node: unknown, isTime: (node: unknown) => boolean): WrittenCondition | undefined {
-    if (!isObject(node)) return undefined
+    if (!isJsonObject(node)) return undefined
     const children = (node.children ?? []) as readonly unknown[]
     const is = (kinds: readonly ('atLeast' | 'atMost')[], value: unknown): WrittenCondition | undefined => {
       if (this.expressions.length >= mostExpressions || !isConstant(value)) return undefined
-      const expression = this.expressions.push(value as Json) - 1
+      const expression = this.expressions.push(value as JsonObject) - 1
       return { kind: 'and', parts: kinds.map((kind) => ({ kind, expression })) }
     }
     switch (node.type) {
@@ -129,25 +125,25 @@ function any(parts: readonly (WrittenCondition | undefined)[]): WrittenCondition
 }
 
 /** The plain tables of a FROM clause; undefined where leaving rows out of one may change what others show. */
-function tablesOf(from: Json): Json[] | undefined {
+function tablesOf(from: JsonObject): JsonObject[] | undefined {
   if (from.type === 'BASE_TABLE') {
     const { sample, column_name_alias: renamed } = from
     return sample || (renamed as readonly unknown[]).length > 0 ? undefined : [from]
   }
   if (from.type !== 'JOIN') return from.sample ? undefined : []
   const isPlain = plainJoins.has(from.ref_type as string) && joinTypes.has(from.join_type as string)
-  const parts = [from.left, from.right].map((part) => (isObject(part) ? tablesOf(part) : undefined))
+  const parts = [from.left, from.right].map((part) => (isJsonObject(part) ? tablesOf(part) : undefined))
   return isPlain && !from.sample && parts.every((part) => part !== undefined) ? parts.flat() : undefined
 }
 
-const nameOf = ({ alias, table_name: name }: Json): string => String(alias || name).toLowerCase()
+const nameOf = ({ alias, table_name: name }: JsonObject): string => String(alias || name).toLowerCase()
 
 /** Whether an expression has the same value for all rows, and one that is found out at once. */
 function isConstant(value: unknown): boolean {
   let nodes = 0
   const isMadeOfConstants = (node: unknown): boolean => {
     nodes += 1
-    if (!isObject(node) || nodes > mostNodes) return false
+    if (!isJsonObject(node) || nodes > mostNodes) return false
     switch (node.class) {
       case 'CONSTANT': {
         const { type, is_null: isNull } = node.value as { type: { id: string }; is_null: boolean }

@@ -1,11 +1,9 @@
 import { parseInterval } from '@svc/domain/time'
-import { refuse } from '@svc/domain/validation'
+import { isJsonObject, type JsonObject, refuse } from '@svc/domain/validation'
 import { identifier, instantLiteral, literal } from '@svc/shared/duckdb'
 
 /** The columns of a datasource with their types in DuckDB. */
 export type ColumnTypes = ReadonlyMap<string, string>
-
-type Json = Readonly<Record<string, unknown>>
 
 const filterTypes = [
   'selector',
@@ -24,13 +22,10 @@ const filterTypes = [
 ]
 const mostLevels = 50
 
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** SQL that is true for the rows of a native filter; `path` names it in failures. */
 export function filterSql(filter: unknown, columns: ColumnTypes, path = 'filter'): string {
   if (path.split('.').length > mostLevels) throw refuse(path, '', `a filter of at most ${mostLevels} levels`)
-  if (!isObject(filter)) throw refuse(path, filter, 'a filter: an object with a type')
+  if (!isJsonObject(filter)) throw refuse(path, filter, 'a filter: an object with a type')
   const inner = (value: unknown, at: string): string => filterSql(value, columns, `${path}.${at}`)
   switch (filter.type) {
     case 'selector':
@@ -69,7 +64,7 @@ export function filterSql(filter: unknown, columns: ColumnTypes, path = 'filter'
 }
 
 /** A column as SQL; one that the datasource does not have is without values. */
-function columnSql(filter: Json, field: string, columns: ColumnTypes, path: string): string {
+function columnSql(filter: JsonObject, field: string, columns: ColumnTypes, path: string): string {
   const name = filter[field]
   if (typeof name !== 'string') throw refuse(`${path}.${field}`, name, 'the name of a column')
   if (filter.extractionFn !== undefined && filter.extractionFn !== null)
@@ -88,7 +83,7 @@ function valueSql(value: unknown, path: string): string {
   throw refuse(path, value, 'a text, number, true or false')
 }
 
-function selectorSql(filter: Json, columns: ColumnTypes, path: string): string {
+function selectorSql(filter: JsonObject, columns: ColumnTypes, path: string): string {
   const column = columnSql(filter, 'dimension', columns, path)
   const { value } = filter
   // The recorded system takes the empty text for nothing in this filter.
@@ -96,7 +91,7 @@ function selectorSql(filter: Json, columns: ColumnTypes, path: string): string {
   return `(${asText(column)} = ${literal(String(value))})`
 }
 
-function inSql(filter: Json, columns: ColumnTypes, path: string): string {
+function inSql(filter: JsonObject, columns: ColumnTypes, path: string): string {
   const field = filter.column === undefined ? 'dimension' : 'column'
   const column = asText(columnSql(filter, field, columns, path))
   const { values } = filter
@@ -109,7 +104,7 @@ function inSql(filter: Json, columns: ColumnTypes, path: string): string {
   return parts.length > 0 ? `(${parts.join(' OR ')})` : 'false'
 }
 
-function boundSql(filter: Json, columns: ColumnTypes, path: string): string {
+function boundSql(filter: JsonObject, columns: ColumnTypes, path: string): string {
   const column = columnSql(filter, 'dimension', columns, path)
   const isNumeric = filter.ordering === 'numeric'
   if (![undefined, null, 'lexicographic', 'numeric'].includes(filter.ordering as string | undefined | null))
@@ -128,7 +123,7 @@ function boundSql(filter: Json, columns: ColumnTypes, path: string): string {
   return parts.length > 0 ? `(${parts.join(' AND ')})` : 'true'
 }
 
-function rangeSql(filter: Json, columns: ColumnTypes, path: string): string {
+function rangeSql(filter: JsonObject, columns: ColumnTypes, path: string): string {
   const column = columnSql(filter, 'column', columns, path)
   const side = (field: 'lower' | 'upper', isOpen: unknown, operator: '>' | '<'): string[] => {
     const value = filter[field]
@@ -140,7 +135,7 @@ function rangeSql(filter: Json, columns: ColumnTypes, path: string): string {
   return `(${parts.join(' AND ')})`
 }
 
-function likeSql(filter: Json, columns: ColumnTypes, path: string): string {
+function likeSql(filter: JsonObject, columns: ColumnTypes, path: string): string {
   const column = asText(columnSql(filter, 'dimension', columns, path))
   const { pattern, escape: mark } = filter
   if (typeof pattern !== 'string') throw refuse(`${path}.pattern`, pattern, 'a pattern of LIKE')
@@ -149,7 +144,7 @@ function likeSql(filter: Json, columns: ColumnTypes, path: string): string {
   return `(${column} LIKE ${literal(pattern)} ESCAPE ${literal(mark)})`
 }
 
-function intervalSql(filter: Json, columns: ColumnTypes, path: string): string {
+function intervalSql(filter: JsonObject, columns: ColumnTypes, path: string): string {
   const column = columnSql(filter, 'dimension', columns, path)
   const { intervals } = filter
   if (!Array.isArray(intervals)) throw refuse(`${path}.intervals`, intervals, 'a list of intervals')
