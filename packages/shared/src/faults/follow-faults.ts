@@ -10,7 +10,7 @@ import {
   waitOf,
 } from '@svc/domain/faults'
 import type { DeepStorage } from '../deep-storage/index.ts'
-import { type Database, loadConfig } from '../postgres/index.ts'
+import { type Database, loadConfig, type Queries } from '../postgres/index.ts'
 import { createTroubleLog, type Logger, startLoop } from '../runtime/index.ts'
 
 /** The name under which the faults are kept, with their history. */
@@ -41,6 +41,18 @@ export const noFaults: Faults = {
   stop: async () => undefined,
 }
 
+/** The faults of the cluster, also those whose time is over, and the revision that a change of them starts from. */
+export async function loadFaults(
+  database: Queries,
+): Promise<{ readonly faults: readonly Fault[]; readonly revision: number }> {
+  const stored = await loadConfig(database, faultsConfigName)
+  return { faults: readFaults(JSON.parse(stored?.value ?? '[]')), revision: stored?.revision ?? 0 }
+}
+
+const wait = async (ms: number): Promise<void> => {
+  if (ms > 0) await delay(ms)
+}
+
 /** Follows the faults of the cluster; those that kill end this process through `kill`. */
 export function followFaults(
   database: Database,
@@ -68,8 +80,7 @@ export function followFaults(
     async () => {
       const self = aim()
       if (!self) return
-      const stored = await loadConfig(database, faultsConfigName)
-      mine = faultsAimedAt(readFaults(JSON.parse(stored?.value ?? '[]')), self)
+      mine = faultsAimedAt((await loadFaults(database)).faults, self)
       trouble.over('The faults can be read again')
       const killing = on().find(kills)
       if (!killing) return
@@ -85,7 +96,7 @@ export function followFaults(
       const isSpared = path === ownCallPath || path === faultsPath || path.startsWith(`${faultsPath}/`)
       if (striking.length === 0 || isSpared) return undefined
       if (isCut(striking, Math.random)) return 'cut'
-      await delay(waitOf(striking, 'latency', Math.random))
+      await wait(waitOf(striking, 'latency', Math.random))
       return undefined
     },
     diskDelayMs: () => waitOf(on(), 'slow-disk', Math.random),
@@ -95,25 +106,21 @@ export function followFaults(
 
 /** Deep storage that waits before each use as long as it is told. */
 export function slowedBy(delayMs: () => number, storage: DeepStorage): DeepStorage {
-  const wait = async (): Promise<void> => {
-    const waitMs = delayMs()
-    if (waitMs > 0) await delay(waitMs)
-  }
   return {
     push: async (...file) => {
-      await wait()
+      await wait(delayMs())
       return await storage.push(...file)
     },
     fetch: async (...file) => {
-      await wait()
+      await wait(delayMs())
       await storage.fetch(...file)
     },
     remove: async (loadSpec) => {
-      await wait()
+      await wait(delayMs())
       await storage.remove(loadSpec)
     },
     removeWritten: async (...written) => {
-      await wait()
+      await wait(delayMs())
       await storage.removeWritten(...written)
     },
   }

@@ -4,6 +4,7 @@ export {
   faultsConfigName,
   faultsPath,
   followFaults,
+  loadFaults,
   noFaults,
   ownCallPath,
   slowedBy,

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { forbidden, notFound } from '@svc/domain/failure'
-import { type Fault, faultsAt, parseFaultRequest, readFaults, switchOn } from '@svc/domain/faults'
+import { type Fault, faultsAt, parseFaultRequest, switchOn } from '@svc/domain/faults'
 import { formatInstant } from '@svc/domain/time'
 import { roles } from '@svc/shared/config'
-import { faultsConfigName, faultsPath } from '@svc/shared/faults'
+import { faultsConfigName, faultsPath, loadFaults } from '@svc/shared/faults'
 import { type AuditInfo, jsonBody, type Route, route, state } from '@svc/shared/http'
-import { loadConfig, saveConfig } from '@svc/shared/postgres'
+import { saveConfig } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 
 // Enough of a random id to tell the faults of a cluster apart.
@@ -20,9 +20,8 @@ export function faultRoutes({ database, settings, discovery, clock }: ServiceCon
     )
   }
   const load = async () => {
-    const stored = await loadConfig(database, faultsConfigName)
-    const faults = faultsAt(readFaults(JSON.parse(stored?.value ?? '[]')), Date.now())
-    return { faults, revision: stored?.revision ?? 0 }
+    const { faults, revision } = await loadFaults(database)
+    return { faults: faultsAt(faults, Date.now()), revision }
   }
   const save = (faults: readonly Fault[], revision: number, audit: AuditInfo) =>
     saveConfig(database, faultsConfigName, JSON.stringify(faults), revision, audit, clock.now())
