@@ -2,7 +2,7 @@ import { stateAfter } from '@svc/domain/compaction'
 import { conflict, notFound } from '@svc/domain/failure'
 import { planPublication } from '@svc/domain/publishing'
 import { partitionsOf, planRewrite, type RewritePlan, rewriteVirtually } from '@svc/domain/rewriting'
-import type { SegmentPayload } from '@svc/domain/segment'
+import { type SegmentPayload, virtualLoadSpec } from '@svc/domain/segment'
 import { formatInterval, sameInterval } from '@svc/domain/time'
 import type { WrittenSegment } from '../ingestion/index.ts'
 import {
@@ -69,11 +69,12 @@ export async function prepareCompaction(database: Database, spec: CompactSpec): 
       dimensions: allNames(names.map(({ dimensions }) => dimensions)),
       metrics: allNames(names.map(({ metrics }) => metrics)),
     }
+    const { path, checksum } = virtualLoadSpec
     const made = rewriteVirtually(buckets, partitionsOf(spec.config))
     return {
       work: {
         kind: 'virtual',
-        segments: made.map((one) => ({ ...one, ...columns, path: '', checksum: '' })),
+        segments: made.map((one) => ({ ...one, ...columns, path, checksum })),
       },
       visibleIds,
     }

@@ -8,6 +8,7 @@ import {
   renewClaim,
 } from '../postgres/index.ts'
 import type { KillSpec } from '../tasks/index.ts'
+import { NotTheAttempt } from './published-rows.ts'
 
 /** What a kill task still has to do: files of segments whose rows are gone already. */
 export interface KillProgress {
@@ -77,6 +78,3 @@ export async function killSegments(
     filesToRemove = next.filesToRemove
   }
 }
-
-// It undoes the transaction.
-class NotTheAttempt extends Error {}

@@ -11,7 +11,7 @@ import {
   markUnused,
   takeInterval,
 } from '../postgres/index.ts'
-import { newRows, type PublishedState, type PublishingAttempt } from './published-rows.ts'
+import { NotTheAttempt, newRows, type PublishedState, type PublishingAttempt } from './published-rows.ts'
 
 type Chunk = NewChunk & { readonly written: WrittenSegment }
 
@@ -62,9 +62,8 @@ export async function publishIndex(
     })
 }
 
-// They undo the transaction, and with it what was taken from others.
+// Like NotTheAttempt it undoes the transaction, and with it what was taken from others.
 class IntervalTaken extends Error {}
-class NotTheAttempt extends Error {}
 
 const distinct = (intervals: readonly Interval[]): Interval[] => [
   ...new Map(intervals.map((interval) => [formatInterval(interval), interval])).values(),

@@ -18,6 +18,9 @@ export type PublishedState =
   /** A task of the same or a higher priority has the interval: it is to be tried again. */
   | 'intervalTaken'
 
+/** Thrown in a transaction to undo it: the attempt that it is for no longer counts. */
+export class NotTheAttempt extends Error {}
+
 /** What new segments have besides their files. */
 export interface RowDetails {
   readonly loadType: SegmentPayload['loadSpec']['type']
