@@ -1,5 +1,6 @@
 import { dimensionTypes, metricTypes } from '@svc/domain/segment'
 import { type Granularity, granularities, parseInstant, parseInterval } from '@svc/domain/time'
+import { isJsonObject } from '@svc/domain/validation'
 import { z } from 'zod'
 import type { MetricSpec } from './index-spec.ts'
 import { namedTimestampFormats, strptimeFormat } from './timestamp-format.ts'
@@ -212,9 +213,7 @@ const inputFormat = z.discriminatedUnion(
 
 // The issue of an unknown discriminator stands at the discriminator itself, any other at the object.
 function discriminatorMessage(input: unknown, types: readonly string[]): string {
-  return typeof input === 'object' && input !== null && !Array.isArray(input)
-    ? `one of [${types.join(', ')}]`
-    : 'an object'
+  return isJsonObject(input) ? `one of [${types.join(', ')}]` : 'an object'
 }
 
 const taskType = oneOf(['index_parallel'])
