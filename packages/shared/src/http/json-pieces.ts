@@ -15,25 +15,20 @@ export class JsonPieces {
   }
 }
 
+/** Texts, as many at a time as they are made together. */
+type Pages = AsyncIterable<readonly string[]> | Iterable<readonly string[]>
+
 /** The text of a list whose members come in pages of texts. */
-export async function* jsonList(
-  pages: AsyncIterable<readonly string[]> | Iterable<readonly string[]>,
-): AsyncGenerator<string> {
+export async function* jsonList(pages: Pages): AsyncGenerator<string> {
   yield* enclosed('[', pages, ']')
 }
 
 /** The text of an object whose members, `"name":value`, come in pages of texts. */
-export async function* jsonObject(
-  pages: AsyncIterable<readonly string[]> | Iterable<readonly string[]>,
-): AsyncGenerator<string> {
+export async function* jsonObject(pages: Pages): AsyncGenerator<string> {
   yield* enclosed('{', pages, '}')
 }
 
-async function* enclosed(
-  opening: string,
-  pages: AsyncIterable<readonly string[]> | Iterable<readonly string[]>,
-  closing: string,
-): AsyncGenerator<string> {
+async function* enclosed(opening: string, pages: Pages, closing: string): AsyncGenerator<string> {
   let before = opening
   for await (const page of pages) {
     if (page.length === 0) continue
