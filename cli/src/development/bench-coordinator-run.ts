@@ -1,8 +1,8 @@
 // One round of the benchmark of the coordinator, in a process of its own so that memory means something: builds the
 // reference's cluster of segments, runs it empty, loaded and changed, and prints what it took as JSON.
 import { copyFlag, SegmentTable } from '@svc/domain/inventory'
-import { loadStatusOf, type RetentionPlan, RetentionPlanner, type RulesByName } from '@svc/domain/retention'
-import { parseRules } from '@svc/domain/rules'
+import { loadStatusOf, type RetentionPlan, RetentionPlanner } from '@svc/domain/retention'
+import { parseRules, type RulesByName } from '@svc/domain/rules'
 import { segmentId } from '@svc/domain/segment'
 
 const [segmentCount, serverCount, datasourceCount] = process.argv.slice(2).map(Number) as [

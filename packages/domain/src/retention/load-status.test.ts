@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { parseRules } from '../rules/index.ts'
+import { parseRules, type RulesByName } from '../rules/index.ts'
 import type { Segment } from '../segment/index.ts'
 import { loadingServers, type SimulatedServer, simulatedServer, tableOf } from '../testing/index.ts'
-import { type DatasourceLoadStatus, loadStatusOf, type RulesByName } from './index.ts'
+import { type DatasourceLoadStatus, loadStatusOf } from './index.ts'
 
 const day = 86_400_000
 const now = 100 * day

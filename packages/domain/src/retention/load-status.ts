@@ -1,6 +1,6 @@
 import { copyFlag, type SegmentTable } from '../inventory/index.ts'
 import type { LoadingServer } from '../loading/index.ts'
-import { type RulesByName, ruleBoundariesOf } from './plan-retention.ts'
+import { type RulesByName, ruleBoundariesOf } from '../rules/index.ts'
 
 /** How far the loading of one datasource has come. */
 export interface DatasourceLoadStatus {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { parseRules, type Rule } from '../rules/index.ts'
+import { parseRules, type Rule, rulesOf } from '../rules/index.ts'
 import { type Segment, segmentId } from '../segment/index.ts'
 import {
   loadingServers,
@@ -12,7 +12,7 @@ import {
   tableOf,
 } from '../testing/index.ts'
 import { analyzeTimeline } from '../timeline/index.ts'
-import { loadStatusOf, RetentionPlanner, rulesOf } from './index.ts'
+import { loadStatusOf, RetentionPlanner } from './index.ts'
 
 const day = 86_400_000
 const now = Date.UTC(2026, 5, 15)

@@ -10,16 +10,12 @@ import {
   type Unplaced,
 } from '../loading/index.ts'
 import {
-  type CompiledRule,
-  compileRules,
   defaultRulesName,
-  effectiveRules,
   type Rule,
-  RuleBoundaries,
+  type RuleBoundaries,
+  type RulesByName,
+  ruleBoundariesOf,
 } from '../rules/index.ts'
-
-/** Rules by datasource, the cluster's defaults under `_default`. */
-export type RulesByName = ReadonlyMap<string, readonly Rule[]>
 
 /** Everything that one run decides from, beside the segments. */
 export interface RetentionSnapshot {
@@ -39,21 +35,6 @@ export interface UnusedSegments {
 /** What a part of a run sets going. */
 export interface RetentionPlan extends Plan {
   readonly markUnused: readonly UnusedSegments[]
-}
-
-/** All rules that a datasource's segments are matched against. */
-function rulesFor(rules: RulesByName, dataSource: string): Rule[] {
-  return effectiveRules(rules.get(dataSource) ?? [], rules.get(defaultRulesName) ?? [])
-}
-
-/** The rules of a datasource, then the cluster's, ready to be matched at `now`. */
-export function rulesOf(rules: RulesByName, dataSource: string, now: number): CompiledRule[] {
-  return compileRules(rulesFor(rules, dataSource), now)
-}
-
-/** The rules of a datasource, then the cluster's, as boundaries in time at `now`. */
-export function ruleBoundariesOf(rules: RulesByName, dataSource: string, now: number): RuleBoundaries {
-  return new RuleBoundaries(rulesFor(rules, dataSource), now)
 }
 
 /** What a datasource's rules were at the last run, and what they wanted of the servers of then. */

@@ -1,6 +1,5 @@
 import type { LoadingServer } from '../loading/index.ts'
-import { describeWantedCopies } from '../rules/index.ts'
-import type { RulesByName } from './plan-retention.ts'
+import { describeWantedCopies, type RulesByName } from '../rules/index.ts'
 
 /** The servers that broadcast rules want to hold segments and that have no room for any; none without such rules. */
 export function serversThatCannotHold<Server extends Pick<LoadingServer, 'maxSizeBytes'>>(

@@ -1,15 +1,12 @@
-import { defaultRulesName, parseRules, type Rule } from '@svc/domain/rules'
+import { defaultRulesName, parseRules, type RulesByName } from '@svc/domain/rules'
 import { type AuditEntry, saveAudit } from './audit.ts'
 import { type Database, type Queries, sql } from './database.ts'
 
 /** The channel on which changes of rules are told. */
 export const rulesChannel = 'svc_rules'
 
-/** The rules of every datasource that has a list of its own, and the cluster's defaults under `_default`. */
-export type RulesByDatasource = ReadonlyMap<string, readonly Rule[]>
-
 /** All rules. */
-export async function loadRules(queries: Queries): Promise<RulesByDatasource> {
+export async function loadRules(queries: Queries): Promise<RulesByName> {
   const rows = await queries.query<{ datasource: string; rules: string }>(
     sql`SELECT datasource, rules FROM rules ORDER BY datasource`,
   )

@@ -1,7 +1,6 @@
 import { describeError, Failure, unavailable } from '@svc/domain/failure'
 import { type AnswerPlan, type FormerSegment, planAnswer, pruneAnswer } from '@svc/domain/querying'
-import { rulesOf } from '@svc/domain/retention'
-import { type CompiledRule, matchRule } from '@svc/domain/rules'
+import { type CompiledRule, matchRule, rulesOf } from '@svc/domain/rules'
 import { parseSegmentId, type SegmentColumn, type SegmentPayload } from '@svc/domain/segment'
 import type { Interval } from '@svc/domain/time'
 import type { DataServer } from '@svc/shared/data-server'

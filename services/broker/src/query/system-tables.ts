@@ -1,6 +1,5 @@
 import { forbidden } from '@svc/domain/failure'
-import { rulesOf } from '@svc/domain/retention'
-import { matchRule } from '@svc/domain/rules'
+import { matchRule, rulesOf } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
 import { analyzeTimeline } from '@svc/domain/timeline'
 import {

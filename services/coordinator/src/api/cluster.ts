@@ -2,11 +2,10 @@ import { setImmediate } from 'node:timers/promises'
 import { unavailable } from '@svc/domain/failure'
 import type { LoadingServer } from '@svc/domain/loading'
 import { type DatasourceLoadStatus, loadStatusOf, serversThatCannotHold } from '@svc/domain/retention'
-import { defaultRulesName } from '@svc/domain/rules'
+import { defaultRulesName, type RulesByName } from '@svc/domain/rules'
 import { type Role, roles } from '@svc/shared/config'
 import { serverPartsOf } from '@svc/shared/coordinator-config'
 import { datasource, open, Reply, type Route, route, state } from '@svc/shared/http'
-import type { RulesByDatasource } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
@@ -127,7 +126,7 @@ async function loadStatus(
 /** What load rules want and no server can give: it stays missing, and nobody goes on trying. */
 function loadWarnings(
   statuses: readonly DatasourceLoadStatus[],
-  rules: RulesByDatasource,
+  rules: RulesByName,
   servers: readonly LoadingServer[],
 ) {
   const tiers = new Set(servers.filter(({ type }) => type === 'historical').map(({ tier }) => tier))

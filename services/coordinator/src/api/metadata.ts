@@ -1,6 +1,5 @@
 import { invalidInput, notFound } from '@svc/domain/failure'
-import { ruleBoundariesOf } from '@svc/domain/retention'
-import type { CompiledRule } from '@svc/domain/rules'
+import { type CompiledRule, ruleBoundariesOf } from '@svc/domain/rules'
 import { formatInstant, type Interval, parseInterval } from '@svc/domain/time'
 import {
   authenticated,

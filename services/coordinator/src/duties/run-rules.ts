@@ -5,6 +5,7 @@ import {
   type RetentionRun,
   serversThatCannotHold,
 } from '@svc/domain/retention'
+import type { RulesByName } from '@svc/domain/rules'
 import {
   type LoadingLimits,
   loadingLimitsOf,
@@ -12,7 +13,7 @@ import {
   type ServerParts,
   serverPartsOf,
 } from '@svc/shared/coordinator-config'
-import { assertLeads, type Database, markUnused, type RulesByDatasource } from '@svc/shared/postgres'
+import { assertLeads, type Database, markUnused } from '@svc/shared/postgres'
 import { type QueueConnection, type RequestSender, readQueueEpoch } from '@svc/shared/redis'
 import type { Clock, Logger } from '@svc/shared/runtime'
 import {
@@ -141,7 +142,7 @@ export function runRules(input: RunRulesInput): Duty {
   }
 
   /** Tells once of servers that broadcast rules want to hold segments and that have no room for any. */
-  function tellUnable(currentRules: RulesByDatasource, loadingServers: readonly LoadingServer[]): void {
+  function tellUnable(currentRules: RulesByName, loadingServers: readonly LoadingServer[]): void {
     const names = serversThatCannotHold(currentRules, loadingServers).map(({ name }) => name)
     const key = names.join()
     if (key !== toldUnable && names.length > 0) {

@@ -1,8 +1,9 @@
-import { type Database, loadRules, type RulesByDatasource, rulesChannel } from '@svc/shared/postgres'
+import type { RulesByName } from '@svc/domain/rules'
+import { type Database, loadRules, rulesChannel } from '@svc/shared/postgres'
 
 /** The rules as the store has them, read again after every change that any server makes. */
 export interface FollowedRules {
-  current(): Promise<RulesByDatasource>
+  current(): Promise<RulesByName>
   /** The rules changed here: the next reader must see it at once. */
   invalidate(): void
   /** Begins to hear of changes made elsewhere. */
@@ -10,7 +11,7 @@ export interface FollowedRules {
 }
 
 export function followRules(database: Database): FollowedRules {
-  let reading: Promise<RulesByDatasource> | undefined
+  let reading: Promise<RulesByName> | undefined
   const invalidate = (): void => {
     reading = undefined
   }

@@ -13,10 +13,9 @@ import {
   rowsInPlaces,
   warningsOfList,
 } from '@svc/domain/preview'
-import { defaultRulesName, type Rule } from '@svc/domain/rules'
+import { defaultRulesName, type Rule, type RulesByName } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
 import { serverPartsOf } from '@svc/shared/coordinator-config'
-import type { RulesByDatasource } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import {
@@ -218,11 +217,7 @@ function refuseUnreadable(request: PreviewRequest, caller: Caller): void {
   }
 }
 
-function rulesAfter(
-  { rules }: PreviewRequest,
-  stored: RulesByDatasource,
-  dataSource: string,
-): readonly Rule[] {
+function rulesAfter({ rules }: PreviewRequest, stored: RulesByName, dataSource: string): readonly Rule[] {
   if (isListForAll(rules)) return rules
   return rules.get(dataSource) ?? stored.get(dataSource) ?? []
 }
