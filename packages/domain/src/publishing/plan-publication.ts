@@ -5,7 +5,7 @@ import {
   formatInstant,
   formatInterval,
   type Interval,
-  overlaps,
+  overlapsOf,
   readInstant,
   sameInterval,
 } from '../time/index.ts'
@@ -61,17 +61,25 @@ export interface Publication<Chunk extends NewChunk> {
  * where visible segments of another length overlap, they could join none without hiding data: a `conflict` failure.
  */
 export function planPublication<Chunk extends NewChunk>(input: PublicationInput<Chunk>): Publication<Chunk> {
-  const { chunks, existing, mode } = input
-  const byInterval = Map.groupBy(chunks, ({ interval }) => formatInterval(interval))
-  const added = [...byInterval.values()].flatMap((group) => {
-    const { interval } = group[0] as Chunk
-    const overlapping = existing.filter((segment) => overlaps(segment.interval, interval))
-    return mode.kind === 'append' ? append(input, group, overlapping) : replace(input, group, overlapping)
+  const { chunks, existing, floors, mode } = input
+  const groups = [...Map.groupBy(chunks, ({ interval }) => formatInterval(interval)).values()]
+  const intervals = groups.map(([first]) => (first as Chunk).interval)
+  const existingOf = overlapsOf(intervals, existing)
+  const floorsOf = overlapsOf(intervals, floors)
+  const added = groups.flatMap((group, index) => {
+    const present = existingOf[index] as ExistingSegment[]
+    const erased = floorsOf[index] as PartitionFloor[]
+    return mode.kind === 'append'
+      ? append(input, group, present, erased)
+      : replace(input, group, present, erased)
   })
   const dropped = mode.kind === 'replace' ? mode.dropExisting : []
-  const unused = existing
-    .filter(({ used, interval }) => used && dropped.some((outer) => contains(outer, interval)))
-    .map(({ id }) => id)
+  const within = new Set(
+    overlapsOf(dropped, existing).flatMap((found, index) =>
+      found.filter(({ interval }) => contains(dropped[index] as Interval, interval)),
+    ),
+  )
+  const unused = existing.filter((segment) => segment.used && within.has(segment)).map(({ id }) => id)
   return { added, unused }
 }
 
@@ -79,6 +87,7 @@ function append<Chunk extends NewChunk>(
   input: PublicationInput<Chunk>,
   chunks: readonly Chunk[],
   overlapping: readonly ExistingSegment[],
+  erased: readonly PartitionFloor[],
 ) {
   const { interval } = chunks[0] as Chunk
   const used = overlapping.filter((segment) => segment.used)
@@ -94,8 +103,8 @@ function append<Chunk extends NewChunk>(
     (best, segment) => (best && best.version >= segment.version ? best : segment),
     undefined,
   )
-  if (!newest) return numbered(input, chunks, freshVersion(input, interval, overlapping), 0, 0)
-  const taken = [...overlapping, ...input.floors]
+  const taken = [...overlapping, ...erased]
+  if (!newest) return numbered(input, chunks, freshVersion(input, taken), 0, 0)
   const siblings = taken.filter(
     ({ version, interval: theirs }) => version === newest.version && sameInterval(theirs, interval),
   )
@@ -107,9 +116,9 @@ function replace<Chunk extends NewChunk>(
   input: PublicationInput<Chunk>,
   chunks: readonly Chunk[],
   overlapping: readonly ExistingSegment[],
+  erased: readonly PartitionFloor[],
 ) {
-  const { interval } = chunks[0] as Chunk
-  return numbered(input, chunks, freshVersion(input, interval, overlapping), 0, chunks.length)
+  return numbered(input, chunks, freshVersion(input, [...overlapping, ...erased]), 0, chunks.length)
 }
 
 function numbered<Chunk extends NewChunk>(
@@ -128,13 +137,11 @@ function numbered<Chunk extends NewChunk>(
 
 /** A version of now that is higher than every other of the interval, those of unused and erased segments included. */
 function freshVersion(
-  { now, floors }: Pick<PublicationInput<NewChunk>, 'now' | 'floors'>,
-  interval: Interval,
-  overlapping: readonly ExistingSegment[],
+  { now }: Pick<PublicationInput<NewChunk>, 'now'>,
+  taken: readonly { readonly version: string }[],
 ): string {
-  const erased = floors.filter((floor) => overlaps(floor.interval, interval))
   const highest =
-    [...overlapping, ...erased]
+    taken
       .map(({ version }) => version)
       .sort()
       .at(-1) ?? ''

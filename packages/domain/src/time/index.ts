@@ -2,4 +2,5 @@
 export * from './granularity.ts'
 export * from './instant.ts'
 export * from './interval.ts'
+export * from './overlaps-of.ts'
 export * from './period.ts'

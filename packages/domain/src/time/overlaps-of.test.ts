@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { ETERNITY, overlaps, overlapsOf } from './index.ts'
+
+const instant = fc.integer({ min: 0, max: 12 })
+// Empty ones too, and those that reach to an end of time.
+const interval = fc.oneof(
+  fc.tuple(instant, instant).map(([a, b]) => ({ start: Math.min(a, b), end: Math.max(a, b) })),
+  instant.map((start) => ({ ...ETERNITY, start })),
+  instant.map((end) => ({ ...ETERNITY, end })),
+  fc.constant(ETERNITY),
+)
+const member = interval.map((own) => ({ interval: own }))
+
+test('what overlaps each of many intervals is what overlaps it alone, in the same order', () => {
+  fc.assert(
+    fc.property(fc.array(interval), fc.array(member), (intervals, members) => {
+      assert.deepEqual(
+        overlapsOf(intervals, members).map((found) => found.map((one) => members.indexOf(one))),
+        intervals.map((one) =>
+          members.flatMap((other, index) => (overlaps(other.interval, one) ? [index] : [])),
+        ),
+      )
+    }),
+    { numRuns: 1000 },
+  )
+})
