@@ -11,10 +11,12 @@ import {
   createTestStores,
   type HttpCall,
   httpRequest,
+  indexTask,
+  rowsOf,
   temporaryFolder,
   waitUntil,
 } from '@svc/shared/testing'
-import { indexTask, rowsOf, workFoldersIn, workProperties } from '../tasks/test-worker.ts'
+import { workFoldersIn, workProperties } from '../testing/test-worker.ts'
 import { taskRoutes } from './tasks.ts'
 
 const stores = await createTestStores({ after })

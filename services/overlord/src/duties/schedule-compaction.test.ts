@@ -13,8 +13,8 @@ import {
   saveCompactionSupervisor,
   suspendCompactionSupervisor,
 } from '@svc/shared/postgres'
-import { createTestStores, temporaryFolder, waitUntil } from '@svc/shared/testing'
-import { ended, indexTask, rowsOf, startWorker, workFoldersIn } from '../tasks/test-worker.ts'
+import { createTestStores, indexTask, rowsOf, temporaryFolder, waitUntil } from '@svc/shared/testing'
+import { ended, startWorker, workFoldersIn } from '../testing/test-worker.ts'
 import { startCompactionScheduler } from './schedule-compaction.ts'
 
 const stores = await createTestStores({ after })

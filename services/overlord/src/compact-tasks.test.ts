@@ -17,8 +17,8 @@ import {
 } from '@svc/shared/postgres'
 import { prepareCompaction, publishCompaction, publishIndex } from '@svc/shared/task-running'
 import { parseCompactSpec } from '@svc/shared/tasks'
-import { createTestStores, temporaryFolder, waitUntil } from '@svc/shared/testing'
-import { ended, filesIn, indexTask, rowsOf, startWorker, workFoldersIn } from './test-worker.ts'
+import { createTestStores, filesIn, indexTask, rowsOf, temporaryFolder, waitUntil } from '@svc/shared/testing'
+import { ended, startWorker, workFoldersIn } from './testing/test-worker.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores

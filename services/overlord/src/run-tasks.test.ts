@@ -15,18 +15,17 @@ import {
 } from '@svc/shared/postgres'
 import { killSegments } from '@svc/shared/task-running'
 import { parseKillSpec } from '@svc/shared/tasks'
-import { createTestStores, storeSegments, temporaryFolder, waitUntil } from '@svc/shared/testing'
 import {
-  ended,
+  createTestStores,
   filesIn,
   indexTask,
-  leaveFile,
   rowsOf,
   rowsText,
-  startHeldInput,
-  startWorker,
-  workFoldersIn,
-} from './test-worker.ts'
+  storeSegments,
+  temporaryFolder,
+  waitUntil,
+} from '@svc/shared/testing'
+import { ended, leaveFile, startHeldInput, startWorker, workFoldersIn } from './testing/test-worker.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores

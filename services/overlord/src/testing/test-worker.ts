@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
@@ -92,28 +92,6 @@ export async function startWorker(
   }
 }
 
-/** The body of a task that reads rows of `t` and `n`. */
-export function indexTask(dataSource: string, inputSource: object, more: object = {}): object {
-  return {
-    type: 'index_parallel',
-    spec: {
-      dataSchema: {
-        dataSource,
-        timestampSpec: { column: 't' },
-        dimensionsSpec: { dimensions: [{ type: 'long', name: 'n' }] },
-        granularitySpec: { segmentGranularity: 'DAY', rollup: false },
-      },
-      ioConfig: { type: 'index_parallel', inputSource, inputFormat: { type: 'json' }, ...more },
-    },
-  }
-}
-
-/** Rows of some days of January 2026 as an input. */
-export const rowsOf = (...days: readonly number[]) => ({ type: 'inline', data: rowsText(...days) })
-
-export const rowsText = (...days: readonly number[]): string =>
-  days.map((day, n) => `{"t":"2026-01-${String(day).padStart(2, '0')}T12:00:00Z","n":${n}}`).join('\n')
-
 /** A server of input that answers when the test says so: until then a task that reads it is at work. */
 export async function startHeldInput(scope: Scope) {
   const waiting: ServerResponse[] = []
@@ -158,12 +136,4 @@ export function leaveFile(
   mkdirSync(path.dirname(file), { recursive: true })
   writeFileSync(file, 'rows')
   return file
-}
-
-/** All files below a folder, relative to it. */
-export function filesIn(folder: string): string[] {
-  if (!existsSync(folder)) return []
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => statSync(path.join(folder, name)).isFile())
-    .sort()
 }

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
 import { loadSegmentRecords, sql } from '@svc/shared/postgres'
-import { createTestStores, temporaryFolder, waitUntil } from '@svc/shared/testing'
 import {
-  ended,
+  createTestStores,
   indexTask,
   rowsOf,
   rowsText,
-  startHeldInput,
-  startWorker,
-  workFoldersIn,
-} from './test-worker.ts'
+  temporaryFolder,
+  waitUntil,
+} from '@svc/shared/testing'
+import { ended, startHeldInput, startWorker, workFoldersIn } from './testing/test-worker.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores

@@ -2,9 +2,16 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
-import { type PeonOrder, runPeon } from '@svc/shared/task-running'
-import { canMountSmallDisk, doorOf, runOnSmallDisk, temporaryFolder } from '@svc/shared/testing'
-import { filesIn, indexTask, rowsOf } from './test-worker.ts'
+import {
+  canMountSmallDisk,
+  doorOf,
+  filesIn,
+  indexTask,
+  rowsOf,
+  runOnSmallDisk,
+  temporaryFolder,
+} from '../testing/index.ts'
+import { type PeonOrder, runPeon } from './index.ts'
 
 const folder = temporaryFolder({ after })
 const storage = path.join(folder, 'storage')

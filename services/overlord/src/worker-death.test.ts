@@ -5,24 +5,30 @@ import path from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { cancelTask, loadSegmentRecords, loadTask } from '@svc/shared/postgres'
-import { createTestStores, freePort, httpRequest, temporaryFolder, waitUntil } from '@svc/shared/testing'
+import {
+  createTestStores,
+  filesIn,
+  freePort,
+  httpRequest,
+  indexTask,
+  rowsText,
+  temporaryFolder,
+  waitUntil,
+} from '@svc/shared/testing'
 import {
   ended,
-  filesIn,
-  indexTask,
   leaveFile,
-  rowsText,
   startHeldInput,
   startWorker,
   workFoldersIn,
   workProperties,
-} from './test-worker.ts'
+} from './testing/test-worker.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores
 const folder = temporaryFolder({ after })
 const folders = workFoldersIn(folder)
-const mainFile = fileURLToPath(new URL('../main.ts', import.meta.url))
+const mainFile = fileURLToPath(new URL('./main.ts', import.meta.url))
 
 /** An overlord as a process of its own, which can be killed. */
 async function startProcess(scope: TestContext, allowedHost: string) {
