@@ -8,7 +8,7 @@ import {
   subtractPeriod,
   umbrellaOf,
 } from '../time/index.ts'
-import { analyzeTimeline } from '../timeline/index.ts'
+import { analyzeTimeline, type VisiblePiece } from '../timeline/index.ts'
 import { bucketRuns, widen } from './buckets.ts'
 import {
   addFigures,
@@ -220,7 +220,10 @@ class Search {
     const end =
       granularity === null
         ? last.interval.end
-        : shown.reduce((most, { interval }) => Math.max(most, widen(interval, granularity).end), -Infinity)
+        : visible.reduce(
+            (most, piece) => Math.max(most, widen(this.intervalOf(piece), granularity).end),
+            -Infinity,
+          )
     let skipStart = subtractPeriod(end, this.config.skipOffsetFromLatest)
     if (granularity !== null && Number.isFinite(skipStart)) skipStart = bucketOf(granularity, skipStart).start
     this.skipLatest(shown, { start: skipStart, end })
@@ -239,8 +242,13 @@ class Search {
     }
   }
 
+  /** The interval of the segments of a visible piece, which are of one group. */
+  private intervalOf({ segments: [first] }: VisiblePiece): Interval {
+    return this.segments[first!]!.interval
+  }
+
   /** The segments of all visible pieces, each once, sorted by the start of their pieces. */
-  private shownSegments(visible: ReturnType<typeof analyzeTimeline>['visible']): CompactionSegment[] {
+  private shownSegments(visible: readonly VisiblePiece[]): CompactionSegment[] {
     const seen = new Uint8Array(this.segments.length)
     const shown: CompactionSegment[] = []
     for (const { segments } of visible) {

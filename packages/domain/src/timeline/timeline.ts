@@ -50,23 +50,34 @@ function groupsOf(segments: readonly TimelineSegment[]): Group[] {
       return
     }
     const key = `${interval.start}/${interval.end}/${version}`
-    const group = groups.get(key)
-    if (group === undefined) {
-      groups.set(key, { interval, version, segments: [index], complete: false })
+    last = groups.get(key)
+    if (last === undefined) {
+      last = { interval, version, segments: [index], complete: false }
+      groups.set(key, last)
     } else {
-      group.segments.push(index)
+      last.segments.push(index)
     }
   })
-  for (const group of groups.values())
-    group.complete = isComplete(group.segments.map((index) => segments[index]!))
+  for (const group of groups.values()) group.complete = isComplete(group.segments, segments)
   return [...groups.values()]
 }
 
-function isComplete(members: readonly TimelineSegment[]): boolean {
+/** Whether a group, by the indexes of its segments, has its core partition set. */
+function isComplete(group: readonly number[], segments: readonly TimelineSegment[]): boolean {
   // Appended segments belong to the group too, with partition numbers beyond the core set.
-  const coreSize = members.reduce((size, member) => Math.max(size, member.partitions), 0)
+  let coreSize = 0
+  let isInOrder = true
+  for (const [at, index] of group.entries()) {
+    const { partitionNum, partitions } = segments[index]!
+    coreSize = Math.max(coreSize, partitions)
+    isInOrder &&= partitionNum === at
+  }
+  if (isInOrder || group.length < coreSize) return group.length >= coreSize
   const present = new Set<number>()
-  for (const { partitionNum } of members) if (partitionNum < coreSize) present.add(partitionNum)
+  for (const index of group) {
+    const { partitionNum } = segments[index]!
+    if (partitionNum < coreSize) present.add(partitionNum)
+  }
   return present.size === coreSize
 }
 
