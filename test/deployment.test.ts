@@ -16,9 +16,6 @@ import { parse, parseAllDocuments } from 'yaml'
 import { type Manifest, renderKustomization } from './support/render-kustomization.ts'
 import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
 
-// Overlords run tasks themselves: workers are for whoever has more of them.
-const deployed = roles.filter((role) => role !== 'worker')
-
 const folder = newTestFolder()
 after(() => removeTestFolder(folder))
 const kubernetes = path.join(folder, 'deploy/kubernetes')
@@ -159,7 +156,7 @@ describe('the manifests of Kubernetes', () => {
   })
 
   test('are several servers of each role, each kind at the port of its role', async () => {
-    assert.deepEqual(servers.map(roleOf).sort(), deployed.toSorted())
+    assert.deepEqual(servers.map(roleOf).sort(), roles.toSorted())
     for (const server of servers) {
       assert.ok(server.spec.replicas >= 2)
       const settings = loadSettings(roleOf(server), [], {})
@@ -297,14 +294,14 @@ describe('the stack of a swarm', () => {
   })
 
   test('is several servers of each role', () => {
-    for (const role of deployed)
+    for (const role of roles)
       assert.ok(services.filter(([, { command }]) => command[1] === role).length >= 2, role)
   })
 
   const certificates = path.join(folder, 'swarm')
   test('has certificates as the guide makes them', () => {
     mkdirSync(certificates)
-    for (const role of deployed) {
+    for (const role of roles) {
       const hosts = services.filter(([, { command }]) => command[1] === role).map(([name]) => name)
       const args = ['pki', 'issue', role, '--folder', path.join(kubernetes, 'secrets/pki'), '--type', 'pem']
       execFileSync(path.join(repositoryRoot, 'svc'), [...args, '--hosts', hosts.join()], { stdio: 'ignore' })
@@ -321,7 +318,7 @@ describe('the stack of a swarm', () => {
           path.join(kubernetes, 'secrets', source),
           path.join(kubernetes, 'secrets/pki', source),
         ]
-        cpSync(deployed.some((role) => source === `${role}.pem`) ? made : own, path.join(root, target))
+        cpSync(roles.some((role) => source === `${role}.pem`) ? made : own, path.join(root, target))
       }
       const environment = Object.fromEntries(
         Object.entries(service.environment).map(([key, value]) => [key, String(value)]),

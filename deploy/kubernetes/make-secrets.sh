@@ -21,7 +21,7 @@ for name in admin-password internal-client-password; do
   [ -s "$secrets/$name" ] || head -c 24 /dev/urandom | base64 | tr -d '\n=' | tr '+/' '-_' >"$secrets/$name"
 done
 [ -s "$pki/authority.pem" ] || "$svc" pki init --folder "$pki"
-for role in router coordinator overlord broker historical; do
+for role in router coordinator overlord worker broker historical; do
   hosts="*.${role}s.svc.svc"
   [ $role = router ] && hosts="$hosts,router.svc.svc,router.svc.svc.cluster.local${SVC_ROUTER_HOSTS:+,$SVC_ROUTER_HOSTS}"
   [ -s "$secrets/$role.pem" ] || "$svc" pki issue $role --folder "$pki" --type pem --hosts "$hosts"
