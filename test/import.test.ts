@@ -303,8 +303,13 @@ describe('what cannot be imported becomes nothing', () => {
       path.join(broken, 'segments.jsonl'),
       [...rows, JSON.stringify(segments[0]), 'no JSON'].join('\n'),
     )
-    const { status, stderr } = await runSvc('import', '--from', broken, '--home', at('none'))
+    const problems = at('problems')
+    const args = ['--from', broken, '--home', at('none'), '--problems', problems]
+    const { status, stderr } = await runSvc('import', ...args)
     assert.equal(status, 2)
+    const lines = readFileSync(problems, 'utf8').trimEnd().split('\n')
+    assert.equal(lines.length, 100_001)
+    assert.equal(lines.at(-1), 'segments row [100002]: is not JSON')
     assert.match(stderr, /\[100001\] parts of \[.*broken\] cannot be read, so nothing was made/)
     assert.match(stderr, /segments row \[1\]: field interval has the value \[never\]/)
     assert.match(stderr, /and 99981 more/)

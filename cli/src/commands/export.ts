@@ -45,6 +45,7 @@ async function runExport(folder: string, options: ExportOptions): Promise<void> 
   const source = await openSource(options.from ?? existingHome(options.home), options, signal)
   const result = await exportSnapshot(source, folder, {
     skipBad: options.skipBad ?? false,
+    problemsFile: options.problems,
     onProgress: (segments) => tellProgress(`${segments} segments`),
     signal,
   })

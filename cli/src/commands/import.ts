@@ -54,6 +54,7 @@ async function runImport(options: ImportOptions): Promise<void> {
     home: options.home ?? defaultHome,
     loadBytesPerSecond: options.loadBytesPerSecond,
     skipBad: options.skipBad ?? false,
+    problemsFile: options.problems,
     signal,
     onStep: tellProgress,
   })

@@ -10,6 +10,7 @@ export interface SourceOptions {
   readonly passwordFile?: string
   readonly trust?: string
   readonly skipBad?: boolean
+  readonly problems?: string
 }
 
 /** Adds the options of `openSource`. */
@@ -19,6 +20,7 @@ export function withSource(command: Command): Command {
     .option('--password-file <file>', 'the file that holds their password; - reads standard input')
     .option('--trust <file>', 'PEM file of certificates to trust there')
     .option('--skip-bad', 'leave out what cannot be read, and tell it, instead of making nothing')
+    .option('--problems <file>', 'a file that gets each part that cannot be read, one a line')
 }
 
 /** The cluster of a home, a cluster at an address, or a folder. */

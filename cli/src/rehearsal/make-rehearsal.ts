@@ -38,6 +38,8 @@ export interface RehearsalOptions {
   readonly loadBytesPerSecond: string
   /** Whether to leave out what cannot be read, instead of making nothing. */
   readonly skipBad: boolean
+  /** A file that gets each part that cannot be read, one a line. */
+  readonly problemsFile?: string | undefined
   readonly signal: AbortSignal
   /** Called for each thing that was done, in one short text. */
   readonly onStep: (step: string) => void
@@ -80,6 +82,7 @@ export async function makeRehearsal(
     await mkdir(folder)
     const snapshot = await takeSnapshot(source, folder, {
       skipBad: options.skipBad,
+      problemsFile: options.problemsFile,
       signal: options.signal,
       onProgress: (segments) => options.onStep(`${segments} segments read`),
     })

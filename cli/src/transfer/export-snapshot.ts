@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { makeNewFolder } from '../home/index.ts'
 import { formatDocuments, readDocuments, type SnapshotDocuments } from './snapshot-documents.ts'
-import { createProblems, problemLines, problemsFailure } from './snapshot-problems.ts'
+import { createProblems, problemLines, problemsFailure, type SnapshotProblems } from './snapshot-problems.ts'
 import { documents, type SnapshotSource } from './snapshot-source.ts'
 import { type StagedSegments, segmentsFile, stageSegments } from './stage-segments.ts'
 
@@ -10,6 +10,8 @@ import { type StagedSegments, segmentsFile, stageSegments } from './stage-segmen
 export interface SnapshotOptions {
   /** Whether to leave out what cannot be read, instead of making nothing. */
   readonly skipBad: boolean
+  /** A file that gets each problem, one a line. */
+  readonly problemsFile?: string | undefined
   readonly onProgress: (segments: number) => void
   readonly signal: AbortSignal
 }
@@ -52,9 +54,22 @@ export async function exportSnapshot(
 export async function takeSnapshot(
   source: SnapshotSource,
   folder: string,
+  options: SnapshotOptions,
+): Promise<Snapshot> {
+  const problems = createProblems(options.problemsFile)
+  try {
+    return await writeSnapshot(source, folder, problems, options)
+  } finally {
+    problems.end()
+  }
+}
+
+async function writeSnapshot(
+  source: SnapshotSource,
+  folder: string,
+  problems: SnapshotProblems,
   { skipBad, onProgress, signal }: SnapshotOptions,
 ): Promise<Snapshot> {
-  const problems = createProblems()
   const snapshot = await readDocuments(source, problems)
   signal.throwIfAborted()
   const files: string[] = []

@@ -1,6 +1,7 @@
-import { closeSync, createWriteStream, openSync, readSync } from 'node:fs'
+import { closeSync, createReadStream, createWriteStream, openSync, readSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import path from 'node:path'
+import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
 import { formatSegmentRow, readSegmentRow } from './segment-row.ts'
 import type { SnapshotProblems } from './snapshot-problems.ts'
@@ -17,17 +18,18 @@ export interface StagedSegments {
 
 /** Where the lines stand that were written, in the order in which they came. */
 interface Lines {
-  readonly ids: string[]
   /** Byte positions; one more than lines, so that each ends where the next begins. */
   readonly offsets: number[]
   readonly rows: number[]
+  lastId: string | undefined
   overshadowed: number
+  duplicates: number
   isSorted: boolean
 }
 
 /**
  * Writes the segments of a source into a folder, in the order of their ids, each once. What cannot be read, or is
- * there again, is noted and left out. Only ids and positions are kept in memory.
+ * there again, is noted and left out. Only positions are kept in memory, and ids where they come in another order.
  */
 export async function stageSegments(
   source: SnapshotSource,
@@ -37,12 +39,19 @@ export async function stageSegments(
 ): Promise<StagedSegments> {
   const arriving = path.join(folder, 'segments.arriving')
   const target = path.join(folder, segmentsFile)
-  const lines: Lines = { ids: [], offsets: [0], rows: [], overshadowed: 0, isSorted: true }
+  const lines: Lines = {
+    offsets: [0],
+    rows: [],
+    lastId: undefined,
+    overshadowed: 0,
+    duplicates: 0,
+    isSorted: true,
+  }
   await pipeline(writtenLines(source, lines, problems, onProgress), createWriteStream(arriving), { signal })
   if (lines.isSorted) await rename(arriving, target)
   else await pipeline(sortedLines(arriving, lines, problems), createWriteStream(target), { signal })
   await rm(arriving, { force: true })
-  return { segments: lines.ids.length, overshadowed: lines.overshadowed }
+  return { segments: lines.rows.length - lines.duplicates, overshadowed: lines.overshadowed }
 }
 
 // Text that is written at once.
@@ -64,13 +73,12 @@ async function* writtenLines(
     }
     const line = `${JSON.stringify(formatSegmentRow(read))}\n`
     const { id } = read.segment
-    const last = lines.ids.at(-1)
-    if (last !== undefined && last >= id) lines.isSorted = false
+    if (lines.lastId !== undefined && lines.lastId >= id) lines.isSorted = false
+    lines.lastId = id
     if (read.overshadowed) lines.overshadowed += 1
-    lines.ids.push(id)
     lines.rows.push(row)
     lines.offsets.push((lines.offsets.at(-1) as number) + Buffer.byteLength(line))
-    if (lines.ids.length % progressStep === 0) onProgress(lines.ids.length)
+    if (lines.rows.length % progressStep === 0) onProgress(lines.rows.length)
     chunk += line
     if (chunk.length >= chunkLength) {
       yield chunk
@@ -81,8 +89,9 @@ async function* writtenLines(
 }
 
 /** The lines in the order of their ids; leaves out those whose id is there already. */
-function* sortedLines(file: string, lines: Lines, problems: SnapshotProblems): Generator<Buffer> {
-  const { ids, offsets, rows } = lines
+async function* sortedLines(file: string, lines: Lines, problems: SnapshotProblems): AsyncGenerator<Buffer> {
+  const { offsets, rows } = lines
+  const ids = await readIds(file)
   const order = Uint32Array.from(ids, (_, index) => index).sort((a, b) => {
     const [first, second] = [ids[a] as string, ids[b] as string]
     return first < second ? -1 : first > second ? 1 : a - b
@@ -90,12 +99,11 @@ function* sortedLines(file: string, lines: Lines, problems: SnapshotProblems): G
   const input = openSync(file, 'r')
   try {
     let last: string | undefined
-    let duplicates = 0
     for (const index of order) {
       const id = ids[index] as string
       if (id === last) {
         problems.note(`segments row [${rows[index]}]: segment [${id}] is there already`)
-        duplicates += 1
+        lines.duplicates += 1
         continue
       }
       last = id
@@ -104,8 +112,18 @@ function* sortedLines(file: string, lines: Lines, problems: SnapshotProblems): G
       readSync(input, line, 0, line.length, start)
       yield line
     }
-    ids.length -= duplicates
   } finally {
     closeSync(input)
   }
+}
+
+/** The ids of the segments in the lines that were written. */
+async function readIds(file: string): Promise<string[]> {
+  const ids: string[] = []
+  for await (const line of createInterface({ input: createReadStream(file) })) {
+    const read = readSegmentRow(JSON.parse(line))
+    if ('problem' in read) throw new Error(`A row that was written ${read.problem}`)
+    ids.push(read.segment.id)
+  }
+  return ids
 }

@@ -235,21 +235,31 @@ describe('a cluster that is read', () => {
       }),
     })
     const target = path.join(folder, 'bad')
-    await assert.rejects(exportSnapshot(source, target, options), ({ message }: Error) => {
-      assert.match(message, /^\[37\] parts of .* nothing was made; --skip-bad leaves them out\n/)
-      for (const told of [
-        /servers.json server \[4\]: host \[b:1\] is there twice/,
-        /servers.json server \[5\]: host has|servers.json server \[5\]: maxSize has the value \[nothing\]/,
-        /rules.json: .*loadSometimes/,
-        /compaction.json: compactionTaskSlotRatio/,
-        /compaction.json: compactionConfigs\[0\].dataSource/,
-        /config.json: .*colour/,
-        /segments row \[2\]: field \[size\]/,
-        /\n {2}and 17 more$/,
-      ])
-        assert.match(message, told)
-      return true
-    })
+    const problemsFile = path.join(folder, 'problems')
+    await assert.rejects(
+      exportSnapshot(source, target, { ...options, problemsFile }),
+      ({ message }: Error) => {
+        assert.match(
+          message,
+          /^\[37\] parts of .* nothing was made; --skip-bad leaves them out, --problems FILE gets every one\n/,
+        )
+        for (const told of [
+          /servers.json server \[4\]: host \[b:1\] is there twice/,
+          /servers.json server \[5\]: host has|servers.json server \[5\]: maxSize has the value \[nothing\]/,
+          /rules.json: .*loadSometimes/,
+          /compaction.json: compactionTaskSlotRatio/,
+          /compaction.json: compactionConfigs\[0\].dataSource/,
+          /config.json: .*colour/,
+          /segments row \[2\]: field \[size\]/,
+          /\n {2}and 17 more$/,
+        ])
+          assert.match(message, told)
+        return true
+      },
+    )
+    const written = readFileSync(problemsFile, 'utf8').split('\n')
+    assert.equal(written.length, 37 + 1)
+    assert.match(written.at(-2) ?? '', /^segments row \[32\]: segment \[.*\] is there already$/)
     assert.equal(existsSync(target), false)
     const result = await exportSnapshot(source, target, { ...options, skipBad: true })
     assert.deepEqual([result.segments, result.leftOut, result.problems.length], [1, 37, 21])
