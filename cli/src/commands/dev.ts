@@ -94,6 +94,16 @@ export function addDev(program: Command): void {
       printFigures(result, json)
     })
   bench
+    .command('import')
+    .description('./svc import of many segments: in order, in no order, and with rows that cannot be read')
+    .option('--segments <n>', 'how many segments (default: 1000000)', '1000000')
+    .option('--json', 'print the result as JSON')
+    .action(async ({ segments, json }: { segments: string; json?: boolean }) => {
+      const { benchImport } = await import('../development/index.ts')
+      const count = parseWholeNumber('--segments', segments, 9_999_999)
+      printFigures(await benchImport(count, tellProgress), json)
+    })
+  bench
     .command('sql')
     .description('SQL over many segments, beside DuckDB alone on the same files')
     .option('--segments <n>', 'how many segments of 1000 rows', '1000')
