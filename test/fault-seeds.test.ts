@@ -1,16 +1,19 @@
 // Three short seeds of faults in every run of the tests; `npm run test:faults` runs others, and for longer.
 import assert from 'node:assert/strict'
 import path from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { repositoryRoot } from '@svc/cli/home'
 import { runSeed } from './faults/run-seed.ts'
+import { prepareHome } from './faults/world.ts'
 
 const seconds = 6
 const kept = path.join(repositoryRoot, '.cache/faults')
+const prepared = await prepareHome()
+after(() => prepared.remove())
 
 for (const seed of [1, 2, 3]) {
   test(`${seconds} seconds of seed ${seed} show nothing that should not be`, async (context) => {
-    const { violations, file } = await runSeed(seed, seconds, path.join(kept, 'short'))
+    const { violations, file } = await runSeed(seed, seconds, path.join(kept, 'short'), prepared)
     context.diagnostic(`history: ${file}`)
     assert.deepEqual(violations, [])
   })

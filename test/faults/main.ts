@@ -4,9 +4,17 @@ import { parseArgs } from 'node:util'
 import { repositoryRoot } from '@svc/cli/home'
 import { checkHistory, type Violation } from './check/index.ts'
 import { readHistory } from './history.ts'
-import { runSeed } from './run-seed.ts'
+import {
+  commitOfSource,
+  passedSeedsFile,
+  readPassedSeeds,
+  recordPassedSeed,
+  seedsToRun,
+} from './passed-seeds.ts'
+import { runSeed, type SeedResult } from './run-seed.ts'
+import { prepareHome } from './world.ts'
 
-const usage = `Usage: npm run test:faults -- [--seed N | --seeds FROM-TO] [--seconds S] [--histories DIR]
+const usage = `Usage: npm run test:faults -- [--seed N | --seeds FROM-TO] [--seconds S] [--histories DIR] [--record]
        npm run test:faults -- --check FILE...
 
 Options:
@@ -14,6 +22,7 @@ Options:
   --seeds FROM-TO  several, one after the other
   --seconds S      how long work and faults last (default: 60)
   --histories DIR  where the histories are kept (default: .cache/faults)
+  --record         add each seed that passes to docs/passed-seeds.jsonl, and leave out those that have passed for as long
   --check FILE     check the history of an earlier run again
 `
 
@@ -37,6 +46,7 @@ function readOptions() {
         seeds: { type: 'string' },
         seconds: { type: 'string', default: '60' },
         histories: { type: 'string', default: path.join(repositoryRoot, '.cache/faults') },
+        record: { type: 'boolean', default: false },
         check: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
@@ -84,22 +94,40 @@ function checkAgain(files: readonly string[]): void {
 async function runSeeds(): Promise<void> {
   if (positionals.length > 0) fail(`[${positionals[0]}] is not asked for`)
   const seconds = readNumber('seconds', values.seconds, 1, 3600)
+  const asked = readSeeds(values.seed, values.seeds)
+  const commit = values.record ? commitOfSource() : undefined
+  if (values.record && commit === undefined)
+    fail('Option --record needs a source that is committed: git status tells what is not')
+  const seeds = commit === undefined ? asked : seedsToRun(asked, seconds, readPassedSeeds(passedSeedsFile))
+  if (seeds.length < asked.length)
+    process.stdout.write(`${asked.length - seeds.length} seeds have passed before and are left out\n`)
+  if (seeds.length === 0) return
   const failed: number[] = []
-  const seeds = readSeeds(values.seed, values.seeds)
-  for (const seed of seeds) {
-    const began = performance.now()
-    const problem = await runSeed(seed, seconds, values.histories).then(
-      ({ violations, file }) => (violations.length > 0 ? { file, violations } : undefined),
-      (error: unknown) => ({ file: String(error), violations: [] }),
-    )
-    const tookSeconds = Math.round((performance.now() - began) / 1000)
-    process.stdout.write(
-      `${problem ? 'FAILED' : 'passed'}  seed ${seed} (${tookSeconds} s)${problem ? ` ${problem.file}` : ''}\n`,
-    )
-    if (!problem) continue
-    tell(problem.violations)
-    failed.push(seed)
+  const prepared = await prepareHome()
+  try {
+    for (const seed of seeds) {
+      const result = await runSeed(seed, seconds, values.histories, prepared).catch(String)
+      if (!hasPassed(seed, result)) failed.push(seed)
+      else if (commit !== undefined)
+        recordPassedSeed(passedSeedsFile, { seed, seconds, commit, without: result.without })
+    }
+  } finally {
+    prepared.remove()
   }
   process.stdout.write(`${seeds.length - failed.length} passed, ${failed.length} failed\n`)
   if (failed.length > 0) process.exitCode = 1
+}
+
+/** Whether a seed has passed; prints what it has shown, or why it could not be run. */
+function hasPassed(seed: number, result: SeedResult | string): result is SeedResult {
+  if (typeof result === 'string') {
+    process.stdout.write(`FAILED  seed ${seed} ${result}\n`)
+    return false
+  }
+  const { violations, tookMs, file } = result
+  const parts = Object.entries(tookMs).map(([part, ms]) => `${part} ${(ms / 1000).toFixed(1)} s`)
+  if (violations.length === 0) process.stdout.write(`passed  seed ${seed} (${parts.join(', ')})\n`)
+  else process.stdout.write(`FAILED  seed ${seed} (${parts.join(', ')}) ${file}\n`)
+  tell(violations)
+  return violations.length === 0
 }

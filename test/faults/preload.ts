@@ -1,20 +1,9 @@
-// Loaded into every service of a run before its own source: its connections go through the links of the run, and its
-// clock is as far from the true one as the run says.
+// Loaded into every service of a run before its own source: its connections go through the links of the run.
 import { readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
-import path from 'node:path'
 
-const clockPeriodMs = 100
-const folder = process.env.SVC_TEST_FAULTS
-const runtime = process.argv.indexOf('--runtime')
-const file = runtime < 0 ? undefined : process.argv[runtime + 1]
-
-if (folder !== undefined && file !== undefined) {
-  const instance = path.basename(path.dirname(file))
-  const links = JSON.parse(readFileSync(path.join(folder, 'links.json'), 'utf8'))
-  redirectConnections(links[instance] ?? {})
-  followClock(path.join(folder, `${instance}.clock`))
-}
+const file = process.env.SVC_TEST_LINKS
+if (file !== undefined) redirectConnections(JSON.parse(readFileSync(file, 'utf8')))
 
 type Connect = (this: Socket, ...args: unknown[]) => Socket
 
@@ -32,24 +21,4 @@ function redirectConnections(ports: Readonly<Record<string, number>>): void {
     }
     return connect.apply(this, args)
   }
-}
-
-/** Moves what `Date` says by the milliseconds that stand in a file, once it is there. */
-function followClock(clockFile: string): void {
-  const TrueDate = Date
-  let byMs = 0
-  setInterval(() => {
-    try {
-      byMs = Number(readFileSync(clockFile, 'utf8'))
-    } catch {
-      byMs = 0
-    }
-  }, clockPeriodMs).unref()
-  const now = () => TrueDate.now() + byMs
-  globalThis.Date = new Proxy(TrueDate, {
-    construct: (target, args, newTarget) =>
-      Reflect.construct(target, args.length === 0 ? [now()] : args, newTarget),
-    apply: () => new TrueDate(now()).toString(),
-    get: (target, name, receiver) => (name === 'now' ? now : Reflect.get(target, name, receiver)),
-  })
 }

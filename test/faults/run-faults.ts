@@ -84,8 +84,9 @@ async function make(world: World, fault: Fault): Promise<Mend | string> {
     case 'fillDisk':
       return fillDisk(world, fault.target)
     case 'moveClock':
-      world.setClock(fault.target, fault.byMs)
-      return () => world.setClock(fault.target, 0)
+      if (!world.canMoveClocks) return 'clocks cannot be moved'
+      world.moveClock(fault.target, fault.byMs)
+      return () => world.moveClock(fault.target, 0)
   }
 }
 

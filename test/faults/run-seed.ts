@@ -7,41 +7,51 @@ import { observe } from './observe.ts'
 import { startFaults } from './run-faults.ts'
 import { startWork } from './run-work.ts'
 import { planSchedule } from './schedule.ts'
-import { startWorld } from './world.ts'
+import { type PreparedHome, startWorld } from './world.ts'
 
 /** What a run has shown. */
 export interface SeedResult {
   readonly file: string
   readonly violations: readonly Violation[]
-  readonly entries: readonly Entry[]
+  /** Faults that could not be made, and why. */
+  readonly without: readonly string[]
+  /** How long each part of the run took, in milliseconds. */
+  readonly tookMs: Readonly<Record<'start' | 'work' | 'rest', number>>
 }
 
 /**
- * Does the work and the faults of a seed to a new cluster. The history becomes a file in `folder`, and where it shows
+ * Does the work and the faults of a seed to a cluster of its own, which begins with a copy of a prepared home. The history becomes a file in `folder`, and where it shows
  * what should not be, the logs of the cluster lie beside it.
  */
-export async function runSeed(seed: number, seconds: number, folder: string): Promise<SeedResult> {
+export async function runSeed(
+  seed: number,
+  seconds: number,
+  folder: string,
+  prepared: PreparedHome,
+): Promise<SeedResult> {
   mkdirSync(folder, { recursive: true })
   const file = path.join(folder, `seed-${seed}.jsonl`)
   const logs = path.join(folder, `seed-${seed}-logs`)
   rmSync(logs, { recursive: true, force: true })
   const schedule = planSchedule(seed, seconds)
-  const world = await startWorld()
+  const startedAtMs = performance.now()
+  const world = await startWorld(prepared.home)
   try {
     const startedAt = new Date().toISOString()
     const began = performance.now()
     const now = () => Math.round((performance.now() - began) * 1000) / 1000
     const record = (entry: Entry) => appendFileSync(file, `${JSON.stringify(entry)}\n`)
     writeFileSync(file, '')
-    // Only libraries loaded before a process could move the clock of a store.
     const without = [...world.without, 'moveClock: the clocks of Postgres and Redis are not moved']
     record({ type: 'begin', seed, seconds, startedAt, without })
     const endObserving = observe(world, now, record)
+    let restMs = 0
     try {
       await Promise.all([
         startWork(world.cluster, schedule.work, now, record),
         startFaults(world, schedule.faults, now, record),
       ])
+      restMs = now()
       const { problem, rest } = await comeToRest(world)
       record({ type: 'rest', at: now(), problem, rest })
     } finally {
@@ -50,7 +60,8 @@ export async function runSeed(seed: number, seconds: number, folder: string): Pr
     const entries = readHistory(file)
     const violations = checkHistory(entries)
     if (violations.length > 0) cpSync(world.cluster.home.logs, logs, { recursive: true })
-    return { file, violations, entries }
+    const start = began - startedAtMs
+    return { file, violations, without, tookMs: { start, work: restMs, rest: now() - restMs } }
   } catch (error) {
     cpSync(world.cluster.home.logs, logs, { recursive: true })
     throw error

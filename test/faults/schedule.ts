@@ -76,6 +76,7 @@ export const instances = {
   router: ['router'],
   coordinator: ['coordinator', 'coordinator-2'],
   overlord: ['overlord', 'overlord-2'],
+  worker: ['worker'],
   broker: ['broker'],
   historical: ['historical-1', 'historical-2', 'historical-hot-1'],
 } as const

@@ -1,18 +1,20 @@
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseOptions, planCluster } from '@svc/cli/cluster'
-import { homeLayout } from '@svc/cli/home'
+import { type HomeLayout, homeLayout } from '@svc/cli/home'
 import { payloadOf, segmentFromPayload, segmentId } from '@svc/domain/segment'
 import { copySegments, type Database, loadSegmentRecords } from '@svc/shared/postgres'
 import { runTask } from '../support/flights.ts'
+import { servedBy } from '../support/segments.ts'
 import { sqlRows } from '../support/sql.ts'
 import { startTestCluster, type TestCluster } from '../support/test-cluster.ts'
 import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 import { addUsers } from '../support/test-users.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { openClocks } from './clocks.ts'
 import { Link, type LinkState } from './links.ts'
-import { type Disk, dataSources, days, firstRowsPerDay, firstTask } from './schedule.ts'
+import { type Disk, dataSources, days, firstRowsPerDay, firstTask, tiers } from './schedule.ts'
 
 /** A cluster with data, whose connections, disks and clocks can be spoilt. */
 export interface World {
@@ -24,8 +26,10 @@ export interface World {
   readonly deepStorage: string
   /** Sets how the way from an instance to another one, or to a store, is. */
   setLink(instance: string, to: string, state: LinkState): void
-  /** Sets how far the clock of an instance is from the true one. */
-  setClock(instance: string, byMs: number): void
+  /** Whether clocks can be moved here. */
+  readonly canMoveClocks: boolean
+  /** Sets how far the clock of a server is from the true one, from within a second on. */
+  moveClock(instance: string, byMs: number): void
   /** The folder of a disk of its own; undefined where there is none. */
   diskOf(disk: Disk): string | undefined
   end(): Promise<void>
@@ -34,14 +38,16 @@ export interface World {
 const options = {
   profile: 'secure',
   historicals: '_default_tier=2,hot=1',
-  instances: 'coordinator=2,overlord=2',
+  instances: 'coordinator=2,overlord=2,worker=1',
 }
 const settings = [
   'coordinator.svc.coordinator.period=PT0.5S',
   'svc.compaction.period=PT3S',
-  'overlord.svc.worker.capacity=2',
+  'overlord.svc.worker.capacity=1',
+  'worker.svc.worker.capacity=2',
   'svc.log.level=info',
 ]
+const allDataSources = Object.values(dataSources).flat()
 const smallDiskInstance = 'historical-1'
 const diskSize = '24m'
 
@@ -49,13 +55,42 @@ const diskSize = '24m'
 export const users = { changing: 'changing', reader: 'reader', stranger: 'stranger' } as const
 const readStable = [{ resource: { type: 'DATASOURCE', name: dataSources.stable }, action: 'READ' }] as const
 
-/** Starts a cluster through links, with disks of their own where they can be had, and brings in the first data. */
-export async function startWorld(): Promise<World> {
+/** A home with users and the first data, in which nothing runs: runs begin with copies of it. */
+export interface PreparedHome {
+  readonly home: HomeLayout
+  remove(): void
+}
+
+/** Makes such a home, by a cluster that nothing is done to. */
+export async function prepareHome(): Promise<PreparedHome> {
+  const folder = newTestFolder()
+  const home = homeLayout(path.join(folder, 'home'))
+  const cluster = await startTestCluster({ ...options, set: settings })
+  try {
+    await bringData(cluster)
+    await cluster.stop()
+    copyFolder(cluster.home.root, home.root)
+  } finally {
+    await cluster.end()
+  }
+  return { home, remove: () => removeTestFolder(folder) }
+}
+
+/** Copies a folder with the owners of its files, which those of Postgres may need; what is in `to` already stays. */
+function copyFolder(from: string, to: string): void {
+  mkdirSync(to, { recursive: true })
+  execFileSync('cp', ['-a', `${from}/.`, to])
+}
+
+/** Starts a cluster in a copy of a home, through links, with disks of their own where they can be had. */
+export async function startWorld(prepared: HomeLayout): Promise<World> {
   const folder = newTestFolder()
   const disks = mountDisks(folder)
+  const clocks = openClocks(folder)
   const links = new Map<string, Link>()
   const closers: (() => unknown)[] = [
     () => disks.unmount(),
+    () => clocks.close(),
     () => {
       for (const link of links.values()) link.close()
     },
@@ -64,18 +99,20 @@ export async function startWorld(): Promise<World> {
     for (const close of closers.toReversed()) await close()
     removeTestFolder(folder)
   }
-  const before = { options: process.env.NODE_OPTIONS, folder: process.env.SVC_TEST_FAULTS }
-  process.env.NODE_OPTIONS = `${before.options ?? ''} --import ${new URL('preload.ts', import.meta.url).href}`
-  process.env.SVC_TEST_FAULTS = folder
-  closers.push(() => {
-    restoreVariable('NODE_OPTIONS', before.options)
-    restoreVariable('SVC_TEST_FAULTS', before.folder)
+  const environmentOf = (instance: string) => ({
+    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import ${new URL('preload.ts', import.meta.url).href}`,
+    SVC_TEST_LINKS: linksFile(folder, instance),
+    ...clocks.variablesOf(instance),
   })
   try {
-    const set = [...settings, ...disks.settings]
+    const { deepStorage: ownStorage, cache: ownCache } = disks.folders
+    if (ownStorage !== undefined) copyFolder(prepared.deepStorage, ownStorage)
+    if (ownCache !== undefined) copyFolder(path.join(prepared.cache, smallDiskInstance), ownCache)
     const cluster = await startTestCluster({
       ...options,
-      set,
+      set: [...settings, ...disks.settings],
+      placeHome: (home) => copyFolder(prepared.root, home),
+      environment: (instance) => (isStore(instance) ? {} : environmentOf(instance)),
       beforeStart: async (portOffset) => {
         const plan = planCluster(parseOptions({ ...options, portOffset }), {
           home: homeLayout('.'),
@@ -86,39 +123,34 @@ export async function startWorld(): Promise<World> {
           ['postgres', plan.postgresPort] as const,
           ['redis', plan.redisPort] as const,
         ]
-        const ports: Record<string, Record<number, number>> = {}
         for (const { instance } of plan.services) {
-          ports[instance] = {}
+          const ports: Record<number, number> = {}
           for (const [target, port] of targets) {
             if (target === instance) continue
             const link = await Link.open(port)
             links.get(linkName(instance, target))?.close()
             links.set(linkName(instance, target), link)
-            ports[instance][port] = link.port
+            ports[port] = link.port
           }
+          writeFileSync(linksFile(folder, instance), JSON.stringify(ports))
         }
-        writeFileSync(path.join(folder, 'links.json'), JSON.stringify(ports))
       },
     })
     closers.push(() => cluster.end())
     const cacheOf = (instance: string): string =>
       path.join(disks.cacheOf(instance) ?? path.join(cluster.home.cache, instance), 'segments')
-    const deepStorage = disks.folders.deepStorage ?? cluster.home.deepStorage
-    await bringData(cluster, cacheOf, deepStorage)
+    await untilDataAreThere(cluster)
     return {
       cluster,
-      without: disks.without,
+      without: [...disks.without, ...clocks.without],
       cacheOf,
-      deepStorage,
+      deepStorage: ownStorage ?? cluster.home.deepStorage,
       setLink: (instance, to, state) => {
         const link = links.get(linkName(instance, to))
         if (link) link.state = state
       },
-      setClock: (instance, byMs) => {
-        const file = path.join(folder, `${instance}.clock`)
-        if (byMs === 0) rmSync(file, { force: true })
-        else writeFileSync(file, String(byMs))
-      },
+      canMoveClocks: clocks.without.length === 0,
+      moveClock: clocks.move,
       diskOf: (disk) => disks.folders[disk],
       end,
     }
@@ -128,12 +160,11 @@ export async function startWorld(): Promise<World> {
   }
 }
 
+const isStore = (instance: string): boolean => instance === 'postgres' || instance === 'redis'
+
 const linkName = (instance: string, to: string): string => `${instance} ${to}`
 
-function restoreVariable(name: string, value: string | undefined): void {
-  if (value === undefined) delete process.env[name]
-  else process.env[name] = value
-}
+const linksFile = (folder: string, instance: string): string => path.join(folder, `${instance}.links.json`)
 
 /** Small disks for deep storage and for one cache; only root may mount them. */
 function mountDisks(folder: string) {
@@ -227,14 +258,10 @@ async function copyRows(store: Database, deepStorage: string, others: readonly s
 }
 
 /** Brings in users and the first rows, and waits until all of it is there. */
-async function bringData(
-  cluster: TestCluster,
-  cacheOf: (instance: string) => string,
-  deepStorage: string,
-): Promise<void> {
-  const { router } = cluster
+async function bringData(cluster: TestCluster): Promise<void> {
+  const { router, home, store } = cluster
   const { stable } = dataSources
-  const all = [...Object.values(dataSources)].flat()
+  const others = allDataSources.filter((dataSource) => dataSource !== stable)
   await router.post('/svc/coordinator/v1/rules/_default', [
     { type: 'loadForever', tieredReplicants: { hot: 0, _default_tier: 2 } },
   ])
@@ -242,22 +269,22 @@ async function bringData(
   await Promise.all([
     addUsers(cluster, { [users.reader]: readStable, [users.stranger]: [], [users.changing]: [] }),
     runTask(router, ingestTask(stable, firstTask, days, firstRowsPerDay, false)).then(() =>
-      copyRows(
-        cluster.store,
-        deepStorage,
-        all.filter((dataSource) => dataSource !== stable),
-      ),
+      copyRows(store, home.deepStorage, others),
     ),
   ])
-  const folders = ['historical-1', 'historical-2'].map(cacheOf)
+  await untilDataAreThere(cluster)
+}
+
+/** Waits until the first rows are on every server that has to hold them, and are answered. */
+async function untilDataAreThere(cluster: TestCluster): Promise<void> {
   await waitUntil(
-    'everything is loaded',
-    () => folders.map((folder) => readdirSync(folder).length),
-    (counts) => counts.every((count) => count === all.length * days.length),
+    'everything is served',
+    () => Promise.all(tiers._default_tier!.map((instance) => servedBy(cluster, instance))),
+    (served) => served.every((ids) => ids.length === allDataSources.length * days.length),
   )
   await waitUntil(
     'queries are answered',
-    () => sqlRows(router, `SELECT count(*) FROM ${stable}`),
+    () => sqlRows(cluster.router, `SELECT count(*) FROM ${dataSources.stable}`),
     ([row]) => row?.[0] === days.length * firstRowsPerDay,
   )
 }

@@ -56,6 +56,8 @@ export interface StartOptions extends WrittenOptions {
   readonly storesOnly?: boolean | undefined
   /** Services start again when their source changes. */
   readonly watch?: boolean | undefined
+  /** Variables of a process beside those that it has anyway, by its instance, for tests that spoil what it sees. */
+  readonly environment?: ((instance: string) => Readonly<Record<string, string>>) | undefined
   /** How long to wait for services that run but are not ready; they are then told in `notReady`. */
   readonly readyTimeoutMs?: number | undefined
   /** Ends the start, and what it had started, when aborted. */
@@ -293,7 +295,9 @@ class ClusterStart {
   #start(role: string, url: string, spec: ProcessSpec): void {
     this.#signal.throwIfAborted()
     this.#logSizes.set(spec.instance, statSync(spec.logFile, { throwIfNoEntry: false })?.size ?? 0)
-    this.#processes.start({ role, url, spec })
+    const { environment } = this.#options
+    const env = { ...(spec.env ?? process.env), ...environment?.(spec.instance) }
+    this.#processes.start({ role, url, spec: environment ? { ...spec, env } : spec })
   }
 
   #onEnd(end: ProcessEnd): void {
