@@ -123,7 +123,8 @@ async function readIds(file: string): Promise<string[]> {
   for await (const line of createInterface({ input: createReadStream(file) })) {
     const read = readSegmentRow(JSON.parse(line))
     if ('problem' in read) throw new Error(`A row that was written ${read.problem}`)
-    ids.push(read.segment.id)
+    // A text of its own: one put together holds on to all that it was made of.
+    ids.push(Buffer.from(read.segment.id).toString())
   }
   return ids
 }
