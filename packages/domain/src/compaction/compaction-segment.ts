@@ -33,15 +33,17 @@ export const addFigures = (
 
 /** The figures of segments. */
 export function figuresOf(segments: readonly CompactionSegment[]): CompactionFigures {
-  let bytes = 0
-  for (const segment of segments) bytes += segment.sizeBytes
-  return { bytes, segments: segments.length, intervals: countIntervals(segments) }
-}
-
-function countIntervals(segments: readonly CompactionSegment[]): number {
   const [first] = segments
-  if (first === undefined) return 0
+  if (first === undefined) return noFigures
+  let bytes = 0
   // Nearly always all of them have one interval: then no set is made.
-  if (segments.every(({ interval }) => sameInterval(interval, first.interval))) return 1
-  return new Set(segments.map(({ interval }) => `${interval.start}/${interval.end}`)).size
+  let isOne = true
+  for (const { interval, sizeBytes } of segments) {
+    bytes += sizeBytes
+    isOne &&= sameInterval(interval, first.interval)
+  }
+  const intervals = isOne
+    ? 1
+    : new Set(segments.map(({ interval: { start, end } }) => `${start}/${end}`)).size
+  return { bytes, segments: segments.length, intervals }
 }

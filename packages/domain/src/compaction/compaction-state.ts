@@ -205,7 +205,7 @@ export function compareWith(config: CompactionConfig): (state: CompactionState) 
     }
     return { mismatch: undefined, rank: checks.length, mustAlign }
   }
-  return (state) => {
+  const verdictOf = (state: CompactionState): StateVerdict => {
     const known = byObject.get(state)
     if (known !== undefined) return known
     const text = canonicalText(state)
@@ -213,6 +213,12 @@ export function compareWith(config: CompactionConfig): (state: CompactionState) 
     byText.set(text, verdict)
     byObject.set(state, verdict)
     return verdict
+  }
+  // Segments come group by group, and those of one group mostly share their state.
+  let last: { readonly state: CompactionState; readonly verdict: StateVerdict } | undefined
+  return (state) => {
+    if (last?.state !== state) last = { state, verdict: verdictOf(state) }
+    return last.verdict
   }
 }
 
