@@ -64,17 +64,20 @@ export function addDev(program: Command): void {
     })
   bench
     .command('compaction')
-    .description('time to decide what is to be compacted')
+    .description(
+      'time to decide what is to be compacted; SVC_REFERENCE names a folder of the recorded system, which does the same',
+    )
     .option('--segments <n>', 'how many segments', '1000000')
     .option('--datasources <n>', 'in how many datasources', '50')
     .option('--rounds <n>', 'how often', '5')
     .option('--json', 'print the result as JSON')
     .action(async (options: { segments: string; datasources: string; rounds: string; json?: boolean }) => {
       const { benchCompaction } = await import('../development/index.ts')
-      const result = benchCompaction(
+      const result = await benchCompaction(
         parseWholeNumber('--segments', options.segments, 9_999_999),
         parseWholeNumber('--datasources', options.datasources, 9_999_999),
         parseRounds(options.rounds),
+        process.env.SVC_REFERENCE,
       )
       printFigures(result, options.json)
     })

@@ -1,6 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { type CompactionSegment, planCompaction, stateAfter } from '@svc/domain/compaction'
 import { parseClusterConfig, parseCompactionConfig } from '@svc/domain/compaction-config'
 import { segmentId } from '@svc/domain/segment'
+import { repositoryRoot } from '../home/index.ts'
+import { askProgram } from './ask-program.ts'
 import { describeMachine, medianOf } from './figures.ts'
 
 /** What the benchmark of deciding found: of each case the least, the median and the greatest time. */
@@ -13,8 +18,24 @@ export interface CompactionBenchmark {
     readonly policy: string
     readonly segmentGranularity: string
     readonly candidates: number
-    readonly milliseconds: { readonly least: number; readonly median: number; readonly most: number }
+    readonly milliseconds: Spread
+    /** The same by the recorded system, and how many times as long it takes. */
+    readonly reference?: Spread & { readonly candidates: number; readonly ratio: number }
   }[]
+}
+
+interface Spread {
+  readonly least: number
+  readonly median: number
+  readonly most: number
+}
+
+/** What the program that asks the recorded system tells of a case. */
+interface ReferenceCase {
+  readonly policy: string
+  readonly segmentGranularity: string
+  readonly candidates: number
+  readonly milliseconds: readonly number[]
 }
 
 const dayMs = 86_400_000
@@ -22,9 +43,16 @@ const segmentsOfDay = 20
 
 /**
  * Decides about compaction, from segments in memory to candidates in order, and measures. A third of the segments was
- * never compacted, a third was compacted as configured, a third otherwise.
+ * never compacted, a third was compacted as configured, a third otherwise. `reference` is a folder with the recorded
+ * system, ready to run, which then does the same in a process of its own before. Throws a Failure where it cannot.
  */
-export function benchCompaction(segments: number, dataSources: number, rounds: number): CompactionBenchmark {
+export async function benchCompaction(
+  segments: number,
+  dataSources: number,
+  rounds: number,
+  reference: string | undefined,
+): Promise<CompactionBenchmark> {
+  const theirs = reference === undefined ? [] : await askReference(reference, segments, dataSources, rounds)
   const names = Array.from({ length: dataSources }, (_, index) => `datasource${index}`)
   const cases = []
   for (const granularity of [null, 'DAY', 'MONTH']) {
@@ -62,20 +90,46 @@ export function benchCompaction(segments: number, dataSources: number, rounds: n
         times.push(Math.round(performance.now() - startedAt))
         candidates = plan.candidates.length
       }
-      times.sort((a, b) => a - b)
+      const segmentGranularity = granularity ?? 'none'
+      const milliseconds = spreadOf(times)
+      const same = theirs.find((one) => one.policy === type && one.segmentGranularity === segmentGranularity)
+      const found = same && spreadOf(same.milliseconds)
       cases.push({
         policy: type,
-        segmentGranularity: granularity ?? 'none',
+        segmentGranularity,
         candidates,
-        milliseconds: {
-          least: times[0] as number,
-          median: medianOf(times),
-          most: times.at(-1) as number,
-        },
+        milliseconds,
+        ...(found && {
+          reference: { ...found, candidates: same.candidates, ratio: found.median / milliseconds.median },
+        }),
       })
     }
   }
   return { machine: describeMachine(), segments, dataSources, rounds, cases }
+}
+
+const spreadOf = (values: readonly number[]): Spread => ({
+  least: Math.min(...values),
+  median: medianOf(values),
+  most: Math.max(...values),
+})
+
+async function askReference(
+  folder: string,
+  ...sizes: readonly [segments: number, dataSources: number, rounds: number]
+): Promise<ReferenceCase[]> {
+  const classes = mkdtempSync(path.join(tmpdir(), 'svc-bench-'))
+  try {
+    const libraries = path.join(folder, 'lib', '*')
+    const source = path.join(repositoryRoot, 'test/reference/CompactionBench.java')
+    const problem = 'The recorded system cannot be asked'
+    await askProgram('javac', ['-nowarn', '-cp', libraries, '-d', classes, source], problem)
+    const args = ['-cp', `${classes}:${libraries}`, 'CompactionBench', ...sizes.map(String)]
+    const output = await askProgram(path.join(folder, 'java.sh'), args, problem)
+    return output.split('\n').map((line) => JSON.parse(line) as ReferenceCase)
+  } finally {
+    rmSync(classes, { recursive: true, force: true })
+  }
 }
 
 function segmentsOf(
