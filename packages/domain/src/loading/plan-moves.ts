@@ -24,8 +24,9 @@ const fewerNeighbours = 8
 const intervalsInBlock = 16
 // Blocks are counted in so many cells a server; two that fall into one cell keep apart for no reason, which does no harm.
 const cellCount = 4096
-// Rows that one run looks at.
+// Rows that one run looks at, and how often it compares a server with another for them: nothing else is done meanwhile.
 const rowsAtOnce = 50_000
+const comparisonsAtOnce = 5_000_000
 // Servers of a tier that a copy may go to.
 const candidatesOfTier = 8
 
@@ -86,7 +87,8 @@ export class MovePlanner {
         : undefined,
     )
     const tiers = this.countUp(balanced, limits.maxSegmentsToMove)
-    const looked = Math.min(rowsAtOnce, table.rowLimit)
+    const widest = Math.max(1, ...[...tiers.values()].map(candidatesIn))
+    const looked = Math.min(rowsAtOnce, Math.ceil(comparisonsAtOnce / widest), table.rowLimit)
     for (let count = 0; count < looked; count += 1) {
       if (this.nextRow >= table.rowLimit) this.nextRow = 0
       const row = this.nextRow
@@ -206,7 +208,7 @@ export class MovePlanner {
   ): BalancedServer | undefined {
     const { table, neighbours } = this
     const sizeBytes = table.sizeOf[row]!
-    const isUneven = tier.most - tier.least > evenEnough
+    const isUneven = isUnevenTier(tier)
     const middle = (tier.most + tier.least) / 2
     if (isUneven && fillOf(from) <= middle) return undefined
     const cell = isUneven ? 0 : this.cellOf(row)
@@ -216,7 +218,7 @@ export class MovePlanner {
     const { members } = tier
     // Where all are alike, other rows begin with other servers.
     const first = isUneven ? 0 : row % members.length
-    const candidates = isUneven ? members.length : Math.min(candidatesOfTier, members.length)
+    const candidates = candidatesIn(tier)
     let best: BalancedServer | undefined
     let bestValue = isUneven ? Infinity : here - fewerNeighbours + 1
     for (let step = 0; step < candidates; step += 1) {
@@ -235,6 +237,12 @@ export class MovePlanner {
     return best
   }
 }
+
+const isUnevenTier = ({ most, least }: BalancedTier): boolean => most - least > evenEnough
+
+/** How many servers of a tier are looked at for a copy. */
+const candidatesIn = (tier: BalancedTier): number =>
+  isUnevenTier(tier) ? tier.members.length : Math.min(candidatesOfTier, tier.members.length)
 
 function measure(tier: BalancedTier): void {
   tier.least = Infinity

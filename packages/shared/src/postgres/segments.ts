@@ -1,4 +1,5 @@
 import { pipeline } from 'node:stream/promises'
+import { setImmediate } from 'node:timers/promises'
 import type { NewSegment } from '@svc/domain/inventory'
 import type { PartitionFloor } from '@svc/domain/publishing'
 import type { Segment, SegmentPayload } from '@svc/domain/segment'
@@ -95,6 +96,9 @@ export async function loadSegmentChanges(
   })
 }
 
+// How long segments are read at a stretch.
+const longestStretchMs = 10
+
 /**
  * Tells of the segments that changed since `cursor`, or of all used ones without it, one by one as they come: a
  * million of them take no room here. A transaction that was under way at the last look is read again, so none is
@@ -125,7 +129,13 @@ export async function followSegmentChanges(
       total_rows, used FROM segments WHERE ${where}) TO STDOUT`
     const take = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
       const shared = createTextPool()
+      let pausedAt = performance.now()
       for await (const lines of linesOf(chunks)) {
+        // What comes may come without a pause: other requests are answered in between.
+        if (performance.now() - pausedAt > longestStretchMs) {
+          await setImmediate()
+          pausedAt = performance.now()
+        }
         for (const line of lines) {
           const fields = line.split('\t').map(readCopyText)
           const id = fields[0] as string

@@ -55,7 +55,7 @@ const reportPeriodMs = 1000
 // How often the servers are looked at for loads that are done.
 const workPeriodMs = 50
 // Changes that one report tells: the leader reads reports at one stretch.
-const changesAtOnce = 4000
+const changesAtOnce = 1000
 
 /** The virtual servers of `svc.simulation.virtualServers`; those without names are named after this process. */
 export function createVirtualServers(context: ServiceContext): VirtualServers {
@@ -234,7 +234,8 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
     }
     for (const name of told) if (!byName.has(name)) gone.delete(name)
     if (isAllKnown()) known.resolve()
-    else reporter?.wake()
+    // What found no room in this report follows at once.
+    if (!isAllKnown() || changes >= changesAtOnce) reporter?.wake()
   }
 
   /** Whether the leader knows which servers there are, and all that they hold. */
