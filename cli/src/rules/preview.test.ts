@@ -26,7 +26,7 @@ describe('the picture of rules', () => {
         { type: 'dropForever' },
       ]),
       [
-        '               2026-04-07                         2026-06-22',
+        '               2026-04-07            2026-05-15   2026-06-22',
         '                                                    now|',
         'cold           ....111111111111111111+++++++++++++++++++++++',
         'hot            ......................22222222222222222222222',
@@ -34,6 +34,20 @@ describe('the picture of rules', () => {
         'rule           333322222222222222222211111111111111111111111',
       ],
     )
+  })
+
+  test('stretches what is short beside the rest, and says so', () => {
+    const rules = [
+      { type: 'loadByInterval', interval: '2001-02-01/2001-03-01', tieredReplicants: { hot: 1 } },
+      { type: 'dropForever' },
+    ]
+    assert.deepEqual(picture(rules, 80), [
+      'not to scale   1997-11-30   2001-02-01 2001-03-01                     2029-08-16',
+      '                                                                now|',
+      'hot            .............11111111111.........................................',
+      'unused         xxxxxxxxxxxxx...........xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx',
+      'rule           22222222222221111111111122222222222222222222222222222222222222222',
+    ])
   })
 
   test('has lines of one length, within the columns', () => {

@@ -1,5 +1,6 @@
 import { describeWantedCopies, isInRegion, type Rule, regionOf } from '@svc/domain/rules'
 import { formatInstant, type Interval } from '@svc/domain/time'
+import { pieceWidths } from './piece-widths.ts'
 
 /** What a picture of rules shows. */
 export interface TimelinePicture {
@@ -15,22 +16,28 @@ export interface TimelinePicture {
 
 const yearMs = 365 * 86_400_000
 const leastBars = 20
+// A day and a space: pieces that are stretched tell when they begin.
+const widthOfDay = 11
 
 /**
  * What the rules want at which time, a line for each tier: the number of copies, `+` for more than 9, `.` for none; `b`
- * where data go to every server, `x` where they are dropped, and the rule that says so.
+ * where data go to every server, `x` where they are dropped, and the rule that says so. However short the time between
+ * two moments that matter, it is seen while there are characters for all: where that takes it, the picture is not to scale,
+ * and says so.
  */
 export function timelinePicture({ rules, now, data, columns }: TimelinePicture): string[] {
   const labels = [...rules.flatMap((rule) => [...tiersOf(rule).keys()]), 'every server']
   const width = Math.max(...labels.map((label) => label.length)) + 2
   const bars = Math.max(leastBars, columns - width)
-  const { start, end } = rangeOf(rules, now, data)
+  const edges = edgesOf(rules, now, data)
+  const { widths, isToScale } = pieceWidths(edges, bars, widthOfDay)
   const regions = rules.map((rule) => regionOf(rule, now))
-  const applied = Array.from({ length: bars }, (_, bar) => {
-    // The middle of what the character stands for, as the smallest segment that there could be.
-    const instant = Math.floor(start + ((end - start) * (bar + 0.5)) / bars)
-    return regions.findIndex((region) => isInRegion(region, instant, instant + 1))
-  })
+  // Rules change at edges only: the smallest segment that there could be, at the start of a piece, stands for all of it.
+  const applied = widths.flatMap((count, piece) =>
+    Array<number>(count).fill(
+      regions.findIndex((region) => isInRegion(region, edges[piece]!, edges[piece]! + 1)),
+    ),
+  )
   const inUse = [...new Set(applied)].flatMap((index) => rules[index] ?? [])
   const tiers = [...new Set(inUse.flatMap((rule) => [...tiersOf(rule).keys()]))].sort()
   const line = (label: string, symbol: (rule: Rule | undefined, index: number) => string): string =>
@@ -39,9 +46,9 @@ export function timelinePicture({ rules, now, data, columns }: TimelinePicture):
     inUse.some((rule) => describeWantedCopies(rule).action === action)
       ? [line(label, (rule) => (rule && describeWantedCopies(rule).action === action ? symbol : '.'))]
       : []
-  const at = Math.min(bars - 1, Math.floor((bars * (now - start)) / (end - start)))
+  const at = widths.slice(0, edges.indexOf(now)).reduce((sum, count) => sum + count, 0)
   return [
-    `${' '.repeat(width)}${dayOf(start).padEnd(bars - dayOf(end).length)}${dayOf(end)}`,
+    `${(isToScale ? '' : 'not to scale').padEnd(width)}${axisOf(edges, widths, bars)}`,
     `${' '.repeat(width)}${at < 3 ? `${' '.repeat(at)}|now` : 'now|'.padStart(at + 1)}`,
     ...tiers.map((tier) =>
       line(tier, (rule) => symbolOf(rule === undefined ? 0 : (tiersOf(rule).get(tier) ?? 0))),
@@ -50,6 +57,21 @@ export function timelinePicture({ rules, now, data, columns }: TimelinePicture):
     ...lineOf('unused', 'drop', 'x'),
     line('rule', (_, index) => (index < 0 ? ' ' : (index + 1).toString(36).slice(-1))),
   ]
+}
+
+/** The days on which pieces begin, where there is room for them, and the last day. */
+function axisOf(edges: readonly number[], widths: readonly number[], bars: number): string {
+  const last = dayOf(edges.at(-1)!)
+  let axis = ''
+  let column = 0
+  widths.forEach((width, piece) => {
+    const day = dayOf(edges[piece]!)
+    const isFree = axis === '' || column > axis.length
+    if (isFree && column + day.length < bars - last.length && !axis.endsWith(day))
+      axis = `${axis.padEnd(column)}${day}`
+    column += width
+  })
+  return `${axis.padEnd(bars - last.length)}${last}`
 }
 
 const dayOf = (instant: number): string => formatInstant(instant).split('T')[0]!
@@ -61,8 +83,11 @@ function tiersOf(rule: Rule): ReadonlyMap<string, number> {
 
 const symbolOf = (copies: number): string => (copies === 0 ? '.' : copies > 9 ? '+' : String(copies))
 
-/** From before the first to after the last moment that rules or data name; around now where they name none. */
-function rangeOf(rules: readonly Rule[], now: number, data: Interval | undefined): Interval {
+/**
+ * The moments that rules and data name, and now, with one before the first and one after the last of them; around now
+ * where there are no others.
+ */
+function edgesOf(rules: readonly Rule[], now: number, data: Interval | undefined): number[] {
   const named = rules.flatMap((rule) => {
     const { startFrom, startBefore, endAfter, endUpTo } = regionOf(rule, now)
     return [startFrom, startBefore, endAfter, endUpTo]
@@ -73,5 +98,5 @@ function rangeOf(rules: readonly Rule[], now: number, data: Interval | undefined
   const first = Math.min(...moments)
   const last = Math.max(...moments)
   const margin = first === last ? yearMs : Math.ceil((last - first) / 8)
-  return { start: first - margin, end: last + margin }
+  return [...new Set([first - margin, ...moments, last + margin])].sort((a, b) => a - b)
 }
