@@ -226,7 +226,9 @@ Examples:
       const client = await connectToHome(home)
       const path = datasource === undefined ? RULES : `${RULES}/${encodeURIComponent(datasource)}`
       const query = count === undefined ? '' : `?count=${count}`
-      const changes = (await client.send('GET', `${path}/history${query}`)) as RulesChange[]
+      const answered = (await client.send('GET', `${path}/history${query}`)) as RulesChange[]
+      // Without a count the interface answers the oldest first.
+      const changes = count === undefined ? answered.toReversed() : answered
       const none = count === undefined ? 'No rules were changed in the last week.' : 'No rules were changed.'
       await tell(json, changes, (room) => room.historyTable(changes), none)
     })

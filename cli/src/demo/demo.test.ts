@@ -121,6 +121,15 @@ describe('a file goes into a running cluster, rules are set and shown', () => {
     )
     const history = await svc(['rules', 'history', ...home, '--count', '1'])
     assert.match(history.stdout, /^\S+ +other +me +admin +a month is enough +loadByPeriod, dropForever$/m)
+    const again = ['rules', 'set', '-', ...home, '--datasource', 'other']
+    assert.equal((await svc(again, '[{"type":"dropForever"}]')).status, 0)
+    const both = await svc(['rules', 'history', ...home, '--datasource', 'other', '--json'])
+    const payloads = JSON.parse(both.stdout).map(({ payload }: { payload: string }) => JSON.parse(payload))
+    assert.deepEqual(
+      payloads.map(({ length }: { length: number }) => length),
+      [1, 2],
+      'newest first',
+    )
     const bad = await svc(['rules', 'set', '-', ...home, '--datasource', 'other'], '[{"type":"x"}]')
     assert.deepEqual([bad.status, bad.stdout], [2, ''])
     assert.match(bad.stderr, /^svc: rules\[0\]\.type has the value \[x\]/)
