@@ -112,8 +112,8 @@ describe('a file goes into a running cluster, rules are set and shown', () => {
     assert.equal(set.status, 0, set.stderr)
     const get = await svc(['rules', 'get', ...home, '--datasource', 'other'])
     assert.equal(get.stdout, set.stdout)
-    assert.match(get.stdout, /^other +1 +loadByPeriod +the last P1M and the future +_default_tier 2$/m)
-    assert.match(get.stdout, /^other +2 +dropForever +everything +none$/m)
+    assert.match(get.stdout, /^other +0 +loadByPeriod +the last P1M and the future +_default_tier 2$/m)
+    assert.match(get.stdout, /^other +1 +dropForever +everything +none$/m)
     const full = await svc(['rules', 'get', ...home, '--datasource', 'other', '--full', '--json'])
     assert.deepEqual(
       JSON.parse(full.stdout).map(({ type }: { type: string }) => type),

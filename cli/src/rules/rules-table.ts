@@ -20,12 +20,12 @@ export interface Table {
   readonly rows: readonly (readonly string[])[]
 }
 
-/** One row for each rule, in the order in which they are tried. */
+/** One row for each rule, in the order in which they are tried, counted from 0 as in the messages of the cluster. */
 export function rulesTable(rulesByDatasource: Readonly<Record<string, readonly AnsweredRule[]>>): Table {
   return {
     header: ['datasource', '#', 'rule', 'applies to', 'copies'],
     rows: Object.entries(rulesByDatasource).flatMap(([dataSource, rules]) =>
-      rules.map((rule, index) => [dataSource, String(index + 1), rule.type, appliesTo(rule), copiesOf(rule)]),
+      rules.map((rule, index) => [dataSource, String(index), rule.type, appliesTo(rule), copiesOf(rule)]),
     ),
   }
 }

@@ -47,12 +47,12 @@ describe('a rule in a table', () => {
   }
 })
 
-test('rules are numbered within their datasource, in the order given', () => {
+test('rules are numbered from 0 within their datasource, in the order given', () => {
   const drop = answered({ type: 'dropForever' })
   const { rows } = rulesTable({ a: [drop, drop], b: [drop] })
   assert.deepEqual(
     rows.map(([dataSource, number]) => `${dataSource} ${number}`),
-    ['a 1', 'a 2', 'b 1'],
+    ['a 0', 'a 1', 'b 0'],
   )
 })
 

@@ -21,9 +21,9 @@ const widthOfDay = 11
 
 /**
  * What the rules want at which time, a line for each tier: the number of copies, `+` for more than 9, `.` for none; `b`
- * where data go to every server, `x` where they are dropped, and the rule that says so. However short the time between
- * two moments that matter, it is seen while there are characters for all: where that takes it, the picture is not to scale,
- * and says so.
+ * where data go to every server, `x` where they are dropped, and the rule that says so, counted from 0. However short
+ * the time between two moments that matter, it is seen while there are characters for all: where that takes it, the picture
+ * is not to scale, and says so.
  */
 export function timelinePicture({ rules, now, data, columns }: TimelinePicture): string[] {
   const labels = [...rules.flatMap((rule) => [...tiersOf(rule).keys()]), 'every server']
@@ -55,7 +55,7 @@ export function timelinePicture({ rules, now, data, columns }: TimelinePicture):
     ),
     ...lineOf('every server', 'broadcast', 'b'),
     ...lineOf('unused', 'drop', 'x'),
-    line('rule', (_, index) => (index < 0 ? ' ' : (index + 1).toString(36).slice(-1))),
+    line('rule', (_, index) => (index < 0 ? ' ' : index.toString(36).slice(-1))),
   ]
 }
 
