@@ -4,6 +4,7 @@ import {
   addPeriod,
   formatInstant,
   type Interval,
+  lastTime,
   type Period,
   parseInstant,
   parseInterval,
@@ -168,8 +169,12 @@ export function* parsePreviewRequest(
   const { now, rules, defaultRules, segments, servers, horizon } = json
   if (isGiven(now) && typeof now !== 'string') throw refuse('now', now, 'an ISO 8601 date and time')
   const moment = isGiven(now) ? parseInstant(now as string, 'now') : undefined
-  if (moment !== undefined && !Number.isFinite(moment))
-    throw refuse('now', now, 'an ISO 8601 date and time that is not an end of eternity')
+  if (moment !== undefined && (moment === -Infinity || moment > lastTime))
+    throw refuse(
+      'now',
+      now,
+      `a time up to [${formatInstant(lastTime)}], as the clock of a cluster may show it`,
+    )
   const lists = readRules(rules)
   const hasDefaults = !Array.isArray(lists) && (lists as ReadonlyMap<string, unknown>).has(defaultRulesName)
   if (hasDefaults && isGiven(defaultRules))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { compileRules, defaultRule, matchRule, parseRules, regionOf } from '../rules/index.ts'
-import { formatInstant, formatInterval, parseInstant } from '../time/index.ts'
+import { ETERNITY, formatInstant, formatInterval, lastTime, parseInstant } from '../time/index.ts'
 import { columnsOf, groupGivenSegments, parsePreviewRequest, warningsOfList } from './index.ts'
 import { stepTimes } from './steps.ts'
 import { stretchesOf } from './stretches.ts'
@@ -568,8 +568,14 @@ describe('warnings', () => {
   })
 })
 
+test('the last time of the clock may be looked at, and ten years from it', () => {
+  const request = { rules: [], now: '9999-12-31T23:59:59.999Z', horizon: 'P10Y' }
+  assert.equal(finish(parsePreviewRequest(request, testNow)).now, lastTime)
+})
+
 describe('a request that cannot be is refused by its field', () => {
   const rule = { type: 'loadForever' }
+  const [eternityStart, eternityEnd] = formatInterval(ETERNITY).split('/')
   const cases: [request: unknown, field: string, message: RegExp][] = [
     [[], 'The request', /an object with rules/],
     [{}, 'rules', /rules is missing/],
@@ -594,6 +600,9 @@ describe('a request that cannot be is refused by its field', () => {
     [{ rules: [], segments: {} }, 'segments', /a list/],
     [{ rules: [], now: 'soon' }, 'now', /\[soon\]/],
     [{ rules: [], now: 5 }, 'now', /\[5\]/],
+    [{ rules: [], now: '+010000-01-01' }, 'now', /\[\+010000-01-01\].*up to \[9999-12-31T23:59:59.999Z\]/],
+    [{ rules: [], now: eternityStart }, 'now', /\[-146136543-/],
+    [{ rules: [], now: eternityEnd }, 'now', /\[146140482-/],
     [{ rules: { _default: [rule] }, defaultRules: [rule] }, 'defaultRules', /only without/],
     [{ rules: [], colour: 1 }, 'colour', /not a known field/],
   ]

@@ -94,3 +94,6 @@ export function parseInstant(text: string, field = 'time'): number {
   }
   return instantMs
 }
+
+/** The clock stands still at the end of the year 9999: what writes times as text has four digits for a year. */
+export const lastTime = parseInstant('9999-12-31T23:59:59.999Z')

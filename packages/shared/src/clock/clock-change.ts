@@ -3,6 +3,7 @@ import {
   addPeriod,
   formatInstant,
   formatPeriod,
+  lastTime,
   type Period,
   parseInstant,
   parsePeriod,
@@ -19,8 +20,6 @@ export interface ClockChange {
   readonly rate: number | undefined
 }
 
-/** The clock stands still at the end of the year 9999: what writes times as text has four digits for a year. */
-export const lastTime = parseInstant('9999-12-31T23:59:59.999Z')
 const fastestRate = 86_400
 // A server may have read the old pace until so long ago in real time: a slower one begins where that has led.
 const noticeMs = 250

@@ -1,4 +1,5 @@
 import { describeError } from '@svc/domain/failure'
+import { lastTime } from '@svc/domain/time'
 import {
   type AuditEntry,
   type ClusterTime,
@@ -8,7 +9,7 @@ import {
   moveClusterTime,
 } from '../postgres/index.ts'
 import { type Clock, createTroubleLog, type Logger, type Loop, startLoop } from '../runtime/index.ts'
-import { type ClockChange, decideClockChange, lastTime } from './clock-change.ts'
+import { type ClockChange, decideClockChange } from './clock-change.ts'
 
 /** The clock of a cluster whose time is simulated, as this server follows it. */
 export interface SimulatedClock extends Clock {
