@@ -8,7 +8,7 @@ export interface GivenDatasource {
   readonly places: readonly number[]
 }
 
-/** The datasources of given segments. No server serves any of them; one that is given twice counts twice. */
+/** The datasources of given segments. No server serves any of them. */
 export function groupGivenSegments(given: readonly GivenSegment[]): GivenDatasource[] {
   const places = Map.groupBy(given.keys(), (place) => given[place]!.dataSource)
   return [...places].map(([dataSource, own]) => {

@@ -3,6 +3,7 @@ import { defaultRulesName, mostRules, parseRules, type Rule } from '../rules/ind
 import {
   addPeriod,
   formatInstant,
+  formatInterval,
   type Interval,
   lastTime,
   type Period,
@@ -82,7 +83,9 @@ function readList(value: unknown, field: string, most: number): readonly unknown
 function readIntervalText(value: unknown, field: string): Interval {
   if (typeof value !== 'string')
     throw refuse(field, value, 'an ISO 8601 interval such as [2026-01-01/2026-02-01]')
-  return parseInterval(value, field)
+  const interval = parseInterval(value, field)
+  if (interval.start === interval.end) throw refuse(field, value, 'an interval that is not empty')
+  return interval
 }
 
 function readSegment(json: unknown, path: string): GivenSegment {
@@ -102,9 +105,23 @@ function readSegment(json: unknown, path: string): GivenSegment {
 
 function* readSegments(json: unknown): Generator<undefined, GivenSegment[]> {
   const read: GivenSegment[] = []
-  for (const [index, segment] of readList(json, 'segments', mostSegments).entries()) {
+  const places = new Map<string, string>()
+  for (const [index, given] of readList(json, 'segments', mostSegments).entries()) {
     if (index % slice === 0) yield
-    read.push(readSegment(segment, `segments[${index}]`))
+    const path = `segments[${index}]`
+    const segment = readSegment(given, path)
+    const { dataSource, interval, version, partitionNum } = segment
+    // Not its id: that of a version [v_1] is that of partition 1 of [v] as well.
+    const key = JSON.stringify([dataSource, formatInterval(interval), version, partitionNum])
+    const place = places.get(key)
+    if (place !== undefined)
+      throw refuse(
+        path,
+        given,
+        `a segment whose dataSource, interval, version and partitionNum are not all those of ${place}`,
+      )
+    places.set(key, path)
+    read.push(segment)
   }
   return read
 }

@@ -568,6 +568,23 @@ describe('warnings', () => {
   })
 })
 
+test('segments that differ in one part of their names are not the same', () => {
+  const interval = day(0)
+  const segments = [
+    { interval },
+    { interval: day(1) },
+    { interval, dataSource: 'x' },
+    { interval, version: 'v', partitionNum: 1 },
+    { interval, version: 'v_1' },
+    { interval, partitionNum: 1 },
+    { interval: formatInterval(ETERNITY) },
+  ]
+  assert.equal(
+    finish(parsePreviewRequest({ rules: [], segments }, testNow)).segments!.length,
+    segments.length,
+  )
+})
+
 test('the last time of the clock may be looked at, and ten years from it', () => {
   const request = { rules: [], now: '9999-12-31T23:59:59.999Z', horizon: 'P10Y' }
   assert.equal(finish(parsePreviewRequest(request, testNow)).now, lastTime)
@@ -596,6 +613,23 @@ describe('a request that cannot be is refused by its field', () => {
     [{ rules: [], segments: [{}] }, 'segments[0].interval', /is missing/],
     [{ rules: [], segments: [{ interval: 'today' }] }, 'segments[0].interval', /\[today\]/],
     [{ rules: [], segments: [{ interval: day(0), colour: 1 }] }, 'segments[0].colour', /not a known field/],
+    [
+      { rules: [], segments: [{ interval: '2026-01-01/2026-01-01' }] },
+      'segments[0].interval',
+      /an interval that is not empty/,
+    ],
+    [
+      {
+        rules: [],
+        segments: [
+          { interval: '2026-01-01/P1D' },
+          { interval: day(0) },
+          { interval: '2026-01-01/2026-01-02', size: 5, partitions: 2 },
+        ],
+      },
+      'segments[2]',
+      /not all those of segments\[0\]/,
+    ],
     [{ rules: [], segments: [null] }, 'segments[0]', /\[null\]/],
     [{ rules: [], segments: {} }, 'segments', /a list/],
     [{ rules: [], now: 'soon' }, 'now', /\[soon\]/],
