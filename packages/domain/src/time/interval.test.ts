@@ -56,6 +56,15 @@ for (const text of [
   })
 }
 
+for (const text of ['eternity', 'ETERNITY']) {
+  test(`[${text}] is told how it is written`, () => {
+    assert.throws(() => parseInterval(text, 'rules[0].interval'), {
+      code: 'invalidInput',
+      message: `rules[0].interval has the value [${text}]; allowed is [${eternityText}] for all of time`,
+    })
+  })
+}
+
 test('an interval that ends before it starts is refused', () => {
   assert.throws(() => parseInterval('2026-02-01/2026-01-01'), {
     code: 'invalidInput',

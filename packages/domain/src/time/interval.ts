@@ -41,6 +41,8 @@ function readFrom(instantMs: number, side: 'after' | 'before', periodText: strin
  * recorded system does.
  */
 export function parseInterval(text: string, field = 'interval'): Interval {
+  if (text.toLowerCase() === 'eternity')
+    throw refuse(field, text, `[${formatInterval(ETERNITY)}] for all of time`)
   const interval = readInterval(text)
   if (interval === undefined || interval.start === Infinity || interval.end === -Infinity) {
     throw refuse(
