@@ -5,8 +5,8 @@ import { hostname, networkInterfaces } from 'node:os'
 const PLACEHOLDER = '{host}'
 
 /**
- * The name by which the other containers reach this one. It is the container's own name, such as svc-historical-2, which
- * a replica keeps over its replacement and which the engine's name server tells; where there is none, the host name.
+ * The name by which the other containers reach this one. It is the container's own name, such as svc-historical-2, which a
+ * replica keeps when it is started again and which the engine's name server tells; where there is none, the host name.
  */
 export async function ownHostName(): Promise<string> {
   const addresses = Object.values(networkInterfaces())

@@ -9,6 +9,7 @@ import {
 } from './installation.ts'
 
 const environment = {
+  SVC_REPLICAS: '2',
   SVC_SERVICES: 'router=1 historical-hot=2',
   SVC_ROUTER_HOSTS: '',
   SVC_POSTGRES_VERSION: '17.2-alpine',
@@ -33,6 +34,8 @@ test('options are read out of the environment', () => {
 })
 
 const refused: { name: keyof typeof environment; value: string; expect: string }[] = [
+  { name: 'SVC_REPLICAS', value: 'abc', expect: 'allowed is a whole number from 1 to 999' },
+  { name: 'SVC_REPLICAS', value: '0', expect: 'allowed is a whole number from 1 to 999' },
   { name: 'SVC_SERVICES', value: 'router', expect: 'allowed is service=replicas' },
   { name: 'SVC_SERVICES', value: 'router=0', expect: 'allowed is service=replicas' },
   { name: 'SVC_SERVICES', value: 'historical=', expect: 'allowed is service=replicas' },

@@ -38,6 +38,8 @@ export function readOptions(project: string, environment: NodeJS.ProcessEnv): Pr
       `[SVC_LEAST_MEMORY] is [${environment.SVC_LEAST_MEMORY ?? ''}], allowed is a size such as 2g or 1536MiB`,
     )
   }
+  // It stands in the next one too, of which users know nothing.
+  text('SVC_REPLICAS', /^[1-9]\d{0,2}$/, 'a whole number from 1 to 999')
   const replicas = text(
     'SVC_SERVICES',
     /^[a-z0-9-]+=[1-9]\d{0,2}( [a-z0-9-]+=[1-9]\d{0,2})*$/,

@@ -12,7 +12,7 @@ export async function serve(role: Role): Promise<void> {
   if (keyStore !== undefined && !existsSync(keyStore)) {
     endForGood()
     throw notFound(
-      `There is no certificate for [${host}]: raise the number of replicas that get one, for historicals SVC_REPLICAS in .env, for others SVC_SERVICES in docker-compose.yml, and run docker compose up again`,
+      `There is no certificate for [${host}]: raise the number of replicas that get one, for historicals SVC_REPLICAS in .env, for others SVC_SERVICES in docker-compose.yml, and run docker compose up again; down and up numbers the replicas anew`,
     )
   }
   const settings = tryLoading(role)

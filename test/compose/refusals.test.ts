@@ -1,9 +1,11 @@
 // Proves that what cannot run says so in one line and leaves nothing running.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { after, test } from 'node:test'
+import { repositoryRoot } from '@svc/cli/home'
 import { type ComposeCluster, openComposeCluster, runDocker } from './support/compose-cluster.ts'
 
 const clusters: ComposeCluster[] = []
@@ -41,8 +43,14 @@ test('too little memory', async () => {
 test('a setting that is not allowed', async () => {
   assert.match(
     await refusal(await open({ SVC_REPLICAS: 'many' })),
-    /^svc: \[SVC_SERVICES\] is \[.*historical=many.*\], allowed is service=replicas[^\n]*$/,
+    /^svc: \[SVC_REPLICAS\] is \[many\], allowed is a whole number from 1 to 999$/,
   )
+})
+
+test('a folder to ingest from that is not there', async () => {
+  const cluster = await open({ SVC_INPUT: './nosuch-folder' })
+  assert.match(await refusal(cluster), /nosuch-folder/)
+  assert.equal(existsSync(path.join(repositoryRoot, 'nosuch-folder')), false)
 })
 
 test('a port that is taken', async () => {
