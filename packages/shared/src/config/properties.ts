@@ -419,7 +419,7 @@ export const properties = {
 
   'svc.simulation.clock.enabled': property(
     flag,
-    'the time of rules, versions, clean-up and audit entries is one that can be moved ahead; must be the same on every server',
+    'the time of rules, versions, clean-up and audit entries is one that can be moved ahead; must be the same on every server. The periods between runs of duties stay real: POST /svc/simulation/v1/run runs them at once',
     'false',
   ),
   'svc.simulation.enabled': property(
