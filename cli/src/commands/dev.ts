@@ -99,7 +99,7 @@ export function addDev(program: Command): void {
   bench
     .command('import')
     .description('./svc import of many segments: in order, in no order, and with rows that cannot be read')
-    .option('--segments <n>', 'how many segments (default: 1000000)', '1000000')
+    .option('--segments <n>', 'how many segments', '1000000')
     .option('--json', 'print the result as JSON')
     .action(async ({ segments, json }: { segments: string; json?: boolean }) => {
       const { benchImport } = await import('../development/index.ts')
