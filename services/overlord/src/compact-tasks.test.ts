@@ -17,12 +17,10 @@ import {
 } from '@svc/shared/postgres'
 import { prepareCompaction, publishCompaction, publishIndex } from '@svc/shared/task-running'
 import { parseCompactSpec } from '@svc/shared/tasks'
-import { createTestStores, filesIn, indexTask, rowsOf, temporaryFolder, waitUntil } from '@svc/shared/testing'
-import { ended, startWorker, workFoldersIn } from './testing/test-worker.ts'
+import { filesIn, indexTask, rowsOf, waitUntil } from '@svc/shared/testing'
+import { ended, openTaskStores, startWorker } from './testing/test-worker.ts'
 
-const stores = await createTestStores({ after })
-const { database } = stores
-const folders = workFoldersIn(temporaryFolder({ after }))
+const { stores, database, folders } = await openTaskStores({ after })
 const author = { author: '', comment: '', identity: 'admin', ip: '127.0.0.1' }
 const now = () => Date.now()
 beforeEach(async () => {

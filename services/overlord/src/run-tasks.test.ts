@@ -15,21 +15,10 @@ import {
 } from '@svc/shared/postgres'
 import { killSegments } from '@svc/shared/task-running'
 import { parseKillSpec } from '@svc/shared/tasks'
-import {
-  createTestStores,
-  filesIn,
-  indexTask,
-  rowsOf,
-  rowsText,
-  storeSegments,
-  temporaryFolder,
-  waitUntil,
-} from '@svc/shared/testing'
-import { ended, leaveFile, startHeldInput, startWorker, workFoldersIn } from './testing/test-worker.ts'
+import { filesIn, indexTask, rowsOf, rowsText, storeSegments, waitUntil } from '@svc/shared/testing'
+import { ended, leaveFile, openTaskStores, startHeldInput, startWorker } from './testing/test-worker.ts'
 
-const stores = await createTestStores({ after })
-const { database } = stores
-const folders = workFoldersIn(temporaryFolder({ after }))
+const { stores, database, folders } = await openTaskStores({ after })
 beforeEach(async () => {
   await database.query(sql`DELETE FROM tasks`)
   await database.query(sql`DELETE FROM segments`)

@@ -5,29 +5,17 @@ import path from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { cancelTask, loadSegmentRecords, loadTask } from '@svc/shared/postgres'
-import {
-  createTestStores,
-  filesIn,
-  freePort,
-  httpRequest,
-  indexTask,
-  rowsText,
-  temporaryFolder,
-  waitUntil,
-} from '@svc/shared/testing'
+import { filesIn, freePort, httpRequest, indexTask, rowsText, waitUntil } from '@svc/shared/testing'
 import {
   ended,
   leaveFile,
+  openTaskStores,
   startHeldInput,
   startWorker,
-  workFoldersIn,
   workProperties,
 } from './testing/test-worker.ts'
 
-const stores = await createTestStores({ after })
-const { database } = stores
-const folder = temporaryFolder({ after })
-const folders = workFoldersIn(folder)
+const { stores, database, folder, folders } = await openTaskStores({ after })
 const mainFile = fileURLToPath(new URL('./main.ts', import.meta.url))
 
 /** An overlord as a process of its own, which can be killed. */

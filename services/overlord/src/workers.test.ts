@@ -1,19 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
 import { loadSegmentRecords, sql } from '@svc/shared/postgres'
-import {
-  createTestStores,
-  indexTask,
-  rowsOf,
-  rowsText,
-  temporaryFolder,
-  waitUntil,
-} from '@svc/shared/testing'
-import { ended, startHeldInput, startWorker, workFoldersIn } from './testing/test-worker.ts'
+import { indexTask, rowsOf, rowsText, waitUntil } from '@svc/shared/testing'
+import { ended, openTaskStores, startHeldInput, startWorker } from './testing/test-worker.ts'
 
-const stores = await createTestStores({ after })
-const { database } = stores
-const folders = workFoldersIn(temporaryFolder({ after }))
+const { stores, database, folders } = await openTaskStores({ after })
 beforeEach(async () => {
   await database.query(sql`DELETE FROM tasks`)
   await stores.emptyQueues()

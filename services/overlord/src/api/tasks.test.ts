@@ -8,20 +8,16 @@ import { basicHeader, hashPassword } from '@svc/shared/security'
 import { createTaskRunner, taskLogFile } from '@svc/shared/task-running'
 import {
   createTestContext,
-  createTestStores,
   type HttpCall,
   httpRequest,
   indexTask,
   rowsOf,
-  temporaryFolder,
   waitUntil,
 } from '@svc/shared/testing'
-import { workFoldersIn, workProperties } from '../testing/test-worker.ts'
+import { openTaskStores, workProperties } from '../testing/test-worker.ts'
 import { taskRoutes } from './tasks.ts'
 
-const stores = await createTestStores({ after })
-const { database } = stores
-const folders = workFoldersIn(temporaryFolder({ after }))
+const { stores, database, folders } = await openTaskStores({ after })
 const context = await createTestContext({ after }, stores, 'overlord', {
   ...workProperties(folders),
   'svc.worker.capacity': '0',

@@ -13,13 +13,11 @@ import {
   saveCompactionSupervisor,
   suspendCompactionSupervisor,
 } from '@svc/shared/postgres'
-import { createTestStores, indexTask, rowsOf, temporaryFolder, waitUntil } from '@svc/shared/testing'
-import { ended, startWorker, workFoldersIn } from '../testing/test-worker.ts'
+import { indexTask, rowsOf, waitUntil } from '@svc/shared/testing'
+import { ended, openTaskStores, startWorker } from '../testing/test-worker.ts'
 import { startCompactionScheduler } from './schedule-compaction.ts'
 
-const stores = await createTestStores({ after })
-const { database } = stores
-const folders = workFoldersIn(temporaryFolder({ after }))
+const { stores, database, folders } = await openTaskStores({ after })
 const author = { author: 'ann', comment: 'why', identity: 'admin', ip: '127.0.0.1' }
 const patienceMs = 120_000
 const worker = await startWorker({ after }, stores, folders, { capacity: 2 })

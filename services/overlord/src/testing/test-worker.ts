@@ -8,11 +8,13 @@ import { createTaskSender, openProducerConnection } from '@svc/shared/redis'
 import { createTaskRunner, type TaskRunner } from '@svc/shared/task-running'
 import {
   createTestContext,
+  createTestStores,
   type HttpAnswer,
   httpRequest,
   type Scope,
   type TestContext,
   type TestStores,
+  temporaryFolder,
   waitUntil,
 } from '@svc/shared/testing'
 import { taskRoutes } from '../api/tasks.ts'
@@ -35,12 +37,17 @@ export interface WorkFolders {
   readonly work: string
 }
 
-/** The folders below one folder. */
-export const workFoldersIn = (folder: string): WorkFolders => ({
-  storage: path.join(folder, 'deep-storage'),
-  logs: path.join(folder, 'logs'),
-  work: path.join(folder, 'work'),
-})
+/** Stores, and folders below one folder, for the tests of a file. */
+export async function openTaskStores(scope: Scope) {
+  const stores = await createTestStores(scope)
+  const folder = temporaryFolder(scope)
+  const folders: WorkFolders = {
+    storage: path.join(folder, 'deep-storage'),
+    logs: path.join(folder, 'logs'),
+    work: path.join(folder, 'work'),
+  }
+  return { stores, database: stores.database, folder, folders }
+}
 
 export const workProperties = ({ storage, logs, work }: WorkFolders): Record<string, string> => ({
   'svc.storage.storageDirectory': storage,
