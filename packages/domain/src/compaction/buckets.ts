@@ -1,11 +1,11 @@
 import { bucketOf, type Granularity, type Interval } from '../time/index.ts'
-import type { CompactionSegment } from './compaction-segment.ts'
+import type { SegmentGroup } from './compaction-segment.ts'
 
-/** Consecutive buckets that the same segments reach into. */
+/** Consecutive buckets that the same groups of segments reach into. */
 export interface BucketRun {
   readonly interval: Interval
   readonly buckets: number
-  readonly segments: readonly CompactionSegment[]
+  readonly groups: readonly SegmentGroup[]
 }
 
 /** The interval widened to whole buckets. An end of eternity stays as it is. */
@@ -27,53 +27,33 @@ function countBuckets({ start, end }: Interval, granularity: Granularity): numbe
   return count
 }
 
-/** Segments of one interval, and the buckets that it reaches into. */
-interface Reach {
-  readonly interval: Interval
-  readonly start: number
-  readonly end: number
-  readonly segments: CompactionSegment[]
-}
-
-function reachesOf(segments: readonly CompactionSegment[], granularity: Granularity): Reach[] {
-  const reaches = new Map<string, Reach>()
-  let last: Reach | undefined
-  for (const segment of segments) {
-    const { interval } = segment
-    // Segments come piece by piece: then no text is made for each of them.
-    if (last === undefined || last.interval.start !== interval.start || last.interval.end !== interval.end) {
-      const key = `${interval.start}/${interval.end}`
-      last = reaches.get(key)
-      if (last === undefined) {
-        const { start, end } = granularity === 'ALL' ? bucketOf('ALL', 0) : widen(interval, granularity)
-        last = { interval, start, end, segments: [] }
-        reaches.set(key, last)
-      }
-    }
-    last.segments.push(segment)
-  }
-  return [...reaches.values()].sort((a, b) => (a.start < b.start ? -1 : a.start > b.start ? 1 : 0))
-}
-
 /**
- * The buckets that segments reach into, newest first. A run stands for many buckets, so that a long segment under a
+ * The buckets that groups reach into, newest first. A run stands for many buckets, so that a long segment under a
  * fine granularity takes no more work than a short one. Segments of eternity have buckets of ALL only.
  */
-export function bucketRuns(segments: readonly CompactionSegment[], granularity: Granularity): BucketRun[] {
-  const reaches = reachesOf(segments, granularity)
+export function bucketRuns(groups: readonly SegmentGroup[], granularity: Granularity): BucketRun[] {
+  const reaches = groups
+    .map((group) => {
+      const { start, end } = granularity === 'ALL' ? bucketOf('ALL', 0) : widen(group.interval, granularity)
+      return { group, start, end }
+    })
+    .sort((a, b) => (a.start < b.start ? -1 : a.start > b.start ? 1 : 0))
   const ends = new Set<number>()
   for (const { start, end } of reaches) ends.add(start).add(end)
   const cuts = [...ends].sort((a, b) => (a < b ? -1 : 1))
   const runs: BucketRun[] = []
-  let active: Reach[] = []
+  let active: typeof reaches = []
   let next = 0
   for (let index = 0; index + 1 < cuts.length; index++) {
     const interval = { start: cuts[index]!, end: cuts[index + 1]! }
     if (active.length > 0) active = active.filter(({ end }) => end > interval.start)
     while (next < reaches.length && reaches[next]!.start === interval.start) active.push(reaches[next++]!)
     if (active.length === 0) continue
-    const own = active.length === 1 ? active[0]!.segments : active.flatMap((reach) => reach.segments)
-    runs.push({ interval, buckets: countBuckets(interval, granularity), segments: own })
+    runs.push({
+      interval,
+      buckets: countBuckets(interval, granularity),
+      groups: active.map(({ group }) => group),
+    })
   }
   return runs.reverse()
 }

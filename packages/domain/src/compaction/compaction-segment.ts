@@ -1,5 +1,5 @@
 import type { Segment } from '../segment/index.ts'
-import { sameInterval } from '../time/index.ts'
+import type { Interval } from '../time/index.ts'
 import type { CompactionState } from './compaction-state.ts'
 
 /** A segment as compaction sees it. */
@@ -8,6 +8,12 @@ export interface CompactionSegment extends Omit<Segment, 'totalRows'> {
   readonly totalRows: number | undefined
   /** What it was compacted to; undefined if it never was. Equal states may share one object, which is faster. */
   readonly lastCompactionState: CompactionState | undefined
+}
+
+/** The segments of one interval and version, which the timeline shows: no two such groups have the same interval. */
+export interface SegmentGroup {
+  readonly interval: Interval
+  readonly segments: readonly CompactionSegment[]
 }
 
 /** Sums over segments. `intervals` counts distinct intervals of segments. */
@@ -31,19 +37,13 @@ export const addFigures = (
   intervals: sum.intervals + more.intervals * times,
 })
 
-/** The figures of segments. */
-export function figuresOf(segments: readonly CompactionSegment[]): CompactionFigures {
-  const [first] = segments
-  if (first === undefined) return noFigures
+/** The figures of groups, which have different intervals. */
+export function figuresOf(groups: readonly SegmentGroup[]): CompactionFigures {
   let bytes = 0
-  // Nearly always all of them have one interval: then no set is made.
-  let isOne = true
-  for (const { interval, sizeBytes } of segments) {
-    bytes += sizeBytes
-    isOne &&= sameInterval(interval, first.interval)
+  let segments = 0
+  for (const group of groups) {
+    segments += group.segments.length
+    for (const { sizeBytes } of group.segments) bytes += sizeBytes
   }
-  const intervals = isOne
-    ? 1
-    : new Set(segments.map(({ interval: { start, end } }) => `${start}/${end}`)).size
-  return { bytes, segments: segments.length, intervals }
+  return { bytes, segments, intervals: groups.length }
 }

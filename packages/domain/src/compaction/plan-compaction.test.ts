@@ -284,7 +284,8 @@ describe('properties', () => {
         const own = segments.filter(({ dataSource }) => dataSource === 'a')
         const { visible } = analyzeTimeline(own)
         const expected = visible
-          .map((piece) => figuresOf(piece.segments.map((index) => own[index]!)))
+          .map(({ segments }) => segments.map((index) => own[index]!))
+          .map((group) => figuresOf([{ interval: group[0]!.interval, segments: group }]))
           .reduce((sum, more) => addFigures(sum, more), noFigures)
         const { progress } = plan(segments, [{ ...given, dataSource: 'a' }], {
           cluster: { compactionPolicy },

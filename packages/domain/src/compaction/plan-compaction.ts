@@ -16,6 +16,7 @@ import {
   type CompactionSegment,
   figuresOf,
   noFigures,
+  type SegmentGroup,
 } from './compaction-segment.ts'
 import { compareWith, isAligned, type StateVerdict } from './compaction-state.ts'
 import { orderCandidates } from './order.ts'
@@ -215,50 +216,40 @@ class Search {
     const { visible } = analyzeTimeline(this.segments)
     const last = visible.at(-1)
     if (last === undefined) return
-    const shown = this.shownSegments(visible)
+    const pieces = this.groupsOf(visible)
+    const shown = [...new Set(pieces)]
     if (granularity !== null && granularity !== 'ALL' && this.skipEternity(shown)) return
     const end =
       granularity === null
         ? last.interval.end
-        : visible.reduce(
-            (most, piece) => Math.max(most, widen(this.intervalOf(piece), granularity).end),
-            -Infinity,
-          )
+        : shown.reduce((most, { interval }) => Math.max(most, widen(interval, granularity).end), -Infinity)
     let skipStart = subtractPeriod(end, this.config.skipOffsetFromLatest)
     if (granularity !== null && Number.isFinite(skipStart)) skipStart = bucketOf(granularity, skipStart).start
     this.skipLatest(shown, { start: skipStart, end })
-    const isWhole = (segments: readonly CompactionSegment[]): boolean =>
-      skipStart >= end || segments.every(({ interval }) => interval.end <= skipStart)
-    if (granularity === null) {
-      for (const piece of visible.toReversed()) {
-        const segments = piece.segments.map((index) => this.segments[index]!)
-        if (isWhole(segments)) this.judge(segments, 1)
-      }
-      return
-    }
-    for (const { segments, buckets } of bucketRuns(shown, granularity)) {
-      if (isWhole(segments)) this.judge(segments, buckets)
-      else this.leaveOutRest(segments, skipStart)
+    const isWhole = (groups: readonly SegmentGroup[]): boolean =>
+      skipStart >= end || groups.every(({ interval }) => interval.end <= skipStart)
+    const runs =
+      granularity === null
+        ? pieces.toReversed().map((group) => ({ groups: [group], buckets: 1 }))
+        : bucketRuns(shown, granularity)
+    for (const { groups, buckets } of runs) {
+      if (isWhole(groups)) this.judge(groups, buckets)
+      else if (granularity !== null) this.leaveOutRest(groups, skipStart)
     }
   }
 
-  /** The interval of the segments of a visible piece, which are of one group. */
-  private intervalOf({ segments: [first] }: VisiblePiece): Interval {
-    return this.segments[first!]!.interval
-  }
-
-  /** The segments of all visible pieces, each once, sorted by the start of their pieces. */
-  private shownSegments(visible: readonly VisiblePiece[]): CompactionSegment[] {
-    const seen = new Uint8Array(this.segments.length)
-    const shown: CompactionSegment[] = []
-    for (const { segments } of visible) {
-      for (const index of segments) {
-        if (seen[index] === 1) continue
-        seen[index] = 1
-        shown.push(this.segments[index]!)
+  /** The group of each visible piece; pieces of one group share the object. */
+  private groupsOf(visible: readonly VisiblePiece[]): SegmentGroup[] {
+    const groups = new Map<readonly number[], SegmentGroup>()
+    return visible.map(({ segments: indexes }) => {
+      let group = groups.get(indexes)
+      if (group === undefined) {
+        const segments = indexes.map((index) => this.segments[index]!)
+        group = { interval: segments[0]!.interval, segments }
+        groups.set(indexes, group)
       }
-    }
-    return shown
+      return group
+    })
   }
 
   private skip(
@@ -274,41 +265,41 @@ class Search {
   }
 
   /** Eternity cannot be cut into buckets: a datasource that reaches to an end of it is skipped whole. */
-  private skipEternity(shown: readonly CompactionSegment[]): boolean {
-    const endsInTime = ({ interval }: CompactionSegment): boolean =>
-      Number.isFinite(interval.start) && Number.isFinite(interval.end)
+  private skipEternity(shown: readonly SegmentGroup[]): boolean {
+    const endsInTime = ({ interval: { start, end } }: SegmentGroup): boolean =>
+      Number.isFinite(start) && Number.isFinite(end)
     if (shown.every(endsInTime)) return false
-    for (const [interval, segments] of byInterval(shown)) {
+    for (const group of shown) {
       const reason = 'the datasource has segments that reach to an end of eternity, which has no buckets'
-      this.skip('PARTIAL_ETERNITY', reason, interval, figuresOf(segments))
+      this.skip('PARTIAL_ETERNITY', reason, group.interval, figuresOf([group]))
     }
     return true
   }
 
-  private skipLatest(shown: readonly CompactionSegment[], window: Interval): void {
+  private skipLatest(shown: readonly SegmentGroup[], window: Interval): void {
     if (window.start >= window.end) return
     const offset = formatPeriod(this.config.skipOffsetFromLatest)
-    const latest = shown.filter(({ interval }) => overlaps(interval, window))
-    for (const [interval, segments] of byInterval(latest)) {
+    for (const group of shown) {
+      if (!overlaps(group.interval, window)) continue
       const reason = `it reaches into the latest [${offset}], from [${formatInterval(window)}]`
-      this.skip('SKIP_OFFSET_FROM_LATEST', reason, interval, figuresOf(segments))
+      this.skip('SKIP_OFFSET_FROM_LATEST', reason, group.interval, figuresOf([group]))
     }
   }
 
   /** What shares a bucket with a segment of the latest data, and does not itself reach into that. */
-  private leaveOutRest(segments: readonly CompactionSegment[], skipStart: number): void {
-    const rest = segments.filter(({ interval }) => interval.end <= skipStart)
+  private leaveOutRest(groups: readonly SegmentGroup[], skipStart: number): void {
+    const rest = groups.filter(({ interval }) => interval.end <= skipStart)
     if (rest.length === 0) return
     const reason = 'it shares a bucket of segmentGranularity with a segment that reaches into the latest data'
     this.skip('BUCKET_NOT_WHOLE', reason, timeOf(rest), figuresOf(rest), false)
   }
 
-  /** Decides about the segments of one bucket, or of `times` buckets that share them. */
-  private judge(segments: readonly CompactionSegment[], times: number): void {
+  /** Decides about the groups of one bucket, or of `times` buckets that share them. */
+  private judge(groups: readonly SegmentGroup[], times: number): void {
     const { config } = this
     const granularity = config.granularitySpec?.segmentGranularity ?? null
-    const figures = figuresOf(segments)
-    const interval = timeOf(segments)
+    const figures = figuresOf(groups)
+    const interval = timeOf(groups)
     const all = times === 1 ? figures : addFigures(noFigures, figures, times)
     if (figures.bytes === 0) {
       this.skip('NO_DATA_IN_SEGMENTS', 'its segments hold no bytes', interval, all, false)
@@ -320,7 +311,7 @@ class Search {
       this.skip('INPUT_TOO_LARGE', reason, interval, all)
       return
     }
-    const { uncompacted, compacted, reason } = this.uncompactedOf(segments)
+    const { uncompacted, compacted, reason } = this.uncompactedOf(groups)
     if (uncompacted.length === 0) {
       this.progress.compacted = addFigures(this.progress.compacted, all)
       this.compactedIntervals.push({ interval, figures: all })
@@ -340,7 +331,7 @@ class Search {
       dataSource: config.dataSource,
       interval,
       compactionInterval,
-      segments,
+      segments: groups.length === 1 ? groups[0]!.segments : groups.flatMap(({ segments }) => segments),
       uncompactedSegments: uncompacted,
       figures,
       uncompacted: contentOf(uncompacted),
@@ -350,7 +341,7 @@ class Search {
   }
 
   /** The segments whose state is not as configured, the others, and the first check that fails. */
-  private uncompactedOf(segments: readonly CompactionSegment[]): {
+  private uncompactedOf(groups: readonly SegmentGroup[]): {
     uncompacted: readonly CompactionSegment[]
     compacted: readonly CompactionSegment[]
     reason: string
@@ -359,23 +350,28 @@ class Search {
     // States that name no granularity are judged together: one unaligned segment speaks for all with its state.
     const unaligned = new Set<StateVerdict>()
     if (granularity !== null) {
-      for (const { lastCompactionState, interval } of segments) {
-        const verdict = lastCompactionState && this.verdictOf(lastCompactionState)
-        if (verdict?.mustAlign && !isAligned(interval, granularity)) unaligned.add(verdict)
+      for (const { interval, segments } of groups) {
+        if (isAligned(interval, granularity)) continue
+        for (const { lastCompactionState } of segments) {
+          const verdict = lastCompactionState && this.verdictOf(lastCompactionState)
+          if (verdict?.mustAlign) unaligned.add(verdict)
+        }
       }
     }
     let first: StateVerdict | undefined
     const uncompacted: CompactionSegment[] = []
     const compacted: CompactionSegment[] = []
-    for (const segment of segments) {
-      const verdict = segment.lastCompactionState && this.verdictOf(segment.lastCompactionState)
-      if (verdict !== undefined && verdict.mismatch === undefined && !unaligned.has(verdict)) {
-        compacted.push(segment)
-        continue
+    for (const { segments } of groups) {
+      for (const segment of segments) {
+        const verdict = segment.lastCompactionState && this.verdictOf(segment.lastCompactionState)
+        if (verdict !== undefined && verdict.mismatch === undefined && !unaligned.has(verdict)) {
+          compacted.push(segment)
+          continue
+        }
+        uncompacted.push(segment)
+        const candidate = verdict ?? neverCompacted
+        if (first === undefined || candidate.rank < first.rank) first = candidate
       }
-      uncompacted.push(segment)
-      const candidate = verdict ?? neverCompacted
-      if (first === undefined || candidate.rank < first.rank) first = candidate
     }
     const reason = first?.mismatch ?? `segmentGranularity: segments do not lie in buckets of [${granularity}]`
     return { uncompacted, compacted, reason }
@@ -384,9 +380,9 @@ class Search {
 
 const neverCompacted: StateVerdict = { mismatch: 'not compacted yet', rank: -1, mustAlign: false }
 
-/** The time of segments, of which there is one at least. */
-const timeOf = (segments: readonly CompactionSegment[]): Interval =>
-  umbrellaOf(segments.map(({ interval }) => interval)) as Interval
+/** The time of groups, of which there is one at least. */
+const timeOf = (groups: readonly SegmentGroup[]): Interval =>
+  umbrellaOf(groups.map(({ interval }) => interval)) as Interval
 
 function contentOf(segments: readonly CompactionSegment[]): Content {
   let bytes = 0
@@ -396,17 +392,4 @@ function contentOf(segments: readonly CompactionSegment[]): Content {
     rows = rows === undefined || totalRows === undefined ? undefined : rows + totalRows
   }
   return { count: segments.length, bytes, rows }
-}
-
-/** The segments by their interval, in the order of the first of each. */
-function byInterval(segments: readonly CompactionSegment[]): Iterable<[Interval, CompactionSegment[]]> {
-  const groups = new Map<string, [Interval, CompactionSegment[]]>()
-  for (const segment of segments) {
-    const { interval } = segment
-    const key = `${interval.start}/${interval.end}`
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [interval, [segment]])
-    else group[1].push(segment)
-  }
-  return groups.values()
 }
