@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { payloadOf, type Segment, segmentId, virtualLoadSpec } from '@svc/domain/segment'
 import { copySegments, loadStoredSegments } from '@svc/shared/postgres'
+import { askSql, sqlRows } from './support/sql.ts'
 import { startTestCluster } from './support/test-cluster.ts'
 import { waitUntil } from './support/wait-until.ts'
 
@@ -86,6 +87,17 @@ test('rules bring segments to them, whatever fails on the way', async () => {
     'brokers see what they serve',
     () => router.get<{ segmentCount: number }>('/svc/broker/v1/loadstatus'),
     ({ segmentCount }) => segmentCount === count,
+  )
+})
+
+test('a query about them is refused, since they have no rows; those about tables of the cluster are answered', async () => {
+  const answer = await askSql(router, `SELECT count(*) FROM "${dataSource}"`)
+  assert.equal(answer.status, 409)
+  assert.match(answer.text, /has virtual segments, such as \[.*\]; they have sizes and no rows/)
+  assert.deepEqual(await sqlRows(router, 'SELECT count(*) FROM sys.segments WHERE is_active = 1'), [[count]])
+  assert.deepEqual(
+    await sqlRows(router, `SELECT 1 FROM INFORMATION_SCHEMA.COLUMNS WHERE TABLE_NAME = '${dataSource}'`),
+    [],
   )
 })
 

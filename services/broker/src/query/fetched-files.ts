@@ -1,7 +1,7 @@
 import { createHash, type Hash, randomUUID } from 'node:crypto'
 import { copyFile, type FileHandle, link, mkdir, open, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { describeError, Failure, notFound, tooLarge, unavailable } from '@svc/domain/failure'
+import { conflict, describeError, Failure, notFound, tooLarge, unavailable } from '@svc/domain/failure'
 import type { SegmentPayload } from '@svc/domain/segment'
 import type { ServiceClient } from '@svc/shared/client'
 import { segmentFilesPath, takeFiles } from '@svc/shared/data-server'
@@ -31,8 +31,8 @@ export interface FetchedFiles {
   /** Whether a segment's file is here. */
   has(segmentId: string): boolean
   /**
-   * Brings all files here. Failures: tooLarge (they do not fit together), unavailable (one cannot be had from where it
-   * should be), or the signal's reason.
+   * Brings all files here. Failures: conflict (they are virtual), tooLarge (they do not fit together), unavailable
+   * (one cannot be had from where it should be), or the signal's reason.
    */
   hold(needed: readonly NeededSegment[], signal: AbortSignal): Promise<HeldFiles>
   readonly usedSizeBytes: number
@@ -253,16 +253,19 @@ export function createFetchedFiles(options: FetchedFilesOptions): FetchedFiles {
       try {
         const absent = needed.filter(({ id }) => !entries.has(id))
         const payloads =
-          absent.length > 0 ? await options.loadPayloads(absent.map(({ id }) => id)) : new Map()
+          absent.length > 0
+            ? await options.loadPayloads(absent.map(({ id }) => id))
+            : new Map<string, SegmentPayload>()
         signal.throwIfAborted()
+        refuseVirtual(payloads.values())
         for (const { id } of needed) {
           const entry = entries.get(id)
           if (entry) hold(id, entry)
         }
         const toFetch = needed.filter(({ id }) => !held.has(id))
-        makeRoom(toFetch.reduce((sum, { id }) => sum + ((payloads.get(id) as SegmentPayload)?.size ?? 0), 0))
+        makeRoom(toFetch.reduce((sum, { id }) => sum + (payloads.get(id)?.size ?? 0), 0))
         const fetching = toFetch.map((one) => {
-          const payload = payloads.get(one.id) as SegmentPayload | undefined
+          const payload = payloads.get(one.id)
           if (!payload) throw notFound(`Segment[${one.id}] has been erased`)
           const entry = fetchEntry(one, payload)
           hold(one.id, entry)
@@ -310,6 +313,17 @@ export function createFetchedFiles(options: FetchedFilesOptions): FetchedFiles {
         release,
       }
     },
+  }
+}
+
+/** No server will ever have what a virtual segment stands for, so that waiting or asking elsewhere would not help. */
+function refuseVirtual(payloads: Iterable<SegmentPayload>): void {
+  for (const { dataSource, loadSpec, identifier } of payloads) {
+    if (loadSpec.type !== 'virtual') continue
+    throw conflict(
+      `Datasource [${dataSource}] has virtual segments, such as [${identifier}]; they have sizes and no rows, so that only tables of [sys] tell of them`,
+      { dataSource },
+    )
   }
 }
 

@@ -289,7 +289,8 @@ export async function holdNewest(
   )
   // One file of each set of columns; the newest have them all in most datasources.
   const byColumns = new Map<string, string>()
-  for (const [id, { dimensions, metrics }] of payloads) {
+  for (const [id, { dimensions, metrics, loadSpec }] of payloads) {
+    if (loadSpec.type === 'virtual') continue
     const columns = `${dimensions}\n${metrics}`
     if (!byColumns.has(columns)) byColumns.set(columns, id)
   }
