@@ -3,6 +3,7 @@ import { type Role, roles, type Settings } from '../config/index.ts'
 import {
   type AnnouncedNode,
   type Database,
+  isSchemaCurrent,
   type Lease,
   loadLeases,
   loadNodes,
@@ -51,6 +52,9 @@ const wantedRoles: Partial<Record<Role, readonly Role[]>> = {
   overlord: ['overlord', 'worker'],
   router: ['router', 'coordinator', 'overlord', 'broker'],
 }
+
+// How soon a server looks again that has seen nothing yet.
+const notYetMs = 25
 
 // How long after its start a server expects the others to appear at any moment.
 const startingMs = 10_000
@@ -101,6 +105,8 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
   const loop = startLoop(
     heartbeatMs,
     async () => {
+      // In the first start of a cluster: asking for tables that are not there would fill the log of Postgres.
+      if (!everLooked && !(await isSchemaCurrent(database))) return notYetMs
       if (announced) await saveHeartbeat(database, announced)
       if (withdrawn) {
         await removeNode(database, withdrawn)
@@ -114,7 +120,7 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
       return leases.length < 2 && isStarting ? Math.min(heartbeatMs, 50) : heartbeatMs
     },
     (error) => {
-      if (!everLooked) return 25
+      if (!everLooked) return notYetMs
       trouble.tell('Discovery does not work', { error: describeError(error) })
       return heartbeatMs
     },
