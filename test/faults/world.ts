@@ -170,6 +170,7 @@ const linksFile = (folder: string, instance: string): string => path.join(folder
 function mountDisks(folder: string) {
   const mounted: string[] = []
   const unmount = () => {
+    process.removeListener('exit', unmount)
     for (const place of mounted.splice(0)) execFileSync('umount', ['--lazy', place])
   }
   // A run that is interrupted leaves no disk behind either.
