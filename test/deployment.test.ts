@@ -264,7 +264,7 @@ describe('the stack of a swarm', () => {
     readonly command: readonly [task: string, role: Role]
     readonly environment: Record<string, string>
     readonly secrets: readonly { readonly source: string; readonly target?: string }[]
-    readonly volumes?: readonly string[]
+    readonly volumes: readonly (string | { readonly type: string; readonly target: string })[]
     readonly [field: string]: unknown
   }
   const outside: Record<string, string> = {
@@ -277,7 +277,7 @@ describe('the stack of a swarm', () => {
     (_, name: string, kind: string, rest: string) =>
       outside[name] ?? (kind === '-' ? rest : assert.fail(`no value for ${name}`)),
   )
-  const stack = parse(text, { version: '1.1' }) as {
+  const stack = parse(text, { version: '1.1', maxAliasCount: -1 }) as {
     services: Record<string, Service>
     secrets: Record<string, object>
     volumes: Record<string, unknown>
@@ -324,8 +324,9 @@ describe('the stack of a swarm', () => {
         Object.entries(service.environment).map(([key, value]) => [key, String(value)]),
       )
       assert.equal(await takenBy(service.command[1], environment, root), name)
-      for (const volume of service.volumes ?? []) assert.ok(volume.split(':')[0]! in stack.volumes, volume)
-      const mounted = (service.volumes ?? []).map((volume) => volume.split(':')[1]!)
+      const volumes = service.volumes.filter((volume) => typeof volume === 'string')
+      for (const volume of volumes) assert.ok(volume.split(':')[0]! in stack.volumes, volume)
+      const mounted = volumes.map((volume) => volume.split(':')[1]!)
       const own = pathsIn(environment).filter((file) => file.includes(name))
       for (const file of own)
         assert.ok(
@@ -337,6 +338,12 @@ describe('the stack of a swarm', () => {
     test(`lets ${name} run with no right that it does not need`, () => {
       assert.deepEqual([service.read_only, service.cap_drop, service.user], [true, ['ALL'], '1000:1000'])
       assert.ok(service.healthcheck)
+    })
+
+    test(`gives ${name} what a swarm passes over or tells others only later`, () => {
+      assert.equal(service.tmpfs, undefined)
+      assert.ok(service.volumes.some((volume) => typeof volume === 'object' && volume.target === '/tmp'))
+      assert.equal(service.hostname, name)
     })
   }
 })

@@ -1,0 +1,153 @@
+// Proves that deploy/swarm/stack.yml runs, on a swarm of this machine alone: servers find each other by the names of their
+// services, reach Postgres and Redis outside over TLS, keep what they are given, and go on without those that led.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { isDeepStrictEqual, parseEnv } from 'node:util'
+import { openHome, repositoryRoot } from '@svc/cli/home'
+import { pkiTools, trustStoreFile } from '@svc/cli/pki'
+import { roles } from '@svc/shared/config'
+import { freePort } from '@svc/shared/testing'
+import { createHttpClient, type HttpClient } from '../support/http-client.ts'
+import { inlineTask } from '../support/inline-task.ts'
+import { askSql } from '../support/sql.ts'
+import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
+import { redisUser, startTlsStores, type TlsStores } from '../support/tls-stores.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { runDocker } from './support/compose-cluster.ts'
+
+const stack = 'svc-test'
+const dataSource = 'swarmed'
+// Twelve servers start at once, and a health check has to find each before others find its name.
+const patience = { timeoutMs: 300_000, pollMs: 1000 }
+
+async function docker(args: readonly string[], input = ''): Promise<string> {
+  const { status, stdout, stderr } = await runDocker(args, environment, input)
+  if (status !== 0) throw new Error(`docker ${args.join(' ')}: ${stderr}${stdout}`)
+  return stdout.trim()
+}
+
+const environment: Record<string, string> = {}
+const state = (await runDocker(['info', '--format', '{{.Swarm.LocalNodeState}}'])).stdout.trim()
+const skip = state !== 'inactive' && `The engine's swarm is [${state}]; only one that tests make is used`
+
+describe('the stack of a swarm', { skip }, () => {
+  const folder = newTestFolder()
+  const home = openHome(path.join(folder, 'home'))
+  const password = randomBytes(12).toString('hex')
+  const secret = (name: string, text: string) => docker(['secret', 'create', name, '-'], text)
+  let stores: TlsStores
+  let router: HttpClient
+
+  before(async () => {
+    await docker(['swarm', 'init', '--advertise-addr', '127.0.0.1', '--listen-addr', '127.0.0.1'])
+    const outside = await docker([
+      'network',
+      'inspect',
+      'docker_gwbridge',
+      '--format',
+      '{{(index .IPAM.Config 0).Gateway}}',
+    ])
+    stores = await startTlsStores({ home, password, hosts: [outside], address: outside })
+    const tools = await pkiTools()
+    const pki = { folder: home.pki, password, now: Date.now() }
+    const issued = roles.map(async (role) => {
+      const hosts = [`${role}-1`, `${role}-2`, 'localhost']
+      await tools.issueStores(pki, role, { hosts, types: ['pem'], days: 2 })
+      await secret(`${role}.pem`, readFileSync(path.join(home.pki, `${role}.pem`), 'utf8'))
+    })
+    await Promise.all(issued)
+    const trusted = readFileSync(trustStoreFile(home.pki), 'utf8')
+    for (const name of ['authority.pem', 'postgres-authority.pem', 'redis-authority.pem'])
+      await secret(name, trusted)
+    for (const name of ['key-store', 'admin', 'internal-client', 'postgres', 'redis'])
+      await secret(`${name}-password`, password)
+    const routerPort = String(await freePort())
+    const { SVC_VERSION } = parseEnv(readFileSync(path.join(repositoryRoot, '.env'), 'utf8'))
+    Object.assign(environment, {
+      SVC_IMAGE: `svc:${SVC_VERSION}`,
+      SVC_POSTGRES_HOST: outside,
+      SVC_POSTGRES_PORT: String(stores.ports.postgres),
+      SVC_REDIS_HOST: outside,
+      SVC_REDIS_PORT: String(stores.ports.redis),
+      SVC_REDIS_USER: redisUser,
+      SVC_NFS_SERVER: 'none',
+      SVC_ROUTER_PORT: routerPort,
+      SVC_HISTORICAL_SIZE: '1g',
+    })
+    const files = ['deploy/swarm/stack.yml', 'test/compose/support/one-machine.yml']
+    const options = files.flatMap((file) => ['--compose-file', path.join(repositoryRoot, file)])
+    await docker(['stack', 'deploy', ...options, stack])
+    const credentials = `admin:${password}`
+    router = createHttpClient(`https://localhost:${routerPort}`, { trusted, credentials })
+  })
+
+  after(async () => {
+    await router?.close()
+    const ofStack = ['--quiet', '--filter', `label=com.docker.stack.namespace=${stack}`]
+    try {
+      await docker(['stack', 'rm', stack])
+      await waitUntil(
+        'its containers are gone',
+        () => docker(['ps', '--all', ...ofStack]),
+        (ids) => ids === '',
+        patience,
+      )
+      await docker(['swarm', 'leave', '--force'])
+      const volumes = (await docker(['volume', 'ls', ...ofStack])).split('\n').filter(Boolean)
+      if (volumes.length > 0) await docker(['volume', 'rm', ...volumes])
+    } finally {
+      await stores?.stop()
+      removeTestFolder(folder)
+    }
+  })
+
+  const untilAllRun = async (): Promise<void> => {
+    await waitUntil(
+      'every service has its task',
+      () => docker(['stack', 'services', stack, '--format', '{{.Name}} {{.Replicas}}']),
+      (lines) => lines.split('\n').every((line) => line.endsWith(' 1/1') || line === `${stack}_router-2 0/0`),
+      patience,
+    )
+  }
+
+  test('every server becomes healthy', untilAllRun)
+
+  test('a task writes what queries find', async () => {
+    await router.post('/svc/indexer/v1/task', inlineTask(dataSource))
+    await waitUntil(
+      'the row is found',
+      () => askSql(router, `SELECT d FROM "${dataSource}"`),
+      ({ json }) => isDeepStrictEqual(json, [{ d: 'x' }]),
+      patience,
+    )
+  })
+
+  for (const [role, api] of [
+    ['coordinator', 'coordinator'],
+    ['overlord', 'indexer'],
+  ] as const) {
+    test(`another ${role} leads when the leading one is killed, and the swarm starts that again`, async () => {
+      const leader = async (): Promise<string> => (await router.send({ path: `/svc/${api}/v1/leader` })).text
+      const former = await leader()
+      const name = new URL(former).hostname
+      const [container] = (await docker(['ps', '--quiet', '--filter', `name=${stack}_${name}.`])).split('\n')
+      await docker(['kill', container!])
+      await waitUntil(
+        'another leads',
+        leader,
+        (url) => url.startsWith(`https://${role}-`) && url !== former,
+        patience,
+      )
+      await untilAllRun()
+    })
+  }
+
+  test('rules and rows are there after all that', async () => {
+    const rules = [{ type: 'loadForever', tieredReplicants: { _default_tier: 2 } }]
+    await router.post(`/svc/coordinator/v1/rules/${dataSource}`, rules)
+    assert.deepEqual((await askSql(router, `SELECT d FROM "${dataSource}"`)).json, [{ d: 'x' }])
+  })
+})
