@@ -13,6 +13,8 @@ import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { unavailable } from '@svc/domain/failure'
+import { connectToCluster } from '../client/index.ts'
+import { pickPortOffset, startCluster } from '../cluster/index.ts'
 import { repositoryRoot } from '../home/index.ts'
 import { describeMachine } from './figures.ts'
 
@@ -24,6 +26,8 @@ interface ImportFigures {
   readonly peakMiB: number
   /** Lines of progress that were told. */
   readonly toldLines: number
+  /** From the start of the home's cluster until every copy is in place, and a first preview of rules over it. */
+  readonly rehearsal?: { readonly loadedSeconds: number; readonly previewMs: number }
 }
 
 /** What the benchmark of imports found. */
@@ -38,12 +42,14 @@ const firstDay = Date.UTC(2000, 0, 1)
 const dataSources = 50
 const servers = 100
 const pollMs = 100
+const lookMs = 1000
+const otherRules = [{ type: 'loadForever', tieredReplicants: { _default_tier: 1 } }]
 /** One of so many rows cannot be read, where some cannot. */
 const brokenEvery = 10
 
 /**
  * Imports so many segments from a folder into homes that are removed again: in the order of their ids, in no order, and
- * with rows that cannot be read. `onStep` is told of each.
+ * with rows that cannot be read. The first home's cluster is run until all is loaded. `onStep` is told of each.
  */
 export async function benchImport(
   segments: number,
@@ -63,7 +69,8 @@ export async function benchImport(
           `The import with rows ${rows} ended with status [${run.status}]:\n${run.told.slice(-2000)}`,
         )
       const toldLines = run.told.trimEnd().split('\n').length
-      const figure = { rows, seconds: run.seconds, peakMiB: run.peakMiB, toldLines }
+      const rehearsal = rows === 'in order' ? { rehearsal: await rehearse(home) } : {}
+      const figure = { rows, seconds: run.seconds, peakMiB: run.peakMiB, toldLines, ...rehearsal }
       figures.push(figure)
       onStep(`${rows}: ${run.seconds.toFixed(1)} s, ${run.peakMiB.toFixed(0)} MiB`)
       for (const made of [source, home]) rmSync(made, { recursive: true, force: true })
@@ -71,6 +78,30 @@ export async function benchImport(
     return { machine: describeMachine(), segments, figures }
   } finally {
     rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Runs the cluster of an imported home until all copies that its rules ask for are there. */
+async function rehearse(home: string): Promise<NonNullable<ImportFigures['rehearsal']>> {
+  const startedAt = performance.now()
+  const cluster = await startCluster({ home, portOffset: await pickPortOffset(), profile: 'secure' })
+  try {
+    const client = connectToCluster(cluster.home)
+    for (;;) {
+      const missing = (await client.send('GET', '/svc/coordinator/v1/loadstatus?simple')) as Record<
+        string,
+        number
+      >
+      const left = Object.values(missing)
+      if (left.length === dataSources && left.every((count) => count === 0)) break
+      await new Promise((resolve) => setTimeout(resolve, lookMs))
+    }
+    const loadedSeconds = (performance.now() - startedAt) / 1000
+    const askedAt = performance.now()
+    await client.send('POST', '/svc/coordinator/v1/rules/simulate', { rules: {}, defaultRules: otherRules })
+    return { loadedSeconds, previewMs: performance.now() - askedAt }
+  } finally {
+    await cluster.stop()
   }
 }
 
