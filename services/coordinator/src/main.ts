@@ -84,6 +84,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
           servers,
           rules,
           requestTimeoutMs: settings.get('svc.coordinator.load.timeout'),
+          leads: (term) => leadership.term() === term,
           leadsSinceMs: () => leadsSinceMs,
           serversReported: () => untilServersReported(context, servers, leadsSinceMs),
           awaitedServers: () => awaitedServers(context, servers),

@@ -90,7 +90,27 @@ async function receive(scope: TestContext, name: string): Promise<RequestBatch[]
 }
 const loadOf = (server: string, one: Segment) => ({ server, segmentId: one.id, sizeBytes: one.sizeBytes })
 
+const asLeader = { term: 3, leads: () => true }
+
 describe('the loads and drops of a plan', () => {
+  it('are neither noted nor queued from when the leader leads no longer', async (scope) => {
+    const segments = await store(70)
+    const { sender } = await openSender(scope)
+    const servers = inventoryOf('a0')
+    let isSent = false
+    const sendOnce = {
+      ...sender,
+      send: async (...given: Parameters<typeof sender.send>) => {
+        await sender.send(...given)
+        isSent = true
+      },
+    }
+    const plan = { loads: segments.map((one) => loadOf('a0', one)), drops: [] }
+    const stamp = { term: 3, leads: () => !isSent }
+    assert.deepEqual(await queueRequests(plan, stamp, database, servers, sendOnce), { loads: 32, drops: 0 })
+    assert.equal(servers.get('a0')?.pending.size, 32)
+  })
+
   it('are queued for their servers with payload, term and session, and noted', async (scope) => {
     const [one, two] = (await store(2)) as [Segment, Segment]
     const { sender } = await openSender(scope)
@@ -99,7 +119,7 @@ describe('the loads and drops of a plan', () => {
       loads: [loadOf('a1', one), loadOf('b1', one)],
       drops: [{ server: 'a1', segmentId: two.id }],
     }
-    const queued = await queueRequests(plan, { term: 3 }, database, servers, sender)
+    const queued = await queueRequests(plan, asLeader, database, servers, sender)
     assert.deepEqual(queued, { loads: 2, drops: 1 })
     const batches = await receive(scope, 'a1')
     await waitUntil('the batch', () => batches.length === 1)
@@ -124,7 +144,7 @@ describe('the loads and drops of a plan', () => {
     const [one] = (await store(1)) as [Segment]
     const { sender } = await openSender(scope)
     const plan = { loads: [loadOf('a3', one), loadOf('b3', one)], drops: [] }
-    const stamp = { term: 3, turbo: new Set(['b3', 'c3']) }
+    const stamp = { ...asLeader, turbo: new Set(['b3', 'c3']) }
     await queueRequests(plan, stamp, database, inventoryOf('a3', 'b3'), sender)
     const [slow, fast] = [await receive(scope, 'a3'), await receive(scope, 'b3')]
     await waitUntil('the batches', () => slow.length === 1 && fast.length === 1)
@@ -136,7 +156,7 @@ describe('the loads and drops of a plan', () => {
     const { sender } = await openSender(scope)
     const servers = inventoryOf('a2')
     const plan = { loads: segments.map((one) => loadOf('a2', one)), drops: [] }
-    assert.deepEqual(await queueRequests(plan, { term: 3 }, database, servers, sender), {
+    assert.deepEqual(await queueRequests(plan, asLeader, database, servers, sender), {
       loads: 70,
       drops: 0,
     })
@@ -164,7 +184,7 @@ describe('the loads and drops of a plan', () => {
       loads: [loadOf('gone', one), loadOf('a3', segment(99)), loadOf('a3', one)],
       drops: [{ server: 'gone', segmentId: one.id }],
     }
-    assert.deepEqual(await queueRequests(plan, { term: 3 }, database, servers, sender), {
+    assert.deepEqual(await queueRequests(plan, asLeader, database, servers, sender), {
       loads: 1,
       drops: 0,
     })
@@ -175,7 +195,7 @@ describe('the loads and drops of a plan', () => {
     const { sender, gate } = await openSender(scope)
     await gate.cut()
     assert.deepEqual(
-      await queueRequests({ loads: [], drops: [] }, { term: 3 }, database, inventoryOf('a4'), sender),
+      await queueRequests({ loads: [], drops: [] }, asLeader, database, inventoryOf('a4'), sender),
       {
         loads: 0,
         drops: 0,
@@ -189,7 +209,7 @@ describe('the loads and drops of a plan', () => {
     const { inventory: servers, report } = reportingServers('a5', 'b5')
     await queueRequests(
       { loads: [loadOf('a5', segments[0] as Segment)], drops: [] },
-      { term: 3 },
+      asLeader,
       database,
       servers,
       sender,
@@ -200,7 +220,7 @@ describe('the loads and drops of a plan', () => {
       drops: [{ server: 'b5', segmentId: 'x' }],
     }
     const startedAt = performance.now()
-    await assert.rejects(queueRequests(plan, { term: 3 }, database, servers, sender), { code: 'unavailable' })
+    await assert.rejects(queueRequests(plan, asLeader, database, servers, sender), { code: 'unavailable' })
     assert.ok(performance.now() - startedAt < 3000)
     assert.equal(servers.get('a5')?.pending.size, 33, 'the first batch may have come through')
     assert.equal(servers.get('b5')?.pending.size, 32)
@@ -210,7 +230,7 @@ describe('the loads and drops of a plan', () => {
     assert.equal(servers.get('b5')?.pending.size, 0)
     await gate.mend()
     const queued = await waitUntil('it works again', () =>
-      queueRequests(plan, { term: 3 }, database, servers, sender).catch(() => undefined),
+      queueRequests(plan, asLeader, database, servers, sender).catch(() => undefined),
     )
     assert.deepEqual(queued, { loads: 78, drops: 1 })
   })

@@ -25,6 +25,8 @@ export interface Requests {
 /** Who asks, and which servers are to work on several segments of a batch at a time. */
 export interface RequestStamp {
   readonly term: number
+  /** Whether that leader still leads; the servers that have heard of a later one do nothing for it. */
+  leads(): boolean
   readonly turbo?: ReadonlySet<string>
 }
 
@@ -48,12 +50,12 @@ const payloadsAtOnce = 1000
 const serversAtOnce = 16
 
 /**
- * Queues loads and drops for the servers concerned. What cannot be queued is planned again once
+ * Queues loads and drops for the servers concerned, while the leader leads. What cannot be queued is planned again once
  * the server has said that it will not do it; the first such error is thrown at the end.
  */
 export async function queueRequests(
   requests: Requests,
-  { term, turbo }: RequestStamp,
+  { term, leads, turbo }: RequestStamp,
   database: Database,
   servers: ServerInventory,
   sender: RequestSender,
@@ -87,6 +89,8 @@ export async function queueRequests(
     const server = servers.get(name)
     if (!server) return
     for (let start = 0; start < prepared.length; start += batchSize) {
+      // The next leader may be this process again: it would wait for answers to what is void.
+      if (!leads()) return
       const batch = prepared.slice(start, start + batchSize)
       const sentAtMs = performance.now()
       // Noted before they are sent: the server may answer before this process hears that they were queued.

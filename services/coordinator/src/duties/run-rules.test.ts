@@ -60,6 +60,8 @@ const recentOnly = [
 let servers = 0
 // When the leader of a test became one, in milliseconds of this process.
 let ledSinceMs = 0
+let leadingTerm = 1
+let whileWaiting = () => {}
 
 /** The duty with real stores, and one server that serves what the test says. */
 async function setUp(scope: TestContext, ...served: Segment[]) {
@@ -108,9 +110,11 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
     servers: inventory,
     rules: followRules(gated),
     requestTimeoutMs: 600_000,
+    leads: (term) => term === leadingTerm,
     leadsSinceMs: () => ledSinceMs,
     serversReported: async () => {
       waits.push('waited')
+      whileWaiting()
     },
     awaitedServers: () => awaited,
   })
@@ -127,6 +131,23 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
 }
 
 describe('a run of the rules', () => {
+  it('asks for nothing when this server leads by another term than the one that it began under', async (scope) => {
+    await store(segment(1))
+    await setRules(loadOn('hot'))
+    const { duty, asked } = await setUp(scope)
+    whileWaiting = () => {
+      leadingTerm = 2
+    }
+    scope.after(() => {
+      whileWaiting = () => {}
+      leadingTerm = 1
+    })
+    // Nobody would answer: the servers have heard of the later term by then.
+    assert.equal(await duty.run(1), undefined)
+    assert.deepEqual(asked(), [])
+    assert.deepEqual(await duty.run(2), { loads: 1, drops: 0, markedUnused: 0 })
+  })
+
   it('drops nothing that may be the last copy while servers of a named tier have not reported', async (scope) => {
     await store(segment(1))
     await setRules(loadOn('icy'))

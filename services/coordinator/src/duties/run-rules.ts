@@ -38,6 +38,8 @@ export interface RunRulesInput {
   readonly servers: ServerInventory
   readonly rules: FollowedRules
   readonly requestTimeoutMs: number
+  /** Whether this server leads, and by that term. */
+  leads(term: number): boolean
   /** When this server became the leader, in milliseconds of the process's own clock. */
   leadsSinceMs(): number
   /** Resolves when the servers of the cluster have reported to this leader, or have had the time to. */
@@ -188,6 +190,9 @@ export function runRules(input: RunRulesInput): Duty {
         loadCoordinatorConfig(database),
         segments.refresh(),
       ])
+      const leads = () => input.leads(term)
+      // While it waited, this server may have lost the lead, and may have it again by another term.
+      if (!leads()) return undefined
       const { requestTimeoutMs } = input
       const { replicateAfterLoadTimeout } = config
       for (const server of servers.expire(performance.now(), requestTimeoutMs, replicateAfterLoadTimeout)) {
@@ -205,7 +210,7 @@ export function runRules(input: RunRulesInput): Duty {
         servers: [...loadingServers, ...servers.unknownServers(input.awaitedServers())],
         limits,
       })
-      const stamp = { term, turbo: new Set(config.turboLoadingNodes) }
+      const stamp = { term, leads, turbo: new Set(config.turboLoadingNodes) }
       const leadsLongEnough = performance.now() - input.leadsSinceMs() >= overshadowedWaitMs(config)
       const done = { loads: 0, drops: 0, markedUnused: 0 }
       let requests = noRequests()
@@ -223,6 +228,7 @@ export function runRules(input: RunRulesInput): Duty {
         requests.drops.push(...drops)
         if (requests.loads.length + requests.drops.length >= requestsAtOnce) await sendRequests()
         await breathe()
+        if (!leads()) return undefined
       }
       await sendRequests()
       const { rows, from, to } = run.moves(limits.maxSegmentsToMove)
