@@ -50,7 +50,10 @@ objectClass: simpleSecurityObject
 cn: search
 userPassword: search-secret
 
-${['alice', 'bob', 'carol', 'st*ar'].map((uid) => person(uid)).join('\n\n')}
+${['alice', 'bob', 'carol', 'st*ar', 'admin', 'svc_system'].map((uid) => person(uid)).join('\n\n')}
+
+${person('mallory')}
+mail: mallory@example.org
 
 dn: cn=administrators,ou=groups,${suffix}
 objectClass: groupOfNames
@@ -81,9 +84,9 @@ const prefix = 'svc.auth.authenticator.L'
 let nowMs = 0
 const troubles: string[] = []
 
-/** Settings with the authenticator L, whose users are in a directory, and the metadata authenticator M. */
-function settingsOf(url: string, properties: Readonly<Record<string, string>> = {}) {
-  const all: Readonly<Record<string, string>> = {
+/** The properties of an authenticator L, whose users are in a directory. */
+function settingsProperties(url: string): Readonly<Record<string, string>> {
+  return {
     'svc.auth.authenticatorChain': '["L"]',
     [`${prefix}.type`]: 'basic',
     [`${prefix}.authorizerName`]: 'Z',
@@ -98,8 +101,11 @@ function settingsOf(url: string, properties: Readonly<Record<string, string>> = 
     'svc.auth.authorizer.Z.roleProvider.type': 'ldap',
     'svc.escalator.type': 'basic',
     'svc.escalator.internalClientPassword': 'internal-secret',
-    ...properties,
   }
+}
+
+function settingsOf(url: string, properties: Readonly<Record<string, string>> = {}) {
+  const all: Readonly<Record<string, string>> = { ...settingsProperties(url), ...properties }
   const variables = Object.entries(all).map(([name, value]) => [name.replaceAll('.', '_'), value])
   return loadSettings('router', [], Object.fromEntries(variables))
 }
@@ -112,6 +118,14 @@ async function loginsOf(url: string, properties: Readonly<Record<string, string>
   )
   return opened.get('L')!
 }
+
+/** The properties of one more authenticator whose users are in the directory of L. */
+const secondDirectory = (second: string) =>
+  Object.fromEntries(
+    Object.entries(settingsProperties(slapd.url))
+      .filter(([name]) => name.startsWith(`${prefix}.`))
+      .map(([name, value]) => [name.replace(prefix, second), value]),
+  )
 
 const group = (cn: string) => `cn=${cn},ou=groups,${suffix}`
 
@@ -277,7 +291,7 @@ describe('a chain with a directory', async () => {
   const hash = await hashPassword('metadata-password')
   const directory: SecurityDirectory = {
     version: 1,
-    authenticators: { M: { alice: hash, mia: hash } },
+    authenticators: { M: { alice: hash, mia: hash, admin: hash, svc_system: hash, mallory: hash } },
     authorizers: {
       Z: {
         users: { mia: ['reader'] },
@@ -341,6 +355,60 @@ describe('a chain with a directory', async () => {
       assert.equal(await outcome(user, password), expected, 'and once more, as it is remembered')
     })
   }
+
+  const spellings = (name: string) => [
+    name,
+    name.toUpperCase(),
+    `${name[0]?.toUpperCase()}${name.slice(1)}`,
+    ` ${name}`,
+    `${name} `,
+  ]
+  for (const name of ['admin', 'svc_system']) {
+    for (const typed of spellings(name)) {
+      test(`whose first member has [${name}] does not know that user by the directory as [${typed}]`, async () => {
+        const outcome = await chained(['M', 'L'], true, slapd.url)
+        assert.equal(await outcome(typed, `${name}-password`), 'refused')
+        assert.equal(
+          await outcome(typed, `${name}-password`),
+          'refused',
+          'and once more, as it is remembered',
+        )
+      })
+    }
+  }
+
+  test('whose first member has a name does not know that user by another attribute of the directory', async () => {
+    const byMail = { [`${prefix}.credentialsValidator.userSearch`]: '(|(uid=%s)(mail=%s))' }
+    const outcome = await chained(['M', 'L'], true, slapd.url, byMail)
+    assert.equal(await outcome('mallory@example.org', 'mallory-password'), 'refused')
+    const alone = await chained(['L'], true, slapd.url, byMail)
+    assert.equal(await alone('mallory@example.org', 'mallory-password'), 'L')
+  })
+
+  test('whose first directory knows a user hides the one that the second means by another name', async () => {
+    const second = 'svc.auth.authenticator.K'
+    const outcome = await chained(['L', 'K'], true, slapd.url, {
+      ...secondDirectory(second),
+      [`${second}.credentialsValidator.userSearch`]: '(mail=%s)',
+    })
+    assert.equal(await outcome('mallory@example.org', 'mallory-password'), 'refused')
+  })
+
+  for (const typed of spellings('svc_system')) {
+    test(`never takes [${typed}] of a directory for the internal user whom a later member has`, async () => {
+      const outcome = await chained(['L', 'M'], true, slapd.url)
+      assert.equal(await outcome(typed, 'svc_system-password'), 'refused')
+      assert.equal(await outcome(typed, 'svc_system-password'), 'refused', 'and once more')
+      assert.equal(await outcome('svc_system', 'metadata-password'), 'M', 'who is asked about all the same')
+    })
+  }
+
+  test('has the internal user of a directory where no other member that is asked has one', async () => {
+    for (const chain of [['L'], ['L', 'M']]) {
+      const outcome = await chained(chain, false, slapd.url)
+      assert.equal(await outcome('svc_system', 'svc_system-password'), 'L')
+    }
+  })
 
   test('whose directory is away cannot say who is unknown, and knows whom the next member knows', async () => {
     const outcome = await chained(['L', 'M'], true, 'ldap://127.0.0.1:1')

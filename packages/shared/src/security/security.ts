@@ -3,6 +3,7 @@ import { BlockList, isIPv6 } from 'node:net'
 import { addNetwork, type Settings } from '../config/index.ts'
 import { readBasicHeader } from './basic-header.ts'
 import { type Caller, createCallerCache, nobody, unrestricted } from './caller.ts'
+import { askedAuthenticators, letsEveryoneIn } from './chain.ts'
 import type { LdapLogins } from './ldap-logins.ts'
 import { digestOf } from './login-digest.ts'
 import { createMetadataLogins, type OnOutdated } from './metadata-logins.ts'
@@ -76,17 +77,9 @@ export function createSecurity(
   const chain = settings.get('svc.auth.authenticatorChain')
   const internalUser = settings.get('svc.escalator.internalClientUsername')
   // Read once: every request asks.
-  const open = new Set(
-    chain.filter(
-      (name) =>
-        name === 'allowAll' || settings.getNamed('svc.auth.authenticator.<name>.type', name) === 'allowAll',
-    ),
-  )
-  const skipping = new Set(
-    chain.filter((name) => settings.getNamed('svc.auth.authenticator.<name>.skipOnFailure', name) === true),
-  )
+  const open = new Set(chain.filter((name) => letsEveryoneIn(settings, name)))
+  const asked = askedAuthenticators(settings)
   const allowsEveryone = (name: string) => open.has(name)
-  const skipsOn = (name: string) => skipping.has(name)
   const asksForLogin = chain.some((name) => !allowsEveryone(name))
   const metadata = createMetadataLogins(onOutdated)
   const callers = createCallerCache(settings)
@@ -95,24 +88,53 @@ export function createSecurity(
   const digest = digestOf()
   const underWay = new Map<string, Promise<Authentication>>()
 
+  /**
+   * Whether stored users hide a user of a directory: an earlier member has that name, or any member the internal user.
+   * Directories know a user by many spellings; the one that counts is the identity that they prove.
+   */
+  function isHidden(name: string, identity: string, current: SecurityDirectory): boolean {
+    const hiding = identity === internalUser ? asked : asked.slice(0, asked.indexOf(name))
+    return hiding.some(
+      (member) =>
+        !directories.has(member) &&
+        !allowsEveryone(member) &&
+        storedCredentials(current, member, identity) !== undefined,
+    )
+  }
+
+  /** The directories before a member that were asked by another name than the identity that the member proved. */
+  const otherDirectories = (name: string, identity: string, typed: string): LdapLogins[] =>
+    identity === typed
+      ? []
+      : asked.slice(0, asked.indexOf(name)).flatMap((member) => directories.get(member) ?? [])
+
   /** What is remembered of a login, found without work; undefined where it has to be verified. */
   function remembered(login: Login, current: SecurityDirectory): Caller | undefined {
-    for (const name of chain) {
+    const { user, password } = login
+    for (const name of asked) {
       if (allowsEveryone(name)) return undefined
       const logins = directories.get(name)
       if (logins) {
-        const verdict = logins.remembered(login.user, login.password)
-        if (verdict?.kind === 'known') return callers(name, verdict.identity, verdict.groups, current)
+        if (user === internalUser && isHidden(name, user, current)) continue
+        const verdict = logins.remembered(user, password)
+        if (verdict?.kind === 'known') {
+          const { identity, groups } = verdict
+          const isFree =
+            !isHidden(name, identity, current) &&
+            otherDirectories(name, identity, user).every(
+              (other) => other.remembered(identity, password)?.kind === 'unknown',
+            )
+          return isFree ? callers(name, identity, groups, current) : undefined
+        }
         if (verdict?.kind !== 'unknown') return undefined
       } else {
-        const stored = storedCredentials(current, name, login.user)
+        const stored = storedCredentials(current, name, user)
         if (stored) {
-          return metadata.isRemembered(name, login.user, login.password, stored)
-            ? callers(name, login.user, [], current)
+          return metadata.isRemembered(name, user, password, stored)
+            ? callers(name, user, [], current)
             : undefined
         }
       }
-      if (!skipsOn(name)) return undefined
     }
     return undefined
   }
@@ -123,19 +145,38 @@ export function createSecurity(
     current: SecurityDirectory,
     isTaken: boolean,
   ): Promise<Verdict> {
+    const { user, password } = login
     const logins = directories.get(name)
-    if (logins) return isTaken ? { kind: 'unknown' } : await logins.verify(login.user, login.password)
-    const stored = isTaken ? undefined : storedCredentials(current, name, login.user)
-    if (await metadata.verify(name, login.user, login.password, stored))
-      return { kind: 'known', identity: login.user, groups: [] }
+    if (logins) return isTaken ? { kind: 'unknown' } : await askDirectory(name, logins, login, current)
+    const stored = isTaken ? undefined : storedCredentials(current, name, user)
+    if (await metadata.verify(name, user, password, stored))
+      return { kind: 'known', identity: user, groups: [] }
     return { kind: stored ? 'wrong' : 'unknown' }
+  }
+
+  async function askDirectory(
+    name: string,
+    logins: LdapLogins,
+    { user, password }: Login,
+    current: SecurityDirectory,
+  ): Promise<Verdict> {
+    // The password of the servers is for nobody else to see.
+    if (user === internalUser && isHidden(name, user, current)) return { kind: 'unknown' }
+    const verdict = await logins.verify(user, password)
+    if (verdict.kind !== 'known') return verdict
+    if (isHidden(name, verdict.identity, current)) return { kind: 'wrong' }
+    for (const other of otherDirectories(name, verdict.identity, user)) {
+      const { kind } = await other.verify(verdict.identity, password)
+      if (kind === 'known' || kind === 'wrong') return { kind: 'wrong' }
+    }
+    return verdict
   }
 
   /** Asks the chain about a login; undefined where a member lets in whoever is unknown before it. */
   async function verify(login: Login, current: SecurityDirectory): Promise<Authentication | undefined> {
     let isTaken = false
     let missing: string | undefined
-    for (const name of chain) {
+    for (const name of asked) {
       if (allowsEveryone(name)) {
         if (isTaken || missing !== undefined) break
         return undefined
@@ -148,7 +189,6 @@ export function createSecurity(
       // done all the same, so that the time of an answer does not tell who is known.
       isTaken ||= verdict.kind === 'wrong'
       if (verdict.kind === 'unavailable') missing ??= verdict.message
-      if (!skipsOn(name)) break
     }
     return missing === undefined ? { kind: 'refused' } : { kind: 'unavailable', message: missing }
   }
