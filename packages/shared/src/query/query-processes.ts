@@ -30,7 +30,7 @@ export interface QuerySession {
   read(sql: string, parameters: readonly Parameter[]): Promise<Statement>
   /**
    * Runs a query. `onBegin` is called before the first byte of the answer and tells where it goes; that end is not
-   * closed. A failure before it left no trace. Answers with the number of rows.
+   * closed. A failure before it left no trace; what it throws ends this query alone. Answers with the number of rows.
    */
   run(order: QueryOrder, onBegin: () => Writable): Promise<number>
   /** Gives the process back, or ends it where its query did not end well. */
@@ -202,11 +202,18 @@ async function converse(
     }
     const onData = (data: Buffer): void => {
       bytes += data.length
-      if (sink === undefined) {
-        sink = onBegin?.()
-        sink?.on('drain', resume)
+      try {
+        if (sink === undefined) {
+          sink = onBegin?.()
+          sink?.on('drain', resume)
+        }
+        if (sink?.write(data) === false) answers.pause()
+      } catch (error) {
+        // What is left of the answer must not reach another query.
+        used.isSound = false
+        finish(() => reject(error))
+        return
       }
-      if (sink?.write(data) === false) answers.pause()
       finishWhenWhole()
     }
     // The message and the bytes come by different ways, in any order.

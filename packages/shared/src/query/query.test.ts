@@ -261,6 +261,14 @@ describe('the formats of answers', () => {
   })
 })
 
+it('where an answer cannot begin, its query alone has failed', async () => {
+  const onBegin = (): never => {
+    throw new Error('no head')
+  }
+  await assert.rejects(ask('SELECT * FROM range(1000000)', { onBegin }), /no head/)
+  assert.equal(await ask('SELECT 1'), '[[1]]\n')
+})
+
 describe('the limits of queries', () => {
   it('of time: a cross join without end is given up, and the next query is answered', async () => {
     const signal = AbortSignal.timeout(500)

@@ -45,6 +45,7 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
       readonly style?: Partial<AnswerStyle>
       readonly signal?: AbortSignal
       readonly unread?: boolean
+      readonly onBegin?: () => void
     } = {},
   ): Promise<string> {
     const session = await processes.acquire(given.signal ?? AbortSignal.timeout(60_000))
@@ -83,7 +84,10 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
           mostRows: 1_000_000,
           ...limits,
         },
-        () => answer,
+        () => {
+          given.onBegin?.()
+          return answer
+        },
       )
       answer.end()
       return await received

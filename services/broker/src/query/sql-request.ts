@@ -43,14 +43,21 @@ const wholeMs = z
   })
   .refine((value) => Number.isSafeInteger(value) && value >= 0, { error: 'a number of milliseconds from 0' })
 
+const queryId = z
+  .string({ error: 'a text of at most 200 characters' })
+  .max(200)
+  // It comes back in a header, which halves of characters cannot be written into.
+  .refine((text) => text.isWellFormed(), { error: 'a text of whole characters' })
+  .optional()
+
 /** The context of any query; what is not known here is for others, as in the recorded system. */
 export const contextSchema = z
   .looseObject(
     {
       timeout: wholeMs.optional(),
       fromDeepStorage: trueOrFalse.optional(),
-      sqlQueryId: z.string({ error: 'a text of at most 200 characters' }).max(200).optional(),
-      queryId: z.string({ error: 'a text of at most 200 characters' }).max(200).optional(),
+      sqlQueryId: queryId,
+      queryId,
     },
     { error: 'an object' },
   )

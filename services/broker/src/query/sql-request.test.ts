@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { parseNativeQuery } from './native-query.ts'
+import { parseSqlRequest } from './sql-request.ts'
+
+describe('the id of a query', () => {
+  const sql = (context: object) => parseSqlRequest({ query: 'SELECT 1', context })
+  const scan = (context: object) => parseNativeQuery({ queryType: 'scan', dataSource: 'wiki', context })
+  const requests = [
+    ['sqlQueryId', sql],
+    ['queryId', sql],
+    ['sqlQueryId', scan],
+    ['queryId', scan],
+  ] as const
+  for (const [field, parse] of requests) {
+    it(`may be any text, as ${field} of a ${parse === sql ? 'statement' : 'native query'}`, () => {
+      const id = 'é 𝒳 \u0000\n%'
+      assert.equal(parse({ [field]: id }).context.queryId, id)
+    })
+    it(`has no halves of characters, as ${field} of a ${parse === sql ? 'statement' : 'native query'}`, () => {
+      for (const id of ['\ud800', 'a\udc00b', '\udc00\ud800']) {
+        assert.throws(() => parse({ [field]: id }), {
+          code: 'invalidInput',
+          message: new RegExp(`^context\\.${field} has the value .*; allowed is a text of whole characters$`),
+        })
+      }
+    })
+    it(`has at most 200 characters, as ${field} of a ${parse === sql ? 'statement' : 'native query'}`, () => {
+      assert.throws(() => parse({ [field]: 'x'.repeat(201) }), { code: 'invalidInput', message: /context/ })
+    })
+  }
+})
