@@ -192,6 +192,36 @@ describe('what a query may do', () => {
   })
 })
 
+describe('a table without rows has the time that one with rows has', () => {
+  const schemas = [[{ name: 'page', type: 'string' }]] as const
+  const tables = { 'which has columns': { schemas }, 'of which nothing is known': {} }
+  const conditions = [
+    `__time >= now() - INTERVAL '1' DAY`,
+    '__time >= now()',
+    'now() > __time',
+    'now() - __time < INTERVAL 1 DAY',
+    '__time BETWEEN now() - INTERVAL 1 HOUR AND now()',
+    `__time = TIMESTAMPTZ '2020-01-01 00:00:00+00'`,
+    '__time < to_timestamp(0)',
+    '__time < current_date',
+    `__time < TIMESTAMP '1970-01-01'`,
+    `coalesce(__time, now()) < TIMESTAMP '1970-01-01'`,
+  ]
+  for (const [kind, table] of Object.entries(tables)) {
+    for (const condition of conditions) {
+      it(`${condition}, in one ${kind}`, async () => {
+        const sql = `SELECT page FROM wiki WHERE ${condition}`
+        assert.equal(await ask(sql, table), '[]\n')
+        assert.ok(await ask(sql, { files }))
+      })
+    }
+    it(`aggregates, in one ${kind}`, async () => {
+      const sql = 'SELECT count(*), max(__time), coalesce(max(__time), now()) > now() FROM wiki'
+      assert.equal(await ask(sql, table), '[[0,null,false]]\n')
+    })
+  }
+})
+
 describe('what is wrong with a query', () => {
   const cases: readonly (readonly [string, RegExp])[] = [
     ['SELECT * FRM wiki', /^Line \[1\], column \[14\]: syntax error at or near "wiki"/],

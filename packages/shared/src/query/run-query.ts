@@ -155,11 +155,15 @@ async function defineTables({ connection }: LockedDatabase, order: QueryOrder): 
   await connection.run('USE svc')
 }
 
+// The times of files are milliseconds, which DuckDB reads as its own finer ones; it compares only these with times that
+// have a zone.
+const noTime = 'NULL::TIMESTAMP AS __time'
+
 function relationSql({ files, columnsWithoutFiles, schemas = [], fileColumn }: DatasourceRelation): string {
   if (files.length === 0 && schemas.length === 0) {
     const names = [...columnsWithoutFiles, ...(fileColumn === undefined ? [] : [fileColumn])]
     const columns = names.map((name) => `NULL::VARCHAR AS ${identifier(name)}`)
-    return `SELECT ${['NULL::TIMESTAMP_MS AS __time', ...columns].join(', ')} WHERE false`
+    return `SELECT ${[noTime, ...columns].join(', ')} WHERE false`
   }
   const whole = files.filter(({ where }) => where === undefined)
   const parts = [
@@ -176,7 +180,7 @@ function relationSql({ files, columnsWithoutFiles, schemas = [], fileColumn }: D
 function noRowsSql(columns: readonly SegmentColumn[], fileColumn: string | undefined): string {
   const typed = columns.map(({ name, type }) => `NULL::${storedTypes[type]} AS ${identifier(name)}`)
   const told = fileColumn === undefined ? [] : [`NULL::VARCHAR AS ${identifier(fileColumn)}`]
-  return `SELECT ${['NULL::TIMESTAMP_MS AS __time', ...typed, ...told].join(', ')} WHERE false`
+  return `SELECT ${[noTime, ...typed, ...told].join(', ')} WHERE false`
 }
 
 function scanSql(files: readonly RelationFile[], fileColumn: string | undefined): string {

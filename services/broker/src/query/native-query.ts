@@ -188,7 +188,6 @@ async function dataSourceMetadata(run: NativeRun) {
 const fileColumn = '__svc_file'
 
 const nativeTypes: Readonly<Record<string, string>> = {
-  TIMESTAMP_MS: 'LONG',
   TIMESTAMP: 'LONG',
   BIGINT: 'LONG',
   BOOLEAN: 'LONG',

@@ -211,8 +211,6 @@ async function writeSystemTables(
   return written
 }
 
-const describedTypes: Readonly<Record<string, string>> = { TIMESTAMP_MS: 'TIMESTAMP' }
-
 /** The columns of datasources, from the newest files of each. Those without a file have none. */
 async function describeColumns(
   engine: QueryEngine,
@@ -237,10 +235,7 @@ async function describeColumns(
       })
       described.set(
         dataSource,
-        rows.map(({ name, type }) => ({
-          name: String(name),
-          type: describedTypes[String(type)] ?? String(type),
-        })),
+        rows.map(({ name, type }) => ({ name: String(name), type: String(type) })),
       )
     } finally {
       newest.release()
