@@ -554,4 +554,14 @@ describe('what servers hold and lose', () => {
     const context = { fromDeepStorage: true }
     assert.deepEqual(await sqlRows(router, totals, { context }), total)
   })
+
+  test('a datasource of which nothing is loaded has the columns and types of its segments', async () => {
+    const dataSource = 'fresh'
+    await router.post(`/svc/coordinator/v1/rules/${dataSource}`, [
+      { type: 'loadForever', tieredReplicants: {}, useDefaultTierForNull: false },
+    ])
+    await runTask(router, flightsTask({ dataSource, segmentGranularity: 'MONTH' }))
+    const sql = `SELECT count(*), sum(distance), max(origin), max(__time) > now() FROM ${dataSource}`
+    assert.deepEqual(await sqlRows(router, sql), [[0, null, null, null]])
+  })
 })

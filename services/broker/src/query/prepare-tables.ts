@@ -253,10 +253,13 @@ async function relationOf(
     where: within?.map(insideSql).join(' OR '),
   }))
   if (files.length > 0 || schemas) return { name: dataSource, files, columnsWithoutFiles: [], schemas }
-  const ids = used.of(dataSource).slice(0, 1)
+  const segments = used.of(dataSource)
+  const schemaIds = new Set(segments.flatMap(({ schemaId }) => schemaId ?? []))
+  if (schemaIds.size > 0)
+    return { name: dataSource, files, columnsWithoutFiles: [], schemas: await used.schemasOf([...schemaIds]) }
   const payloads = await loadPayloads(
     context.database,
-    ids.map(({ id }) => id),
+    segments.slice(0, 1).map(({ id }) => id),
   )
   const columns = [...payloads.values()].flatMap(({ dimensions, metrics }) => [
     ...dimensions.split(','),
