@@ -153,6 +153,10 @@ describe('what a query may do', () => {
     'use ranges': ['SELECT sum(range) FROM range(5)', [[10]]],
     'need no table': [`SELECT 1 + 1, 'é', DATE '2026-02-03'`, [[2, 'é', '2026-02-03T00:00:00.000Z']]],
     'keep all digits': ['SELECT 9223372036854775807 = 9223372036854775807, 2::HUGEINT', [[true, 2]]],
+    'have texts of what no number may be': [
+      `SELECT '"value":Infinity', 'inf'::DOUBLE`,
+      [['"value":Infinity', 'Infinity']],
+    ],
     'have remarks': ['SELECT 1 -- one\n;', [[1]]],
   }
   for (const [name, [sql, expected]] of Object.entries(allowed)) {
@@ -233,6 +237,9 @@ describe('what is wrong with a query', () => {
     ['SELECT sum(page) FROM wiki', /^Line \[1\], column \[8\]: /],
     [`SELECT ${'('.repeat(50_000)}1`, /^Line \[1\], column \[\d+\]: memory exhausted/],
     [`SELECT ${'1+'.repeat(5000)}1`, /depth limit of 1000/],
+    ['SELECT 1e400', /^The query has a number that is too large; allowed are those up to 1\.79\d+e\+308$/],
+    ['SELECT -1e400', /^The query has a number that is too large/],
+    [`SELECT 1 LIMIT ${'9'.repeat(400)}`, /^The query has a number that is too large/],
   ]
   for (const [sql, message] of cases) {
     it(`is told with its place: ${sql.slice(0, 40)}`, async () => {
@@ -319,6 +326,19 @@ describe('the limits of queries', () => {
       },
     )
   })
+  for (const [name, sql] of [
+    ['values', `SELECT 1 WHERE 1 IN (${Array.from({ length: 40_000 }, (_, index) => index)})`],
+    ['clauses', Array.from({ length: 20_000 }, () => 'SELECT 1').join(' UNION ALL ')],
+  ] as const) {
+    it(`of memory for reading a text: too many ${name}`, async () => {
+      await assert.rejects(ask(sql), {
+        code: 'tooLarge',
+        message:
+          'The query has more parts than can be read in [67108864] bytes of memory; allowed is one with fewer values and clauses',
+      })
+      assert.equal(await ask('SELECT 1'), '[[1]]\n')
+    })
+  }
   it('of memory that DuckDB does not count', async () => {
     await assert.rejects(ask(`SELECT len(repeat('x', 4000000000)) FROM range(5)`), {
       code: 'tooLarge',

@@ -82,6 +82,12 @@ const tableNodes = new Set([
  * offered is an invalidInput failure with line and column.
  */
 export function readStatement(sql: string, parsed: string): ReadStatement {
+  // A number beyond what 64 bits hold is infinite, which JSON has no word for.
+  if (/"value":-?Infinity\b/.test(parsed)) {
+    throw invalidInput(
+      `The query has a number that is too large; allowed are those up to ${Number.MAX_VALUE}`,
+    )
+  }
   const answer = JSON.parse(parsed) as JsonObject
   if (answer.error === true) {
     if (answer.error_type === 'not implemented')

@@ -40,10 +40,7 @@ export async function parseQuery(
     threads: 1,
   })
   try {
-    const prepared = await database.connection.prepare('SELECT json_serialize_sql($1::VARCHAR)')
-    prepared.bindVarchar(1, sql)
-    const [row] = await (await prepared.run()).getRows()
-    const { tables, text, expressions } = readStatement(sql, row?.[0] as string)
+    const { tables, text, expressions } = readStatement(sql, await parseText(database, sql))
     const values = await timeValues(database, expressions, parameters)
     return {
       text,
@@ -54,6 +51,23 @@ export async function parseQuery(
     }
   } finally {
     database.close()
+  }
+}
+
+/** The query as DuckDB's parser writes it in JSON. */
+async function parseText({ connection }: LockedDatabase, sql: string): Promise<string> {
+  const prepared = await connection.prepare('SELECT json_serialize_sql($1::VARCHAR)')
+  prepared.bindVarchar(1, sql)
+  try {
+    const [row] = await (await prepared.run()).getRows()
+    return row?.[0] as string
+  } catch (error) {
+    if (!/^Out of Memory/.test((error as Error).message)) throw error
+    throw tooLarge(
+      `The query has more parts than can be read in [${parserMemoryBytes}] bytes of memory; allowed is one with fewer values and clauses`,
+      {},
+      error,
+    )
   }
 }
 
