@@ -186,9 +186,29 @@ describe('what a query may do', () => {
       [[], /has \[1\] parameters and \[parameters\] has \[0\]/],
       [[{ type: 'BIGINT', value: 'x' }], /parameters\[0\].value has the value \[x\]/],
       [[{ type: 'TIMESTAMP', value: 'x' }], /ISO 8601/],
+      // JSON has read it already, and digits are gone.
+      [
+        [{ type: 'BIGINT', value: 2 ** 53 }],
+        /\[9007199254740992\]; allowed is a number from \[-9007199254740991\] to/,
+      ],
+      [[{ type: 'VARCHAR', value: -(2 ** 53) }], /parameters\[0\].value .*or a text/],
     ] as const) {
       await assert.rejects(ask('SELECT ?', { parameters: wrong }), { code: 'invalidInput', message })
     }
+  })
+
+  it('take whole numbers with all their digits', async () => {
+    const parameters = [
+      { type: 'BIGINT', value: '9007199254740993' },
+      { type: 'BIGINT', value: 2 ** 53 - 1 },
+      { type: 'BIGINT', value: '-9223372036854775808' },
+      { type: 'VARCHAR', value: '9007199254740993' },
+      { type: 'DOUBLE', value: 2 ** 53 },
+    ]
+    assert.equal(
+      await ask('SELECT ?, ?, ?, ?, ?', { parameters }),
+      '[[9007199254740993,9007199254740991,-9223372036854775808,"9007199254740993",9007199254740992]]\n',
+    )
   })
 
   it('name columns of a table without files', async () => {

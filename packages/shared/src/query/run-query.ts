@@ -247,6 +247,7 @@ async function answer({ connection }: LockedDatabase, order: QueryOrder, sink: A
 
 const integerTypes = new Set(['TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT'])
 const textTypes = new Set(['CHAR', 'VARCHAR'])
+const mostExact = Number.MAX_SAFE_INTEGER
 const numberTypes = new Set(['DECIMAL', 'FLOAT', 'REAL', 'DOUBLE'])
 
 async function bind(prepared: DuckDBPreparedStatement, parameters: readonly Parameter[]): Promise<void> {
@@ -271,6 +272,12 @@ async function bindValue(
   const kind = type.toUpperCase()
   const refuse = (allowed: string) =>
     invalidInput(`parameters[${index}].value has the value [${value}]; allowed is ${allowed}`)
+  if (
+    (integerTypes.has(kind) || textTypes.has(kind)) &&
+    Number.isInteger(value) &&
+    !Number.isSafeInteger(value)
+  )
+    throw refuse(`a number from [-${mostExact}] to [${mostExact}], or a text, which keeps all digits`)
   if (value === null) prepared.bindNull(place)
   else if (textTypes.has(kind)) prepared.bindVarchar(place, String(value))
   else if (kind === 'BOOLEAN') prepared.bindBoolean(place, value === true || value === 'true')
