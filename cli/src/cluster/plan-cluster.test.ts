@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
-import { loadSettings } from '@svc/shared/config'
+import { loadSettings, settingsNotices } from '@svc/shared/config'
 import { homeLayout, openHome } from '../home/index.ts'
 import { parseOptions, type WrittenOptions } from './options.ts'
 import { planCluster, portOffsetOf, portsInUse } from './plan-cluster.ts'
@@ -229,16 +229,23 @@ test('another host is in the URLs and gets certificates', () => {
   assert.equal(routerUrl, 'https://[::1]:9088')
 })
 
-for (const profile of ['secure', 'plain']) {
-  test(`every service understands its configuration, profile ${profile}`, async () => {
+for (const { profile, ldap } of [
+  { profile: 'secure', ldap: false },
+  { profile: 'secure', ldap: true },
+  { profile: 'plain', ldap: false },
+]) {
+  test(`every service understands its configuration, profile ${profile}${ldap ? ' with a directory' : ''}`, async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'svc plan: '))
     try {
       const home = openHome(folder)
       const set = ['svc.queue.prefix=a=b#c ü', 'svc.request.maxTaskSize=2MiB']
-      const planned = planCluster(parseOptions({ profile, historicals: 'hot=2,_default_tier=1', set }), {
-        home,
-        dataFolder: '/data',
-      })
+      const planned = planCluster(
+        parseOptions({ profile, ldap, historicals: 'hot=2,_default_tier=1', set }),
+        {
+          home,
+          dataFolder: '/data',
+        },
+      )
       ensurePasswords(home, planned, 'p\\w: "1"')
       await ensurePlannedCertificates(home, planned)
       writeFileSync(path.join(home.conf, 'common.runtime.properties'), 'left=over')
@@ -249,6 +256,7 @@ for (const profile of ['secure', 'plain']) {
           [commonPropertiesFile(home), runtimePropertiesFile(home, instance)],
           {},
         )
+        assert.deepEqual(settingsNotices(settings), [])
         assert.equal(settings.get('svc.queue.prefix'), 'a=b#c ü')
         assert.equal(settings.get('svc.storage.storageDirectory'), home.deepStorage)
         assert.equal(settings.get('svc.server.tier'), properties['svc.server.tier'] ?? '_default_tier')

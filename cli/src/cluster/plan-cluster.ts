@@ -166,8 +166,10 @@ function planService(
   }
   const properties: Properties = {
     'svc.service': `svc/${role}`,
-    'svc.plaintextPort': String(plaintextPort),
-    'svc.tlsPort': String(tlsPort),
+    ...(isOn(common, fromUser, 'svc.enablePlaintextPort')
+      ? { 'svc.plaintextPort': String(plaintextPort) }
+      : {}),
+    ...(speaksTls ? { 'svc.tlsPort': String(tlsPort) } : {}),
     // This file wins over the common one, so a default here would hide what the user has set for all.
     ...Object.fromEntries(Object.entries(defaults).filter(([name]) => !forAll.has(name))),
     ...fromUser,

@@ -1,7 +1,6 @@
 /** The configuration of a server: properties as data, read from files and environment, all problems at once. */
 
 export { ConfigurationError, loadSettings } from './load-settings.ts'
-export { loginNotices } from './login-notices.ts'
 export { addNetwork } from './login-problems.ts'
 export { leastTaskMemoryBytes, properties, type Role, roles } from './properties.ts'
 export { propertiesDocument } from './properties-document.ts'
@@ -12,3 +11,4 @@ export {
   virtualServerGroups,
 } from './property-types.ts'
 export type { Settings } from './settings.ts'
+export { settingsNotices } from './settings-notices.ts'

@@ -341,7 +341,7 @@ describe('properties under a name', () => {
   })
 
   it('are found under names that a replacement would take for a pattern', () => {
-    const settings = loadSettings('router', [file('svc.auth.authorizer.$&.type=basic')], {})
+    const settings = loadSettings('router', [file(...login, 'svc.auth.authorizer.$&.type=basic')], {})
     assert.equal(settings.getNamed('svc.auth.authorizer.<name>.type', '$&'), 'basic')
   })
 })
@@ -378,6 +378,26 @@ describe('contradictions', () => {
       name: 'logins without an escalator',
       lines: login.filter((line) => !line.includes('escalator')),
       problems: [/^defaults: \[svc.escalator.type\] is noop, but .*asks for logins/],
+    },
+    {
+      name: 'an authorizer where nobody is asked for a login',
+      lines: ['svc.auth.authorizers=["z"]', 'svc.auth.authorizer.z.type=basic'],
+      problems: [/^FILE: .*z\.type\] is \[basic\], but .*Chain\] is not set; nobody would have to log in/],
+    },
+    {
+      name: 'an authenticator that is in no chain',
+      lines: ['svc.auth.authenticator.a.type=basic'],
+      problems: [/^FILE: .*a\.type\] is \[basic\], but .*Chain\] is not set; nobody would have to log in/],
+    },
+    {
+      name: 'an authorizer beside a chain that is said to be open',
+      lines: ['svc.auth.authenticatorChain=["allowAll"]', 'svc.auth.authorizer.z.type=basic'],
+      problems: [],
+    },
+    {
+      name: 'certificates of clients without TLS',
+      lines: ['svc.server.https.requireClientCertificate=true'],
+      problems: [/^FILE: .*requireClientCertificate\] is true, but \[svc.enableTlsPort\] is false/],
     },
     {
       name: 'an escalator without a password',

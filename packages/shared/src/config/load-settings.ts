@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'dot-properties'
 import { loginProblems } from './login-problems.ts'
-import { type PropertyDefinition, type PropertyName, properties, type Role } from './properties.ts'
+import { definitionOf, type PropertyDefinition, properties, type Role } from './properties.ts'
 import type { Settings } from './settings.ts'
 
 /** Where one property was set: a file, the environment, or the defaults. */
@@ -49,7 +49,7 @@ export function loadSettings(role: Role, files: readonly string[], environment: 
   const faulty = new Set<string>()
   for (const [name, { text, source }] of raw) {
     if (!name.startsWith('svc.')) continue
-    const definition = definitionOf(name)
+    const { definition } = definitionOf(name) ?? {}
     if (!definition) {
       problems.push(
         `${source}: [${name}] is not a property; the nearest known one is [${nearestProperty(name)}]`,
@@ -119,7 +119,7 @@ function createSettings(
           typeof definition.fallback === 'object' ? definition.fallback[role] : definition.fallback
       }
       for (const [name, { text }] of raw)
-        if (!definitionOf(name)?.secret && name.startsWith('svc.')) shown[name] = text
+        if (!definitionOf(name)?.definition.secret && name.startsWith('svc.')) shown[name] = text
       return shown
     },
   }
@@ -132,23 +132,6 @@ function readDefault(
   environment: NodeJS.ProcessEnv,
 ): unknown {
   return text === '' ? '' : definition.type.read(text, environment)
-}
-
-// The names of authenticators and authorizers hold no dots, so that what stands behind them is never part of one.
-const namedPatterns = Object.keys(properties)
-  .filter((name) => name.includes('<name>'))
-  .map((name) => {
-    const [before, after] = name.split('<name>').map((part) => part.replaceAll('.', '\\.')) as [
-      string,
-      string,
-    ]
-    return { name: name as PropertyName, pattern: new RegExp(`^${before}[^.]+${after}$`) }
-  })
-
-function definitionOf(name: string): PropertyDefinition<unknown> | undefined {
-  if (Object.hasOwn(properties, name) && !name.includes('<name>')) return properties[name as PropertyName]
-  const named = namedPatterns.find(({ pattern }) => pattern.test(name))
-  return named && properties[named.name]
 }
 
 /** The known property that is written most alike; one that stands under a name is shown with the name given. */
@@ -194,6 +177,11 @@ function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty
       `${at('svc.enableTlsPort')}: [svc.enableTlsPort] is true, but [svc.server.https.keyStorePath] is not set; it names the key store with the certificate of this server`,
     )
   }
+  if (!tls && settings.get('svc.server.https.requireClientCertificate')) {
+    problems.push(
+      `${at('svc.server.https.requireClientCertificate')}: [svc.server.https.requireClientCertificate] is true, but [svc.enableTlsPort] is false; everyone would be let in without a certificate`,
+    )
+  }
   for (const name of ['requireClientCertificate', 'requestClientCertificate'] as const) {
     const property = `svc.server.https.${name}` as const
     if (!tls || !settings.get(property) || settings.get('svc.server.https.trustStorePath')) continue
@@ -215,6 +203,12 @@ function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty
   if (chain.length === 0) {
     problems.push(
       `${at('svc.auth.authenticatorChain')}: [svc.auth.authenticatorChain] is empty; nobody could be let in; allowed is a list of at least one authenticator`,
+    )
+  }
+  const meant = raw.has('svc.auth.authenticatorChain') ? undefined : configuredLogin(settings)
+  if (meant !== undefined) {
+    problems.push(
+      `${at(meant)}: [${meant}] is [basic], but [svc.auth.authenticatorChain] is not set; nobody would have to log in; allowed is a list of authenticators, or ["allowAll"] where everything is to be open`,
     )
   }
   for (const name of chain) {
@@ -257,3 +251,12 @@ function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty
   }
   return problems
 }
+
+/** The first property that makes an authenticator or authorizer one that asks for logins. */
+const configuredLogin = (settings: Settings): string | undefined =>
+  settings.names.find((property) => {
+    const [, kind, name = ''] = /^svc\.auth\.(authenticator|authorizer)\.([^.]+)\.type$/.exec(property) ?? []
+    if (kind === 'authenticator')
+      return settings.getNamed('svc.auth.authenticator.<name>.type', name) === 'basic'
+    return kind === 'authorizer' && settings.getNamed('svc.auth.authorizer.<name>.type', name) === 'basic'
+  })

@@ -1,3 +1,5 @@
+import type { Condition } from './conditions.ts'
+import * as conditions from './conditions.ts'
 import {
   aliasList,
   cacheLocations,
@@ -29,6 +31,8 @@ export interface PropertyDefinition<Value> {
   readonly fallback: string | Readonly<Record<Role, string>> | undefined
   readonly about: string
   readonly secret: boolean
+  /** Under which other settings it has an effect: where all of them hold; always where there are none. */
+  readonly conditions: readonly Condition[]
 }
 
 type Required<Value> = PropertyDefinition<Value> & {
@@ -47,8 +51,14 @@ function property<Value>(
   about: string,
   fallback?: string | Readonly<Record<Role, string>>,
 ): PropertyDefinition<Value> {
-  return { type, about, fallback, secret: (type as PropertyType<unknown>) === password }
+  return { type, about, fallback, secret: (type as PropertyType<unknown>) === password, conditions: [] }
 }
+
+/** A property that has an effect under some other settings only: where it is set without them, that is told at start. */
+const onlyWhere = <Definition>(needed: readonly Condition[], definition: Definition): Definition => ({
+  ...definition,
+  conditions: needed,
+})
 
 const storeTypes = oneOf('jks', 'pkcs12', 'pem')
 
@@ -67,22 +77,28 @@ export const properties = {
     broker: 'svc/broker',
     worker: 'svc/worker',
   }),
-  'svc.plaintextPort': property(port, 'port without TLS', {
-    router: '8888',
-    coordinator: '8081',
-    overlord: '8090',
-    historical: '8083',
-    broker: '8082',
-    worker: '8091',
-  }),
-  'svc.tlsPort': property(port, 'port with TLS', {
-    router: '9088',
-    coordinator: '8281',
-    overlord: '8290',
-    historical: '8283',
-    broker: '8282',
-    worker: '8291',
-  }),
+  'svc.plaintextPort': onlyWhere(
+    conditions.opensPlaintext,
+    property(port, 'port without TLS', {
+      router: '8888',
+      coordinator: '8081',
+      overlord: '8090',
+      historical: '8083',
+      broker: '8082',
+      worker: '8091',
+    }),
+  ),
+  'svc.tlsPort': onlyWhere(
+    conditions.servesTls,
+    property(port, 'port with TLS', {
+      router: '9088',
+      coordinator: '8281',
+      overlord: '8290',
+      historical: '8283',
+      broker: '8282',
+      worker: '8291',
+    }),
+  ),
   'svc.enablePlaintextPort': property(flag, 'serve without TLS', 'true'),
   'svc.enableTlsPort': property(flag, 'serve with TLS', 'false'),
   'svc.api.aliases': property(
@@ -103,71 +119,97 @@ export const properties = {
     'TLS to the metadata store: none; encrypted only; with a certificate of tls.caPath; also for its host name',
     'disable',
   ),
-  'svc.metadata.storage.connector.tls.caPath': property(
-    text,
-    'PEM file of authorities that the metadata store may have its certificate from; without it those of the system',
+  'svc.metadata.storage.connector.tls.caPath': onlyWhere(
+    conditions.verifiesMetadataStore,
+    property(
+      text,
+      'PEM file of authorities that the metadata store may have its certificate from; without it those of the system',
+    ),
   ),
   'svc.queue.redis.host': property(text, 'host of the Redis that holds the queues', '127.0.0.1'),
   'svc.queue.redis.port': property(port, 'port of that Redis', '6379'),
   'svc.queue.redis.password': property(password, 'password of that Redis', ''),
   'svc.queue.redis.user': property(text, 'user of that Redis; without it the one named default'),
   'svc.queue.redis.tls.enabled': property(flag, 'reach that Redis over TLS', 'false'),
-  'svc.queue.redis.tls.caPath': property(
-    text,
-    'PEM file of authorities that Redis may have its certificate from; without it those of the system',
+  'svc.queue.redis.tls.caPath': onlyWhere(
+    conditions.speaksTlsToRedis,
+    property(
+      text,
+      'PEM file of authorities that Redis may have its certificate from; without it those of the system',
+    ),
   ),
-  'svc.queue.redis.tls.validateHostnames': property(
-    flag,
-    'the certificate of Redis must be for svc.queue.redis.host',
-    'true',
+  'svc.queue.redis.tls.validateHostnames': onlyWhere(
+    conditions.speaksTlsToRedis,
+    property(flag, 'the certificate of Redis must be for svc.queue.redis.host', 'true'),
   ),
   'svc.queue.prefix': property(text, 'prefix of every key in Redis, so that clusters can share one', 'svc'),
   'svc.discovery.heartbeatPeriod': property(periodMs, 'how often a server tells that it is alive', 'PT1S'),
   'svc.discovery.timeout': property(periodMs, 'silence after which a server is taken for dead', 'PT5S'),
   'svc.leader.leasePeriod': property(periodMs, 'how long a leader leads without renewing its lease', 'PT5S'),
 
-  'svc.server.https.keyStoreType': property(storeTypes, 'kind of the key store', 'jks'),
-  'svc.server.https.keyStorePath': property(text, 'key store with private key and certificate chain'),
-  'svc.server.https.keyStorePassword': property(password, 'password of the key store'),
-  'svc.server.https.keyManagerPassword': property(
-    password,
-    'password of the private key, where it is not that of the key store',
+  'svc.server.https.keyStoreType': onlyWhere(
+    conditions.servesTls,
+    property(storeTypes, 'kind of the key store', 'jks'),
   ),
-  'svc.server.https.certAlias': property(
-    text,
-    'alias of the certificate in the key store; without it the first',
+  'svc.server.https.keyStorePath': onlyWhere(
+    conditions.servesTls,
+    property(text, 'key store with private key and certificate chain'),
   ),
-  'svc.server.https.requireClientCertificate': property(
-    flag,
-    'refuse clients that show no certificate of svc.server.https.trustStorePath',
-    'false',
+  'svc.server.https.keyStorePassword': onlyWhere(
+    conditions.servesTls,
+    property(password, 'password of the key store'),
   ),
-  'svc.server.https.requestClientCertificate': property(
-    flag,
-    'ask clients for a certificate; those without one are served, those with a bad one are not',
-    'false',
+  'svc.server.https.keyManagerPassword': onlyWhere(
+    conditions.servesTls,
+    property(password, 'password of the private key, where it is not that of the key store'),
   ),
-  'svc.server.https.validateHostnames': property(
-    flag,
-    'the certificate of a client must be for the host that it comes from',
-    'true',
+  'svc.server.https.certAlias': onlyWhere(
+    conditions.servesTls,
+    property(text, 'alias of the certificate in the key store; without it the first; PEM has none'),
   ),
-  'svc.server.https.trustStoreType': property(storeTypes, 'kind of the trust store for clients', 'jks'),
-  'svc.server.https.trustStorePath': property(text, 'certificates that clients must have theirs from'),
-  'svc.server.https.trustStorePassword': property(password, 'password of the trust store for clients'),
-  'svc.server.https.crlPath': property(
-    text,
-    'revoked certificates of clients: a list (PEM or DER) for each authority of the chain',
+  'svc.server.https.requireClientCertificate': onlyWhere(
+    conditions.servesTls,
+    property(flag, 'refuse clients that show no certificate of svc.server.https.trustStorePath', 'false'),
   ),
-  'svc.server.https.reloadSslContext': property(
-    flag,
-    'stores and lists are read again when their files change, those of svc.client.https too',
-    'true',
+  'svc.server.https.requestClientCertificate': onlyWhere(
+    conditions.servesTls,
+    property(
+      flag,
+      'ask clients for a certificate; those without one are served, those with a bad one are not',
+      'false',
+    ),
   ),
-  'svc.server.https.reloadSslContextSeconds': property(
-    wholeNumber(1, 86_400),
-    'how often their files are looked at',
-    '1',
+  'svc.server.https.validateHostnames': onlyWhere(
+    conditions.asksForCertificates,
+    property(flag, 'the certificate of a client must be for the host that it comes from', 'true'),
+  ),
+  'svc.server.https.trustStoreType': onlyWhere(
+    conditions.asksForCertificates,
+    property(storeTypes, 'kind of the trust store for clients', 'jks'),
+  ),
+  'svc.server.https.trustStorePath': onlyWhere(
+    conditions.asksForCertificates,
+    property(text, 'certificates that clients must have theirs from'),
+  ),
+  'svc.server.https.trustStorePassword': onlyWhere(
+    conditions.trustsClients,
+    property(password, 'password of the trust store for clients'),
+  ),
+  'svc.server.https.crlPath': onlyWhere(
+    conditions.asksForCertificates,
+    property(text, 'revoked certificates of clients: a list (PEM or DER) for each authority of the chain'),
+  ),
+  'svc.server.https.reloadSslContext': onlyWhere(
+    conditions.hasStores,
+    property(
+      flag,
+      'stores and lists are read again when their files change, those of svc.client.https too',
+      'true',
+    ),
+  ),
+  'svc.server.https.reloadSslContextSeconds': onlyWhere(
+    conditions.reloadsStores,
+    property(wholeNumber(1, 86_400), 'how often their files are looked at', '1'),
   ),
   'svc.client.https.protocol': property(
     oneOf('TLSv1.2', 'TLSv1.3', 'TLS'),
@@ -179,20 +221,35 @@ export const properties = {
     'the certificate of a server must be for the host by which it was called',
     'true',
   ),
-  'svc.client.https.trustStoreType': property(storeTypes, 'kind of the trust store', 'jks'),
+  'svc.client.https.trustStoreType': onlyWhere(
+    conditions.hasClientTrust,
+    property(storeTypes, 'kind of the trust store', 'jks'),
+  ),
   'svc.client.https.trustStorePath': property(text, 'certificates that this server trusts as a client'),
-  'svc.client.https.trustStorePassword': property(password, 'password of the trust store'),
-  'svc.client.https.keyStoreType': property(storeTypes, 'kind of the key store for calls', 'jks'),
+  'svc.client.https.trustStorePassword': onlyWhere(
+    conditions.hasClientTrustPassword,
+    property(password, 'password of the trust store'),
+  ),
+  'svc.client.https.keyStoreType': onlyWhere(
+    conditions.hasClientKey,
+    property(storeTypes, 'kind of the key store for calls', 'jks'),
+  ),
   'svc.client.https.keyStorePath': property(
     text,
     'key store with the certificate that this server shows where it is a client and is asked for one',
   ),
-  'svc.client.https.keyStorePassword': property(password, 'password of that key store'),
-  'svc.client.https.keyManagerPassword': property(
-    password,
-    'password of its private key, where it is another one',
+  'svc.client.https.keyStorePassword': onlyWhere(
+    conditions.hasClientKey,
+    property(password, 'password of that key store'),
   ),
-  'svc.client.https.certAlias': property(text, 'alias of the certificate in that key store'),
+  'svc.client.https.keyManagerPassword': onlyWhere(
+    conditions.hasClientKey,
+    property(password, 'password of its private key, where it is another one'),
+  ),
+  'svc.client.https.certAlias': onlyWhere(
+    conditions.hasClientKey,
+    property(text, 'alias of the certificate in that key store; PEM has none'),
+  ),
   'svc.client.https.crlPath': property(
     text,
     'revoked certificates of servers: a list (PEM or DER) for each authority of the chain',
@@ -208,158 +265,216 @@ export const properties = {
     'names of the authenticators, asked in this order',
     '["allowAll"]',
   ),
-  'svc.auth.authenticator.<name>.type': property(oneOf('basic', 'allowAll'), 'kind of the authenticator'),
-  'svc.auth.authenticator.<name>.initialAdminPassword': property(
-    password,
-    'first password of the user admin',
+  'svc.auth.authenticator.<name>.type': onlyWhere(
+    conditions.inChain,
+    property(oneOf('basic', 'allowAll'), 'kind of the authenticator'),
   ),
-  'svc.auth.authenticator.<name>.initialInternalClientPassword': property(
-    password,
-    'first password of the internal user',
+  'svc.auth.authenticator.<name>.initialAdminPassword': onlyWhere(
+    conditions.keepsPasswords,
+    property(password, 'first password of the user admin'),
   ),
-  'svc.auth.authenticator.<name>.credentialsValidator.type': property(
-    oneOf('metadata', 'ldap'),
-    'where the users are kept: in the metadata store, or in an LDAP directory',
-    'metadata',
+  'svc.auth.authenticator.<name>.initialInternalClientPassword': onlyWhere(
+    conditions.keepsPasswords,
+    property(password, 'first password of the internal user'),
   ),
-  'svc.auth.authenticator.<name>.credentialsValidator.url': property(
-    text,
-    'address of the directory, ldap://host:port or ldaps://host:port',
+  'svc.auth.authenticator.<name>.credentialsValidator.type': onlyWhere(
+    conditions.basicAuthenticator,
+    property(
+      oneOf('metadata', 'ldap'),
+      'where the users are kept: in the metadata store, or in an LDAP directory',
+      'metadata',
+    ),
   ),
-  'svc.auth.authenticator.<name>.credentialsValidator.bindUser': property(
-    text,
-    'distinguished name that searches the directory; without it searches are anonymous',
+  'svc.auth.authenticator.<name>.credentialsValidator.url': onlyWhere(
+    conditions.asksDirectory,
+    property(text, 'address of the directory, ldap://host:port or ldaps://host:port'),
   ),
-  'svc.auth.authenticator.<name>.credentialsValidator.bindPassword': property(
-    password,
-    'password of bindUser',
+  'svc.auth.authenticator.<name>.credentialsValidator.bindUser': onlyWhere(
+    conditions.asksDirectory,
+    property(text, 'distinguished name that searches the directory; without it searches are anonymous'),
   ),
-  'svc.auth.authenticator.<name>.credentialsValidator.baseDn': property(
-    text,
-    'distinguished name below which users are searched',
+  'svc.auth.authenticator.<name>.credentialsValidator.bindPassword': onlyWhere(
+    conditions.bindsToSearch,
+    property(password, 'password of bindUser'),
   ),
-  'svc.auth.authenticator.<name>.credentialsValidator.userSearch': property(
-    text,
-    'filter that finds a user; %s stands for the name that was typed, escaped',
-    '(uid=%s)',
+  'svc.auth.authenticator.<name>.credentialsValidator.baseDn': onlyWhere(
+    conditions.asksDirectory,
+    property(text, 'distinguished name below which users are searched'),
   ),
-  'svc.auth.authenticator.<name>.credentialsValidator.userAttribute': property(
-    text,
-    'attribute that holds the name by which a found user is known here',
-    'uid',
+  'svc.auth.authenticator.<name>.credentialsValidator.userSearch': onlyWhere(
+    conditions.asksDirectory,
+    property(text, 'filter that finds a user; %s stands for the name that was typed, escaped', '(uid=%s)'),
   ),
-  'svc.auth.authenticator.<name>.credentialsValidator.groupBaseDn': property(
-    text,
-    'where groups are searched that name their members, for directories without memberOf',
+  'svc.auth.authenticator.<name>.credentialsValidator.userAttribute': onlyWhere(
+    conditions.asksDirectory,
+    property(text, 'attribute that holds the name by which a found user is known here', 'uid'),
   ),
-  'svc.auth.authenticator.<name>.credentialsValidator.groupSearch': property(
-    text,
-    'filter that finds the groups of a user; %s stands for the distinguished name of the user, escaped',
-    '(|(member=%s)(uniqueMember=%s))',
+  'svc.auth.authenticator.<name>.credentialsValidator.groupBaseDn': onlyWhere(
+    conditions.asksDirectory,
+    property(text, 'where groups are searched that name their members, for directories without memberOf'),
   ),
-  'svc.auth.authenticator.<name>.credentialsValidator.connectTimeout': property(
-    periodMs,
-    'wait for a connection to the directory',
-    'PT3S',
+  'svc.auth.authenticator.<name>.credentialsValidator.groupSearch': onlyWhere(
+    conditions.searchesGroups,
+    property(
+      text,
+      'filter that finds the groups of a user; %s stands for the distinguished name of the user, escaped',
+      '(|(member=%s)(uniqueMember=%s))',
+    ),
   ),
-  'svc.auth.authenticator.<name>.credentialsValidator.readTimeout': property(
-    periodMs,
-    'wait for an answer of the directory',
-    'PT5S',
+  'svc.auth.authenticator.<name>.credentialsValidator.connectTimeout': onlyWhere(
+    conditions.asksDirectory,
+    property(periodMs, 'wait for a connection to the directory', 'PT3S'),
   ),
-  'svc.auth.authenticator.<name>.credentialsValidator.credentialVerifyDuration': property(
-    wholeNumber(0, 86_400),
-    'seconds for which a verified login is not verified again',
-    '60',
+  'svc.auth.authenticator.<name>.credentialsValidator.readTimeout': onlyWhere(
+    conditions.asksDirectory,
+    property(periodMs, 'wait for an answer of the directory', 'PT5S'),
   ),
-  'svc.auth.authenticator.<name>.credentialsValidator.credentialMaxDuration': property(
-    wholeNumber(0, 86_400),
-    'seconds after its verification for which a login holds while the directory is away',
-    '600',
+  'svc.auth.authenticator.<name>.credentialsValidator.credentialVerifyDuration': onlyWhere(
+    conditions.asksDirectory,
+    property(wholeNumber(0, 86_400), 'seconds for which a verified login is not verified again', '60'),
   ),
-  'svc.auth.authenticator.<name>.credentialsValidator.credentialCacheSize': property(
-    wholeNumber(1, 1_000_000),
-    'verified logins that are remembered at a time',
-    '1000',
+  'svc.auth.authenticator.<name>.credentialsValidator.credentialMaxDuration': onlyWhere(
+    conditions.asksDirectory,
+    property(
+      wholeNumber(0, 86_400),
+      'seconds after its verification for which a login holds while the directory is away',
+      '600',
+    ),
   ),
-  'svc.auth.authenticator.<name>.skipOnFailure': property(
-    flag,
-    'a user unknown here may be known to the next authenticator',
-    'false',
+  'svc.auth.authenticator.<name>.credentialsValidator.credentialCacheSize': onlyWhere(
+    conditions.asksDirectory,
+    property(wholeNumber(1, 1_000_000), 'verified logins that are remembered at a time', '1000'),
   ),
-  'svc.auth.authenticator.<name>.authorizerName': property(
-    text,
-    'authorizer that decides what its users may do',
+  'svc.auth.authenticator.<name>.skipOnFailure': onlyWhere(
+    conditions.basicAuthenticator,
+    property(flag, 'a user unknown here may be known to the next authenticator', 'false'),
   ),
-  'svc.auth.authenticator.<name>.enableCacheNotifications': property(
-    flag,
-    'changes of users always reach the other servers at once; false is refused',
-    'true',
+  'svc.auth.authenticator.<name>.authorizerName': onlyWhere(
+    conditions.inChain,
+    property(text, 'authorizer that decides what its users may do'),
   ),
-  'svc.auth.authorizers': property(textList, 'names of the authorizers', '["allowAll"]'),
-  'svc.auth.authorizer.<name>.type': property(oneOf('basic', 'allowAll'), 'kind of the authorizer'),
-  'svc.auth.authorizer.<name>.initialAdminUser': property(text, 'user who gets initialAdminRole', 'admin'),
-  'svc.auth.authorizer.<name>.initialAdminRole': property(
-    text,
-    'role that is made with every permission',
-    'admin',
+  'svc.auth.authenticator.<name>.enableCacheNotifications': onlyWhere(
+    conditions.basicAuthenticator,
+    property(flag, 'changes of users always reach the other servers at once; false is refused', 'true'),
   ),
-  'svc.auth.authorizer.<name>.initialAdminGroupMapping': property(
-    text,
-    'directory group whose members get initialAdminRole, by a mapping named adminGroupMapping',
+  'svc.auth.authorizers': onlyWhere(
+    conditions.decidesAnything,
+    property(textList, 'names of the authorizers', '["allowAll"]'),
   ),
-  'svc.auth.authorizer.<name>.roleProvider.type': property(
-    oneOf('metadata', 'ldap'),
-    'ldap: roles come from group mappings too',
-    'metadata',
+  'svc.auth.authorizer.<name>.type': onlyWhere(
+    conditions.decides,
+    property(oneOf('basic', 'allowAll'), 'kind of the authorizer'),
   ),
-  'svc.auth.authorizer.<name>.roleProvider.groupFilters': property(
-    textList,
-    'patterns of the directory groups that count (*, a whole name, *,suffix, prefix,*); all where empty',
-    '[]',
+  'svc.auth.authorizer.<name>.initialAdminUser': onlyWhere(
+    conditions.basicAuthorizer,
+    property(text, 'user who gets initialAdminRole', 'admin'),
   ),
-  'svc.auth.authorizer.<name>.compatibility': property(
-    flag,
-    'answers as recorded where ours are stricter: lists not filtered, CONFIG WRITE on any name makes an administrator',
-    'false',
+  'svc.auth.authorizer.<name>.initialAdminRole': onlyWhere(
+    conditions.basicAuthorizer,
+    property(text, 'role that is made with every permission', 'admin'),
   ),
-  'svc.auth.basic.ssl.protocol': property(
-    oneOf('TLS', 'TLSv1.2', 'TLSv1.3'),
-    'least version of TLS to a directory; TLS stands for 1.2',
-    'TLS',
+  'svc.auth.authorizer.<name>.initialAdminGroupMapping': onlyWhere(
+    conditions.mapsGroups,
+    property(
+      text,
+      'directory group whose members get initialAdminRole, by a mapping named adminGroupMapping',
+    ),
   ),
-  'svc.auth.basic.ssl.trustStoreType': property(storeTypes, 'kind of the trust store for directories', 'jks'),
-  'svc.auth.basic.ssl.trustStorePath': property(text, 'certificates that are trusted for ldaps addresses'),
-  'svc.auth.basic.ssl.trustStorePassword': property(password, 'password of that trust store', ''),
-  'svc.auth.basic.ssl.validateHostnames': property(
-    flag,
-    'the host of a directory must be in its certificate; false is refused',
-    'true',
+  'svc.auth.authorizer.<name>.roleProvider.type': onlyWhere(
+    conditions.mayMapGroups,
+    property(oneOf('metadata', 'ldap'), 'ldap: roles come from group mappings too', 'metadata'),
   ),
-  'svc.auth.credentials.minLength': property(wholeNumber(1, 128), 'least length of a new password', '8'),
-  'svc.auth.throttle.failures': property(
-    wholeNumber(0, 1_000_000),
-    'failed logins of one user from one address after which further ones are refused with 429; 0 switches it off',
-    '20',
+  'svc.auth.authorizer.<name>.roleProvider.groupFilters': onlyWhere(
+    conditions.mapsGroups,
+    property(
+      textList,
+      'patterns of the directory groups that count (*, a whole name, *,suffix, prefix,*); all where empty',
+      '[]',
+    ),
   ),
-  'svc.auth.throttle.period': property(periodMs, 'time within which failed logins are counted', 'PT15M'),
-  'svc.auth.internalClientAllowedNetworks': property(
-    textList,
-    'networks such as 10.0.0.0/8 from which the internal user is let in; all where empty',
-    '[]',
+  'svc.auth.authorizer.<name>.compatibility': onlyWhere(
+    conditions.basicAuthorizer,
+    property(
+      flag,
+      'answers as recorded where ours are stricter: lists not filtered, CONFIG WRITE on any name makes an administrator',
+      'false',
+    ),
   ),
-  'svc.auth.unsecuredPaths': property(
-    textList,
-    'paths that need no login and no permission: whole ones, or ending in /* for all below',
-    '[]',
+  'svc.auth.basic.ssl.protocol': onlyWhere(
+    conditions.reachesTlsDirectory,
+    property(
+      oneOf('TLS', 'TLSv1.2', 'TLSv1.3'),
+      'least version of TLS to a directory; TLS stands for 1.2',
+      'TLS',
+    ),
   ),
-  'svc.auth.allowUnauthenticatedHttpOptions': property(flag, 'OPTIONS needs no login', 'false'),
+  'svc.auth.basic.ssl.trustStoreType': onlyWhere(
+    conditions.trustsDirectory,
+    property(storeTypes, 'kind of the trust store for directories', 'jks'),
+  ),
+  'svc.auth.basic.ssl.trustStorePath': onlyWhere(
+    conditions.reachesTlsDirectory,
+    property(text, 'certificates that are trusted for ldaps addresses'),
+  ),
+  'svc.auth.basic.ssl.trustStorePassword': onlyWhere(
+    conditions.trustsDirectoryByPassword,
+    property(password, 'password of that trust store', ''),
+  ),
+  'svc.auth.basic.ssl.validateHostnames': onlyWhere(
+    conditions.reachesTlsDirectory,
+    property(flag, 'the host of a directory must be in its certificate; false is refused', 'true'),
+  ),
+  'svc.auth.credentials.minLength': onlyWhere(
+    conditions.keepsOwnPasswords,
+    property(wholeNumber(1, 128), 'least length of a new password', '8'),
+  ),
+  'svc.auth.throttle.failures': onlyWhere(
+    conditions.asksForLogin,
+    property(
+      wholeNumber(0, 1_000_000),
+      'failed logins of one user from one address after which further ones are refused with 429; 0 switches it off',
+      '20',
+    ),
+  ),
+  'svc.auth.throttle.period': onlyWhere(
+    conditions.countsFailures,
+    property(periodMs, 'time within which failed logins are counted', 'PT15M'),
+  ),
+  'svc.auth.internalClientAllowedNetworks': onlyWhere(
+    conditions.asksForLogin,
+    property(
+      textList,
+      'networks such as 10.0.0.0/8 from which the internal user is let in; all where empty',
+      '[]',
+    ),
+  ),
+  'svc.auth.unsecuredPaths': onlyWhere(
+    conditions.asksForLogin,
+    property(
+      textList,
+      'paths that need no login and no permission: whole ones, or ending in /* for all below',
+      '[]',
+    ),
+  ),
+  'svc.auth.allowUnauthenticatedHttpOptions': onlyWhere(
+    conditions.asksForLogin,
+    property(flag, 'OPTIONS needs no login', 'false'),
+  ),
   'svc.escalator.type': property(oneOf('noop', 'basic'), 'identity of the servers among themselves', 'noop'),
-  'svc.escalator.internalClientUsername': property(text, 'user name of the internal user', 'svc_system'),
-  'svc.escalator.internalClientPassword': property(password, 'password of the internal user'),
-  'svc.escalator.authorizerName': property(
-    text,
-    'authorizer of the internal user; it must be one that an authenticator of the chain names',
+  'svc.escalator.internalClientUsername': onlyWhere(
+    conditions.escalates,
+    property(text, 'user name of the internal user', 'svc_system'),
+  ),
+  'svc.escalator.internalClientPassword': onlyWhere(
+    conditions.escalates,
+    property(password, 'password of the internal user'),
+  ),
+  'svc.escalator.authorizerName': onlyWhere(
+    conditions.escalates,
+    property(
+      text,
+      'authorizer of the internal user; it must be one that an authenticator of the chain names',
+    ),
   ),
 
   'svc.storage.type': property(oneOf('local'), 'kind of deep storage', 'local'),
@@ -383,26 +498,25 @@ export const properties = {
     'segments that have been unused for long are erased, from deep storage too',
     'false',
   ),
-  'svc.coordinator.kill.period': property(periodMs, 'time between two looks for such segments', 'P1D'),
-  'svc.coordinator.kill.durationToRetain': property(
-    periodMs,
-    'unused segments that end within this time before now are kept',
-    'P90D',
+  'svc.coordinator.kill.period': onlyWhere(
+    conditions.killsSegments,
+    property(periodMs, 'time between two looks for such segments', 'P1D'),
   ),
-  'svc.coordinator.kill.ignoreDurationToRetain': property(
-    flag,
-    'unused segments are erased however new their data are',
-    'false',
+  'svc.coordinator.kill.durationToRetain': onlyWhere(
+    conditions.retainsSegments,
+    property(periodMs, 'unused segments that end within this time before now are kept', 'P90D'),
   ),
-  'svc.coordinator.kill.bufferPeriod': property(
-    periodMs,
-    'how long a segment must have been unused before it is erased',
-    'P30D',
+  'svc.coordinator.kill.ignoreDurationToRetain': onlyWhere(
+    conditions.killsSegments,
+    property(flag, 'unused segments are erased however new their data are', 'false'),
   ),
-  'svc.coordinator.kill.maxSegments': property(
-    wholeNumber(1, 1_000_000),
-    'segments that one task erases at the most',
-    '100',
+  'svc.coordinator.kill.bufferPeriod': onlyWhere(
+    conditions.killsSegments,
+    property(periodMs, 'how long a segment must have been unused before it is erased', 'P30D'),
+  ),
+  'svc.coordinator.kill.maxSegments': onlyWhere(
+    conditions.killsSegments,
+    property(wholeNumber(1, 1_000_000), 'segments that one task erases at the most', '100'),
   ),
 
   'svc.coordinator.kill.audit.on': property(
@@ -410,11 +524,17 @@ export const properties = {
     'entries of the audit and of the history of compaction are erased when they are old',
     'false',
   ),
-  'svc.coordinator.kill.audit.period': property(periodMs, 'time between two looks for such entries', 'P1D'),
-  'svc.coordinator.kill.audit.durationToRetain': property(
-    periodMs,
-    'entries of the audit and of the history of compaction that are not older than this are kept',
-    'P90D',
+  'svc.coordinator.kill.audit.period': onlyWhere(
+    conditions.killsAudit,
+    property(periodMs, 'time between two looks for such entries', 'P1D'),
+  ),
+  'svc.coordinator.kill.audit.durationToRetain': onlyWhere(
+    conditions.killsAudit,
+    property(
+      periodMs,
+      'entries of the audit and of the history of compaction that are not older than this are kept',
+      'P90D',
+    ),
   ),
 
   'svc.simulation.clock.enabled': property(
@@ -427,15 +547,21 @@ export const properties = {
     'allow what only simulations need, such as virtual servers; never on a cluster with data of worth',
     'false',
   ),
-  'svc.simulation.virtualServers': property(
-    virtualServerGroups,
-    'servers that this historical is instead of one: they hold segments without bytes',
-    '[]',
+  'svc.simulation.virtualServers': onlyWhere(
+    conditions.simulates,
+    property(
+      virtualServerGroups,
+      'servers that this historical is instead of one: they hold segments without bytes',
+      '[]',
+    ),
   ),
-  'svc.simulation.compactionDuration': property(
-    periodMs,
-    'how long a compact task of virtual segments takes; it reads and writes nothing',
-    'PT1S',
+  'svc.simulation.compactionDuration': onlyWhere(
+    conditions.simulates,
+    property(
+      periodMs,
+      'how long a compact task of virtual segments takes; it reads and writes nothing',
+      'PT1S',
+    ),
   ),
 
   'svc.server.tier': property(text, 'tier of this server', '_default_tier'),
@@ -461,22 +587,26 @@ export const properties = {
   'svc.worker.capacity': property(wholeNumber(0, 10_000), 'tasks that this server runs at a time', '2'),
   'svc.indexer.logs.directory': property(text, 'folder of task logs', 'var/svc/indexing-logs'),
   'svc.indexer.logs.kill.enabled': property(flag, 'logs of tasks are erased when they are old', 'false'),
-  'svc.indexer.logs.kill.delay': property(periodMs, 'time between two looks for such logs', 'PT6H'),
-  'svc.indexer.logs.kill.durationToRetain': property(
-    periodMs,
-    'logs are kept for this long after their last line',
-    'P90D',
+  'svc.indexer.logs.kill.delay': onlyWhere(
+    conditions.killsTaskLogs,
+    property(periodMs, 'time between two looks for such logs', 'PT6H'),
+  ),
+  'svc.indexer.logs.kill.durationToRetain': onlyWhere(
+    conditions.killsTaskLogs,
+    property(periodMs, 'logs are kept for this long after their last line', 'P90D'),
   ),
   'svc.indexer.tasks.kill.enabled': property(
     flag,
     'tasks that are over are forgotten when that is long ago',
     'false',
   ),
-  'svc.indexer.tasks.kill.delay': property(periodMs, 'time between two looks for such tasks', 'PT6H'),
-  'svc.indexer.tasks.kill.durationToRetain': property(
-    periodMs,
-    'tasks are kept for this long after their end',
-    'P90D',
+  'svc.indexer.tasks.kill.delay': onlyWhere(
+    conditions.killsTasks,
+    property(periodMs, 'time between two looks for such tasks', 'PT6H'),
+  ),
+  'svc.indexer.tasks.kill.durationToRetain': onlyWhere(
+    conditions.killsTasks,
+    property(periodMs, 'tasks are kept for this long after their end', 'P90D'),
   ),
   'svc.indexer.task.baseTaskDir': property(text, 'folder of the working files of tasks', 'var/svc/task'),
   'svc.indexer.task.memoryLimit': property(
@@ -531,3 +661,27 @@ export const properties = {
 } as const
 
 export type PropertyName = keyof typeof properties
+
+// The names of authenticators and authorizers hold no dots, so that what stands behind them is never part of one.
+const namedPatterns = Object.keys(properties)
+  .filter((name) => name.includes('<name>'))
+  .map((name) => {
+    const [before, after] = name.split('<name>').map((part) => part.replaceAll('.', '\\.')) as [
+      string,
+      string,
+    ]
+    return { property: name as PropertyName, pattern: new RegExp(`^${before}([^.]+)${after}$`) }
+  })
+
+/** What is known of a property as it is written; `name` is that of the authenticator or authorizer it stands under. */
+export function definitionOf(
+  written: string,
+): { readonly definition: PropertyDefinition<unknown>; readonly name: string } | undefined {
+  if (Object.hasOwn(properties, written) && !written.includes('<name>'))
+    return { definition: properties[written as PropertyName], name: '' }
+  for (const { property, pattern } of namedPatterns) {
+    const [, name] = pattern.exec(written) ?? []
+    if (name !== undefined) return { definition: properties[property], name }
+  }
+  return undefined
+}

@@ -2,7 +2,7 @@ import { describeError } from '@svc/domain/failure'
 import { createCallJournal } from '../calls/index.ts'
 import { createServiceClient } from '../client/index.ts'
 import { createSimulatedClock } from '../clock/index.ts'
-import { loginNotices, type Role, type Settings } from '../config/index.ts'
+import { type Role, type Settings, settingsNotices } from '../config/index.ts'
 import { startDiscovery } from '../discovery/index.ts'
 import { followFaults, noFaults } from '../faults/index.ts'
 import {
@@ -130,7 +130,7 @@ export async function runService(
     process.stdout.write(`${JSON.stringify(routes.map(describeEndpoint))}\n`)
     process.exit(0)
   }
-  for (const notice of loginNotices(settings)) logger.warn(notice)
+  for (const notice of settingsNotices(settings)) logger.warn(notice)
   const audit = startSecurityAudit(database, systemClock, logger, () => announcedNode?.name ?? role)
   const throttle = openLoginThrottle(settings, () => performance.now())
   const security = await openSecurity(context, audit, throttle, {

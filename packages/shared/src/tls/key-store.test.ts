@@ -160,6 +160,12 @@ describe('a key store', () => {
       { ...pem, 'svc.server.https.keyStorePassword': 'wrong' },
       /cannot be opened; is \[svc\.server\.https\.keyStorePassword\] right\?$/,
     ],
+    [
+      'in PEM with an alias',
+      'encrypted.made',
+      { ...pem, 'svc.server.https.certAlias': 'server' },
+      /is PEM, which knows no aliases: take \[server\] of \[svc\.server\.https\.certAlias\] away$/,
+    ],
     ['in PEM without a key', 'no-key.made', pem, /holds no private key$/],
     ['in PEM without a certificate', 'no-certificate.made', pem, /holds no certificate$/],
     [

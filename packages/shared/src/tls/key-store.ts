@@ -89,9 +89,12 @@ function readStore(path: string, problem: Problem): Buffer {
 
 function readPemPair(
   bytes: Buffer,
-  { password, keyPassword, property }: KeyStoreSource,
+  { password, keyPassword, alias, property }: KeyStoreSource,
   problem: Problem,
 ): KeyPair {
+  if (alias !== undefined) {
+    throw problem(`is PEM, which knows no aliases: take [${alias}] of [${aliasProperty(property)}] away`)
+  }
   const text = bytes.toString('latin1')
   const encrypted = /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]+-----END [A-Z ]*PRIVATE KEY-----/.exec(text)
   if (!encrypted) throw problem('holds no private key')
@@ -120,15 +123,16 @@ async function readStoredPair(
       : names.find((candidate) => candidate.toLowerCase() === alias.toLowerCase())
   const entry = name === undefined ? undefined : entries[name]
   if (!entry?.key || !entry.cert) {
-    const aliasProperty = property.replace(/keyStorePath$/, 'certAlias')
     throw problem(
       alias === undefined
         ? 'holds no private key'
-        : `has no key under [${alias}] of [${aliasProperty}]; it has [${names.join(', ')}]`,
+        : `has no key under [${alias}] of [${aliasProperty(property)}]; it has [${names.join(', ')}]`,
     )
   }
   return { key: entry.key, cert: withIssuers(entry.cert, Object.values(entries)) }
 }
+
+const aliasProperty = (property: string): string => property.replace(/keyStorePath$/, 'certAlias')
 
 /** The whole chain of a certificate: a PKCS12 store keeps those of its issuers as entries of their own. */
 function withIssuers(cert: string, entries: readonly StoreEntries[string][]): string {

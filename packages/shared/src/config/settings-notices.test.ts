@@ -1,0 +1,307 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { ConfigurationError, loadSettings, properties, settingsNotices } from './index.ts'
+import { definitionOf, type PropertyDefinition } from './properties.ts'
+
+/** What a server with these properties tells at its start: its notices, or why it does not start. */
+function told(given: Readonly<Record<string, string>>): readonly string[] {
+  const environment = Object.entries(given).map(([name, value]) => [name.replaceAll('.', '_'), value])
+  try {
+    return settingsNotices(loadSettings('coordinator', [], Object.fromEntries(environment)))
+  } catch (error) {
+    assert.ok(error instanceof ConfigurationError, String(error))
+    return error.problems
+  }
+}
+
+const a = 'svc.auth.authenticator.a'
+const z = 'svc.auth.authorizer.z'
+const validator = `${a}.credentialsValidator`
+const [serverTls, clientTls] = ['svc.server.https', 'svc.client.https']
+
+const login = {
+  'svc.auth.authenticatorChain': '["a"]',
+  [`${a}.type`]: 'basic',
+  [`${a}.authorizerName`]: 'z',
+  'svc.auth.authorizers': '["z"]',
+  [`${z}.type`]: 'basic',
+  'svc.escalator.type': 'basic',
+  'svc.escalator.internalClientPassword': 'secret',
+}
+const directory = {
+  ...login,
+  [`${validator}.type`]: 'ldap',
+  [`${validator}.url`]: 'ldaps://127.0.0.1:636',
+  [`${validator}.baseDn`]: 'dc=example',
+  'svc.auth.basic.ssl.trustStorePath': '/t',
+}
+const tls = {
+  'svc.enableTlsPort': 'true',
+  [`${serverTls}.keyStorePath`]: '/k',
+}
+
+/** Configurations without anything that has no effect; each property that has one somewhere has it in one of these. */
+const inUse: readonly Readonly<Record<string, string>>[] = [
+  {
+    ...login,
+    [`${a}.initialAdminPassword`]: 'password',
+    [`${a}.initialInternalClientPassword`]: 'secret',
+    [`${a}.skipOnFailure`]: 'false',
+    [`${a}.enableCacheNotifications`]: 'true',
+    [`${validator}.type`]: 'metadata',
+    [`${z}.initialAdminUser`]: 'root',
+    [`${z}.initialAdminRole`]: 'all',
+    [`${z}.compatibility`]: 'true',
+    [`${z}.roleProvider.type`]: 'metadata',
+    'svc.auth.credentials.minLength': '9',
+    'svc.auth.throttle.failures': '3',
+    'svc.auth.throttle.period': 'PT1M',
+    'svc.auth.internalClientAllowedNetworks': '["127.0.0.1"]',
+    'svc.auth.unsecuredPaths': '["/status"]',
+    'svc.auth.allowUnauthenticatedHttpOptions': 'true',
+    'svc.escalator.internalClientUsername': 'servers',
+    'svc.escalator.authorizerName': 'z',
+  },
+  {
+    ...directory,
+    [`${validator}.bindUser`]: 'cn=search',
+    [`${validator}.bindPassword`]: 'secret',
+    [`${validator}.userSearch`]: '(cn=%s)',
+    [`${validator}.userAttribute`]: 'cn',
+    [`${validator}.groupBaseDn`]: 'ou=groups',
+    [`${validator}.groupSearch`]: '(member=%s)',
+    [`${validator}.connectTimeout`]: 'PT1S',
+    [`${validator}.readTimeout`]: 'PT1S',
+    [`${validator}.credentialVerifyDuration`]: '1',
+    [`${validator}.credentialMaxDuration`]: '2',
+    [`${validator}.credentialCacheSize`]: '3',
+    [`${z}.roleProvider.type`]: 'ldap',
+    [`${z}.roleProvider.groupFilters`]: '["*"]',
+    [`${z}.initialAdminGroupMapping`]: 'cn=admins',
+    'svc.auth.basic.ssl.protocol': 'TLSv1.3',
+    'svc.auth.basic.ssl.trustStoreType': 'jks',
+    'svc.auth.basic.ssl.trustStorePassword': 'secret',
+    'svc.auth.basic.ssl.validateHostnames': 'true',
+  },
+  {
+    ...tls,
+    'svc.tlsPort': '1',
+    'svc.plaintextPort': '2',
+    [`${serverTls}.keyStoreType`]: 'pkcs12',
+    [`${serverTls}.keyStorePassword`]: 'secret',
+    [`${serverTls}.keyManagerPassword`]: 'secret',
+    [`${serverTls}.certAlias`]: 'one',
+    [`${serverTls}.requireClientCertificate`]: 'true',
+    [`${serverTls}.requestClientCertificate`]: 'true',
+    [`${serverTls}.validateHostnames`]: 'true',
+    [`${serverTls}.trustStoreType`]: 'jks',
+    [`${serverTls}.trustStorePath`]: '/t',
+    [`${serverTls}.trustStorePassword`]: 'secret',
+    [`${serverTls}.crlPath`]: '/r',
+    [`${serverTls}.reloadSslContext`]: 'true',
+    [`${serverTls}.reloadSslContextSeconds`]: '2',
+    [`${clientTls}.trustStoreType`]: 'jks',
+    [`${clientTls}.trustStorePath`]: '/t',
+    [`${clientTls}.trustStorePassword`]: 'secret',
+    [`${clientTls}.keyStoreType`]: 'jks',
+    [`${clientTls}.keyStorePath`]: '/k',
+    [`${clientTls}.keyStorePassword`]: 'secret',
+    [`${clientTls}.keyManagerPassword`]: 'secret',
+    [`${clientTls}.certAlias`]: 'one',
+    'svc.metadata.storage.connector.tls.mode': 'verify-full',
+    'svc.metadata.storage.connector.tls.caPath': '/a',
+    'svc.queue.redis.tls.enabled': 'true',
+    'svc.queue.redis.tls.caPath': '/a',
+    'svc.queue.redis.tls.validateHostnames': 'true',
+  },
+  {
+    'svc.coordinator.kill.on': 'true',
+    'svc.coordinator.kill.period': 'P1D',
+    'svc.coordinator.kill.durationToRetain': 'P1D',
+    'svc.coordinator.kill.ignoreDurationToRetain': 'false',
+    'svc.coordinator.kill.bufferPeriod': 'P1D',
+    'svc.coordinator.kill.maxSegments': '1',
+    'svc.coordinator.kill.audit.on': 'true',
+    'svc.coordinator.kill.audit.period': 'P1D',
+    'svc.coordinator.kill.audit.durationToRetain': 'P1D',
+    'svc.indexer.logs.kill.enabled': 'true',
+    'svc.indexer.logs.kill.delay': 'P1D',
+    'svc.indexer.logs.kill.durationToRetain': 'P1D',
+    'svc.indexer.tasks.kill.enabled': 'true',
+    'svc.indexer.tasks.kill.delay': 'P1D',
+    'svc.indexer.tasks.kill.durationToRetain': 'P1D',
+    'svc.simulation.enabled': 'true',
+    'svc.simulation.virtualServers': '[{"count":1,"size":"1g"}]',
+    'svc.simulation.compactionDuration': 'PT1S',
+  },
+]
+
+const table = Object.entries<PropertyDefinition<unknown>>(properties)
+
+describe('the conditions of properties', () => {
+  // Of those that belong to security, or stand below a switch: what has an effect whatever else is set.
+  const always = new Set([
+    'svc.auth.authenticatorChain',
+    'svc.extensions.loadList',
+    'svc.escalator.type',
+    'svc.metadata.storage.connector.tls.mode',
+    'svc.queue.redis.tls.enabled',
+    'svc.client.https.protocol',
+    'svc.client.https.validateHostnames',
+    'svc.client.https.trustStorePath',
+    'svc.client.https.keyStorePath',
+    'svc.client.https.crlPath',
+    'svc.coordinator.kill.audit.on',
+    'svc.simulation.clock.enabled',
+  ])
+  const switches = table
+    .map(([name]) => /^(.+\.)(?:on|enabled)$/.exec(name)?.[1])
+    .filter((prefix) => prefix !== undefined)
+  const isSwitched = (name: string) =>
+    switches.some((prefix) => name.startsWith(prefix) && !/^(on|enabled)$/.test(name.slice(prefix.length)))
+  const isOfSecurity = (name: string) => /^svc\.(auth|escalator|extensions)\.|\.(https|tls)\./.test(name)
+
+  it('are said by every property of security or below a switch that has one', () => {
+    const silent = table
+      .filter(([name, { conditions }]) => conditions.length === 0 && (isOfSecurity(name) || isSwitched(name)))
+      .map(([name]) => name)
+    assert.deepEqual(silent.sort(), [...always].sort())
+  })
+
+  for (const [index, given] of inUse.entries()) {
+    it(`hold where everything is in use (${index + 1})`, () => void assert.deepEqual(told(given), []))
+  }
+
+  for (const [property] of table.filter(([, { conditions }]) => conditions.length > 0)) {
+    it(`of ${property} are told where they do not hold`, () => {
+      const uses = (given: Readonly<Record<string, string>>) =>
+        Object.keys(given).find((name) => definitionOf(name)?.definition === properties[property as never])
+      const given = inUse.find(uses)
+      assert.ok(given, 'there is no configuration above in which it has an effect')
+      const name = uses(given) as string
+      const open = { 'svc.auth.authenticatorChain': '["allowAll"]', 'svc.enablePlaintextPort': 'false' }
+      // Alone, everything else is as it is by default; only the ports would stay as they are.
+      const alone = {
+        [name]: given[name] as string,
+        ...(property === 'svc.plaintextPort' ? { ...open, ...tls } : {}),
+      }
+      assert.ok(
+        told(alone).some((line) => line.includes(`[${name}]`)),
+        `nothing was told of ${JSON.stringify(alone)}: ${told(alone)}`,
+      )
+    })
+  }
+})
+
+describe('what a server tells at its start', () => {
+  const cases: readonly [name: string, given: Readonly<Record<string, string>>, told: readonly RegExp[]][] = [
+    ['of nothing at all', {}, []],
+    [
+      'of a key store without a TLS port',
+      { [`${serverTls}.keyStorePath`]: '/nowhere' },
+      [
+        /^\[svc.server.https.keyStorePath\] is set, but has no effect: it has one only where \[svc.enableTlsPort\] is \[true\]$/,
+      ],
+    ],
+    [
+      'of the trust store for clients that nobody asks for certificates',
+      { ...tls, [`${serverTls}.trustStorePath`]: '/t' },
+      [
+        /trustStorePath\].* only where \[svc.server.https.requireClientCertificate\] is \[true\] or \[svc.server.https.requestClientCertificate\] is \[true\]$/,
+      ],
+    ],
+    [
+      'of the password of a trust store in PEM',
+      {
+        [`${clientTls}.trustStorePath`]: '/t',
+        [`${clientTls}.trustStoreType`]: 'pem',
+        [`${clientTls}.trustStorePassword`]: 'x',
+      },
+      [/trustStorePassword\].* only where \[svc.client.https.trustStoreType\] is \[jks\] or \[pkcs12\]$/],
+    ],
+    [
+      'of the period of reading stores that are not read again',
+      { ...tls, [`${serverTls}.reloadSslContext`]: 'false', [`${serverTls}.reloadSslContextSeconds`]: '5' },
+      [/reloadSslContextSeconds\].* only where \[svc.server.https.reloadSslContext\] is \[true\]$/],
+    ],
+    [
+      'of an authorizer that no authenticator names',
+      {
+        ...login,
+        'svc.auth.authorizers': '["z","y"]',
+        'svc.auth.authorizer.y.type': 'basic',
+        'svc.auth.authorizer.y.initialAdminRole': 'r',
+      },
+      [
+        /authorizer\.y\.type\].* only where an authenticator of \[svc.auth.authenticatorChain\] has \[y\] as its \[authorizerName\]$/,
+        /authorizer\.y\.initialAdminRole\].* has \[y\] as its \[authorizerName\]$/,
+      ],
+    ],
+    [
+      'of an authenticator and an authorizer that let everyone in',
+      {
+        'svc.auth.authenticatorChain': '["a"]',
+        [`${a}.type`]: 'allowAll',
+        [`${a}.authorizerName`]: 'z',
+        [`${a}.initialAdminPassword`]: 'password',
+        [`${a}.skipOnFailure`]: 'true',
+        'svc.auth.authorizers': '["z"]',
+        [`${z}.type`]: 'allowAll',
+        [`${z}.compatibility`]: 'true',
+        [`${z}.initialAdminRole`]: 'r',
+      },
+      [
+        /initialAdminPassword\].* only where \[svc.auth.authenticator.a.type\] is \[basic\]$/,
+        /skipOnFailure\].* only where \[svc.auth.authenticator.a.type\] is \[basic\]$/,
+        /compatibility\].* only where \[svc.auth.authorizer.z.type\] is \[basic\]$/,
+        /initialAdminRole\].* only where \[svc.auth.authorizer.z.type\] is \[basic\]$/,
+      ],
+    ],
+    [
+      'of the time in which no failures are counted',
+      { ...login, 'svc.auth.throttle.failures': '0', 'svc.auth.throttle.period': 'PT1M' },
+      [/throttle.period\].* only where \[svc.auth.throttle.failures\] is more than \[0\]$/],
+    ],
+    [
+      'of a search for groups that has no place, and of a password that nobody binds with',
+      { ...directory, [`${validator}.groupSearch`]: '(member=%s)', [`${validator}.bindPassword`]: 'secret' },
+      [
+        /groupSearch\].* only where \[svc.auth.authenticator.a.credentialsValidator.groupBaseDn\] is set$/,
+        /bindPassword\].* only where \[svc.auth.authenticator.a.credentialsValidator.bindUser\] is set$/,
+      ],
+    ],
+    [
+      'of group mappings without a directory',
+      { ...login, [`${z}.roleProvider.type`]: 'ldap' },
+      [
+        /roleProvider.type\].* only where an authenticator with this authorizer has its users in a directory$/,
+      ],
+    ],
+    [
+      'of a chain whose later members are never asked',
+      {
+        ...login,
+        'svc.auth.authenticatorChain': '["a","b"]',
+        'svc.auth.authenticator.b.type': 'basic',
+        'svc.auth.authenticator.b.authorizerName': 'z',
+      },
+      [/^Authenticators \[b\] can never be asked about a login/],
+    ],
+    [
+      'of extensions that are not there, not named, or named for nothing',
+      { ...login, 'svc.extensions.loadList': '["simple-client-sslcontext","other"]' },
+      [
+        /names \[other\], which is not/,
+        /does not name \[svc-basic-security\]/,
+        /names \[simple-client-sslcontext\], but/,
+      ],
+    ],
+  ]
+  for (const [name, given, expected] of cases) {
+    it(name, () => {
+      const lines = told(given)
+      assert.equal(lines.length, expected.length, lines.join('\n'))
+      expected.forEach((pattern, index) => void assert.match(lines[index] ?? '', pattern))
+    })
+  }
+})
