@@ -7,7 +7,7 @@ import { Agent, request } from 'node:https'
 import path from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { connect } from 'node:tls'
-import { pkiTools } from '@svc/cli/pki'
+import { pkiTools, revocationFile } from '@svc/cli/pki'
 import { type Listeners, listen } from '@svc/shared/http'
 import { freePort, recordingLogger, temporaryFolder, testSettings, waitUntil } from '@svc/shared/testing'
 import { type ClientTls, fixedStores, followStores, loadTlsStores, type TlsStores } from '@svc/shared/tls'
@@ -211,7 +211,7 @@ describe('stores that change while requests are answered', () => {
     const [, ofIntermediate = ''] = readFileSync(bad('revoked.crl.pem'), 'utf8').split(
       /(?<=-----END X509 CRL-----\n)/,
     )
-    writeFileSync(file, readFileSync(tools.revocationFile(folder), 'utf8') + ofIntermediate)
+    writeFileSync(file, readFileSync(revocationFile(folder), 'utf8') + ofIntermediate)
   }
 
   test('serve every request, with the new certificate from the next connection on', async (scope) => {

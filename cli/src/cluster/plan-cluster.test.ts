@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
 import { loadSettings, settingsNotices } from '@svc/shared/config'
+import { loadTlsStores } from '@svc/shared/tls'
 import { homeLayout, openHome } from '../home/index.ts'
 import { parseOptions, type WrittenOptions } from './options.ts'
 import { planCluster, portOffsetOf, portsInUse } from './plan-cluster.ts'
@@ -154,6 +155,18 @@ test('clients are told of a trust store where a service speaks TLS, whatever the
     assert.equal(trusted(given), '/home/cluster/pki/authority.pem')
 })
 
+test('a list of revoked certificates is read where all certificates are of the home', () => {
+  const read = (given: WrittenOptions) => plan(given).common['svc.client.https.crlPath']
+  assert.equal(read({}), '/home/cluster/pki/revoked.crl.pem')
+  assert.equal(read({ set: ['svc.client.https.crlPath=/mine'] }), '/mine')
+  for (const given of [
+    { profile: 'plain' },
+    { set: ['svc.client.https.trustStorePath=/mine'] },
+    { set: ['router.svc.server.https.keyStorePath=/mine'] },
+  ])
+    assert.equal(read(given), undefined)
+})
+
 test('no secret stands in a property', () => {
   const { common, services } = plan({})
   const properties = [common, ...services.map((service) => service.properties)].flatMap((all) =>
@@ -257,6 +270,8 @@ for (const { profile, ldap } of [
           {},
         )
         assert.deepEqual(settingsNotices(settings), [])
+        const stores = await loadTlsStores(settings, Date.now())
+        assert.equal(stores.kind, 'loaded', JSON.stringify(stores))
         assert.equal(settings.get('svc.queue.prefix'), 'a=b#c ü')
         assert.equal(settings.get('svc.storage.storageDirectory'), home.deepStorage)
         assert.equal(settings.get('svc.server.tier'), properties['svc.server.tier'] ?? '_default_tier')

@@ -2,7 +2,7 @@ import path from 'node:path'
 import { invalidInput } from '@svc/domain/failure'
 import { type HomeLayout, type SecretName, secretFile } from '../home/index.ts'
 import { directoryProperties } from '../ldap/index.ts'
-import { keyStoreFile, trustStoreFile } from '../pki/index.ts'
+import { keyStoreFile, revocationFile, trustStoreFile } from '../pki/index.ts'
 import { POSTGRES_USER } from '../postgres/index.ts'
 import type { CountedRole, PlanOptions, Role } from './options.ts'
 
@@ -85,7 +85,11 @@ export function planCluster(options: PlanOptions, surroundings: PlanSurroundings
   checkTargets(options, services)
   const hasTls = services.some(({ properties }) => isOn(forAll, properties, 'svc.enableTlsPort'))
   // Where nobody shows a certificate there is none to trust.
-  const common = hasTls ? { ...trustStore(surroundings.home), ...forAll } : forAll
+  const trusted = {
+    ...trustStore(surroundings.home),
+    ...(hasOwnStores(options) ? {} : revocations(surroundings.home)),
+  }
+  const common = hasTls ? { ...trusted, ...forAll } : forAll
   return {
     options,
     postgresPort: POSTGRES_PORT + options.portOffset,
@@ -284,6 +288,16 @@ function trustStore(home: HomeLayout): Properties {
     'svc.client.https.trustStoreType': 'pem',
     'svc.client.https.trustStorePath': trustStoreFile(home.pki),
   }
+}
+
+/** The list is of the home's authority, and says nothing about certificates of others: there nobody would be let in. */
+function revocations(home: HomeLayout): Properties {
+  return { 'svc.client.https.crlPath': revocationFile(home.pki) }
+}
+
+/** Whether the user has key stores or trust stores from elsewhere. */
+function hasOwnStores({ set }: PlanOptions): boolean {
+  return set.some(({ name }) => /^svc\.(server\.https\.keyStore|client\.https\.trustStore)Path$/.test(name))
 }
 
 function keyStore(instance: string, home: HomeLayout): Properties {

@@ -11,7 +11,7 @@ import {
   secretFile,
   writeSecret,
 } from '../home/index.ts'
-import { ensureCertificates } from '../pki/index.ts'
+import { ensureCertificates, ensureRevocations } from '../pki/index.ts'
 import type { ClusterPlan } from './plan-cluster.ts'
 import { commonPropertiesFile, runtimePropertiesFile } from './write-configuration.ts'
 
@@ -113,11 +113,13 @@ export function checkConfiguration(home: HomeLayout, { services }: ClusterPlan):
   }
 }
 
-/** Makes the certificates that are missing or run out; returns the instances that got a new one. */
+/** Makes the certificates that are missing or run out, and their list of revoked ones; returns whose are new. */
 export async function ensurePlannedCertificates(home: HomeLayout, plan: ClusterPlan): Promise<string[]> {
   if (!plan.hasTls) return []
   const instances = plan.services.map(({ instance }) => instance)
-  return certificatesFor(home, instances, plan.hosts)
+  const issued = await certificatesFor(home, instances, plan.hosts)
+  await ensureRevocations({ folder: home.pki, now: Date.now() })
+  return issued
 }
 
 /** Makes those certificates of instances, reached at some hosts, that are missing or run out; returns whose are new. */

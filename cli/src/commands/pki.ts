@@ -28,6 +28,7 @@ password: that of the home, or the one in the file key-store-password of --folde
 Examples:
   ./svc pki rotate historical-1
   ./svc pki expire historical-1
+  ./svc pki revoke historical-1
   ./svc pki init --folder /tmp/pki
   ./svc pki issue postgres --folder /tmp/pki --hosts localhost,127.0.0.1
   ./svc pki bad-set --folder /tmp/pki`,
@@ -71,7 +72,11 @@ Examples:
     .argument('<name>', 'whose')
     .action(async (name: string, options: FolderOptions) => {
       const { revokeCertificate } = await tools()
-      tellFiles([revokeCertificate(openFolder(options), name)])
+      tellFiles([await revokeCertificate(openFolder(options), name)])
+      if (options.folder !== undefined) return
+      const { unreadRevocations } = await import('../cluster/index.ts')
+      for (const sentence of unreadRevocations(existingHome(options.home)))
+        process.stdout.write(`${sentence}\n`)
     })
   withFolder(
     pki

@@ -2,16 +2,10 @@ import { X509Certificate } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { conflict, invalidInput, notFound } from '@svc/domain/failure'
-import { writeWhole } from '../home/index.ts'
 import { createAuthority, DAY_MS, hostsOf, newKeyPair, readAuthority, trustStoreFile } from './authority.ts'
 import { writeBadSet } from './bad-set.ts'
-import {
-  type Authority,
-  issueCertificate,
-  issueRevocationList,
-  type Revocation,
-  type Validity,
-} from './issue.ts'
+import { type Authority, issueCertificate, type Validity } from './issue.ts'
+import { readRevocations, revocationFile, writeRevocations } from './revocations.ts'
 import { type StoreType, storeEndings, storeFile, writeKeyStores, writeTrustStores } from './store-files.ts'
 
 /** A folder with an authority and the stores that it issued; `password` opens its key stores. */
@@ -22,15 +16,10 @@ export interface PkiFolder {
   readonly now: number
 }
 
-/** The list of certificates that the authority of a folder has revoked, PEM. */
-export function revocationFile(folder: string): string {
-  return path.join(folder, 'revoked.crl.pem')
-}
-
 /** Makes the authority of a folder with its trust stores and an empty list of revoked certificates; returns the files. */
 export async function initAuthority(pki: PkiFolder): Promise<string[]> {
   const authority = readAuthority(pki) ?? (await createAuthority(pki))
-  writeRevocations(pki, authority, readRevocations(pki.folder))
+  await writeRevocations(pki, authority, readRevocations(pki.folder))
   const trust = { authority: authority.certificatePem }
   return [
     trustStoreFile(pki.folder),
@@ -62,11 +51,11 @@ export async function expireStores(pki: PkiFolder, name: string): Promise<string
 }
 
 /** Puts the certificate of a name on the list of revoked ones; returns the file of the list. */
-export function revokeCertificate(pki: PkiFolder, name: string): string {
+export async function revokeCertificate(pki: PkiFolder, name: string): Promise<string> {
   const authority = authorityOf(pki)
   const { serialNumber: serial } = certificateOf(pki.folder, name)
   const known = readRevocations(pki.folder).filter((entry) => entry.serial !== serial)
-  writeRevocations(pki, authority, [...known, { serial, at: pki.now }])
+  await writeRevocations(pki, authority, [...known, { serial, at: pki.now }])
   return revocationFile(pki.folder)
 }
 
@@ -138,21 +127,4 @@ function checkName(name: string): void {
     throw invalidInput(
       `The name [${name}] is not allowed: letters, digits, [.], [-] and [_], at most 64, and not [authority]`,
     )
-}
-
-const revocationsFile = (folder: string): string => path.join(folder, 'revoked.json')
-
-function readRevocations(folder: string): Revocation[] {
-  try {
-    return JSON.parse(readFileSync(revocationsFile(folder), 'utf8')) as Revocation[]
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw error
-  }
-}
-
-function writeRevocations(pki: PkiFolder, authority: Authority, revoked: readonly Revocation[]): void {
-  writeWhole(revocationsFile(pki.folder), `${JSON.stringify(revoked)}\n`, 0o644)
-  const list = { revoked, from: pki.now - DAY_MS, until: pki.now + 3650 * DAY_MS }
-  writeWhole(revocationFile(pki.folder), issueRevocationList(authority, list), 0o644)
 }

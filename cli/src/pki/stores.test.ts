@@ -6,7 +6,7 @@ import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { temporaryFolder, testSettings } from '@svc/shared/testing'
 import { leafOf, loadTlsStores } from '@svc/shared/tls'
-import { pkiTools } from './index.ts'
+import { pkiTools, revocationFile } from './index.ts'
 
 const tools = await pkiTools()
 const folder = temporaryFolder({ after })
@@ -32,7 +32,7 @@ async function load(name: string, type: (typeof types)[number], crl = false) {
       'svc.client.https.trustStoreType': type,
       'svc.client.https.trustStorePath': trust,
       'svc.client.https.trustStorePassword': pki.password,
-      ...(crl ? { 'svc.client.https.crlPath': tools.revocationFile(folder) } : {}),
+      ...(crl ? { 'svc.client.https.crlPath': revocationFile(folder) } : {}),
     }),
     Date.now(),
   )
@@ -135,14 +135,14 @@ describe('a certificate that is made anew', () => {
 })
 
 it('the list of revoked certificates grows by those that are revoked', async () => {
-  const sizeBefore = readFileSync(tools.revocationFile(folder)).length
-  tools.revokeCertificate(pki, 'server')
-  tools.revokeCertificate(pki, 'server')
-  const once = readFileSync(tools.revocationFile(folder)).length
+  const sizeBefore = readFileSync(revocationFile(folder)).length
+  await tools.revokeCertificate(pki, 'server')
+  await tools.revokeCertificate(pki, 'server')
+  const once = readFileSync(revocationFile(folder)).length
   assert.ok(once > sizeBefore)
   await tools.issueStores(pki, 'second', { hosts, types: ['pem'], days: 1 })
-  tools.revokeCertificate(pki, 'second')
-  assert.ok(readFileSync(tools.revocationFile(folder)).length > once)
+  await tools.revokeCertificate(pki, 'second')
+  assert.ok(readFileSync(revocationFile(folder)).length > once)
 })
 
 it('a folder without an authority issues nothing', async (scope) => {
