@@ -180,6 +180,17 @@ describe('passwords', () => {
     for (const answer of await read()) assertError(answer, 401)
   })
 
+  test('that are as long as they may be open', async () => {
+    const password = '€'.repeat(1024)
+    await coordinator.post(`${authentication}/users/peter/credentials`, { password })
+    assert.equal(await login(coordinator, `peter:${password}`), 404)
+  })
+
+  test('of users whose name has a colon could never be shown: such users are not made', async () => {
+    const refused = await coordinator.send({ method: 'POST', path: `${authentication}/users/a%3Ab` })
+    assertError(refused, 400)
+  })
+
   test('that are short are refused', async () => {
     const short = {
       method: 'POST',
@@ -234,9 +245,10 @@ describe('administrators', () => {
   const change = (method: string, path: string, json?: unknown) => coordinator.send({ method, path, json })
 
   test('cannot be lost: the last one is kept, and the internal user keeps what it needs', async () => {
-    // The group of administrators in the directory goes first.
+    // A group of administrators in the directory may have no members, or lose them.
+    assertError(await change('DELETE', `${authentication}/users/admin`), 409)
     assert.equal((await change('DELETE', `${authorization}/groupMappings/adminGroupMapping`)).status, 200)
-    // Members of the directory may hold roles by their name; nobody does, so admin is the last one.
+    assertError(await change('DELETE', `${authentication}/users/admin`), 409)
     assertError(await change('DELETE', `${authorization}/users/admin`), 409)
     assertError(await change('DELETE', `${authorization}/users/admin/roles/admin`), 409)
     assertError(await change('DELETE', `${authorization}/roles/admin`), 409)

@@ -49,17 +49,3 @@ export function filteredGroups(
   const matchers = filters.map(compileGroupPattern)
   return groups.filter((group) => matchers.some((matches) => matches(group)))
 }
-
-/**
- * The users who can change users and roles: those who may write the security configuration and can log in.
- * `mayWriteSecurity` decides by permissions, `canLogIn` by whether the user has a password.
- */
-export function administratorsOf(
-  directory: RoleDirectory,
-  canLogIn: (user: string) => boolean,
-  mayWriteSecurity: (permissions: readonly Permission[]) => boolean,
-): string[] {
-  return Object.keys(directory.users).filter(
-    (user) => canLogIn(user) && mayWriteSecurity(permissionsOf(directory, user)),
-  )
-}

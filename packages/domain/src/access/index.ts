@@ -1,7 +1,6 @@
 /** Permissions: what a caller may do with which resource. */
 
 export {
-  administratorsOf,
   filteredGroups,
   type MappedRoleDirectory,
   mappingsOf,
@@ -10,6 +9,6 @@ export {
 } from './administrators.ts'
 export { type AccessExplanation, explainAccess } from './explain.ts'
 export { compileGroupPattern, isGroupPattern } from './group-pattern.ts'
+export { allowedPasswordLengths, hasAllowedLength, longestName, longestPassword } from './login-length.ts'
 export { longestNamePattern, parsePermissions } from './parse-permissions.ts'
-export { allowedPasswordLengths, hasAllowedLength } from './password-length.ts'
 export * from './permission.ts'

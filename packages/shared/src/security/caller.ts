@@ -19,6 +19,8 @@ export interface Caller {
   readonly identity: string
   /** The authenticator that proved it; empty for nobody. */
   readonly authenticator: string
+  /** The groups of the user in a directory. */
+  readonly groups: readonly string[]
   /** Whether answers are as recorded where ours are stricter. */
   readonly compatibility: boolean
   can(action: 'READ' | 'WRITE', type: ResourceType, name: string): boolean
@@ -30,6 +32,7 @@ export interface Caller {
 export const nobody: Caller = {
   identity: '',
   authenticator: '',
+  groups: [],
   compatibility: false,
   can: () => false,
   sees: () => false,
@@ -39,6 +42,7 @@ export const nobody: Caller = {
 export const unrestricted = (identity: string, authenticator: string): Caller => ({
   identity,
   authenticator,
+  groups: [],
   compatibility: false,
   can: () => true,
   sees: () => true,
@@ -63,7 +67,7 @@ export function authorizerOptions(settings: Settings, authorizer: string): Autho
 }
 
 /** The permissions of a user by its own roles and by those of its directory groups. */
-export function permissionsOfCaller(
+function permissionsOfCaller(
   directory: AuthorizerDirectory,
   identity: string,
   groups: readonly string[],
@@ -78,6 +82,7 @@ export function permissionsOfCaller(
 function permittedCaller(
   identity: string,
   authenticator: string,
+  groups: readonly string[],
   permissions: readonly Permission[],
   compatibility: boolean,
 ): Caller {
@@ -86,6 +91,7 @@ function permittedCaller(
   return {
     identity,
     authenticator,
+    groups,
     compatibility,
     can,
     sees: (dataSource) => compatibility || can('READ', 'DATASOURCE', dataSource),
@@ -138,6 +144,7 @@ export function createCallerCache(settings: Settings): CallerOf {
       : permittedCaller(
           identity,
           authenticator,
+          groups,
           permissionsOfCaller(known ?? noAuthorizer, identity, groups, options),
           options.compatibility,
         )

@@ -5,6 +5,11 @@ export const letsEveryoneIn = (settings: Settings, authenticator: string): boole
   authenticator === 'allowAll' ||
   settings.getNamed('svc.auth.authenticator.<name>.type', authenticator) === 'allowAll'
 
+/** Whether the users of an authenticator are in a directory. */
+export const asksDirectory = (settings: Settings, authenticator: string): boolean =>
+  !letsEveryoneIn(settings, authenticator) &&
+  settings.getNamed('svc.auth.authenticator.<name>.credentialsValidator.type', authenticator) === 'ldap'
+
 /** The members of the chain that a login can come to: none after one that lets everyone in or that does not skip. */
 export function askedAuthenticators(settings: Settings): readonly string[] {
   const chain = settings.get('svc.auth.authenticatorChain')

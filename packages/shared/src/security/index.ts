@@ -4,13 +4,19 @@ export {
   type AuthorizerOptions,
   authorizerOptions,
   type Caller,
-  permissionsOfCaller,
+  createCallerCache,
   permits,
 } from './caller.ts'
+export { askedAuthenticators, asksDirectory, letsEveryoneIn } from './chain.ts'
 export { createEscalator, type Escalator } from './escalator.ts'
 export { type LdapLogins, type LdapVerdict, openLdapLogins } from './ldap-logins.ts'
 export { compileNamePattern, isNamePattern } from './name-pattern.ts'
 export { type Credentials, hashPassword } from './password-hash.ts'
 export { createSecurity, type LoginOrigin, type Security, type SecurityOptions } from './security.ts'
 export type { LoginThrottle } from './throttle.ts'
-export type { AuthorizerDirectory, DirectorySource, SecurityDirectory } from './users-and-roles.ts'
+export {
+  type AuthorizerDirectory,
+  type DirectorySource,
+  type SecurityDirectory,
+  storedCredentials,
+} from './users-and-roles.ts'

@@ -7,9 +7,8 @@ import { askedAuthenticators, letsEveryoneIn } from './chain.ts'
 import type { LdapLogins } from './ldap-logins.ts'
 import { digestOf } from './login-digest.ts'
 import { createMetadataLogins, type OnOutdated } from './metadata-logins.ts'
-import type { Credentials } from './password-hash.ts'
 import { type LoginThrottle, noThrottle } from './throttle.ts'
-import type { DirectorySource, SecurityDirectory } from './users-and-roles.ts'
+import { type DirectorySource, type SecurityDirectory, storedCredentials } from './users-and-roles.ts'
 
 /** Where a login comes from: the address, and the server that it says it is, for the log. */
 export interface LoginOrigin {
@@ -270,16 +269,6 @@ export function createSecurity(
 
 // As in the recorded system, a path that needs no login needs no permission either; it never is one of a server.
 const unsecuredCaller: Caller = unrestricted('anonymous', '')
-
-/** The credentials of a user, if it is known and has any. */
-function storedCredentials(
-  { authenticators }: SecurityDirectory,
-  authenticator: string,
-  user: string,
-): Credentials | undefined {
-  const users = Object.hasOwn(authenticators, authenticator) ? authenticators[authenticator] : undefined
-  return users && Object.hasOwn(users, user) ? (users[user] ?? undefined) : undefined
-}
 
 /** Whether the internal user may come from an address. */
 function internalNetworks(settings: Settings): (address: string) => boolean {

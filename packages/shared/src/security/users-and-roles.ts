@@ -28,3 +28,13 @@ export interface DirectorySource {
   /** The newest directory known, or why there is none yet. */
   current(): SecurityDirectory | { readonly missing: string }
 }
+
+/** The credentials of a user, if it is known and has any. */
+export function storedCredentials(
+  { authenticators }: SecurityDirectory,
+  authenticator: string,
+  user: string,
+): Credentials | undefined {
+  const users = Object.hasOwn(authenticators, authenticator) ? authenticators[authenticator] : undefined
+  return users && Object.hasOwn(users, user) ? (users[user] ?? undefined) : undefined
+}

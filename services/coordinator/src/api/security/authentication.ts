@@ -11,6 +11,7 @@ import type { ServiceContext } from '@svc/shared/service'
 import { parseJson } from '@svc/shared/wire'
 import { z } from 'zod'
 import { type ChangeSecurity, expect, nameParameter } from './change.ts'
+import { isLoginName } from './has-administrator.ts'
 
 const base = '/svc-ext/basic-security/authentication'
 const usersPath = `${base}/db/:authenticator/users`
@@ -73,6 +74,10 @@ export function authenticationRoutes(context: ServiceContext, change: ChangeSecu
       handle: async (input) => {
         const authenticator = authenticatorOf(input)
         const user = nameParameter(input.params, 'user')
+        expect(
+          isLoginName(user),
+          `The name of the user is [${user}]; allowed is a name without a colon, at which a login ends its name`,
+        )
         await change(input, `${authenticator}/users/${user}`, { created: user }, async (transaction) => {
           expect(
             await addAuthenticationUser(transaction, authenticator, user),

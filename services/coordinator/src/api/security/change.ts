@@ -1,21 +1,11 @@
-import {
-  administratorsOf,
-  type Permission,
-  permissionsOf,
-  permissionsOfRoles,
-  securityResource,
-} from '@svc/domain/access'
+import { longestName, permissionsOf } from '@svc/domain/access'
 import { conflict, invalidInput } from '@svc/domain/failure'
 import type { RouteInput } from '@svc/shared/http'
 import { changeSecurity, readSecurityDirectory, type Transaction } from '@svc/shared/postgres'
-import {
-  type AuthorizerDirectory,
-  authorizerOptions,
-  permits,
-  type SecurityDirectory,
-} from '@svc/shared/security'
+import { type AuthorizerDirectory, permits, type SecurityDirectory } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import type { DirectoryFollowers } from '../../users/index.ts'
+import { administratorTest } from './has-administrator.ts'
 
 /** Makes one change of users, roles or mappings; `key` says what it is about, `payload` what was stored. */
 export type ChangeSecurity = (
@@ -24,8 +14,6 @@ export type ChangeSecurity = (
   payload: unknown,
   change: (transaction: Transaction) => Promise<void>,
 ) => Promise<void>
-
-const writeSecurity = { action: 'WRITE', type: 'CONFIG', name: securityResource } as const
 
 // What the servers do among themselves needs these; without them the cluster would stop working.
 const internalNeeds = [
@@ -47,47 +35,21 @@ export function securityChanges(context: ServiceContext, followers: DirectoryFol
     .get('svc.auth.authorizers')
     .filter((name) => settings.getNamed('svc.auth.authorizer.<name>.type', name) === 'basic')
 
-  /** Who could administer, by name; the members of a mapped group of a directory are named by their mapping. */
-  const administrators = (directory: SecurityDirectory): string[] =>
-    basicAuthorizers.flatMap((authorizer) => {
-      const authenticators = settings
-        .get('svc.auth.authenticatorChain')
-        .filter(
-          (name) => settings.getNamed('svc.auth.authenticator.<name>.authorizerName', name) === authorizer,
-        )
-      // Only the directory knows who can log in there.
-      const isDirectory = (name: string) =>
-        settings.getNamed('svc.auth.authenticator.<name>.credentialsValidator.type', name) === 'ldap'
-      const canLogIn = (user: string) =>
-        user !== internalUser &&
-        authenticators.some((name) => isDirectory(name) || directory.authenticators[name]?.[user] != null)
-      const known = directory.authorizers[authorizer] ?? emptyAuthorizer
-      const { groupFilters, compatibility } = authorizerOptions(settings, authorizer)
-      const mayWriteSecurity = (permissions: readonly Permission[]) =>
-        permits(permissions, writeSecurity, { compatibility })
-      const mappings =
-        groupFilters !== undefined && authenticators.some(isDirectory) ? known.groupMappings : {}
-      return [
-        ...administratorsOf(known, canLogIn, mayWriteSecurity),
-        ...Object.keys(mappings).filter((name) =>
-          mayWriteSecurity(permissionsOfRoles(known, mappings[name]?.roles ?? [])),
-        ),
-      ]
-    })
   const internalIsAble = (directory: SecurityDirectory): boolean =>
     basicAuthorizers.every((authorizer) => {
       const permissions = permissionsOf(directory.authorizers[authorizer] ?? emptyAuthorizer, internalUser)
       return internalNeeds.every((need) => permits(permissions, need))
     })
 
-  return async ({ audit }, key, payload, change) => {
+  return async ({ audit, caller }, key, payload, change) => {
+    const hasAdministrator = administratorTest(settings, caller)
     await changeSecurity(database, { ...audit, key, payload }, clock.now(), async (transaction) => {
       const before = await readSecurityDirectory(transaction)
       await change(transaction)
       const after = await readSecurityDirectory(transaction)
-      if (administrators(before).length > 0 && administrators(after).length === 0) {
+      if (hasAdministrator(before) && !hasAdministrator(after)) {
         throw conflict(
-          'Nobody could administer users and roles any more; give another user a password and a role with the permission [WRITE] on [CONFIG] by a pattern that names [security] first',
+          'Nobody who is known to be able to log in could administer users and roles any more; give another user a password and a role with the permission [WRITE] on [CONFIG] by a pattern that names [security] first, or let somebody of a directory who administers make this change',
         )
       }
       if (internalIsAble(before) && !internalIsAble(after)) {
@@ -104,9 +66,6 @@ export function securityChanges(context: ServiceContext, followers: DirectoryFol
 export function expect(holds: boolean, message: string): void {
   if (!holds) throw invalidInput(message)
 }
-
-// Longer names of users, roles and mappings help nobody.
-const longestName = 255
 
 /** A name of a user, role or mapping from the path. */
 export function nameParameter(params: Readonly<Record<string, string>>, parameter: string): string {

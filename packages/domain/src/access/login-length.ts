@@ -1,5 +1,8 @@
-// Hashing one password stays cheap.
-const longestPassword = 1024
+/** Longest name of a user, role or mapping: longer ones help nobody. */
+export const longestName = 255
+
+/** Longest password: hashing one stays cheap. */
+export const longestPassword = 1024
 
 /** Whether a new password is as long as it must be, where `shortest` is the configured least length. */
 export function hasAllowedLength(password: string, shortest: number): boolean {

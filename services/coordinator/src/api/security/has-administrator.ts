@@ -1,0 +1,51 @@
+import { securityResource } from '@svc/domain/access'
+import type { Settings } from '@svc/shared/config'
+import {
+  askedAuthenticators,
+  asksDirectory,
+  type Caller,
+  createCallerCache,
+  letsEveryoneIn,
+  type SecurityDirectory,
+  storedCredentials,
+} from '@svc/shared/security'
+
+/**
+ * A test of whether somebody besides the servers can log in for certain, and change users and roles then. Who can log in
+ * by a directory, and with which groups, is certain of the caller only, who just did.
+ */
+export function administratorTest(
+  settings: Settings,
+  caller: Pick<Caller, 'identity' | 'authenticator' | 'groups'>,
+): (directory: SecurityDirectory) => boolean {
+  const internalUser = settings.get('svc.escalator.internalClientUsername')
+  const asked = askedAuthenticators(settings)
+  const hasStoredUsers = (name: string) => !letsEveryoneIn(settings, name) && !asksDirectory(settings, name)
+  const callers = createCallerCache(settings)
+
+  return (directory) => {
+    const isHidden = (authenticator: string, user: string): boolean =>
+      asked
+        .slice(0, asked.indexOf(authenticator))
+        .some((name) => hasStoredUsers(name) && storedCredentials(directory, name, user) !== undefined)
+    const administers = (authenticator: string, user: string, groups: readonly string[]): boolean =>
+      user !== internalUser &&
+      !isHidden(authenticator, user) &&
+      callers(authenticator, user, groups, directory).can('WRITE', 'CONFIG', securityResource)
+
+    return asked.some((name) => {
+      if (letsEveryoneIn(settings, name)) return administers(name, name, [])
+      if (asksDirectory(settings, name))
+        return caller.authenticator === name && administers(name, caller.identity, caller.groups)
+      return Object.keys(directory.authenticators[name] ?? {}).some(
+        (user) =>
+          isLoginName(user) &&
+          storedCredentials(directory, name, user) !== undefined &&
+          administers(name, user, []),
+      )
+    })
+  }
+}
+
+/** Whether a name can be the one of a login, which is told from its password by the first colon (RFC 7617). */
+export const isLoginName = (name: string): boolean => !name.includes(':')
