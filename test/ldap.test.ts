@@ -6,6 +6,7 @@ import { after, describe, test } from 'node:test'
 import { sampleDirectory, startDirectory } from '@svc/cli/ldap'
 import { loadSettings } from '@svc/shared/config'
 import { injectedNames } from '@svc/shared/hostile-inputs'
+import { openLoginThrottle } from '@svc/shared/login-throttle'
 import {
   basicHeader,
   createSecurity,
@@ -14,6 +15,7 @@ import {
   openLdapLogins,
   type SecurityDirectory,
 } from '@svc/shared/security'
+import { createTestStores } from '@svc/shared/testing'
 import { makeCertificate, startSlapd, suffix } from './support/slapd.ts'
 import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
 
@@ -79,6 +81,14 @@ const other = await startSlapd(`${folder}/two`, ldif, elsewhere)
 after(() => other.stop())
 const embedded = await startDirectory(sampleDirectory('search-secret'), 0)
 after(() => embedded.stop())
+
+const stores = await createTestStores({ after })
+const mostFailures = 4
+const throttle = openLoginThrottle(
+  stores.settings('router', { 'svc.auth.throttle.failures': String(mostFailures) }),
+  () => performance.now(),
+)
+after(() => throttle?.stop())
 
 const prefix = 'svc.auth.authenticator.L'
 let nowMs = 0
@@ -308,6 +318,8 @@ describe('a chain with a directory', async () => {
     skip: boolean,
     url: string,
     more: Record<string, string> = {},
+    /** The address of logins whose failures are counted. */
+    address?: string,
   ) => {
     const settings = settingsOf(url, {
       'svc.auth.authenticatorChain': JSON.stringify(chain),
@@ -321,9 +333,16 @@ describe('a chain with a directory', async () => {
       () => nowMs,
       () => undefined,
     )
-    const security = createSecurity(settings, { current: () => directory }, { directories })
+    const security = createSecurity(
+      settings,
+      { current: () => directory },
+      { directories, ...(throttle && address !== undefined ? { throttle } : {}) },
+    )
     return async (user: string, password: string) => {
-      const outcome = await security.authenticate(basicHeader(user, password), { address: '::1', server: '' })
+      const outcome = await security.authenticate(basicHeader(user, password), {
+        address: address ?? '::1',
+        server: '',
+      })
       return outcome.kind === 'known' ? outcome.caller.authenticator : outcome.kind
     }
   }
@@ -378,7 +397,6 @@ describe('a chain with a directory', async () => {
   }
 
   test('whose first member has a name does not know that user by another attribute of the directory', async () => {
-    const byMail = { [`${prefix}.credentialsValidator.userSearch`]: '(|(uid=%s)(mail=%s))' }
     const outcome = await chained(['M', 'L'], true, slapd.url, byMail)
     assert.equal(await outcome('mallory@example.org', 'mallory-password'), 'refused')
     const alone = await chained(['L'], true, slapd.url, byMail)
@@ -402,6 +420,43 @@ describe('a chain with a directory', async () => {
       assert.equal(await outcome('svc_system', 'metadata-password'), 'M', 'who is asked about all the same')
     })
   }
+
+  const byMail = { [`${prefix}.credentialsValidator.userSearch`]: '(|(uid=%s)(mail=%s))' }
+  const guessed: readonly [how: string, address: string, names: readonly string[]][] = [
+    ['however it is typed', '10.0.0.1', ['bob', ...spellings('bob')]],
+    [
+      'by whatever it is found',
+      '10.0.0.2',
+      ['mallory', 'mallory@example.org', 'MALLORY', 'Mallory@example.org'],
+    ],
+  ]
+  for (const [how, address, names] of guessed) {
+    test(`counts the guesses at one user together, ${how}`, async () => {
+      const outcome = await chained(['L', 'M'], false, slapd.url, byMail, address)
+      for (let guess = 0; guess < mostFailures; guess++)
+        assert.equal(await outcome(names[guess % names.length]!, `guess-${guess}`), 'refused')
+      for (const name of names) {
+        for (let time = 0; time < 2; time++)
+          assert.equal(
+            await outcome(name, `${names[0]}-password`),
+            'throttled',
+            `${name}, which is not remembered`,
+          )
+      }
+      assert.equal(await outcome('carol', 'carol-password'), 'L', 'others are not held back')
+    })
+  }
+
+  test('forgets the guesses at a user who logs in, by whatever name', async () => {
+    const outcome = await chained(['L', 'M'], false, slapd.url, byMail, '10.0.0.3')
+    const guess = async (name: string, times: number) => {
+      for (let time = 0; time < times; time++) assert.equal(await outcome(name, `guess-${time}`), 'refused')
+    }
+    await guess('mallory', mostFailures - 1)
+    assert.equal(await outcome('mallory@example.org', 'mallory-password'), 'L')
+    await guess('mallory', mostFailures)
+    assert.equal(await outcome('mallory@example.org', 'other'), 'throttled')
+  })
 
   test('has the internal user of a directory where no other member that is asked has one', async () => {
     for (const chain of [['L'], ['L', 'M']]) {

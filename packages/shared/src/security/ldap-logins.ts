@@ -19,14 +19,21 @@ const pauseMs = 1000
 export type LdapVerdict =
   | { readonly kind: 'known'; readonly identity: string; readonly groups: readonly string[] }
   | { readonly kind: 'wrong' | 'unknown' }
+  | { readonly kind: 'throttled'; readonly retryAfterSeconds: number }
   | { readonly kind: 'unavailable'; readonly message: string }
+
+/** Counts an attempt at a user by the name that the directory has for it; the seconds to wait where that may not be tried. */
+export type CountAttempt = (identity: string) => Promise<number | undefined>
 
 /** Verifies logins against an LDAP directory, and remembers what it said for a time. */
 export interface LdapLogins {
   /** What is remembered and still holds without asking; undefined where the directory has to be asked. */
   remembered(user: string, password: string): LdapVerdict | undefined
-  /** Asks the directory; while it is away, what is remembered holds for longer. */
-  verify(user: string, password: string): Promise<LdapVerdict>
+  /**
+   * Asks the directory; while it is away, what is remembered holds for longer. `countAttempt` is asked before a password
+   * is tried: a directory finds one user by many names.
+   */
+  verify(user: string, password: string, countAttempt?: CountAttempt): Promise<LdapVerdict>
 }
 
 /** Told what is wrong with a directory. */
@@ -50,7 +57,7 @@ export async function openLdapLogins(
   return found
 }
 
-type AskDirectory = (user: string, password: string) => Promise<LdapVerdict>
+type AskDirectory = (user: string, password: string, countAttempt: CountAttempt) => Promise<LdapVerdict>
 
 interface RememberedLogin {
   readonly digest: string
@@ -85,8 +92,8 @@ function remembering(ask: AskDirectory, settings: Settings, name: string, now: (
 
   return {
     remembered: (user, password) => find(user, password, verifyMs),
-    verify: async (user, password) => {
-      const verdict = await ask(user, password)
+    verify: async (user, password, countAttempt = async () => undefined) => {
+      const verdict = await ask(user, password, countAttempt)
       if (verdict.kind === 'unavailable') return find(user, password, mostMs) ?? verdict
       const login = { digest: digest(user, password), verdict, at: now() }
       if (verdict.kind === 'known') {
@@ -183,7 +190,7 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
   // The library says so by its message only.
   const isLate = (error: unknown): boolean => error instanceof Error && error.message.endsWith('timed out')
 
-  async function askNow(user: string, password: string): Promise<LdapVerdict> {
+  async function askNow(user: string, password: string, countAttempt: CountAttempt): Promise<LdapVerdict> {
     const client = new ldap.Client({
       url,
       connectTimeout: settings.getNamed(`${prefix}.connectTimeout`, name),
@@ -193,6 +200,8 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
     })
     try {
       const found = await findUser(client, user)
+      const waitSeconds = found && (await countAttempt(found.identity))
+      if (waitSeconds !== undefined) return { kind: 'throttled', retryAfterSeconds: waitSeconds }
       // An unknown user costs the same exchange as a wrong password.
       const dn = found?.dn ?? `cn=${randomUUID()},${baseDn}`
       const isProved = await proves(client, dn, password)
@@ -207,7 +216,7 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
     }
   }
 
-  return async (user, password) => {
+  return async (user, password, countAttempt) => {
     // RFC 4513 5.1.2: many directories take a bind with an empty password for a success that proves nothing.
     if (password === '' || user === '') return { kind: 'wrong' }
     const unavailable = {
@@ -216,7 +225,7 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
     } as const
     if (performance.now() < pausedUntil) return unavailable
     try {
-      return await limit(() => askNow(user, password))
+      return await limit(() => askNow(user, password, countAttempt))
     } catch (error) {
       // Too many at a time are no trouble of the directory.
       if (error instanceof Failure) throw error

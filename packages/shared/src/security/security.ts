@@ -4,7 +4,8 @@ import { addNetwork, type Settings } from '../config/index.ts'
 import { readBasicHeader } from './basic-header.ts'
 import { type Caller, createCallerCache, nobody, unrestricted } from './caller.ts'
 import { askedAuthenticators, letsEveryoneIn } from './chain.ts'
-import type { LdapLogins } from './ldap-logins.ts'
+import { countedName } from './counted-name.ts'
+import type { CountAttempt, LdapLogins } from './ldap-logins.ts'
 import { digestOf } from './login-digest.ts'
 import { createMetadataLogins, type OnOutdated } from './metadata-logins.ts'
 import { type LoginThrottle, noThrottle } from './throttle.ts'
@@ -55,6 +56,7 @@ interface Login {
 type Verdict =
   | { readonly kind: 'known'; readonly identity: string; readonly groups: readonly string[] }
   | { readonly kind: 'wrong' | 'unknown' }
+  | { readonly kind: 'throttled'; readonly retryAfterSeconds: number }
   | { readonly kind: 'unavailable'; readonly message: string }
 
 /**
@@ -143,10 +145,13 @@ export function createSecurity(
     login: Login,
     current: SecurityDirectory,
     isTaken: boolean,
+    countAttempt: CountAttempt,
   ): Promise<Verdict> {
     const { user, password } = login
     const logins = directories.get(name)
-    if (logins) return isTaken ? { kind: 'unknown' } : await askDirectory(name, logins, login, current)
+    if (logins) {
+      return isTaken ? { kind: 'unknown' } : await askDirectory(name, logins, login, current, countAttempt)
+    }
     const stored = isTaken ? undefined : storedCredentials(current, name, user)
     if (await metadata.verify(name, user, password, stored))
       return { kind: 'known', identity: user, groups: [] }
@@ -158,21 +163,26 @@ export function createSecurity(
     logins: LdapLogins,
     { user, password }: Login,
     current: SecurityDirectory,
+    countAttempt: CountAttempt,
   ): Promise<Verdict> {
     // The password of the servers is for nobody else to see.
     if (user === internalUser && isHidden(name, user, current)) return { kind: 'unknown' }
-    const verdict = await logins.verify(user, password)
+    const verdict = await logins.verify(user, password, countAttempt)
     if (verdict.kind !== 'known') return verdict
     if (isHidden(name, verdict.identity, current)) return { kind: 'wrong' }
     for (const other of otherDirectories(name, verdict.identity, user)) {
-      const { kind } = await other.verify(verdict.identity, password)
+      const { kind } = await other.verify(verdict.identity, password, countAttempt)
       if (kind === 'known' || kind === 'wrong') return { kind: 'wrong' }
     }
     return verdict
   }
 
   /** Asks the chain about a login; undefined where a member lets in whoever is unknown before it. */
-  async function verify(login: Login, current: SecurityDirectory): Promise<Authentication | undefined> {
+  async function verify(
+    login: Login,
+    current: SecurityDirectory,
+    countAttempt: CountAttempt,
+  ): Promise<Authentication | undefined> {
     let isTaken = false
     let missing: string | undefined
     for (const name of asked) {
@@ -180,7 +190,8 @@ export function createSecurity(
         if (isTaken || missing !== undefined) break
         return undefined
       }
-      const verdict = await ask(name, login, current, isTaken)
+      const verdict = await ask(name, login, current, isTaken, countAttempt)
+      if (verdict.kind === 'throttled') return verdict
       if (verdict.kind === 'known' && !isTaken) {
         return { kind: 'known', caller: callers(name, verdict.identity, verdict.groups, current) }
       }
@@ -199,15 +210,22 @@ export function createSecurity(
   ): Promise<Authentication | undefined> {
     // The servers' own password is not guessed by whoever has it: their calls are never held back.
     const isCounted = !isOwnEscalator(login)
-    const waitSeconds = isCounted ? await throttle.begin(login.user, origin.address) : undefined
-    if (waitSeconds !== undefined) {
-      onRefused(login.user, origin)
-      return { kind: 'throttled', retryAfterSeconds: waitSeconds }
+    const counted = new Set<string>()
+    const countAttempt: CountAttempt = async (user) => {
+      const name = countedName(user)
+      if (!isCounted || counted.has(name)) return undefined
+      counted.add(name)
+      return await throttle.begin(name, origin.address)
     }
-    const outcome = await verify(login, current)
+    const waitSeconds = await countAttempt(login.user)
+    const outcome: Authentication | undefined =
+      waitSeconds === undefined
+        ? await verify(login, current, countAttempt)
+        : { kind: 'throttled', retryAfterSeconds: waitSeconds }
+    const isRefused = outcome?.kind === 'refused' || outcome?.kind === 'throttled'
     // Only refusals count; what could not be verified is nobody's failure.
-    if (isCounted && outcome?.kind !== 'refused') await throttle.succeeded(login.user, origin.address)
-    if (outcome?.kind === 'refused') onRefused(login.user, origin)
+    if (!isRefused) for (const name of counted) await throttle.succeeded(name, origin.address)
+    if (isRefused) onRefused(login.user, origin)
     if (outcome?.kind === 'known') onLogin(outcome.caller, origin)
     return outcome
   }
