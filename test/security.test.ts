@@ -43,6 +43,12 @@ async function addUser(name: string, password: string): Promise<void> {
   await coordinator.post(`${authorization}/users/${name}`, undefined)
 }
 
+test('the directory is ready, and so is all of the cluster', async () => {
+  const { status, stdout } = await runSvc('status', '--home', cluster.home.root)
+  assert.equal(status, 0, stdout)
+  assert.match(stdout, /directory .* ready/)
+})
+
 describe('users of the sample directory', () => {
   test('log in on every server; the group of administrators administers, others have what they are given', async () => {
     for (const server of servers) {

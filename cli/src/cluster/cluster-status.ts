@@ -82,7 +82,8 @@ async function processStatus(
     return { ...known, pid: null, state, problem }
   }
   const { pid } = entry.process
-  if (role === 'postgres' || role === 'redis') {
+  // The stores and the sample directory speak protocols of their own.
+  if (!/^https?:/.test(url)) {
     return { ...known, pid, state: (await isListening(url)) ? 'ready' : 'not ready', problem: null }
   }
   const { isHealthy, problem, isTold } = await askReadiness(url, trusted)
