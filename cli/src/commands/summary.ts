@@ -1,4 +1,5 @@
-import type { Cluster, NotReady } from '../cluster/index.ts'
+import { asksForLogin, loadSettings } from '@svc/shared/config'
+import { type Cluster, commonPropertiesFile, type NotReady, runtimePropertiesFile } from '../cluster/index.ts'
 import { homeArgument, secretFile } from '../home/index.ts'
 import { trustStoreFile } from '../pki/index.ts'
 import { emphasized, formatSeconds, formatTable, sinceCommandMs } from '../terminal/index.ts'
@@ -20,6 +21,8 @@ export interface Summary {
   /** Where the admin's password and the certificate to trust stand; null in the plain profile. */
   readonly adminPasswordFile: string | null
   readonly certificateFile: string | null
+  /** Whether the router asks for logins, which those who start the plain profile may have configured themselves. */
+  readonly asksForLogin: boolean
 }
 
 /** The summary of a cluster that has just started. */
@@ -40,7 +43,25 @@ export function summarize(cluster: Cluster): Summary {
     adminPasswordFile:
       cluster.adminPassword === undefined ? null : secretFile(cluster.home, 'admin-password'),
     certificateFile: cluster.trusted === undefined ? null : trustStoreFile(cluster.home.pki),
+    asksForLogin: routerAsksForLogin(cluster),
   }
+}
+
+function routerAsksForLogin({ home, plan }: Cluster): boolean {
+  const { instance } = plan.services.find(({ url }) => url === plan.routerUrl)!
+  const files = [commonPropertiesFile(home), runtimePropertiesFile(home, instance)]
+  return asksForLogin(loadSettings('router', files, process.env))
+}
+
+/** What the plain profile leaves open: all of it, unless TLS or logins were set by themselves. */
+export function plainProfileText({
+  certificateFile,
+  asksForLogin,
+}: Pick<Summary, 'certificateFile' | 'asksForLogin'>): string {
+  const tls = certificateFile === null ? 'no TLS' : 'TLS as it was set'
+  return asksForLogin
+    ? `Profile plain: ${tls}, log-in as it was set.`
+    : `Profile plain: ${tls}, no log-in, everything is allowed.`
 }
 
 /** Tells one step of a start and when it was done, counted from the command. */
@@ -73,7 +94,7 @@ export function tellSummary(summary: Summary, options: { json?: boolean | undefi
       : [`What runs goes on and tries again; ./svc down${homeArgument(summary.home)} ends it.`]),
     emphasized(`${isReady ? 'Ready' : 'Partly ready'} in ${formatSeconds(tookMs)}: ${summary.routerUrl}`),
     ...(summary.adminPasswordFile === null
-      ? ['Profile plain: no TLS, no log-in, everything is allowed.']
+      ? [plainProfileText(summary)]
       : [
           `User admin, password: ./svc password${homeArgument(summary.home)} (file ${summary.adminPasswordFile})`,
         ]),

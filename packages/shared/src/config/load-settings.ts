@@ -161,6 +161,15 @@ function editDistance(a: string, b: string): number {
   return row[b.length] as number
 }
 
+/** Whether somebody has to log in; where nobody has to, everything is allowed. */
+export const asksForLogin = (settings: Settings): boolean =>
+  settings
+    .get('svc.auth.authenticatorChain')
+    .some(
+      (name) =>
+        name !== 'allowAll' && settings.getNamed('svc.auth.authenticator.<name>.type', name) !== 'allowAll',
+    )
+
 /** Properties that are each fine but do not fit each other. */
 function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty>): string[] {
   const problems: string[] = []
@@ -196,10 +205,6 @@ function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty
   }
   const authorizers = settings.get('svc.auth.authorizers')
   const chain = settings.get('svc.auth.authenticatorChain')
-  const asksForLogin = chain.some(
-    (name) =>
-      name !== 'allowAll' && settings.getNamed('svc.auth.authenticator.<name>.type', name) !== 'allowAll',
-  )
   if (chain.length === 0) {
     problems.push(
       `${at('svc.auth.authenticatorChain')}: [svc.auth.authenticatorChain] is empty; nobody could be let in; allowed is a list of at least one authenticator`,
@@ -244,7 +249,7 @@ function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty
         `${at('svc.escalator.type')}: [svc.escalator.type] is basic, but [svc.escalator.internalClientPassword] is not set`,
       )
     }
-  } else if (asksForLogin) {
+  } else if (asksForLogin(settings)) {
     problems.push(
       `${at('svc.escalator.type')}: [svc.escalator.type] is noop, but [svc.auth.authenticatorChain] asks for logins; the servers could not reach each other; allowed is basic`,
     )
