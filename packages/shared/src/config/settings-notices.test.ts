@@ -288,6 +288,16 @@ describe('what a server tells at its start', () => {
       [/^Authenticators \[b\] can never be asked about a login/],
     ],
     [
+      'of networks that leave this server out',
+      { ...login, 'svc.auth.internalClientAllowedNetworks': '["10.0.0.0/8","fd00::/8"]' },
+      [/^\[svc.auth.internalClientAllowedNetworks\] leaves out \[127.0.0.1\] of \[svc.host\]/],
+    ],
+    [
+      'of networks that have this server',
+      { ...login, 'svc.host': '10.1.2.3', 'svc.auth.internalClientAllowedNetworks': '["10.0.0.0/8"]' },
+      [],
+    ],
+    [
       'of extensions that are not there, not named, or named for nothing',
       { ...login, 'svc.extensions.loadList': '["simple-client-sslcontext","other"]' },
       [

@@ -1,4 +1,6 @@
+import { BlockList, isIP, isIPv6 } from 'node:net'
 import { isBasicAuthenticator, type ReadableValues } from './conditions.ts'
+import { addNetwork } from './login-problems.ts'
 import { definitionOf } from './properties.ts'
 import type { Settings } from './settings.ts'
 
@@ -8,6 +10,7 @@ export function settingsNotices(settings: Settings): string[] {
     ...chainNotices(settings),
     ...settings.names.flatMap(effectNotice(settings)),
     ...extensionNotices(settings),
+    ...networkNotices(settings),
   ]
 }
 
@@ -83,5 +86,18 @@ function extensionNotices(settings: Settings): string[] {
         ([extension, use]) =>
           `[svc.extensions.loadList] names [${extension}], but ${use} are not configured, and loading it configures nothing`,
       ),
+  ]
+}
+
+/** The servers call each other from their own addresses, where these are known by the configuration. */
+function networkNotices(settings: Settings): string[] {
+  const networks = settings.get('svc.auth.internalClientAllowedNetworks')
+  const host = settings.get('svc.host')
+  if (networks.length === 0 || isIP(host) === 0) return []
+  const list = new BlockList()
+  for (const network of networks) addNetwork(list, network)
+  if (list.check(host, isIPv6(host) ? 'ipv6' : 'ipv4')) return []
+  return [
+    `[svc.auth.internalClientAllowedNetworks] leaves out [${host}] of [svc.host]: the calls of this server are refused where they come from that address`,
   ]
 }

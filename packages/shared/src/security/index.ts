@@ -12,7 +12,13 @@ export { createEscalator, type Escalator } from './escalator.ts'
 export { type LdapLogins, type LdapVerdict, openLdapLogins } from './ldap-logins.ts'
 export { compileNamePattern, isNamePattern } from './name-pattern.ts'
 export { type Credentials, hashPassword } from './password-hash.ts'
-export { createSecurity, type LoginOrigin, type Security, type SecurityOptions } from './security.ts'
+export {
+  createSecurity,
+  type LoginOrigin,
+  type RefusalReason,
+  type Security,
+  type SecurityOptions,
+} from './security.ts'
 export type { LoginThrottle } from './throttle.ts'
 export {
   type AuthorizerDirectory,

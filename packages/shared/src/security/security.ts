@@ -35,10 +35,13 @@ export interface Security {
   readonly openOptions: boolean
 }
 
+/** Whether a login does not hold, or comes from a network from which the internal user is not let in. */
+export type RefusalReason = 'login' | 'network'
+
 /** What security tells others, and has from others. */
 export interface SecurityOptions {
   /** Told of refused logins; `server` of the origin is empty where no server of the cluster is behind it. */
-  readonly onRefused?: (user: string, origin: LoginOrigin) => void
+  readonly onRefused?: (user: string, origin: LoginOrigin, reason: RefusalReason) => void
   /** Told of logins that were just verified: not of those that are remembered. */
   readonly onLogin?: (caller: Caller, origin: LoginOrigin) => void
   readonly onOutdated?: OnOutdated
@@ -225,7 +228,7 @@ export function createSecurity(
     const isRefused = outcome?.kind === 'refused' || outcome?.kind === 'throttled'
     // Only refusals count; what could not be verified is nobody's failure.
     if (!isRefused) for (const name of counted) await throttle.succeeded(name, origin.address)
-    if (isRefused) onRefused(login.user, origin)
+    if (isRefused) onRefused(login.user, origin, 'login')
     if (outcome?.kind === 'known') onLogin(outcome.caller, origin)
     return outcome
   }
@@ -269,7 +272,7 @@ export function createSecurity(
       : ((await verifyOnce(login, origin, current)) ?? withoutLogin(current))
     if (outcome.kind !== 'known' || outcome.caller.identity !== internalUser) return outcome
     if (allowsInternal(origin.address)) return outcome
-    onRefused(login.user, origin)
+    onRefused(login.user, origin, 'network')
     return { kind: 'refused' }
   }
 

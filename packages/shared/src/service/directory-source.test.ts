@@ -197,7 +197,7 @@ describe('the directory of the coordinator', () => {
     await waitUntil('it has asked for more', () => asked.at(-1) === '1')
     state.failure = unauthorized('no')
     state.wake()
-    const cause = `The coordinator [${url}] refuses the escalator's credentials of user [svc_system]; correct [svc.escalator.internalClientPassword] of this server`
+    const cause = `The coordinator [${url}] refuses the escalator's credentials of user [svc_system]; correct [svc.escalator.internalClientPassword] of this server, or [svc.auth.internalClientAllowedNetworks] of that one if it leaves out the address of this one`
     await waitUntil('the trouble', () => context.readiness.troubles() === cause)
     assert.equal(context.logger.having(cause).length, 1)
     assert.deepEqual(directory.current(), directoryOf(1))

@@ -154,7 +154,7 @@ export function followCoordinatorDirectory(
 function describeTrouble(error: unknown, settings: Settings): string {
   if (error instanceof Failure && error.code === 'unauthorized') {
     const user = settings.get('svc.escalator.internalClientUsername')
-    return `The coordinator [${error.context.server}] refuses the escalator's credentials of user [${user}]; correct [svc.escalator.internalClientPassword] of this server`
+    return `The coordinator [${error.context.server}] refuses the escalator's credentials of user [${user}]; correct [svc.escalator.internalClientPassword] of this server, or [svc.auth.internalClientAllowedNetworks] of that one if it leaves out the address of this one`
   }
   if (error instanceof Failure && error.code === 'forbidden') {
     return `The coordinator [${error.context.server}] does not take the escalator's user for the internal one; [svc.escalator.internalClientUsername] must be the same on all servers`

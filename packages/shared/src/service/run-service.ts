@@ -33,7 +33,9 @@ import {
   createEscalator,
   createSecurity,
   type DirectorySource,
+  type LoginOrigin,
   openLdapLogins,
+  type RefusalReason,
   type Security,
 } from '../security/index.ts'
 import { type FollowedStores, followStores } from '../tls/index.ts'
@@ -240,8 +242,8 @@ async function openSecurity(
   const trouble = createTroubleLog(logger)
   try {
     return createSecurity(settings, directory, {
-      onRefused: (user, origin) => {
-        tellRefused(user, origin)
+      onRefused: (user, origin, reason) => {
+        tellRefused(user, origin, reason)
         audit.loginFailed(user, origin)
       },
       onLogin: audit.loggedIn,
@@ -336,7 +338,7 @@ const mostRefusedServers = 1000
 /** Tells refused logins, those of servers of the cluster by name; the same one again only at growing distances. */
 function refusedLoginLog(logger: Logger, internalUser: string) {
   const troubles = new Map<string, ReturnType<typeof createTroubleLog>>()
-  return (user: string, origin: { address: string; server: string }): void => {
+  return (user: string, origin: LoginOrigin, reason: RefusalReason): void => {
     const { address } = origin
     // Anyone may say to be a server: only with the servers' user is it worth a line, and only so many of them.
     const isServer = origin.server !== '' && user === internalUser
@@ -344,10 +346,12 @@ function refusedLoginLog(logger: Logger, internalUser: string) {
     const server = isServer && isKnown ? origin.server : ''
     const trouble = troubles.get(server) ?? createTroubleLog(logger)
     troubles.set(server, trouble)
+    const cause =
+      reason === 'network'
+        ? '[svc.auth.internalClientAllowedNetworks] of this server does not have that address'
+        : `its escalator's user [${user}] or password is wrong there; correct [svc.escalator.internalClientPassword] of that server`
     trouble.tell(
-      server === ''
-        ? 'A login was refused'
-        : `Server [${server}] at [${address}] was refused: its escalator's user [${user}] or password is wrong there; correct [svc.escalator.internalClientPassword] of that server`,
+      server === '' ? 'A login was refused' : `Server [${server}] at [${address}] was refused: ${cause}`,
       { user, address, ...(server === '' ? {} : { from: server }) },
     )
   }
