@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { sql } from '@svc/shared/postgres'
 import { assertError } from './support/error-answer.ts'
+import { createHttpClient } from './support/http-client.ts'
 import { runSvc } from './support/svc-command.ts'
 import { startTestCluster } from './support/test-cluster.ts'
 import { waitUntil } from './support/wait-until.ts'
@@ -304,6 +305,18 @@ describe('the audit', () => {
     await waitUntil(
       'the administrator is written down',
       () => auditOf('kind=login&identity=alice'),
+      ({ entries }) => entries.length > 0,
+    )
+    const elsewhere = createHttpClient(coordinator.url, {
+      trusted: cluster.trusted,
+      credentials: `admin:${cluster.adminPassword}`,
+      localAddress: '127.0.0.9',
+    })
+    after(() => elsewhere.close())
+    assert.equal((await elsewhere.get<string[]>(`${authorization}/users`)).includes('admin'), true)
+    await waitUntil(
+      'the administrator whose login is remembered is written down with its other address',
+      () => auditOf('kind=login&identity=admin&address=127.0.0.9'),
       ({ entries }) => entries.length > 0,
     )
     const first = await auditOf('count=2')

@@ -46,18 +46,24 @@ export interface HttpClientOptions {
   readonly credentials?: string | undefined
   /** The name that the server's certificate has to be for, where it is not the host of the URL. */
   readonly serverName?: string | undefined
+  /** The address of this machine that it calls from. */
+  readonly localAddress?: string | undefined
 }
 
 /** A client of the server at `url`. */
 export function createHttpClient(
   url: string,
-  { trusted, credentials, serverName }: HttpClientOptions = {},
+  { trusted, credentials, serverName, localAddress }: HttpClientOptions = {},
 ): HttpClient {
   const connect = {
     ...(trusted === undefined ? {} : { ca: trusted }),
     ...(serverName === undefined ? {} : { servername: serverName }),
   }
-  const agent = new Agent({ connect, headersTimeout: 30_000 })
+  const agent = new Agent({
+    connect,
+    headersTimeout: 30_000,
+    ...(localAddress === undefined ? {} : { localAddress }),
+  })
 
   async function send(request: SentRequest): Promise<Answer> {
     const { method = 'GET', path, json, text, headers = {} } = request

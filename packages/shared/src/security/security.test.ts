@@ -304,6 +304,26 @@ describe('a login that was right', () => {
   })
 })
 
+describe('a login that is remembered', () => {
+  it('is told with each use, apart from logins that are verified', async () => {
+    const told: string[] = []
+    const { security, login } = setUp(
+      { authenticators: { A: { ann: cheap('p') } } },
+      {
+        options: {
+          onLogin: ({ identity }, { address }) => told.push(`${identity} verified from ${address}`),
+          onUse: ({ identity }, { address }) => told.push(`${identity} from ${address}`),
+        },
+      },
+    )
+    await login('ann', 'wrong')
+    await login('ann', 'p')
+    await login('ann', 'p')
+    await security.authenticate(basicHeader('ann', 'p'), { address: '192.0.2.9', server: '' })
+    assert.deepEqual(told, ['ann verified from 192.0.2.7', 'ann from 192.0.2.7', 'ann from 192.0.2.9'])
+  })
+})
+
 describe('a caller', () => {
   const read = (name: string): Permission => ({ resource: { type: 'DATASOURCE', name }, action: 'READ' })
   const directory = {

@@ -44,6 +44,8 @@ export interface SecurityOptions {
   readonly onRefused?: (user: string, origin: LoginOrigin, reason: RefusalReason) => void
   /** Told of logins that were just verified: not of those that are remembered. */
   readonly onLogin?: (caller: Caller, origin: LoginOrigin) => void
+  /** Told of requests by logins that are remembered, with each of them: it costs next to nothing. */
+  readonly onUse?: (caller: Caller, origin: LoginOrigin) => void
   readonly onOutdated?: OnOutdated
   readonly throttle?: LoginThrottle
   /** The directories of authenticators with an `ldap` validator, by name of the authenticator. */
@@ -73,6 +75,7 @@ export function createSecurity(
   {
     onRefused = () => undefined,
     onLogin = () => undefined,
+    onUse = () => undefined,
     onOutdated,
     throttle = noThrottle,
     directories = new Map(),
@@ -270,10 +273,13 @@ export function createSecurity(
     const outcome: Authentication = known
       ? { kind: 'known', caller: known }
       : ((await verifyOnce(login, origin, current)) ?? withoutLogin(current))
-    if (outcome.kind !== 'known' || outcome.caller.identity !== internalUser) return outcome
-    if (allowsInternal(origin.address)) return outcome
-    onRefused(login.user, origin, 'network')
-    return { kind: 'refused' }
+    const isInternalUser = outcome.kind === 'known' && outcome.caller.identity === internalUser
+    if (isInternalUser && !allowsInternal(origin.address)) {
+      onRefused(login.user, origin, 'network')
+      return { kind: 'refused' }
+    }
+    if (known) onUse(known, origin)
+    return outcome
   }
 
   const openPaths = unsecuredPaths(settings)

@@ -133,7 +133,10 @@ export async function runService(
     process.exit(0)
   }
   for (const notice of settingsNotices(settings)) logger.warn(notice)
-  const audit = startSecurityAudit(database, systemClock, logger, () => announcedNode?.name ?? role)
+  const audit = startSecurityAudit(database, systemClock, logger, {
+    server: () => announcedNode?.name ?? role,
+    internalUser: settings.get('svc.escalator.internalClientUsername'),
+  })
   const throttle = openLoginThrottle(settings, () => performance.now())
   const security = await openSecurity(context, audit, throttle, {
     current: () => directory?.current() ?? { missing: 'The server is starting' },
@@ -247,6 +250,7 @@ async function openSecurity(
         audit.loginFailed(user, origin)
       },
       onLogin: audit.loggedIn,
+      onUse: audit.used,
       onOutdated: async (authenticator, user, outdated, renewed) => {
         await renewCredentials(database, authenticator, user, outdated, renewed)
         logger.info('A password was hashed again with the parameters of today', { authenticator, user })

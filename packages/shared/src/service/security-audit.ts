@@ -1,3 +1,4 @@
+import { securityResource } from '@svc/domain/access'
 import { describeError } from '@svc/domain/failure'
 import type { Forbidden } from '../http/index.ts'
 import { type Database, type SecurityEventType, saveSecurityEvents } from '../postgres/index.ts'
@@ -7,7 +8,10 @@ import type { Caller, LoginOrigin } from '../security/index.ts'
 /** Writes down what happens at the door of this server: refused logins, missing permissions, administrators. */
 export interface SecurityAudit {
   loginFailed(user: string, origin: LoginOrigin): void
+  /** A login that was verified. */
   loggedIn(caller: Caller, origin: LoginOrigin): void
+  /** A request by a login that is remembered: with most of them nothing has to be done. */
+  used(caller: Caller, origin: LoginOrigin): void
   forbidden(refusal: Forbidden): void
   stop(): Promise<void>
 }
@@ -33,15 +37,21 @@ const writePeriodMs = 500
 const mostEntries = 60
 const mostKinds = 2000
 const longestText = 256
+// A remembered login of one user from one address is written down again after this time. The servers use theirs all the
+// time: it is written down once an address.
+const usePeriodMs = 600_000
+const mostUses = 10_000
 
 /** The audit of a server; entries are in the store within a second, or after it is back. */
 export function startSecurityAudit(
   database: Database,
   clock: Clock,
   logger: Logger,
-  server: () => string,
+  { server, internalUser }: { readonly server: () => string; readonly internalUser: string },
 ): SecurityAudit {
   const kinds = new Map<string, Counted>()
+  // Until when the uses of a login from an address are told already.
+  const toldUntil = new Map<string, number>()
   let budget = mostEntries
   let budgetAt = clock.now()
   let timer: NodeJS.Timeout | undefined
@@ -117,6 +127,28 @@ export function startSecurityAudit(
       timer ??= setTimeout(write, entries.length > 0 ? writePeriodMs : 5 * writePeriodMs).unref()
   }
 
+  const useOf = ({ authenticator, identity }: Caller, { address }: LoginOrigin): string =>
+    `${address} ${authenticator} ${identity}`
+
+  function loggedIn(caller: Caller, origin: LoginOrigin): void {
+    const { identity, authenticator } = caller
+    const use = useOf(caller, origin)
+    toldUntil.delete(use)
+    toldUntil.set(use, identity === internalUser ? Number.POSITIVE_INFINITY : clock.now() + usePeriodMs)
+    for (const oldest of toldUntil.keys()) {
+      if (toldUntil.size <= mostUses) break
+      toldUntil.delete(oldest)
+    }
+    if (!caller.can('WRITE', 'CONFIG', securityResource)) return
+    note({
+      type: 'security.login',
+      key: identity,
+      identity,
+      ip: origin.address,
+      details: { authenticator },
+    })
+  }
+
   return {
     loginFailed: (user, origin) =>
       note({
@@ -126,16 +158,10 @@ export function startSecurityAudit(
         ip: origin.address,
         details: origin.server === '' ? {} : { from: origin.server.slice(0, longestText) },
       }),
-    loggedIn: (caller, origin) => {
-      if (!caller.can('WRITE', 'CONFIG', 'security')) return
-      const { identity, authenticator } = caller
-      note({
-        type: 'security.login',
-        key: identity,
-        identity,
-        ip: origin.address,
-        details: { authenticator },
-      })
+    loggedIn,
+    used: (caller, origin) => {
+      const until = toldUntil.get(useOf(caller, origin))
+      if (until === undefined || until <= clock.now()) loggedIn(caller, origin)
     },
     forbidden: ({ identity, address, method, path, message }) =>
       note({
