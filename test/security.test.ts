@@ -104,6 +104,15 @@ describe('explain', () => {
     const byGroup = await explain(`user=bob&path=%2Fstatus&group=${group}`)
     assert.equal(byGroup.allowed, true)
     assert.deepEqual(byGroup.roles, [{ role: 'analyst', from: ['group mapping [analysts]'], exists: true }])
+    for (const user of ['alice', 'Alice', 'bob']) {
+      const looked = await explain(`user=${user}&path=%2Fstatus`)
+      assert.equal(looked.allowed, true, `groups of ${user} are looked up: ${looked.because}`)
+      assert.equal(looked.roles[0]?.from[0]?.startsWith('group mapping'), true)
+    }
+    const carolToo = await explain('user=carol&path=%2Fstatus')
+    assert.equal(carolToo.allowed, false)
+    const spelled = await explain('user=SVC_SYSTEM&path=%2Fstatus')
+    assert.equal(spelled.allowed, false)
     const tasks = await explain(`user=admin&path=${encodeURIComponent('/svc/indexer/v1/tasks')}`)
     assert.equal(tasks.allowed, true, 'endpoints of other servers are known')
     const unknown = await coordinator.send({ path: `${authorization}/explain?user=admin&path=%2Fnosuch` })
@@ -120,6 +129,8 @@ describe('explain', () => {
       /^allowed: POST .* as admin\nA role of the user grants \[WRITE\] on \[DATASOURCE\]/,
     )
     assert.match(admin.stdout, /admin +WRITE DATASOURCE \.\* +yes/)
+    const ofDirectory = await ask('alice', path)
+    assert.equal(ofDirectory.status, 0, ofDirectory.stdout)
     const nobody = await ask('nobody', path)
     assert.equal(nobody.status, 1, nobody.stderr)
     assert.match(nobody.stdout, /^refused: /)

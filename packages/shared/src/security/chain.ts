@@ -1,4 +1,5 @@
 import type { Settings } from '../config/index.ts'
+import { type SecurityDirectory, storedCredentials } from './users-and-roles.ts'
 
 /** Whether an authenticator lets everyone in. */
 export const letsEveryoneIn = (settings: Settings, authenticator: string): boolean =>
@@ -19,4 +20,24 @@ export function askedAuthenticators(settings: Settings): readonly string[] {
       settings.getNamed('svc.auth.authenticator.<name>.skipOnFailure', name) !== true,
   )
   return last === -1 ? chain : chain.slice(0, last + 1)
+}
+
+/**
+ * The test of whether stored users hide a user of a directory: an earlier member has that name, or any member the
+ * internal user. Directories know a user by many spellings; the one that counts is the identity that they prove.
+ */
+export function hiddenUserTest(
+  settings: Settings,
+): (authenticator: string, identity: string, current: SecurityDirectory) => boolean {
+  const internalUser = settings.get('svc.escalator.internalClientUsername')
+  const asked = askedAuthenticators(settings)
+  const stored = new Set(
+    asked.filter((member) => !asksDirectory(settings, member) && !letsEveryoneIn(settings, member)),
+  )
+  return (authenticator, identity, current) => {
+    const hiding = identity === internalUser ? asked : asked.slice(0, asked.indexOf(authenticator))
+    return hiding.some(
+      (member) => stored.has(member) && storedCredentials(current, member, identity) !== undefined,
+    )
+  }
 }

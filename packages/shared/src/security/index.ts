@@ -12,12 +12,14 @@ export { createEscalator, type Escalator } from './escalator.ts'
 export { type LdapLogins, type LdapVerdict, openLdapLogins } from './ldap-logins.ts'
 export { compileNamePattern, isNamePattern } from './name-pattern.ts'
 export { type Credentials, hashPassword } from './password-hash.ts'
+export { type Recognition, recognize } from './recognize.ts'
 export {
   createSecurity,
   type LoginOrigin,
   type RefusalReason,
   type Security,
   type SecurityOptions,
+  unsecuredPaths,
 } from './security.ts'
 export type { LoginThrottle } from './throttle.ts'
 export {

@@ -22,6 +22,12 @@ export type LdapVerdict =
   | { readonly kind: 'throttled'; readonly retryAfterSeconds: number }
   | { readonly kind: 'unavailable'; readonly message: string }
 
+/** Who somebody is in a directory, whatever the password. */
+export type LdapFinding =
+  | { readonly kind: 'found'; readonly identity: string; readonly groups: readonly string[] }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'unavailable'; readonly message: string }
+
 /** Counts an attempt at a user by the name that the directory has for it; the seconds to wait where that may not be tried. */
 export type CountAttempt = (identity: string) => Promise<number | undefined>
 
@@ -34,6 +40,8 @@ export interface LdapLogins {
    * is tried: a directory finds one user by many names.
    */
   verify(user: string, password: string, countAttempt?: CountAttempt): Promise<LdapVerdict>
+  /** Looks a user up without a login, as it is now: what a login would search for before it tries a password. */
+  find(user: string): Promise<LdapFinding>
 }
 
 /** Told what is wrong with a directory. */
@@ -57,7 +65,10 @@ export async function openLdapLogins(
   return found
 }
 
-type AskDirectory = (user: string, password: string, countAttempt: CountAttempt) => Promise<LdapVerdict>
+interface AskedDirectory {
+  verify(user: string, password: string, countAttempt: CountAttempt): Promise<LdapVerdict>
+  find(user: string): Promise<LdapFinding>
+}
 
 interface RememberedLogin {
   readonly digest: string
@@ -66,7 +77,12 @@ interface RememberedLogin {
 }
 
 /** What the directory said is remembered: of each user the last login that held, and of each unknown user that. */
-function remembering(ask: AskDirectory, settings: Settings, name: string, now: () => number): LdapLogins {
+function remembering(
+  directory: AskedDirectory,
+  settings: Settings,
+  name: string,
+  now: () => number,
+): LdapLogins {
   const verifyMs = settings.getNamed(`${prefix}.credentialVerifyDuration`, name) * 1000
   const mostMs = settings.getNamed(`${prefix}.credentialMaxDuration`, name) * 1000
   const size = settings.getNamed(`${prefix}.credentialCacheSize`, name)
@@ -91,9 +107,10 @@ function remembering(ask: AskDirectory, settings: Settings, name: string, now: (
   }
 
   return {
+    find: directory.find,
     remembered: (user, password) => find(user, password, verifyMs),
     verify: async (user, password, countAttempt = async () => undefined) => {
-      const verdict = await ask(user, password, countAttempt)
+      const verdict = await directory.verify(user, password, countAttempt)
       if (verdict.kind === 'unavailable') return find(user, password, mostMs) ?? verdict
       const login = { digest: digest(user, password), verdict, at: now() }
       if (verdict.kind === 'known') {
@@ -111,7 +128,7 @@ function remembering(ask: AskDirectory, settings: Settings, name: string, now: (
   }
 }
 
-async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble): Promise<AskDirectory> {
+async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble): Promise<AskedDirectory> {
   const ldap = await import('ldapts')
   const text = (property: 'url' | 'baseDn') => settings.getNamed(`${prefix}.${property}`, name) as string
   const url = text('url')
@@ -190,42 +207,17 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
   // The library says so by its message only.
   const isLate = (error: unknown): boolean => error instanceof Error && error.message.endsWith('timed out')
 
-  async function askNow(user: string, password: string, countAttempt: CountAttempt): Promise<LdapVerdict> {
-    const client = new ldap.Client({
-      url,
-      connectTimeout: settings.getNamed(`${prefix}.connectTimeout`, name),
-      timeout: settings.getNamed(`${prefix}.readTimeout`, name),
-      strictDN: false,
-      ...(tlsOptions ? { tlsOptions } : {}),
-    })
-    try {
-      const found = await findUser(client, user)
-      const waitSeconds = found && (await countAttempt(found.identity))
-      if (waitSeconds !== undefined) return { kind: 'throttled', retryAfterSeconds: waitSeconds }
-      // An unknown user costs the same exchange as a wrong password.
-      const dn = found?.dn ?? `cn=${randomUUID()},${baseDn}`
-      const isProved = await proves(client, dn, password)
-      if (!found) return { kind: 'unknown' }
-      return isProved ? { kind: 'known', identity: found.identity, groups: found.groups } : { kind: 'wrong' }
-    } catch (error) {
-      // A directory that breaks a connection off over one name is there for others: who asks for it harms nobody else.
-      if (!answered.has(client) || isLate(error)) pausedUntil = performance.now() + pauseMs
-      throw error
-    } finally {
-      client.unbind().catch(() => undefined)
-    }
-  }
-
-  return async (user, password, countAttempt) => {
-    // RFC 4513 5.1.2: many directories take a bind with an empty password for a success that proves nothing.
-    if (password === '' || user === '') return { kind: 'wrong' }
+  /** Asks the directory by a connection of its own, unless it has just been away. */
+  async function ask<Answer>(
+    question: (client: Client) => Promise<Answer>,
+  ): Promise<Answer | { readonly kind: 'unavailable'; readonly message: string }> {
     const unavailable = {
       kind: 'unavailable',
       message: `The directory of authenticator [${name}] cannot be asked; try again`,
     } as const
     if (performance.now() < pausedUntil) return unavailable
     try {
-      return await limit(() => askNow(user, password, countAttempt))
+      return await limit(() => askNow(question))
     } catch (error) {
       // Too many at a time are no trouble of the directory.
       if (error instanceof Failure) throw error
@@ -238,6 +230,49 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
       )
       return unavailable
     }
+  }
+
+  async function askNow<Answer>(question: (client: Client) => Promise<Answer>): Promise<Answer> {
+    const client = new ldap.Client({
+      url,
+      connectTimeout: settings.getNamed(`${prefix}.connectTimeout`, name),
+      timeout: settings.getNamed(`${prefix}.readTimeout`, name),
+      strictDN: false,
+      ...(tlsOptions ? { tlsOptions } : {}),
+    })
+    try {
+      return await question(client)
+    } catch (error) {
+      // A directory that breaks a connection off over one name is there for others: who asks for it harms nobody else.
+      if (!answered.has(client) || isLate(error)) pausedUntil = performance.now() + pauseMs
+      throw error
+    } finally {
+      client.unbind().catch(() => undefined)
+    }
+  }
+
+  return {
+    verify: async (user, password, countAttempt) => {
+      // RFC 4513 5.1.2: many directories take a bind with an empty password for a success that proves nothing.
+      if (password === '' || user === '') return { kind: 'wrong' }
+      return await ask(async (client): Promise<LdapVerdict> => {
+        const found = await findUser(client, user)
+        const waitSeconds = found && (await countAttempt(found.identity))
+        if (waitSeconds !== undefined) return { kind: 'throttled', retryAfterSeconds: waitSeconds }
+        // An unknown user costs the same exchange as a wrong password.
+        const dn = found?.dn ?? `cn=${randomUUID()},${baseDn}`
+        const isProved = await proves(client, dn, password)
+        if (!found) return { kind: 'unknown' }
+        return isProved
+          ? { kind: 'known', identity: found.identity, groups: found.groups }
+          : { kind: 'wrong' }
+      })
+    },
+    find: (user) =>
+      ask(async (client): Promise<LdapFinding> => {
+        const found = await findUser(client, user)
+        return found ? { kind: 'found', identity: found.identity, groups: found.groups } : { kind: 'unknown' }
+      }),
   }
 }
 

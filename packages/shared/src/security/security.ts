@@ -3,7 +3,7 @@ import { BlockList, isIPv6 } from 'node:net'
 import { addNetwork, type Settings } from '../config/index.ts'
 import { readBasicHeader } from './basic-header.ts'
 import { type Caller, createCallerCache, nobody, unrestricted } from './caller.ts'
-import { askedAuthenticators, letsEveryoneIn } from './chain.ts'
+import { askedAuthenticators, hiddenUserTest, letsEveryoneIn } from './chain.ts'
 import { countedName } from './counted-name.ts'
 import type { CountAttempt, LdapLogins } from './ldap-logins.ts'
 import { digestOf } from './login-digest.ts'
@@ -92,22 +92,9 @@ export function createSecurity(
   const callers = createCallerCache(settings)
   const allowsInternal = internalNetworks(settings)
   const isOwnEscalator = escalatorCheck(settings)
+  const isHidden = hiddenUserTest(settings)
   const digest = digestOf()
   const underWay = new Map<string, Promise<Authentication>>()
-
-  /**
-   * Whether stored users hide a user of a directory: an earlier member has that name, or any member the internal user.
-   * Directories know a user by many spellings; the one that counts is the identity that they prove.
-   */
-  function isHidden(name: string, identity: string, current: SecurityDirectory): boolean {
-    const hiding = identity === internalUser ? asked : asked.slice(0, asked.indexOf(name))
-    return hiding.some(
-      (member) =>
-        !directories.has(member) &&
-        !allowsEveryone(member) &&
-        storedCredentials(current, member, identity) !== undefined,
-    )
-  }
 
   /** The directories before a member that were asked by another name than the identity that the member proved. */
   const otherDirectories = (name: string, identity: string, typed: string): LdapLogins[] =>
@@ -317,7 +304,7 @@ function escalatorCheck(settings: Settings): (login: Login) => boolean {
 }
 
 /** The test of paths by the patterns of servlets: whole ones, and those that end in `/*`, which cover the bare prefix. */
-function unsecuredPaths(settings: Settings): (path: string) => boolean {
+export function unsecuredPaths(settings: Settings): (path: string) => boolean {
   const patterns = settings.get('svc.auth.unsecuredPaths')
   const whole = new Set(patterns.filter((pattern) => !pattern.endsWith('/*')))
   const prefixes = patterns.filter((pattern) => pattern.endsWith('/*')).map((pattern) => pattern.slice(0, -2))

@@ -15,6 +15,9 @@ export async function findEndpoint(method: string, path: string): Promise<FoundE
     document: { paths },
   } = await readStoredDocument()
   const asked = path.split('?', 1)[0] as string
+  // Those of the servers among themselves stand in no document.
+  if (asked.startsWith('/svc-internal/'))
+    return { template: '/svc-internal/**', access: { kind: 'internal' }, parameters: {} }
   const candidates = [asked, `/proxy/coordinator${asked}`, `/proxy/overlord${asked}`]
   for (const candidate of candidates) {
     // Literal paths come before those with parameters, as in the servers.

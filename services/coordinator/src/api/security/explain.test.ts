@@ -9,7 +9,7 @@ const stores = await createTestStores({ after })
 const readsAll = [{ resource: { type: 'CONFIG', name: '.*' }, action: 'READ' }] as const
 
 /** A coordinator that asks authenticator B of users whom A does not know, or A alone. */
-async function startCoordinator(skipOnFailure: boolean) {
+async function startCoordinator(skipOnFailure: boolean, more: Readonly<Record<string, string>> = {}) {
   const properties = Object.fromEntries(
     ['A', 'B'].flatMap((name) => [
       [`svc.auth.authenticator.${name}.type`, 'basic'],
@@ -24,21 +24,31 @@ async function startCoordinator(skipOnFailure: boolean) {
     'svc.auth.authorizer.Z.type': 'basic',
     'svc.escalator.type': 'basic',
     'svc.escalator.internalClientPassword': 'x',
+    'svc.auth.unsecuredPaths': '["/status/selfDiscovered/*","/svc-internal/v1/open"]',
+    ...more,
   })
   await context.serve({ routes: [explainRoute(context)] })
   const asker = { authenticators: { A: { asker: await hashPassword('pw') } } }
   const authorizer = { users: { asker: ['all'] }, roles: { all: readsAll }, groupMappings: {} }
-  context.replaceDirectory({ version: 1, ...asker, authorizers: { Z: authorizer } })
+  context.replaceDirectory({ version: 1, ...asker, authorizers: { Z: authorizer, Y: authorizer } })
   return context
 }
 
 const [both, first] = [await startCoordinator(true), await startCoordinator(false)]
+const apart = await startCoordinator(true, {
+  'svc.auth.authorizers': '["Z","Y"]',
+  'svc.auth.authorizer.Y.type': 'basic',
+  'svc.auth.authenticator.B.authorizerName': 'Y',
+})
 
 before(async () => {
   const credentials = await hashPassword('pw')
   await saveAuthenticationUser(stores.database, 'A', 'of A', credentials)
   await saveAuthenticationUser(stores.database, 'B', 'of B', credentials)
   await addAuthenticationUser(stores.database, 'A', 'new')
+  await saveAuthenticationUser(stores.database, 'A', 'svc_system', credentials)
+  await saveUserWithRole(stores.database, 'Y', 'of A', 'all', readsAll)
+  await saveUserWithRole(stores.database, 'Y', 'of B', 'all', readsAll)
   for (const name of ['of A', 'left']) await saveUserWithRole(stores.database, 'Z', name, 'all', readsAll)
 })
 
@@ -55,8 +65,20 @@ describe('why a request is allowed or not', () => {
     ['nobody', anyLogin, both, false, /^\[nobody\] cannot log in/],
     ['left', needsRole, both, false, /^\[left\] cannot log in/],
     ['nobody', open, both, true, /needs no login/],
+    ['nobody', '/status/selfDiscovered/status', both, true, /one of \[svc.auth.unsecuredPaths\]/],
+    ['of A', '/svc-internal/v1/segments', both, false, /for the servers only, whose user is \[svc_system\]/],
+    ['svc_system', '/svc-internal/v1/segments', both, true, /\[svc_system\] is their user/],
+    ['svc_system', '/svc-internal/v1/open', both, false, /nobody is known as a server/],
+    ['of A', needsRole, apart, true, /^A role of the user grants/],
+    [
+      'of B',
+      needsRole,
+      apart,
+      true,
+      /^Authorizer \[Z\] does not decide.* \[Y\] decides.* A role of the user/,
+    ],
   ] as const)
-    it(`is told of [${user}] at ${path} where ${context === both ? 'both are' : 'the first alone is'} asked`, async () => {
+    it(`is told of [${user}] at ${path} where ${context === first ? 'the first alone is' : 'both are'} asked${context === apart ? ', with authorizers of their own' : ''}`, async () => {
       const query = new URLSearchParams({ user, path })
       const answer = await httpRequest(context.port, {
         path: `/svc-ext/basic-security/authorization/db/Z/explain?${query}`,
@@ -67,4 +89,25 @@ describe('why a request is allowed or not', () => {
       assert.equal(told.allowed, allowed)
       assert.match(told.because, because)
     })
+})
+
+it('is told by the authorizer that decides, whichever is asked about', async () => {
+  await saveUserWithRole(stores.database, 'Y', 'ann', 'all', readsAll)
+  await saveAuthenticationUser(stores.database, 'A', 'ann', await hashPassword('pw'))
+  const query = new URLSearchParams({ user: 'ann', path: needsRole })
+  const answer = await httpRequest(apart.port, {
+    path: `/svc-ext/basic-security/authorization/db/Y/explain?${query}`,
+    headers: { Authorization: basicHeader('asker', 'pw') },
+  })
+  const told = answer.json as {
+    readonly allowed: boolean
+    readonly because: string
+    readonly authorizer: string
+  }
+  assert.equal(told.allowed, false)
+  assert.equal(told.authorizer, 'Z')
+  assert.match(
+    told.because,
+    /^Authorizer \[Y\] does not decide: authenticator \[A\] has the user, and \[Z\] decides.*No role/,
+  )
 })

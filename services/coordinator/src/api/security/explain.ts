@@ -1,7 +1,19 @@
 import { explainAccess, type Access as NeededAccess } from '@svc/domain/access'
+import { asksForLogin } from '@svc/shared/config'
 import { type Access, type Route, route, securityConfig } from '@svc/shared/http'
 import { loadSecurityDirectory } from '@svc/shared/postgres'
-import { authorizerOptions, compileNamePattern, type SecurityDirectory } from '@svc/shared/security'
+import { createTroubleLog } from '@svc/shared/runtime'
+import {
+  asksDirectory,
+  authorizerOptions,
+  compileNamePattern,
+  letsEveryoneIn,
+  openLdapLogins,
+  type Recognition,
+  recognize,
+  type SecurityDirectory,
+  unsecuredPaths,
+} from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { z } from 'zod'
 import { emptyAuthorizer, expect } from './change.ts'
@@ -15,7 +27,7 @@ const explainQuery = z.strictObject({
   method: z
     .enum(['GET', 'POST', 'PUT', 'DELETE'], { error: 'one of [GET, POST, PUT, DELETE]' })
     .default('GET'),
-  /** The directory groups of the user, one a parameter: only the directory knows them. */
+  /** The directory groups of the user, one a parameter; those that the directory tells where none is given. */
   group: z.union([text.transform((one) => [one]), z.array(text).max(1000)]).default([]),
 })
 
@@ -23,16 +35,31 @@ const explainQuery = z.strictObject({
 const knowledgeTexts = {
   everyone: 'lets everyone in',
   directory: 'asks its directory',
+  found: 'found the user in its directory',
   unknown: 'does not know the user',
   withoutPassword: 'knows the user, who has no password yet',
   known: 'knows the user',
 } as const
 
-/** The endpoint that tells why a user may or may not do something. */
-export function explainRoute({ settings, database }: ServiceContext): Route {
+type Known = Extract<Recognition, { kind: 'known' }>
+
+/** Whether a request is allowed, and why. */
+interface Verdict {
+  readonly allowed: boolean
+  readonly because: string
+}
+
+/** The endpoint that tells why a user may or may not do something: what the servers would answer to the right password. */
+export function explainRoute({ settings, database, logger }: ServiceContext): Route {
   const chain = settings.get('svc.auth.authenticatorChain')
-  const skipsOn = (name: string) =>
-    settings.getNamed('svc.auth.authenticator.<name>.skipOnFailure', name) === true
+  const internalUser = settings.get('svc.escalator.internalClientUsername')
+  const isUnsecured = unsecuredPaths(settings)
+  const trouble = createTroubleLog(logger)
+  let opened: ReturnType<typeof openLdapLogins> | undefined
+  const directories = () => {
+    opened ??= openLdapLogins(settings, () => performance.now(), trouble.tell)
+    return opened
+  }
   return route({
     method: 'GET',
     path: '/svc-ext/basic-security/authorization/db/:authorizer/explain',
@@ -40,34 +67,32 @@ export function explainRoute({ settings, database }: ServiceContext): Route {
     summary:
       'Which authenticators, roles, mappings and permissions decide about a request of a user, and why',
     query: explainQuery,
-    handle: async ({ params, query: { user, path, method, group: groups } }) => {
-      const authorizer = params.authorizer as string
+    handle: async ({ params, query: { user, path, method, group: given } }) => {
+      const asked = params.authorizer as string
       const known = settings.get('svc.auth.authorizers')
       expect(
-        known.includes(authorizer),
-        `Authorizer [${authorizer}] does not exist; allowed is one of [${known.join(', ')}]`,
+        known.includes(asked),
+        `Authorizer [${asked}] does not exist; allowed is one of [${known.join(', ')}]`,
       )
       const endpoint = await findEndpoint(method, path)
       const needed = neededAccess(endpoint.access, endpoint.parameters)
       const stored = await loadSecurityDirectory(database)
+      const recognition = await recognize(settings, await directories(), stored, user)
+      const who = recognition.kind === 'known' ? recognition : undefined
+      const authorizer = who ? authorizerOf(who) : asked
       const { groupFilters, compatibility } = authorizerOptions(settings, authorizer)
       const explanation = explainAccess(
         stored.authorizers[authorizer] ?? emptyAuthorizer,
-        { user, groups, groupFilters },
+        { user: who?.identity ?? user, groups: given.length > 0 ? given : (who?.groups ?? []), groupFilters },
         needed,
         compileNamePattern,
         { compatibility },
       )
-      const everything =
-        authorizer === 'allowAll' ||
-        settings.getNamed('svc.auth.authorizer.<name>.type', authorizer) === 'allowAll'
       const verdict =
-        endpoint.access.kind === 'open' || mayLogIn(stored, user)
-          ? decide(endpoint.access, user, needed, explanation.allowed, everything)
-          : {
-              allowed: false,
-              because: `[${user}] cannot log in: no authenticator that is asked knows a password of that user`,
-            }
+        withoutLogin(endpoint.access, path) ??
+        (recognition.kind === 'known'
+          ? verdictOf(recognition, { user, asked, authorizer }, endpoint.access, needed, explanation.allowed)
+          : refusal(recognition, user))
       return {
         user,
         method,
@@ -75,62 +100,134 @@ export function explainRoute({ settings, database }: ServiceContext): Route {
         authorizer,
         endpoint: endpoint.template,
         needs: endpoint.access,
-        authenticators: authenticatorsOf(stored, authorizer, user),
+        authenticators: authenticatorsOf(stored, authorizer, user, recognition),
         ...explanation,
         ...verdict,
       }
     },
   })
 
-  function knowledgeOf(name: string, stored: SecurityDirectory, user: string): keyof typeof knowledgeTexts {
-    if (name === 'allowAll' || settings.getNamed('svc.auth.authenticator.<name>.type', name) === 'allowAll')
-      return 'everyone'
-    if (settings.getNamed('svc.auth.authenticator.<name>.credentialsValidator.type', name) === 'ldap')
-      return 'directory'
+  /** The authorizer that decides about somebody. */
+  function authorizerOf({ authenticator }: Known): string {
+    if (authenticator === 'allowAll' && chain[0] === 'allowAll') return 'allowAll'
+    return settings.getNamed('svc.auth.authenticator.<name>.authorizerName', authenticator) ?? ''
+  }
+
+  function knowledgeOf(
+    name: string,
+    stored: SecurityDirectory,
+    user: string,
+    recognition: Recognition,
+  ): keyof typeof knowledgeTexts {
+    if (letsEveryoneIn(settings, name)) return 'everyone'
+    if (asksDirectory(settings, name))
+      return 'authenticator' in recognition && recognition.authenticator === name ? 'found' : 'directory'
     const users = stored.authenticators[name] ?? {}
     if (!Object.hasOwn(users, user)) return 'unknown'
     return users[user] === null ? 'withoutPassword' : 'known'
   }
 
-  /** Whether a login of the user may be taken: of those in a directory only that knows. */
-  function mayLogIn(stored: SecurityDirectory, user: string): boolean {
-    const last = chain.findIndex((name) => !skipsOn(name))
-    const asked = last === -1 ? chain : chain.slice(0, last + 1)
-    return asked.some((name) => ['everyone', 'directory', 'known'].includes(knowledgeOf(name, stored, user)))
-  }
-
   /** The members of the chain, in order, with what each knows of the user. */
-  function authenticatorsOf(stored: SecurityDirectory, authorizer: string, user: string) {
+  function authenticatorsOf(
+    stored: SecurityDirectory,
+    authorizer: string,
+    user: string,
+    recognition: Recognition,
+  ) {
     return chain.map((name) => {
-      const knowledge = knowledgeOf(name, stored, user)
+      const knowledge = knowledgeOf(name, stored, user, recognition)
       const knows = knowledgeTexts[knowledge]
-      if (knowledge === 'everyone') return { name, knows, usesThisAuthorizer: authorizer === 'allowAll' }
-      return {
-        name,
-        knows,
-        skipOnFailure: skipsOn(name),
-        usesThisAuthorizer:
-          settings.getNamed('svc.auth.authenticator.<name>.authorizerName', name) === authorizer,
-      }
+      const usesThisAuthorizer =
+        authorizerOf({ kind: 'known', authenticator: name, identity: '', groups: [] }) === authorizer
+      if (knowledge === 'everyone') return { name, knows, usesThisAuthorizer }
+      const skipOnFailure = settings.getNamed('svc.auth.authenticator.<name>.skipOnFailure', name) === true
+      return { name, knows, skipOnFailure, usesThisAuthorizer }
     })
   }
 
-  function decide(
+  /** The verdict about paths that ask for no login; undefined where one is needed. */
+  function withoutLogin(access: Access, path: string): Verdict | undefined {
+    if (access.kind === 'open') return { allowed: true, because: 'The endpoint needs no login' }
+    if (!isUnsecured(path.split('?', 1)[0] as string)) return undefined
+    return access.kind === 'internal'
+      ? {
+          allowed: false,
+          because:
+            'The endpoint is for the servers only, and its path is one of [svc.auth.unsecuredPaths], by which nobody is known as a server',
+        }
+      : {
+          allowed: true,
+          because: 'The path is one of [svc.auth.unsecuredPaths], which need neither login nor permission',
+        }
+  }
+
+  function refusal(recognition: Exclude<Recognition, Known>, user: string): Verdict {
+    switch (recognition.kind) {
+      case 'unavailable':
+        return {
+          allowed: false,
+          because: `${recognition.message}. Until then a login of [${user}] is answered with 503, and groups of the directory are not looked up`,
+        }
+      case 'hidden':
+        return {
+          allowed: false,
+          because: `[${user}] cannot log in: the directory of [${recognition.authenticator}] knows that user as [${recognition.identity}], which is the name of a user of another authenticator`,
+        }
+      case 'unknown':
+        return {
+          allowed: false,
+          because: `[${user}] cannot log in: no authenticator that is asked knows a password of that user`,
+        }
+    }
+  }
+
+  function verdictOf(
+    who: Known,
+    {
+      user,
+      asked,
+      authorizer,
+    }: { readonly user: string; readonly asked: string; readonly authorizer: string },
     access: Access,
-    user: string,
     needed: NeededAccess | undefined,
     granted: boolean,
-    everything: boolean,
-  ): { readonly allowed: boolean; readonly because: string } {
-    if (access.kind === 'open') return { allowed: true, because: 'The endpoint needs no login' }
+  ): Verdict {
+    const { allowed, because } = decide(who, authorizer, access, needed, granted)
+    const networks = settings.get('svc.auth.internalClientAllowedNetworks')
+    const prefixes = [
+      ...(who.identity === user ? [] : [`[${user}] is known as [${who.identity}]`]),
+      ...(who.identity === internalUser && networks.length > 0
+        ? [`[${internalUser}] is let in from [${networks.join(', ')}] only`]
+        : []),
+      ...(authorizer === asked
+        ? []
+        : [
+            `Authorizer [${asked}] does not decide: authenticator [${who.authenticator}] has the user, and [${authorizer}] decides about its users`,
+          ]),
+    ]
+    return { allowed, because: [...prefixes, because].join('. ') }
+  }
+
+  function decide(
+    { authenticator, identity }: Known,
+    authorizer: string,
+    access: Access,
+    needed: NeededAccess | undefined,
+    granted: boolean,
+  ): Verdict {
     if (access.kind === 'internal') {
-      const internalUser = settings.get('svc.escalator.internalClientUsername')
-      return user === internalUser
-        ? { allowed: true, because: `The endpoint is for the servers, and [${user}] is their user` }
+      if (!asksForLogin(settings))
+        return { allowed: true, because: 'Nobody has to log in, so that everyone may ask what servers may' }
+      return identity === internalUser && !letsEveryoneIn(settings, authenticator)
+        ? { allowed: true, because: `The endpoint is for the servers, and [${identity}] is their user` }
         : { allowed: false, because: `The endpoint is for the servers only, whose user is [${internalUser}]` }
     }
-    if (everything) return { allowed: true, because: 'The authorizer allows everything' }
-    if (access.kind === 'authenticated')
+    if (
+      authorizer === 'allowAll' ||
+      settings.getNamed('svc.auth.authorizer.<name>.type', authorizer) === 'allowAll'
+    )
+      return { allowed: true, because: 'The authorizer allows everything' }
+    if (access.kind === 'open' || access.kind === 'authenticated')
       return {
         allowed: true,
         because: 'Any login will do; what is shown is filtered by the permissions of the user',

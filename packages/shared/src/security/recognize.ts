@@ -1,0 +1,54 @@
+import type { Settings } from '../config/index.ts'
+import { askedAuthenticators, hiddenUserTest, letsEveryoneIn } from './chain.ts'
+import type { LdapLogins } from './ldap-logins.ts'
+import { type SecurityDirectory, storedCredentials } from './users-and-roles.ts'
+
+/** As whom a login with the right password is taken, and by which member of the chain; or why it is not. */
+export type Recognition =
+  | {
+      readonly kind: 'known'
+      readonly authenticator: string
+      readonly identity: string
+      readonly groups: readonly string[]
+    }
+  /** The directory of the member tells a name that is somebody else's before it. */
+  | { readonly kind: 'hidden'; readonly authenticator: string; readonly identity: string }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'unavailable'; readonly message: string }
+
+/** Goes through the chain as a login of `user` with the right password does. */
+export async function recognize(
+  settings: Settings,
+  directories: ReadonlyMap<string, Pick<LdapLogins, 'find'>>,
+  current: SecurityDirectory,
+  user: string,
+): Promise<Recognition> {
+  const asked = askedAuthenticators(settings)
+  const isHidden = hiddenUserTest(settings)
+  const isInternal = user === settings.get('svc.escalator.internalClientUsername')
+  const passedBy: Pick<LdapLogins, 'find'>[] = []
+  let unavailable: Recognition | undefined
+  for (const authenticator of asked) {
+    if (letsEveryoneIn(settings, authenticator)) {
+      return unavailable ?? { kind: 'known', authenticator, identity: authenticator, groups: [] }
+    }
+    const directory = directories.get(authenticator)
+    if (!directory) {
+      if (storedCredentials(current, authenticator, user))
+        return { kind: 'known', authenticator, identity: user, groups: [] }
+      continue
+    }
+    if (isInternal && isHidden(authenticator, user, current)) continue
+    const found = await directory.find(user)
+    if (found.kind === 'unavailable') unavailable ??= found
+    if (found.kind === 'found') {
+      const { identity, groups } = found
+      const others = identity === user ? [] : await Promise.all(passedBy.map((other) => other.find(identity)))
+      return isHidden(authenticator, identity, current) || others.some(({ kind }) => kind === 'found')
+        ? (unavailable ?? { kind: 'hidden', authenticator, identity })
+        : { kind: 'known', authenticator, identity, groups }
+    }
+    passedBy.push(directory)
+  }
+  return unavailable ?? { kind: 'unknown' }
+}
