@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { withExactLimits } from '@svc/shared/wire'
 import { makeNewFolder } from '../home/index.ts'
 import { formatDocuments, readDocuments, type SnapshotDocuments } from './snapshot-documents.ts'
 import { createProblems, problemLines, problemsFailure, type SnapshotProblems } from './snapshot-problems.ts'
@@ -75,7 +76,7 @@ async function writeSnapshot(
   const files: string[] = []
   for (const [name, document] of formatDocuments(snapshot)) {
     const { file } = documents[name]
-    await writeFile(path.join(folder, file), `${JSON.stringify(document, null, 2)}\n`)
+    await writeFile(path.join(folder, file), `${withExactLimits(JSON.stringify(document, null, 2))}\n`)
     files.push(file)
   }
   const staged = await stageSegments(source, folder, problems, { signal, onProgress }).catch((error) => {

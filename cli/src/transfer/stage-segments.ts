@@ -3,6 +3,7 @@ import { rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
+import { withExactLimits } from '@svc/shared/wire'
 import { formatSegmentRow, readSegmentRow } from './segment-row.ts'
 import type { SnapshotProblems } from './snapshot-problems.ts'
 import type { SnapshotSource } from './snapshot-source.ts'
@@ -71,7 +72,7 @@ async function* writtenLines(
       problems.note(`segments row [${row}]: ${read.problem}`)
       continue
     }
-    const line = `${JSON.stringify(formatSegmentRow(read))}\n`
+    const line = `${withExactLimits(JSON.stringify(formatSegmentRow(read)))}\n`
     const { id } = read.segment
     if (lines.lastId !== undefined && lines.lastId >= id) lines.isSorted = false
     lines.lastId = id

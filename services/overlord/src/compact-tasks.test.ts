@@ -62,6 +62,10 @@ describe('a compact task', () => {
     const states = await loadCompactionStates(database)
     assert.deepEqual(record?.payload.lastCompactionState, states.get(month?.compactionState ?? -1))
     assert.match(record?.payload.indexingStateFingerprint ?? '', /^[\da-f]{64}$/)
+    const [stored] = await database.query<{ text: string }>(
+      sql`SELECT payload::text AS text FROM segments WHERE id = ${month?.id}`,
+    )
+    assert.match(stored?.text ?? '', /"maxTotalRows":9223372036854775807\}/)
 
     await changeClusterCompactionConfig(
       database,

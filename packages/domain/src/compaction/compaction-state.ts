@@ -38,7 +38,8 @@ export interface StateVerdict {
   readonly mustAlign: boolean
 }
 
-// Total rows without a limit, as the recorded system writes it: the greatest 64-bit number, which JSON rounds up.
+// Total rows without a limit, as the recorded system writes it: the greatest 64-bit number, which is rounded up here;
+// as JSON it is written with all digits.
 const noLimit = 2 ** 63
 // A target leaves room for half as many rows again.
 const mostRowsPerTarget = 1.5

@@ -546,6 +546,7 @@ describe('a body', () => {
     ['a bare text', 'application/json', '"text"'],
     ['a bare number', 'application/json', '17'],
     ['null', 'application/json', 'null'],
+    ['a limit of 64 bits', 'application/json', '{"maxTotalRows":9223372036854775807}'],
     ['a name that is special to JavaScript', 'application/json', '{"__proto__":{"a":1},"constructor":2}'],
   ]
   for (const [name, type, body] of accepted) {

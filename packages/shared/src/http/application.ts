@@ -21,7 +21,7 @@ import type { z } from 'zod'
 import type { CallJournal } from '../calls/index.ts'
 import type { Metrics } from '../metrics/index.ts'
 import type { Caller, Security } from '../security/index.ts'
-import { parseJson } from '../wire/index.ts'
+import { parseJson, withExactLimits } from '../wire/index.ts'
 import { createAliases, jsonInAlias } from './aliases.ts'
 import { peerSubject } from './client-certificates.ts'
 import { errorBody, statusOf } from './error-body.ts'
@@ -428,7 +428,7 @@ function send(response: Response, answer: unknown): void {
 
 function sendJson(response: Response, body: unknown): void {
   const { alias } = response.locals
-  const text = alias === undefined ? JSON.stringify(body) : jsonInAlias(body, alias)
+  const text = withExactLimits(alias === undefined ? JSON.stringify(body) : jsonInAlias(body, alias))
   const bytes = Buffer.from(text)
   if (!response.hasHeader('Content-Type'))
     response.setHeader('Content-Type', 'application/json; charset=utf-8')

@@ -11,6 +11,7 @@ import {
   loadCompactionConfig,
   loadCompactionConfigs,
   loadCompactionHistory,
+  loadCompactionStates,
   loadCompactionSupervisor,
   loadCompactionSupervisors,
   loadSupervisorVersions,
@@ -160,5 +161,15 @@ describe('the state that segments were compacted to', () => {
     ])
     assert.deepEqual(first, second)
     assert.notEqual(first?.id, other?.id)
+  })
+
+  it('has a limit that is none as a number of 64 bits', async () => {
+    const state = { partitionsSpec: { type: 'dynamic', maxTotalRows: 2 ** 63 } }
+    const { id } = await saveCompactionState(database, { dataSource: 'a', state })
+    assert.deepEqual(
+      await database.query(sql`SELECT state::text AS text FROM compaction_states WHERE id = ${id}`),
+      [{ text: '{"partitionsSpec":{"type":"dynamic","maxTotalRows":9223372036854775807}}' }],
+    )
+    assert.deepEqual((await loadCompactionStates(database)).get(id), state)
   })
 })

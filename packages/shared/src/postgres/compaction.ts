@@ -11,6 +11,7 @@ import {
 } from '@svc/domain/compaction-config'
 import { notFound } from '@svc/domain/failure'
 import type { Interval } from '@svc/domain/time'
+import { withExactLimits } from '../wire/index.ts'
 import { type AuditEntry, saveAudit, storableSeconds } from './audit.ts'
 import { type Database, type Queries, sql, type Transaction } from './database.ts'
 
@@ -357,7 +358,7 @@ export async function saveCompactionState(
   const fingerprint = createHash('sha256').update(canonicalText({ dataSource, state })).digest('hex')
   const [row] = await transaction.query<{ id: number }>(sql`
     INSERT INTO compaction_states (fingerprint, datasource, state)
-    VALUES (${fingerprint}, ${dataSource}, ${JSON.stringify(state)})
+    VALUES (${fingerprint}, ${dataSource}, ${withExactLimits(JSON.stringify(state))})
     ON CONFLICT (fingerprint) DO UPDATE SET fingerprint = excluded.fingerprint RETURNING id`)
   return { id: (row as { id: number }).id, fingerprint }
 }

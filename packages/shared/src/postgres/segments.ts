@@ -6,6 +6,7 @@ import type { Segment, SegmentPayload } from '@svc/domain/segment'
 import type { Interval } from '@svc/domain/time'
 import { from as copyFrom } from 'pg-copy-streams'
 import { join } from 'sql-template-tag'
+import { withExactLimits } from '../wire/index.ts'
 import { copyOut } from './copy-out.ts'
 import { type Database, type Queries, sql, storeFailure, type Transaction } from './database.ts'
 import { readTime, storedTime } from './stored-time.ts'
@@ -343,7 +344,7 @@ export async function copySegments(
         time,
         time,
         taskId === undefined ? '\\N' : escapeCopyText(taskId),
-        escapeCopyText(JSON.stringify(payload)),
+        escapeCopyText(withExactLimits(JSON.stringify(payload))),
         compactionState ?? '\\N',
         schemaId ?? '\\N',
       ]

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Failure } from '@svc/domain/failure'
 import { z } from 'zod'
-import { intervalParameter, parseJson, positiveCount, presence } from './index.ts'
+import { intervalParameter, parseJson, positiveCount, presence, withExactLimits } from './index.ts'
 
 /** What a schema makes of a value, or the message and field of the refusal. */
 function parsed(schema: z.ZodType, json: unknown, hideValues = false): unknown {
@@ -95,4 +95,39 @@ describe('a JSON value', () => {
     const secret = String(parsed(z.object({ password: z.string().min(10) }), { password: 'hunter2' }, true))
     assert.equal(secret, 'password | password cannot be taken; allowed is at least 10')
   })
+})
+
+describe('the JSON of a value', () => {
+  const most = '9223372036854775807'
+  const rows: readonly [name: string, value: unknown, expected: string][] = [
+    ['has limits of 64 bits', { maxTotalRows: 2 ** 63 }, `{"maxTotalRows":${most}}`],
+    [
+      'has them wherever they are',
+      [{ a: { maxTotalRows: JSON.parse(most), b: 1 } }],
+      `[{"a":{"maxTotalRows":${most},"b":1}}]`,
+    ],
+    ['has other limits as they are', { maxTotalRows: 2 ** 53 - 1 }, '{"maxTotalRows":9007199254740991}'],
+    [
+      'has greater numbers as they are',
+      { maxTotalRows: 9223372036854776e4 },
+      '{"maxTotalRows":92233720368547760000}',
+    ],
+    ['has other numbers as they are', { rows: 2 ** 63 }, '{"rows":9223372036854776000}'],
+    [
+      'has texts as they are',
+      ['"maxTotalRows":9223372036854776000', { '"maxTotalRows': 2 ** 63 }],
+      String.raw`["\"maxTotalRows\":9223372036854776000",{"\"maxTotalRows":9223372036854776000}]`,
+    ],
+  ]
+  for (const [name, value, expected] of rows) {
+    it(name, () => {
+      assert.equal(withExactLimits(JSON.stringify(value)), expected)
+      assert.deepEqual(JSON.parse(expected), value)
+    })
+  }
+  it('on lines of its own', () =>
+    assert.equal(
+      withExactLimits(JSON.stringify({ maxTotalRows: 2 ** 63 }, null, 2)),
+      `{\n  "maxTotalRows": ${most}\n}`,
+    ))
 })

@@ -11,6 +11,7 @@ import {
   type StoredTask,
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
+import { withExactLimits } from '@svc/shared/wire'
 import type { TableSources } from './prepare-tables.ts'
 
 /** A column of a datasource as INFORMATION_SCHEMA tells it. */
@@ -124,7 +125,7 @@ async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
 
 function compactionStateOf(payload: object): string | null {
   const state = (payload as { lastCompactionState?: unknown }).lastCompactionState
-  return state === undefined || state === null ? null : JSON.stringify(state)
+  return state === undefined || state === null ? null : withExactLimits(JSON.stringify(state))
 }
 
 interface DataServerSize {
