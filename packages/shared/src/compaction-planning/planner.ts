@@ -177,7 +177,8 @@ function readPast(task: CompactTaskRecord): (PastCompaction & { taskId: string }
       dataSource: task.dataSource,
       interval,
       ended: isOver ? { succeeded: task.state === 'SUCCESS', at: task.finishedAt ?? 0 } : undefined,
-      slots: typeof origin.slots === 'number' ? origin.slots : 1,
+      // A task of a user takes nothing from the share of compaction: whoever submits many would stop it for all.
+      slots: typeof origin.slots === 'number' ? origin.slots : 0,
       configFingerprint: String(origin.configFingerprint ?? ''),
       segmentsFingerprint: String(origin.segmentsFingerprint ?? ''),
     },

@@ -256,6 +256,7 @@ function dispatch(methods: Methods, security: Security): RequestHandler {
       query: readQuery(route.query, request.query),
       body: route.body ? await readBody(route, parser, request, response) : undefined,
       caller,
+      isInternal: security.isInternal(caller),
       audit: auditInfo(request, caller),
       get signal() {
         return leaving()

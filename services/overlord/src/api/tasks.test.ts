@@ -28,8 +28,9 @@ const context = await createTestContext({ after }, stores, 'overlord', {
   'svc.auth.authorizers': '["Z"]',
   'svc.auth.authorizer.Z.type': 'basic',
   'svc.escalator.type': 'basic',
-  'svc.escalator.internalClientPassword': 'x',
+  'svc.escalator.internalClientPassword': 'pw',
 })
+const escalatorUser = context.settings.get('svc.escalator.internalClientUsername')
 const permission = (name: string, action: 'READ' | 'WRITE'): Permission => ({
   resource: { type: 'DATASOURCE', name },
   action,
@@ -46,6 +47,7 @@ before(async () => {
     reader: [permission('wiki', 'READ')],
     writer: [permission('wiki', 'WRITE')],
     none: [],
+    [escalatorUser]: [permission('.*', 'WRITE')],
   }
   const names = Object.keys(roles)
   context.replaceDirectory({
@@ -147,6 +149,26 @@ describe('a task', () => {
     assert.equal((await shutdown('of wiki', 'writer')).status, 200)
     const { json } = await ask('/task/of%20wiki/status')
     assert.equal((json as { status: { errorMsg: string } }).status.errorMsg, 'Ended by [writer]')
+  })
+
+  it('has notes of compaction only where a server of the cluster submits it', async () => {
+    const body = (context: object) => ({
+      type: 'compact',
+      dataSource: 'wiki',
+      ioConfig: { inputSpec: { type: 'interval', interval: '2026-01-01/2026-02-01' } },
+      context,
+    })
+    const submit = (context: object, header: string) =>
+      ask('/task', 'all', { method: 'POST', body: body(context), headers: { Authorization: header } })
+    const user = basicHeader('all', 'pw')
+    for (const compaction of [{ slots: 1_000_000_000 }, { slots: -50 }, {}, 1, null]) {
+      const { status, text } = await submit({ compaction }, user)
+      assert.equal(status, 400, text)
+      assert.match(text, /context\.compaction has the value .*allowed is nothing: it is for tasks that/)
+    }
+    assert.equal((await submit({ priority: 1 }, user)).status, 200)
+    const escalator = basicHeader(escalatorUser, 'pw')
+    assert.equal((await submit({ compaction: { slots: 2 } }, escalator)).status, 200)
   })
 
   it('is taken from those who may write its datasource, once under its id, and queued at once', async () => {

@@ -104,11 +104,16 @@ export function taskRoutes(
     throw notFound(`Task [${id}] does not exist`)
   }
 
-  async function submit({ body, caller }: RouteInput<unknown, unknown>): Promise<{ task: string }> {
+  async function submit({
+    body,
+    caller,
+    isInternal,
+  }: RouteInput<unknown, unknown>): Promise<{ task: string }> {
     const task = readTask(body, access)
     if (!caller.can('WRITE', 'DATASOURCE', task.dataSource)) {
       throw forbidden(`The permission [WRITE] on [DATASOURCE] [${task.dataSource}] is missing`)
     }
+    if (!isInternal) assertNotScheduled(body)
     if (!(await saveTask(database, { ...task, payload: body, submittedBy: caller.identity }))) {
       throw conflict(`Task [${task.id}] exists already`)
     }
@@ -242,6 +247,14 @@ function readTask(body: unknown, access: InputAccess): Omit<NewTask, 'payload' |
   const id = checkedId(spec.id) ?? newTaskId('index_parallel', spec.dataSource)
   const priority = priorityOf(spec.context, ingestionPriority)
   return { id, groupId: spec.groupId ?? id, type: 'index_parallel', dataSource: spec.dataSource, priority }
+}
+
+/** What compaction notes in its own tasks is believed when slots are counted and failures are remembered. */
+function assertNotScheduled(body: unknown): void {
+  const { compaction } =
+    (body as { readonly context?: { readonly compaction?: unknown } | null }).context ?? {}
+  if (compaction === undefined) return
+  throw refuse('context.compaction', compaction, 'nothing: it is for tasks that compaction itself submits')
 }
 
 /** An id that the caller has chosen. */

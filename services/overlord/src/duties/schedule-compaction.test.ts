@@ -7,10 +7,12 @@ import { createCompactionPlanner, submitCompactions } from '@svc/shared/compacti
 import {
   acquireLease,
   changeClusterCompactionConfig,
+  deleteCompactionConfig,
   loadCompactTasks,
   loadSegmentRecords,
   saveCompactionConfig,
   saveCompactionSupervisor,
+  saveTask,
   suspendCompactionSupervisor,
 } from '@svc/shared/postgres'
 import { indexTask, rowsOf, waitUntil } from '@svc/shared/testing'
@@ -93,6 +95,35 @@ describe('compaction by the duty', () => {
     // On a slow machine its time may have come again meanwhile.
     const tasks = new Set(await tasksOf('failing'))
     assert.deepEqual([...tasks].slice(0, 3), ['01 SUCCESS', '02 SUCCESS', '03 FAILED'])
+  })
+
+  it('goes on beside tasks of users, however many wait', async () => {
+    const planner = createCompactionPlanner(worker.context)
+    await appendDays('hogged', 1)
+    await deleteCompactionConfig(database, 'failing', author, Date.now())
+    const inputSpec = { type: 'interval', interval: '2030-01-01/2030-01-02' }
+    const ids: string[] = []
+    for (let index = 0; index < 5; index++) {
+      const id = `hog ${index}`
+      const payload = { type: 'compact', dataSource: 'hog', ioConfig: { inputSpec }, context: {} }
+      ids.push(id)
+      const task = { id, groupId: id, type: 'compact', dataSource: 'hog', priority: 25, payload }
+      assert.ok(await saveTask(database, { ...task, submittedBy: 'ann' }))
+    }
+    await saveCompactionConfig(database, configOf('hogged'), author, Date.now())
+    assert.deepEqual(await submitCompactions(worker.context, planner, 'duty', () => true), {
+      submitted: 1,
+      postponed: 0,
+    })
+    const [task] = await tasksOf('hogged')
+    assert.match(task ?? '', /^01 /)
+    await waitUntil(
+      'it is compacted',
+      () => tasksOf('hogged'),
+      ([one]) => one === '01 SUCCESS',
+      patienceMs,
+    )
+    await Promise.all(ids.map((id) => ended(stores, id, patienceMs)))
   })
 
   it('submits nothing where supervisors run compaction, or once it may not go on', async () => {
