@@ -647,8 +647,16 @@ export const properties = {
     '10g',
   ),
   'svc.query.threads': property(wholeNumber(1, 256), 'threads of one query', '2'),
-  'svc.query.maxConcurrent': property(wholeNumber(1, 1000), 'queries that a broker runs at a time', '4'),
-  'svc.query.maxQueued': property(wholeNumber(0, 100_000), 'queries that wait for their turn', '100'),
+  'svc.query.maxConcurrent': property(
+    wholeNumber(1, 1000),
+    'queries that a broker runs at a time; one user has one fewer at the most, where there are several',
+    '4',
+  ),
+  'svc.query.maxQueued': property(
+    wholeNumber(0, 100_000),
+    'queries that wait for their turn; one user has one fewer at the most, where there are several',
+    '100',
+  ),
   'svc.query.timeout': property(periodMs, 'time that a query may take unless it says otherwise', 'PT5M'),
   'svc.query.maxTimeout': property(periodMs, 'the most that a query may say', 'PT1H'),
   'svc.query.maxRows': property(

@@ -16,9 +16,9 @@ const processFile = fileURLToPath(new URL('./query-process.ts', import.meta.url)
 
 /** What the processes of queries may use. */
 export interface QueryProcessesOptions {
-  /** Queries at a time. */
+  /** Queries at a time; those of one user are fewer by one, unless there is only one. */
   readonly mostRunning: number
-  /** Queries that wait for their turn. */
+  /** Queries that wait for their turn; those of one user are fewer by one, unless there is only one. */
   readonly mostWaiting: number
   readonly memoryLimitBytes: number
   readonly spillDirectory: string
@@ -39,8 +39,11 @@ export interface QuerySession {
 
 /** Processes in which queries run: started when needed, ended when idle. */
 export interface QueryProcesses {
-  /** A process for one query, in the order of asking. Rejects with the signal's reason, or a busy failure. */
-  acquire(signal: AbortSignal): Promise<QuerySession>
+  /**
+   * A process for one query of a user, in the order of asking among those whose user may have one more. Rejects with the
+   * signal's reason, or a busy failure.
+   */
+  acquire(user: string, signal: AbortSignal): Promise<QuerySession>
   running(): number
   waiting(): number
   stop(): Promise<void>
@@ -61,13 +64,23 @@ interface QueryProcess {
   idleTimer: NodeJS.Timeout | undefined
 }
 
+/** A query that waits. */
+interface Waiting {
+  readonly user: string
+  start(): void
+}
+
+/** How many of all turns or places one user may have, so that the others can have one. */
+const shareOf = (all: number): number => Math.max(1, all - 1)
+
 /** Makes the processes; none is started yet. */
 export function createQueryProcesses(options: QueryProcessesOptions): QueryProcesses {
   const { mostRunning, mostWaiting, spillDirectory } = options
   const mostBytes = options.memoryLimitBytes + baseMemoryBytes
   const idle: QueryProcess[] = []
   const all = new Set<QueryProcess>()
-  const waiting: (() => void)[] = []
+  const waiting: Waiting[] = []
+  const runningOf = new Map<string, number>()
   let running = 0
   let stopped = false
 
@@ -100,19 +113,31 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
     return taken
   }
 
-  function giveBack(used: QueryProcess): void {
-    running -= 1
+  const mayRun = ({ user }: { readonly user: string }): boolean =>
+    (runningOf.get(user) ?? 0) < shareOf(mostRunning)
+
+  function countRunning(user: string, change: 1 | -1): void {
+    running += change
+    const own = (runningOf.get(user) ?? 0) + change
+    if (own > 0) runningOf.set(user, own)
+    else runningOf.delete(user)
+  }
+
+  function giveBack(used: QueryProcess, user: string): void {
+    countRunning(user, -1)
     if (used.isSound && !stopped) {
       idle.push(used)
       used.idleTimer = setTimeout(() => used.child.disconnect(), idleMs)
       used.idleTimer.unref()
     } else used.child.kill('SIGKILL')
-    waiting.shift()?.()
+    const next = waiting.findIndex(mayRun)
+    if (next >= 0) waiting.splice(next, 1)[0]?.start()
   }
 
-  async function turn(signal: AbortSignal): Promise<void> {
-    if (running < mostRunning) {
-      running += 1
+  async function turn(user: string, signal: AbortSignal): Promise<void> {
+    // Whoever waits while there is a turn has as many as one user may have.
+    if (running < mostRunning && mayRun({ user })) {
+      countRunning(user, 1)
       return
     }
     if (waiting.length >= mostWaiting) {
@@ -120,26 +145,33 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
         `[${running}] queries run and [${waiting.length}] wait, as many as [svc.query.maxConcurrent] and [svc.query.maxQueued] allow`,
       )
     }
+    const own = waiting.filter((one) => one.user === user).length
+    if (own >= shareOf(mostWaiting)) {
+      throw busy(
+        `[${runningOf.get(user) ?? 0}] queries of this user run and [${own}] wait, as many as one user may have by [svc.query.maxConcurrent] and [svc.query.maxQueued]`,
+      )
+    }
     await new Promise<void>((resolve, reject) => {
-      const next = (): void => {
+      const start = (): void => {
         signal.removeEventListener('abort', giveUp)
-        running += 1
+        countRunning(user, 1)
         resolve()
       }
       const giveUp = (): void => {
-        waiting.splice(waiting.indexOf(next), 1)
+        waiting.splice(waiting.indexOf(entry), 1)
         reject(signal.reason)
       }
-      waiting.push(next)
+      const entry = { user, start }
+      waiting.push(entry)
       signal.addEventListener('abort', giveUp, { once: true })
     })
   }
 
   return {
-    acquire: async (signal) => {
+    acquire: async (user, signal) => {
       signal.throwIfAborted()
       if (stopped) throw unavailable('This server is stopping')
-      await turn(signal)
+      await turn(user, signal)
       const used = takeProcess()
       let released = false
       return {
@@ -156,7 +188,7 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
         release: () => {
           if (released) return
           released = true
-          giveBack(used)
+          giveBack(used, user)
         },
       }
     },

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { readdirSync, rmSync } from 'node:fs'
+import path from 'node:path'
 import { after, describe, it } from 'node:test'
+import { createQueryProcesses } from './query-processes.ts'
 import { openTestQueries } from './test-queries.ts'
 
 const queries = await openTestQueries()
@@ -375,12 +377,12 @@ describe('the limits of queries', () => {
   })
   it('of queries at a time: they wait in a line, and where that is full they are refused', async () => {
     const held = [
-      await processes.acquire(AbortSignal.timeout(60_000)),
-      await processes.acquire(AbortSignal.timeout(60_000)),
+      await processes.acquire('ann', AbortSignal.timeout(60_000)),
+      await processes.acquire('bob', AbortSignal.timeout(60_000)),
     ]
     const leaving = new AbortController()
-    const left = processes.acquire(leaving.signal)
-    await assert.rejects(processes.acquire(AbortSignal.timeout(60_000)), { code: 'busy' })
+    const left = processes.acquire('ann', leaving.signal)
+    await assert.rejects(processes.acquire('bob', AbortSignal.timeout(60_000)), { code: 'busy' })
     leaving.abort(new Error('left'))
     await assert.rejects(left, /left/)
     const waits = ask('SELECT 2')
@@ -388,5 +390,37 @@ describe('the limits of queries', () => {
     assert.equal(await waits, '[[2]]\n')
     held[1]?.release()
     assert.equal(processes.running(), 0)
+  })
+  it('of queries of one user, so that another one is answered at once, or has a place in the line', async (scope) => {
+    const limited = createQueryProcesses({
+      mostRunning: 3,
+      mostWaiting: 3,
+      memoryLimitBytes: 128 * 2 ** 20,
+      spillDirectory: path.join(folder, 'spill'),
+    })
+    scope.after(limited.stop)
+    const acquire = (user: string) => limited.acquire(user, AbortSignal.timeout(60_000))
+    const state = () => [limited.running(), limited.waiting()]
+    const held = [await acquire('ann'), await acquire('ann')]
+    const waits = [acquire('ann'), acquire('ann')]
+    assert.deepEqual(state(), [2, 2])
+    await assert.rejects(acquire('ann'), {
+      code: 'busy',
+      message:
+        '[2] queries of this user run and [2] wait, as many as one user may have by [svc.query.maxConcurrent] and [svc.query.maxQueued]',
+    })
+    const other = await acquire('bob')
+    const waitsToo = acquire('bob')
+    assert.deepEqual(state(), [3, 3])
+    await assert.rejects(acquire('cid'), { code: 'busy', message: /^\[3\] queries run and \[3\] wait/ })
+    other.release()
+    // Those before it have as many as one user may have.
+    const next = await waitsToo
+    assert.deepEqual(state(), [3, 2])
+    next.release()
+    assert.deepEqual(state(), [2, 2])
+    for (const one of held) one.release()
+    for (const one of waits) (await one).release()
+    assert.deepEqual(state(), [0, 0])
   })
 })

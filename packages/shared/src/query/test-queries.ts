@@ -48,7 +48,7 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
       readonly onBegin?: () => void
     } = {},
   ): Promise<string> {
-    const session = await processes.acquire(given.signal ?? AbortSignal.timeout(60_000))
+    const session = await processes.acquire('ann', given.signal ?? AbortSignal.timeout(60_000))
     try {
       const statement = given.unread
         ? { text: sql, tables: [] }
@@ -100,7 +100,7 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
     sql: string,
     parameters: readonly Parameter[] = [],
   ): Promise<readonly Interval[] | undefined> {
-    const session = await processes.acquire(AbortSignal.timeout(60_000))
+    const session = await processes.acquire('ann', AbortSignal.timeout(60_000))
     try {
       const { tables } = await session.read(sql, parameters)
       const all = tables.map(({ times }) => times)

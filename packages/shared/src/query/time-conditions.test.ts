@@ -13,7 +13,7 @@ after(async () => {
 
 /** The times of each table of a query, in days of January 2026 with all that they were made wider by taken away. */
 async function timesIn(sql: string, parameters: readonly Parameter[] = []): Promise<Record<string, string>> {
-  const session = await queries.processes.acquire(AbortSignal.timeout(60_000))
+  const session = await queries.processes.acquire('ann', AbortSignal.timeout(60_000))
   try {
     const { tables } = await session.read(sql, parameters)
     return Object.fromEntries(

@@ -99,7 +99,7 @@ export async function runNativeQuery(
   const intervals = (query.intervals ?? []).map((interval, index) =>
     parseInterval(interval, `intervals[${index}]`),
   )
-  await withSession(engine, signal, async (session, folder) => {
+  await withSession(engine, { caller, signal }, async (session, folder) => {
     // What was ingested last is told of all times.
     const times =
       query.queryType === 'dataSourceMetadata' || intervals.length === 0 ? undefined : joinTimes(intervals)

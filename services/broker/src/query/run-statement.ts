@@ -70,7 +70,7 @@ export async function runStatement(
   asked: AskedQuery,
   onBegin: (notLoaded: Readonly<Record<string, number>>) => Writable,
 ): Promise<void> {
-  await withSession(engine, asked.signal, async (session, folder) => {
+  await withSession(engine, asked, async (session, folder) => {
     const { tables, text: statement } = await session.read(asked.sql, asked.parameters)
     const datasources = datasourcesOf(asked, tables)
     const system = systemTablesOf(asked, tables)
@@ -111,10 +111,10 @@ export function limitsOf(settings: Settings, spillDirectory: string) {
 /** Runs with a process and a folder of its own, which are given back whatever happens. */
 export async function withSession<T>(
   { processes, workDirectory }: QueryEngine,
-  signal: AbortSignal,
+  { caller, signal }: Pick<AskedQuery, 'caller' | 'signal'>,
   work: (session: QuerySession, folder: string) => Promise<T>,
 ): Promise<T> {
-  const session = await processes.acquire(signal)
+  const session = await processes.acquire(caller.identity, signal)
   const folder = path.join(workDirectory, randomUUID())
   try {
     await mkdir(folder, { recursive: true })
