@@ -7,8 +7,8 @@ import { analyzeTimeline } from '../timeline/index.ts'
 import {
   addFigures,
   type CompactionPlan,
+  type CompactionProgress,
   type CompactionSegment,
-  figuresOf,
   fragmentationIndex,
   type LockedInterval,
   noFigures,
@@ -277,26 +277,82 @@ describe('properties', () => {
     )
   })
 
-  it('all that is visible is compacted, skipped, awaiting, ineligible or left out, once', () => {
-    const coarse = config.filter(({ granularitySpec }) => granularitySpec.segmentGranularity !== 'HOUR')
+  it('every visible segment is counted once: compacted, skipped, awaiting, ineligible or left out', () => {
+    const states = fc.array(fc.boolean(), { minLength: 60, maxLength: 60 })
     fc.assert(
-      fc.property(daySegments, coarse, policy, (segments, given, compactionPolicy) => {
-        const own = segments.filter(({ dataSource }) => dataSource === 'a')
-        const { visible } = analyzeTimeline(own)
-        const expected = visible
-          .map(({ segments }) => segments.map((index) => own[index]!))
-          .map((group) => figuresOf([{ interval: group[0]!.interval, segments: group }]))
-          .reduce((sum, more) => addFigures(sum, more), noFigures)
-        const { progress } = plan(segments, [{ ...given, dataSource: 'a' }], {
-          cluster: { compactionPolicy },
-        })
-        const sums = Object.values(progress.get('a') ?? {})
-        assert.deepEqual(
-          sums.reduce((sum, more) => addFigures(sum, more), noFigures),
-          expected,
-        )
-      }),
+      fc.property(
+        fc.oneof(anySegments, daySegments),
+        config,
+        policy,
+        states,
+        fc.boolean(),
+        (given, json, compactionPolicy, isCompacted, isLocked) => {
+          const configJson = { ...json, dataSource: 'a' }
+          const lastCompactionState = stateAfter(parseCompactionConfig(configJson))
+          const segments = given.map((segment, index) =>
+            isCompacted[index % isCompacted.length] ? { ...segment, lastCompactionState } : segment,
+          )
+          const own = segments.filter(({ dataSource }) => dataSource === 'a')
+          const shown = new Set(analyzeTimeline(own).visible.flatMap(({ segments: indexes }) => indexes))
+          const sizes = [...shown].map((index) => (own[index] as CompactionSegment).sizeBytes)
+          const intervals = new Set([...shown].map((index) => formatInterval(own[index]!.interval)))
+          const locks = isLocked
+            ? [{ dataSource: 'a', interval: parseInterval('1970-01-10/P10D'), taskId: 'it' }]
+            : []
+          const { counts, progress, candidates } = plan(segments, [configJson], {
+            cluster: { compactionPolicy },
+            locks,
+          })
+          const { compacted, skipped, awaiting, ineligible, leftOut } = counts.get('a') as CompactionProgress
+          const sum = [compacted, skipped, awaiting, ineligible, leftOut].reduce((all, more) =>
+            addFigures(all, more),
+          )
+          const bytes = sizes.reduce((all, more) => all + more, 0)
+          assert.deepEqual(sum, { bytes, segments: shown.size, intervals: intervals.size })
+          // What awaits is what tasks will read.
+          const read = new Set(
+            candidates.flatMap((one) => (one.eligible ? one.segments.map(({ id }) => id) : [])),
+          )
+          assert.ok(awaiting.segments >= read.size)
+          assert.ok(awaiting.segments === 0 || read.size > 0)
+          assert.ok(compacted.bytes <= (progress.get('a') as CompactionProgress).compacted.bytes)
+        },
+      ),
+      { numRuns: 1000 },
     )
+  })
+
+  it('a segment in many buckets is counted once, and as often as it was recorded', () => {
+    const months = ['2001-01-01/P1M', '2001-02-01/P1M', '2001-03-01/P1M'].map((interval) =>
+      testSegment(interval, { sizeBytes: 10 }),
+    )
+    const all = { bytes: 30, segments: 3, intervals: 3 }
+    const cases = [
+      {
+        given: { segmentGranularity: 'WEEK' },
+        more: {},
+        name: 'awaiting',
+        recorded: { bytes: 70, segments: 7, intervals: 7 },
+      },
+      {
+        given: { segmentGranularity: 'DAY' },
+        more: { inputSegmentSizeBytes: 1 },
+        name: 'skipped',
+        recorded: { bytes: 900, segments: 90, intervals: 90 },
+      },
+    ] as const
+    for (const { given, more, name, recorded } of cases) {
+      const { counts, progress } = plan(months, [{ ...none, ...more, granularitySpec: given }])
+      assert.deepEqual(counts.get('wiki'), {
+        compacted: noFigures,
+        skipped: noFigures,
+        awaiting: noFigures,
+        ineligible: noFigures,
+        leftOut: noFigures,
+        [name]: all,
+      })
+      assert.deepEqual(progress.get('wiki')?.[name], recorded)
+    }
   })
 
   it('candidates are in the order of their policy, whatever order the segments come in', () => {

@@ -1,6 +1,7 @@
 import type { ClusterCompactionConfig, CompactionConfig } from '../compaction-config/index.ts'
 import {
   bucketOf,
+  contains,
   formatInterval,
   formatPeriod,
   type Interval,
@@ -89,7 +90,7 @@ export interface CompactedInterval {
   readonly figures: CompactionFigures
 }
 
-/** How far a datasource has come. */
+/** How far a datasource has come: sums over intervals, or over segments. */
 export interface CompactionProgress {
   readonly compacted: CompactionFigures
   readonly skipped: CompactionFigures
@@ -105,7 +106,10 @@ export interface CompactionProgress {
 export interface CompactionPlan {
   readonly candidates: readonly CompactionCandidate[]
   readonly skipped: readonly SkippedInterval[]
+  /** As the recorded system counts: a segment that several intervals share counts for each of them. */
   readonly progress: ReadonlyMap<string, CompactionProgress>
+  /** The same with each segment counted once, as the metadata store has it: awaiting where any of its intervals is. */
+  readonly counts: ReadonlyMap<string, CompactionProgress>
   /** The task slots that compaction may take at a time. */
   readonly slots: number
 }
@@ -117,10 +121,21 @@ export interface DatasourceFindings {
   readonly skipped: readonly SkippedInterval[]
   readonly compactedIntervals: readonly CompactedInterval[]
   readonly progress: Omit<CompactionProgress, 'awaiting' | 'ineligible'>
+  /** Sums over the segments that one interval has for itself, and the groups that several share. */
+  readonly counts: Omit<CompactionProgress, 'awaiting' | 'ineligible'>
+  readonly shared: ReadonlyMap<SegmentGroup, SettledFate>
 }
 
 /** A candidate of which the policy was not asked yet. */
-type NeededCompaction = Omit<CompactionCandidate, 'eligible' | 'mode' | 'code' | 'demand' | 'slots'>
+interface NeededCompaction
+  extends Omit<CompactionCandidate, 'eligible' | 'mode' | 'code' | 'demand' | 'slots'> {
+  /** The figures of what no other interval has, and the other groups. */
+  readonly own: CompactionFigures
+  shared: ReadonlySet<SegmentGroup>
+}
+
+/** What becomes of segments whatever the policy is. */
+type SettledFate = 'compacted' | 'skipped' | 'leftOut'
 
 /**
  * Decides for every datasource that has a configuration which intervals need compaction and which are left alone, as
@@ -154,12 +169,14 @@ export function assemblePlan(
       { ...progress, awaiting: noFigures, ineligible: noFigures },
     ]),
   )
+  const counters = new Map(inOrder.map((found) => [found.config.dataSource, new Counter(found)]))
   const needed = inOrder.flatMap((one) => one.needed)
-  const candidates = orderCandidates(policy, needed).map((need): CompactionCandidate => {
+  const candidates = orderCandidates(policy, needed).map(({ own, shared, ...need }): CompactionCandidate => {
     const judged = eligibilityOf(policy, need)
     const sum = sums.get(need.dataSource)!
     const name = judged.eligible ? 'awaiting' : 'ineligible'
     sum[name] = addFigures(sum[name], need.figures)
+    counters.get(need.dataSource)!.add(name, own, shared)
     const demand = demands.get(need.dataSource) as SlotDemand
     const [grant] = grantSlots([{ job: need, demand }], slots, 0)
     return {
@@ -172,7 +189,32 @@ export function assemblePlan(
       slots: grant?.slots ?? demand.least,
     }
   })
-  return { candidates, skipped: inOrder.flatMap((one) => one.skipped), progress: sums, slots }
+  const counts = new Map([...counters].map(([dataSource, counter]) => [dataSource, counter.sums()]))
+  return { candidates, skipped: inOrder.flatMap((one) => one.skipped), progress: sums, counts, slots }
+}
+
+/** Counts each segment of a datasource once. */
+class Counter {
+  private readonly counts: { -readonly [Fate in keyof CompactionProgress]: CompactionFigures }
+  private readonly fates: Map<SegmentGroup, keyof CompactionProgress>
+
+  constructor({ counts, shared }: DatasourceFindings) {
+    this.counts = { ...counts, awaiting: noFigures, ineligible: noFigures }
+    this.fates = new Map(shared)
+  }
+
+  add(fate: 'awaiting' | 'ineligible', own: CompactionFigures, shared: ReadonlySet<SegmentGroup>): void {
+    this.counts[fate] = addFigures(this.counts[fate], own)
+    for (const group of shared) {
+      if (fate === 'awaiting' || this.fates.get(group) !== 'awaiting') this.fates.set(group, fate)
+    }
+  }
+
+  sums(): CompactionProgress {
+    const sums = { ...this.counts }
+    for (const [group, fate] of this.fates) sums[fate] = addFigures(sums[fate], figuresOf([group]))
+    return sums
+  }
 }
 
 /** What the used segments of one datasource say, `locks` being those of this datasource. */
@@ -183,8 +225,8 @@ export function searchDatasource(
 ): DatasourceFindings {
   const search = new Search(config, segments, locks)
   search.run()
-  const { needed, skipped, compactedIntervals, progress } = search
-  return { config, needed, skipped, compactedIntervals, progress }
+  const { needed, skipped, compactedIntervals, progress, counts, shared } = search
+  return { config, needed, skipped, compactedIntervals, progress, counts, shared }
 }
 
 /** The search through one datasource. */
@@ -193,12 +235,14 @@ class Search {
   readonly skipped: SkippedInterval[] = []
   readonly compactedIntervals: CompactedInterval[] = []
   readonly progress = { compacted: noFigures, skipped: noFigures, leftOut: noFigures }
+  readonly counts = { compacted: noFigures, skipped: noFigures, leftOut: noFigures }
+  readonly shared = new Map<SegmentGroup, SettledFate>()
   private readonly config: CompactionConfig
   private readonly segments: readonly CompactionSegment[]
   private readonly locks: readonly LockedInterval[]
   private readonly verdictOf: ReturnType<typeof compareWith>
-  /** Umbrellas of what is needed: one that several buckets share is taken once. */
-  private readonly umbrellas = new Set<string>()
+  /** Umbrellas of what is needed or locked: one that several buckets share is taken once. */
+  private readonly umbrellas = new Map<string, NeededCompaction | 'locked'>()
 
   constructor(
     config: CompactionConfig,
@@ -230,11 +274,21 @@ class Search {
       skipStart >= end || groups.every(({ interval }) => interval.end <= skipStart)
     const runs =
       granularity === null
-        ? pieces.toReversed().map((group) => ({ groups: [group], buckets: 1 }))
+        ? pieces.toReversed().map((group) => ({ groups: [group], buckets: 1, interval: group.interval }))
         : bucketRuns(shown, granularity)
-    for (const { groups, buckets } of runs) {
-      if (isWhole(groups)) this.judge(groups, buckets)
-      else if (granularity !== null) this.leaveOutRest(groups, skipStart)
+    const isAlone = granularity !== null || pieces.length === shown.length
+    for (const { groups, buckets, interval } of runs) {
+      const sharedOf = (some: readonly SegmentGroup[]): ReadonlySet<SegmentGroup> => {
+        let shared: Set<SegmentGroup> | undefined
+        for (const group of some) {
+          if (isAlone && buckets === 1 && contains(interval, group.interval)) continue
+          shared ??= new Set()
+          shared.add(group)
+        }
+        return shared ?? noGroups
+      }
+      if (isWhole(groups)) this.judge(groups, buckets, sharedOf(groups))
+      else if (granularity !== null) this.leaveOutRest(groups, skipStart, sharedOf)
     }
   }
 
@@ -257,11 +311,34 @@ class Search {
     reason: string,
     interval: Interval,
     figures: CompactionFigures,
-    isCounted = true,
+    {
+      isCounted = true,
+      groups,
+      shared = noGroups,
+    }: {
+      readonly isCounted?: boolean
+      readonly groups: readonly SegmentGroup[]
+      readonly shared?: ReadonlySet<SegmentGroup>
+    },
   ): void {
     this.skipped.push({ dataSource: this.config.dataSource, interval, code, reason, figures, isCounted })
     const name = isCounted ? 'skipped' : 'leftOut'
     this.progress[name] = addFigures(this.progress[name], figures)
+    this.count(name, groups, figures, shared)
+  }
+
+  /** Counts each segment once: those of a shared group where it is known what becomes of it everywhere. */
+  private count(
+    fate: SettledFate,
+    groups: readonly SegmentGroup[],
+    figures: CompactionFigures,
+    shared: ReadonlySet<SegmentGroup>,
+  ): void {
+    this.counts[fate] = addFigures(this.counts[fate], ownFigures(groups, figures, shared))
+    for (const group of shared) {
+      const known = this.shared.get(group)
+      if (known === undefined || fateRanks[fate] > fateRanks[known]) this.shared.set(group, fate)
+    }
   }
 
   /** Eternity cannot be cut into buckets: a datasource that reaches to an end of it is skipped whole. */
@@ -271,7 +348,7 @@ class Search {
     if (shown.every(endsInTime)) return false
     for (const group of shown) {
       const reason = 'the datasource has segments that reach to an end of eternity, which has no buckets'
-      this.skip('PARTIAL_ETERNITY', reason, group.interval, figuresOf([group]))
+      this.skip('PARTIAL_ETERNITY', reason, group.interval, figuresOf([group]), { groups: [group] })
     }
     return true
   }
@@ -282,52 +359,71 @@ class Search {
     for (const group of shown) {
       if (!overlaps(group.interval, window)) continue
       const reason = `it reaches into the latest [${offset}], from [${formatInterval(window)}]`
-      this.skip('SKIP_OFFSET_FROM_LATEST', reason, group.interval, figuresOf([group]))
+      this.skip('SKIP_OFFSET_FROM_LATEST', reason, group.interval, figuresOf([group]), { groups: [group] })
     }
   }
 
   /** What shares a bucket with a segment of the latest data, and does not itself reach into that. */
-  private leaveOutRest(groups: readonly SegmentGroup[], skipStart: number): void {
+  private leaveOutRest(
+    groups: readonly SegmentGroup[],
+    skipStart: number,
+    sharedOf: (groups: readonly SegmentGroup[]) => ReadonlySet<SegmentGroup>,
+  ): void {
     const rest = groups.filter(({ interval }) => interval.end <= skipStart)
     if (rest.length === 0) return
     const reason = 'it shares a bucket of segmentGranularity with a segment that reaches into the latest data'
-    this.skip('BUCKET_NOT_WHOLE', reason, timeOf(rest), figuresOf(rest), false)
+    this.skip('BUCKET_NOT_WHOLE', reason, timeOf(rest), figuresOf(rest), {
+      isCounted: false,
+      groups: rest,
+      shared: sharedOf(rest),
+    })
   }
 
-  /** Decides about the groups of one bucket, or of `times` buckets that share them. */
-  private judge(groups: readonly SegmentGroup[], times: number): void {
+  /**
+   * Decides about the groups of one bucket, or of `times` buckets that share them; `shared` are those that others have
+   * as well.
+   */
+  private judge(groups: readonly SegmentGroup[], times: number, shared: ReadonlySet<SegmentGroup>): void {
     const { config } = this
     const granularity = config.granularitySpec?.segmentGranularity ?? null
     const figures = figuresOf(groups)
     const interval = timeOf(groups)
     const all = times === 1 ? figures : addFigures(noFigures, figures, times)
     if (figures.bytes === 0) {
-      this.skip('NO_DATA_IN_SEGMENTS', 'its segments hold no bytes', interval, all, false)
+      this.skip('NO_DATA_IN_SEGMENTS', 'its segments hold no bytes', interval, all, {
+        isCounted: false,
+        groups,
+        shared,
+      })
       return
     }
     const limit = config.inputSegmentSizeBytes
     if (figures.bytes > limit) {
       const reason = `its segments have [${figures.bytes}] bytes, more than inputSegmentSizeBytes [${limit}]`
-      this.skip('INPUT_TOO_LARGE', reason, interval, all)
+      this.skip('INPUT_TOO_LARGE', reason, interval, all, { groups, shared })
       return
     }
     const { uncompacted, compacted, reason } = this.uncompactedOf(groups)
     if (uncompacted.length === 0) {
       this.progress.compacted = addFigures(this.progress.compacted, all)
       this.compactedIntervals.push({ interval, figures: all })
+      this.count('compacted', groups, figures, shared)
       return
     }
     const umbrella = `${interval.start}/${interval.end}`
-    if (this.umbrellas.has(umbrella)) return
-    this.umbrellas.add(umbrella)
+    const taken = this.umbrellas.get(umbrella)
+    if (taken === 'locked') this.count('skipped', groups, figures, shared)
+    else if (taken !== undefined) taken.shared = withGroups(taken.shared, groups)
+    if (taken !== undefined) return
     const compactionInterval = granularity === null ? interval : widen(interval, granularity)
     const lock = this.locks.find((one) => overlaps(one.interval, compactionInterval))
     if (lock !== undefined) {
       const why = `task [${lock.taskId}] holds the lock of [${formatInterval(lock.interval)}]`
-      this.skip('INTERVAL_LOCKED', why, interval, figures)
+      this.skip('INTERVAL_LOCKED', why, interval, figures, { groups, shared })
+      this.umbrellas.set(umbrella, 'locked')
       return
     }
-    this.needed.push({
+    const need = {
       dataSource: config.dataSource,
       interval,
       compactionInterval,
@@ -337,7 +433,11 @@ class Search {
       uncompacted: contentOf(uncompacted),
       compacted: contentOf(compacted),
       reason,
-    })
+      own: ownFigures(groups, figures, shared),
+      shared,
+    }
+    this.umbrellas.set(umbrella, need)
+    this.needed.push(need)
   }
 
   /** The segments whose state is not as configured, the others, and the first check that fails. */
@@ -376,6 +476,28 @@ class Search {
     const reason = first?.mismatch ?? `segmentGranularity: segments do not lie in buckets of [${granularity}]`
     return { uncompacted, compacted, reason }
   }
+}
+
+const noGroups: ReadonlySet<SegmentGroup> = new Set()
+
+// Where one interval of a group is left alone the group is not done.
+const fateRanks: Readonly<Record<SettledFate, number>> = { compacted: 0, leftOut: 1, skipped: 2 }
+
+/** Of the figures of groups, those of the groups that are not shared. */
+const ownFigures = (
+  groups: readonly SegmentGroup[],
+  figures: CompactionFigures,
+  shared: ReadonlySet<SegmentGroup>,
+): CompactionFigures =>
+  shared.size === 0 ? figures : figuresOf(groups.filter((group) => !shared.has(group)))
+
+function withGroups(
+  known: ReadonlySet<SegmentGroup>,
+  more: readonly SegmentGroup[],
+): ReadonlySet<SegmentGroup> {
+  const groups = known === noGroups ? new Set<SegmentGroup>() : (known as Set<SegmentGroup>)
+  for (const group of more) groups.add(group)
+  return groups
 }
 
 const neverCompacted: StateVerdict = { mismatch: 'not compacted yet', rank: -1, mustAlign: false }

@@ -4,13 +4,13 @@ import type { CompactionPlan, DatasourceFindings } from './plan-compaction.ts'
 
 /**
  * How far the compaction of a datasource is, as the status endpoints tell it. Skipped is all that is neither compacted
- * nor awaiting: also what the policy does not let be compacted. All zeros where the datasource has no data.
+ * nor awaiting: also what the policy does not let be compacted. Each segment counts once. All zeros where the datasource has no data.
  */
 export function describeStatus(plan: CompactionPlan, dataSource: string) {
-  const progress = plan.progress.get(dataSource)
-  if (progress === undefined) throw new Error(`the plan does not know [${dataSource}]`)
-  const { compacted, awaiting } = progress
-  const skipped = addFigures(addFigures(progress.skipped, progress.ineligible), progress.leftOut)
+  const counts = plan.counts.get(dataSource)
+  if (counts === undefined) throw new Error(`the plan does not know [${dataSource}]`)
+  const { compacted, awaiting } = counts
+  const skipped = addFigures(addFigures(counts.skipped, counts.ineligible), counts.leftOut)
   return {
     dataSource,
     scheduleStatus: 'RUNNING' as const,

@@ -46,9 +46,9 @@ export function compactionStatusRoutes(planner: CompactionPlanner, runNow: () =>
       query: z.object({ dataSource: oneText.min(1, { error: 'the name of a datasource' }) }),
       handle: async ({ query: { dataSource }, caller }) => {
         const plan = caller.sees(dataSource) ? (await livePlan())?.plan : undefined
-        const progress = plan?.progress.get(dataSource)
-        if (progress === undefined) throw notEnabled(dataSource)
-        return { remainingSegmentSize: progress.awaiting.bytes }
+        const counts = plan?.counts.get(dataSource)
+        if (counts === undefined) throw notEnabled(dataSource)
+        return { remainingSegmentSize: counts.awaiting.bytes }
       },
     }),
     compactionPreviewRoute(`${path}/simulate`, state('WRITE'), planner),
