@@ -86,17 +86,16 @@ export function sumsTable({ stats }: DescribedPlan): Table {
   }
 }
 
-/** How far each datasource is: the bar shows the compacted share of all that is not skipped. */
+/** How far each datasource is: the bar shows the compacted share of all that is not skipped, if there is any. */
 export function statusTable(statuses: readonly CompactionStatus[], bar: BarCharacters): Table {
   return {
     header: ['datasource', 'done', '', 'compacted', 'awaiting', 'skipped'],
     rows: statuses.map((status) => {
       const wanted = status.bytesCompacted + status.bytesAwaitingCompaction
-      const fraction = wanted === 0 ? 1 : status.bytesCompacted / wanted
+      const fraction = status.bytesCompacted / wanted
       return [
         status.dataSource,
-        progressBar(fraction, barWidth, bar),
-        wanted === 0 ? '' : percent(fraction),
+        ...(wanted === 0 ? ['', ''] : [progressBar(fraction, barWidth, bar), percent(fraction)]),
         figures(status.bytesCompacted, status.segmentCountCompacted, status.intervalCountCompacted),
         figures(
           status.bytesAwaitingCompaction,
