@@ -117,10 +117,18 @@ async function findProblem(
     sent.end()
   })
   if (error === undefined || error === noAnswer) return error
+  return ownCallProblem(error, stores.current().client.cert !== undefined)
+}
+
+/** Why a call of a server to itself has failed; `showsCertificate`: whether it shows a certificate as a client. */
+export function ownCallProblem(error: unknown, showsCertificate: boolean): string {
   const { code = '' } = error as NodeJS.ErrnoException
   const reason = code === '' ? describeError(error) : `${describeError(error)}, ${code}`
   // What a server does with a client that it refuses is to close the connection.
-  return /^E[A-Z]+$/.test(code)
-    ? `Calls with the certificate of [svc.client.https.keyStorePath] of this server are refused (${reason})`
-    : `The certificate of [svc.server.https.keyStorePath] of this server does not hold for its own [svc.client.https.trustStorePath] and [svc.client.https.crlPath] (${reason}); other servers could not call it`
+  if (/^E[A-Z]+$/.test(code)) {
+    return showsCertificate
+      ? `Calls with the certificate of [svc.client.https.keyStorePath] of this server are refused (${reason})`
+      : `Calls of this server are refused (${reason}): it shows no certificate as a client, as [svc.client.https.keyStorePath] is not set, and asks for one by [svc.server.https.requireClientCertificate]`
+  }
+  return `The certificate of [svc.server.https.keyStorePath] of this server does not hold for its own [svc.client.https.trustStorePath] and [svc.client.https.crlPath] (${reason}); other servers could not call it`
 }

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ownCallProblem } from './own-certificate.ts'
+
+const failing = (code: string) => Object.assign(new Error('it failed'), { code })
+
+for (const [name, code, showsCertificate, expected] of [
+  [
+    'shown as a client and refused',
+    'ECONNRESET',
+    true,
+    /^Calls with the certificate of \[svc.client.https.keyStorePath\]/,
+  ],
+  [
+    'missing as a client',
+    'ECONNRESET',
+    false,
+    /^Calls of this server are refused .* \[svc.client.https.keyStorePath\] is not set, and asks for one by \[svc.server.https.requireClientCertificate\]$/,
+  ],
+  [
+    'that does not hold',
+    'CERT_REVOKED',
+    false,
+    /^The certificate of \[svc.server.https.keyStorePath\] .*does not hold/,
+  ],
+] as const) {
+  test(`a certificate ${name} is told as that`, () => {
+    assert.match(ownCallProblem(failing(code), showsCertificate), expected)
+  })
+}
