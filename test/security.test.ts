@@ -273,6 +273,7 @@ describe('administrators', () => {
     assertError(await change('POST', `${authorization}/roles/admin/permissions`, []), 409)
     assertError(await change('POST', `${authorization}/roles/svc_system/permissions`, []), 409)
     assertError(await change('DELETE', `${authorization}/users/svc_system`), 409)
+    assertError(await change('DELETE', `${authentication}/users/svc_system`), 409)
   })
 
   test('are not whoever may write any configuration', async () => {

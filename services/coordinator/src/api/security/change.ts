@@ -2,7 +2,15 @@ import { longestName, permissionsOf } from '@svc/domain/access'
 import { conflict, invalidInput } from '@svc/domain/failure'
 import type { RouteInput } from '@svc/shared/http'
 import { changeSecurity, readSecurityDirectory, type Transaction } from '@svc/shared/postgres'
-import { type AuthorizerDirectory, permits, type SecurityDirectory } from '@svc/shared/security'
+import {
+  type AuthorizerDirectory,
+  askedAuthenticators,
+  asksDirectory,
+  letsEveryoneIn,
+  permits,
+  type SecurityDirectory,
+  storedCredentials,
+} from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import type { DirectoryFollowers } from '../../users/index.ts'
 import { administratorTest } from './has-administrator.ts'
@@ -25,7 +33,7 @@ const internalNeeds = [
 export const emptyAuthorizer: AuthorizerDirectory = { users: {}, roles: {}, groupMappings: {} }
 
 /**
- * A change that leaves nobody who could administer, or cripples the internal user, is a conflict and not made. One that is
+ * A change that leaves nobody who could administer, or takes from the internal user what it needs, is a conflict and not made. One that is
  * made is answered when the servers decide by it: whoever reads the answer may rely on it everywhere.
  */
 export function securityChanges(context: ServiceContext, followers: DirectoryFollowers): ChangeSecurity {
@@ -41,6 +49,13 @@ export function securityChanges(context: ServiceContext, followers: DirectoryFol
       return internalNeeds.every((need) => permits(permissions, need))
     })
 
+  const withStoredUsers = askedAuthenticators(settings).filter(
+    (name) => !letsEveryoneIn(settings, name) && !asksDirectory(settings, name),
+  )
+  /** Who verifies the internal user. */
+  const internalAuthenticator = (directory: SecurityDirectory): string | undefined =>
+    withStoredUsers.find((name) => storedCredentials(directory, name, internalUser) !== undefined)
+
   return async ({ audit, caller }, key, payload, change) => {
     const hasAdministrator = administratorTest(settings, caller)
     await changeSecurity(database, { ...audit, key, payload }, clock.now(), async (transaction) => {
@@ -55,6 +70,12 @@ export function securityChanges(context: ServiceContext, followers: DirectoryFol
       if (internalIsAble(before) && !internalIsAble(after)) {
         throw conflict(
           `The internal user [${internalUser}] would lose permissions that the servers need among themselves; it keeps READ and WRITE on [STATE] and READ on [CONFIG]`,
+        )
+      }
+      const authenticator = internalAuthenticator(before)
+      if (authenticator !== undefined && internalAuthenticator(after) !== authenticator) {
+        throw conflict(
+          `The internal user [${internalUser}] would not be known to authenticator [${authenticator}] any more, and the servers could not log in to each other; it stays there`,
         )
       }
     })
