@@ -39,15 +39,26 @@ export interface CompiledPermission {
   readonly type: ResourceType
   readonly action: Action
   readonly matchesName: (name: string) => boolean
-  /** Whether it may grant changes of users, roles and mappings: its pattern is meant for them. */
+  /** Whether it grants changes of users, roles and mappings: its pattern asks for each letter of their name. */
   readonly isForSecurity: boolean
 }
 
 /** The resource that stands for users, roles and mappings, of type CONFIG. */
 export const securityResource = 'security'
 
-// Names of nothing: a pattern that matches any of them is meant for all names.
-const anyNames = ['', 'x', 'X', '0', 'a name that no pattern is meant for']
+const printableCharacters = Array.from({ length: 0x7f - 0x20 }, (_, index) =>
+  String.fromCharCode(0x20 + index),
+)
+
+/**
+ * `security` with one letter replaced, by each other letter, digit and sign in turn, or left out: a pattern that matches
+ * any of them does not ask for that letter. The same letter in another case is no other one.
+ */
+const misspelledNames: readonly string[] = Array.from(securityResource).flatMap((letter, index) =>
+  ['', 'ü', '語', ...printableCharacters]
+    .filter((other) => other.toLowerCase() !== letter)
+    .map((other) => securityResource.slice(0, index) + other + securityResource.slice(index + 1)),
+)
 
 /** What makes checks differ from the recorded ones. */
 export interface CompileOptions {
@@ -63,12 +74,14 @@ export function compilePermissions(
 ): CompiledPermission[] {
   return permissions.map(({ resource, action }) => {
     const matchesName = compilePattern(resource.name)
-    const namesSecurity = matchesName(securityResource) && !anyNames.some(matchesName)
+    // Others are never asked for it, and trying all of these takes a moment.
+    const mayChangeSecurity =
+      resource.type === 'CONFIG' && action === 'WRITE' && matchesName(securityResource)
     return {
       type: resource.type,
       action,
       matchesName,
-      isForSecurity: compatibility || namesSecurity,
+      isForSecurity: mayChangeSecurity && (compatibility || !misspelledNames.some(matchesName)),
     }
   })
 }
