@@ -55,6 +55,6 @@ export interface ServicePart {
 export interface ServiceOptions {
   /** Connections to the metadata store at the most. */
   readonly connections: number
-  /** Runs before users and roles are read: first users, default rules. */
+  /** Runs before users and roles are read: first users, default rules. An invalidInput failure ends the server plainly. */
   prepareStore?(context: ServiceContext): Promise<void>
 }

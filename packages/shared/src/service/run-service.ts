@@ -1,4 +1,4 @@
-import { describeError } from '@svc/domain/failure'
+import { describeError, Failure } from '@svc/domain/failure'
 import { createCallJournal } from '../calls/index.ts'
 import { createServiceClient } from '../client/index.ts'
 import { createSimulatedClock } from '../clock/index.ts'
@@ -204,7 +204,12 @@ export async function runService(
   await simulatedClock?.start()
   troubleLoops.push(tellTroubles(coordination, announcedNode, readiness))
   if (role === 'coordinator') troubleLoops.push(logTroubles(coordination, logger, name))
-  await retryWhileStoreIsAway(async () => options.prepareStore?.(context), storeWaits)
+  try {
+    await retryWhileStoreIsAway(async () => options.prepareStore?.(context), storeWaits)
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'invalidInput') endPlainly(error.message)
+    throw error
+  }
   const announcement = createAnnouncement(discovery, readiness, node, storeWaits)
   certificate = watchOwnCertificate(node(), stores, readiness, logger, announcement.reachableChanged)
   await certificate.holds

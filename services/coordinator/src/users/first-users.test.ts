@@ -77,6 +77,25 @@ describe('the first users', () => {
     )
   })
 
+  for (const property of ['initialAdminPassword', 'initialInternalClientPassword']) {
+    it(`are not made with a password that no user could be given as ${property}`, async (scope) => {
+      const testStores = await createTestStores(scope)
+      const short = await createTestContext(scope, testStores, 'coordinator', {
+        ...properties,
+        [`svc.auth.authenticator.A.${property}`]: 'seven77',
+      })
+      await assert.rejects(createFirstUsers(short), {
+        code: 'invalidInput',
+        message: `[svc.auth.authenticator.A.${property}] has [7] characters; allowed are 8 to 1024 characters`,
+      })
+      const longer = await createTestContext(scope, testStores, 'coordinator', properties)
+      await createFirstUsers(longer)
+      const { authenticators } = await loadSecurityDirectory(testStores.database)
+      assert.deepEqual(Object.keys(authenticators.A ?? {}).sort(), ['admin', 'svc_system'])
+      await createFirstUsers(short)
+    })
+  }
+
   it('are none where nobody logs in', async (scope) => {
     const open = await createTestContext(scope, await createTestStores(scope), 'coordinator')
     await createFirstUsers(open)

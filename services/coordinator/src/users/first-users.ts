@@ -1,4 +1,12 @@
-import { actions, type Permission, resourceTypes, securityResource } from '@svc/domain/access'
+import {
+  actions,
+  allowedPasswordLengths,
+  hasAllowedLength,
+  type Permission,
+  resourceTypes,
+  securityResource,
+} from '@svc/domain/access'
+import { invalidInput } from '@svc/domain/failure'
 import {
   addGroupMapping,
   announceSecurityChange,
@@ -22,22 +30,22 @@ const adminMapping = 'adminGroupMapping'
 
 /**
  * Fills the stores of users and roles that were never filled: `admin` and the internal user. A store that was
- * filled once is left alone, so that a deleted administrator does not come back with its first password.
+ * filled once is left alone, so that a deleted administrator does not come back with its first password. Throws an
+ * invalidInput Failure for a first password that no user could be given; one that has served is not looked at.
  */
 export async function createFirstUsers({ settings, database, logger }: ServiceContext): Promise<void> {
   const internalUser = settings.get('svc.escalator.internalClientUsername')
+  const shortest = settings.get('svc.auth.credentials.minLength')
   for (const authenticator of settings.get('svc.auth.authenticatorChain')) {
     if (settings.getNamed('svc.auth.authenticator.<name>.type', authenticator) !== 'basic') continue
     const validator = 'svc.auth.authenticator.<name>.credentialsValidator.type'
     if (settings.getNamed(validator, authenticator) === 'ldap') continue
     const passwords = [
-      [adminUser, settings.getNamed('svc.auth.authenticator.<name>.initialAdminPassword', authenticator)],
-      [
-        internalUser,
-        settings.getNamed('svc.auth.authenticator.<name>.initialInternalClientPassword', authenticator),
-      ],
+      [adminUser, 'initialAdminPassword'],
+      [internalUser, 'initialInternalClientPassword'],
     ] as const
-    for (const [user, password] of passwords) {
+    for (const [user, property] of passwords) {
+      const password = settings.getNamed(`svc.auth.authenticator.<name>.${property}`, authenticator)
       if (!password) {
         logger.warn('A first user is not made while it has no initial password', { authenticator, user })
         continue
@@ -45,6 +53,11 @@ export async function createFirstUsers({ settings, database, logger }: ServiceCo
       await database.transaction(async (transaction) => {
         // Hashing under the lock is short, and happens once in the life of a cluster.
         if (!(await claimInitialization(transaction, 'authenticator', `${authenticator} ${user}`))) return
+        if (!hasAllowedLength(password, shortest)) {
+          throw invalidInput(
+            `[svc.auth.authenticator.${authenticator}.${property}] has [${password.length}] characters; allowed are ${allowedPasswordLengths(shortest)}`,
+          )
+        }
         await saveAuthenticationUser(transaction, authenticator, user, await hashPassword(password))
         await announceSecurityChange(transaction)
       })
