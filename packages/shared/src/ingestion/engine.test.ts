@@ -20,6 +20,22 @@ describe('an engine', () => {
     assert.ok(existsSync(join(inside, 'b.parquet')))
   })
 
+  it('tells files of its task without the folder in which that works', async () => {
+    const engine = await openEngine({
+      directories: [inside],
+      files: [],
+      spillDirectory: join(inside, 'spill'),
+      memoryLimitBytes: 256 * 1024 * 1024,
+      threads: 2,
+    })
+    await assert.rejects(engine.rows(`FROM read_parquet('${inside}/a.csv')`), (error: Error) => {
+      assert.match(error.message, /The input cannot be read: .*'a\.csv'/)
+      assert.ok(!error.message.includes(folder), error.message)
+      return true
+    })
+    engine.close()
+  })
+
   const refused = {
     'a file outside': `FROM read_csv('${folder}/secret.csv')`,
     'a path that climbs out': `FROM read_csv('${inside}/../secret.csv')`,

@@ -33,7 +33,9 @@ function engineFailure(
   error: unknown,
   { memoryLimitBytes, spillDirectory }: Pick<EngineOptions, 'memoryLimitBytes' | 'spillDirectory'>,
 ): Failure {
-  const [text = ''] = errorCode(error).split('\n')
+  const [line = ''] = errorCode(error).split('\n')
+  // Whoever may read the datasource is told, and has no use for where a server has its folders.
+  const text = line.replaceAll(`${dirname(spillDirectory)}/`, '')
   const told = text.length > longestTold ? `${text.slice(0, longestTold)}…` : text
   if (/no space left/i.test(text)) {
     return unavailable(
