@@ -51,6 +51,9 @@ after(() => cluster.end())
 const healthy: Readonly<Record<string, string>> = {
   'up{role="router",instance="r:1"}': '1x60',
   'up{role="historical",instance="h:1"}': '1x60',
+  'up{role="coordinator",instance="c:1"}': '1x60',
+  'up{role="coordinator",instance="c:2"}': '1x60',
+  'up{role="overlord",instance="o:1"}': '1x60',
   'svc_ready{role="historical",instance="h:1"}': '1x60',
   'svc_leader{role="coordinator",instance="c:1"}': '1x60',
   'svc_leader{role="coordinator",instance="c:2"}': '0x60',
@@ -78,6 +81,8 @@ const troubles: readonly [alerts: readonly string[], series: string, values: str
   [['SvcRouterAway', 'SvcServerAway'], 'up{role="router"', '0x60'],
   [['SvcServerNotReady'], 'svc_ready', '0x60'],
   [['SvcNoLeader'], 'svc_leader{role="overlord"', '0x60'],
+  // It is dead, and tells nothing any more.
+  [['SvcNoLeader'], 'svc_leader{role="overlord"', '1x20 _x40'],
   // The second runs no duties.
   [['SvcTwoLeaders', 'SvcDutiesStand'], 'svc_leader{role="coordinator",instance="c:2"', '1x60'],
   [['SvcSegmentsUnavailable'], 'svc_segments_unavailable', '7x60'],

@@ -23,7 +23,7 @@ export function addClock(program: Command): void {
       'after',
       `
 Examples:
-  ./svc up --detach --set common.svc.simulation.clock.enabled=true
+  ./svc up --detach --set svc.simulation.clock.enabled=true
   ./svc clock
   ./svc clock advance P30D
   ./svc clock set 2030-01-01

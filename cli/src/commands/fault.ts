@@ -43,7 +43,7 @@ A target is an instance such as historical-1 (coordinator is the first of them),
 server by host and port.
 
 Examples:
-  ./svc up --detach --set common.svc.simulation.enabled=true
+  ./svc up --detach --set svc.simulation.enabled=true
   ./svc fault latency router --delay PT0.5S --probability 0.2 --for PT1M
   ./svc fault kill coordinator
   ./svc fault list

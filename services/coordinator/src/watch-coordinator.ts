@@ -50,6 +50,11 @@ export function watchCoordinator(metrics: Metrics, view: ClusterView): void {
         'tier',
         countBy(taken.servers, ({ tier }) => tier),
       )
+      // From 0 on: the first of many failures would be taken for where the count was.
+      for (const { tier } of taken.servers) {
+        for (const action of ['load', 'drop'])
+          metrics.count('svc_segment_requests_failed_total', { tier, action }, 0)
+      }
       return taken
     })
     taking.picture

@@ -87,6 +87,7 @@ export function createApplication({
   strike,
 }: ApplicationOptions): Express {
   const aliases = createAliases(words)
+  beginCounting(metrics)
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -127,16 +128,26 @@ export function createApplication({
 const skip: RequestHandler = (_request, _response, next) => next()
 
 /** How the login of an answered request ended, seen from its answer. */
-function loginOutcome({
-  statusCode,
-  locals,
-}: Response): 'accepted' | 'refused' | 'throttled' | 'unavailable' {
+const loginOutcomes = ['accepted', 'refused', 'throttled', 'unavailable'] as const
+
+function loginOutcome({ statusCode, locals }: Response): (typeof loginOutcomes)[number] {
   if (statusCode === statusOf.unauthorized) return 'refused'
   if (statusCode === statusOf.busy && locals.identity === undefined) return 'throttled'
   return locals.identity === undefined ? 'unavailable' : 'accepted'
 }
 
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'])
+
+/** Counts that are watched for their growth begin at 0: the first of many events would be taken for where they were. */
+function beginCounting(metrics: Pick<Metrics, 'count'>): void {
+  for (const outcome of loginOutcomes) metrics.count('svc_logins_total', { outcome }, 0)
+  for (const method of knownMethods) {
+    for (const code of watchedCodes)
+      metrics.count('svc_http_requests_total', { method, status: String(statusOf[code]) }, 0)
+  }
+}
+
+const watchedCodes = ['unauthorized', 'forbidden', 'internalServerError', 'unavailable'] as const
 
 /** Requests that may change something are logged as such; the many others, and those of the servers, for debugging. */
 function logWhenOver(
