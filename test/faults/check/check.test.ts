@@ -310,6 +310,19 @@ const good: readonly [name: string, history: Entry[]][] = [
     ]),
   ],
   [
+    'an answer of the former leader that was under way while another took over',
+    bareHistoryOf([
+      ...Array.from({ length: 13 }, (_, n) => [
+        claim(n * 5000, 'overlord'),
+        claim(300 + n * 5000, 'coordinator', 'coordinator-2'),
+      ]).flat(),
+      lease(0, 'coordinator', 1),
+      { type: 'claim', from: 100, until: 200, role: 'coordinator', instance: 'coordinator' },
+      claim(150, 'coordinator', 'coordinator-2'),
+      lease(250, 'coordinator-2', 2),
+    ]),
+  ],
+  [
     'no leader while Postgres is away',
     bareHistoryOf([
       ...fault(1000, 30_000, { kind: 'kill', target: 'postgres' }),
@@ -569,6 +582,27 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
     'there is one leader at a time, and it is the one with the lease',
     'a term of two servers',
     bareHistoryOf([lease(0, 'coordinator', 2), lease(100, 'coordinator-2', 2)]),
+  ],
+  [
+    'there is one leader at a time, and it is the one with the lease',
+    'a former leader that says so again, after another has, before the lease is looked at',
+    bareHistoryOf([
+      lease(0, 'coordinator', 1),
+      claim(100, 'coordinator'),
+      claim(150, 'coordinator', 'coordinator-2'),
+      claim(200, 'coordinator'),
+      lease(300, 'coordinator-2', 2),
+    ]),
+  ],
+  [
+    'there is one leader at a time, and it is the one with the lease',
+    'one that the other has replaced in a term that was never looked at',
+    bareHistoryOf([
+      lease(0, 'coordinator', 1),
+      claim(100, 'coordinator', 'coordinator-2'),
+      claim(150, 'coordinator'),
+      lease(300, 'coordinator-2', 2),
+    ]),
   ],
   ...(
     [

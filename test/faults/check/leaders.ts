@@ -26,18 +26,29 @@ export function oneLeader({ entries }: Story): string[] {
       if (now.term === before.term && now.instance !== before.instance)
         found.push(`Term ${now.term} of [${role}] was of [${before.instance}] and then of [${now.instance}]`)
     }
-    for (const { instance, from, until } of ofType(entries, 'claim').filter((claim) => claim.role === role)) {
-      // Between two looks at the same lease nobody else had it.
-      const other = held.find((look, index) => {
-        const next = held[index + 1]
-        return (
-          look.instance !== instance && next?.term === look.term && look.until <= from && next.from >= until
-        )
-      })
-      if (other)
+    const holders = new Map(held.map(({ term, instance }) => [term, instance]))
+    const claims = ofType(entries, 'claim')
+      .filter((claim) => claim.role === role)
+      .sort((a, b) => a.from - b.from)
+    /** Earlier claims with the least term that each can have been made under. */
+    const placed: { instance: string; until: number; term: number }[] = []
+    for (const { instance, from, until } of claims) {
+      // An answer may have been under way for long: only what had ended before the question was asked came before it.
+      const known = held.findLast((look) => look.until <= from)
+      const newest = held.find((look) => look.from >= until)?.term ?? Number.POSITIVE_INFINITY
+      const least = Math.max(
+        known?.term ?? 0,
+        ...placed
+          .filter((claim) => claim.until <= from)
+          .map((claim) => (claim.instance === instance ? claim.term : claim.term + 1)),
+      )
+      let term = least
+      while (term <= newest && (holders.get(term) ?? instance) !== instance) term++
+      if (term > newest)
         found.push(
-          `[${instance}] said after ${Math.round(from)} ms that it leads, while [${other.instance}] had term ${other.term}`,
+          `[${instance}] said after ${Math.round(from)} ms that it leads, when the term was at least ${least} and none up to ${newest} was its own`,
         )
+      else placed.push({ instance, until, term })
     }
   }
   return found
