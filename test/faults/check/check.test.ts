@@ -144,6 +144,32 @@ const rulesAudit = (comment: string, copies: number) => ({
   comment,
   payload: JSON.stringify(load(copies)),
 })
+const marksAudit = (key: string, comment: string, verb = 'markUnused') => ({
+  type: 'segments',
+  key,
+  comment,
+  payload: JSON.stringify({ [verb]: 1 }),
+})
+const setCompaction = (taskPriority: number): Work => ({
+  kind: 'setCompaction',
+  dataSource: dataSources.appended[0],
+  taskPriority,
+})
+const compactionAudit = (comment: string, taskPriority?: number) => ({
+  type: 'compaction.config',
+  key: dataSources.appended[0],
+  comment,
+  payload: JSON.stringify(taskPriority === undefined ? null : { taskPriority, tuningConfig: null }),
+})
+const setRight = (granted: boolean): Work => ({ kind: 'setRight', granted })
+const rightAudit = (comment: string, granted: boolean) => ({
+  type: 'security',
+  key: 'MyBasicMetadataAuthorizer/users/changing/roles/reader',
+  comment,
+  payload: JSON.stringify({ method: granted ? 'POST' : 'DELETE' }),
+})
+const eraseFirst: Work = { kind: 'kill', dataSource: dataSources.erased, task: 'k', day: firstDay }
+const markErased: Work = { kind: 'mark', dataSource: dataSources.erased, day: firstDay, used: false }
 const markFirst = (used: boolean): Work => ({
   kind: 'mark',
   dataSource: dataSources.marked,
@@ -239,7 +265,7 @@ const good: readonly [name: string, history: Entry[]][] = [
       ],
       {
         ...restWith({ ...markedFirst, state: 'unused' }),
-        audit: [{ type: 'segments', key: 'marked', comment: 'w1', payload: '' }],
+        audit: [marksAudit('marked', 'w1')],
       },
     ),
   ],
@@ -262,22 +288,46 @@ const good: readonly [name: string, history: Entry[]][] = [
     'a segment that was erased on request',
     historyOf(
       [
-        ...sent(
-          'w1',
-          { kind: 'mark', dataSource: dataSources.erased, day: firstDay, used: false },
-          { at: 100, told: 1 },
-        ),
-        ...sent(
-          'w2',
-          { kind: 'kill', dataSource: dataSources.erased, task: 'k', day: firstDay },
-          { at: 200 },
-        ),
+        ...sent('w1', markErased, { at: 100, told: 1 }),
+        ...sent('w2', eraseFirst, { at: 200 }),
         look(500, [{ ...erasedFirst, state: 'gone' }]),
       ],
       {
         ...restWith({ ...erasedFirst, state: 'gone' }),
         tasks: [...quiet.tasks, ended('k')],
-        audit: [{ type: 'segments', key: 'erased', comment: 'w1', payload: '' }],
+        audit: [marksAudit('erased', 'w1')],
+      },
+    ),
+  ],
+  [
+    'a compaction configuration that was changed and removed',
+    historyOf(
+      [
+        ...sent('w1', setCompaction(3), { at: 100, register: 'c' }),
+        ...sent('w2', setCompaction(4), { at: 200, register: 'c' }),
+        ...sent('w3', { kind: 'removeCompaction', dataSource: appended }, { at: 300, register: 'c' }),
+      ],
+      { audit: [compactionAudit('w1', 3), compactionAudit('w2', 4), compactionAudit('w3')] },
+    ),
+  ],
+  [
+    'a right that was granted and revoked',
+    historyOf([...sent('w1', setRight(true), { at: 100 }), ...sent('w2', setRight(false), { at: 200 })], {
+      audit: [rightAudit('w1', true), rightAudit('w2', false)],
+    }),
+  ],
+  [
+    'an erasure that began before the mark was acknowledged',
+    historyOf(
+      [
+        ...sent('w1', markErased, { at: 100, answeredAt: 300, told: 1 }),
+        ...sent('w2', eraseFirst, { at: 200 }),
+        look(500, [{ ...erasedFirst, state: 'unused' }]),
+      ],
+      {
+        ...restWith({ ...erasedFirst, state: 'unused' }),
+        tasks: [...quiet.tasks, ended('k')],
+        audit: [marksAudit('erased', 'w1')],
       },
     ),
   ],
@@ -414,6 +464,27 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
       { rules: { ...quiet.rules, marked: load(2) }, audit: [rulesAudit('w1', 1), rulesAudit('w2', 2)] },
     ),
   ],
+  [
+    'every acknowledged write is there',
+    'a mark of what is to be erased that has changed nothing',
+    historyOf(sent('w1', markErased, { at: 100, told: 1 }), { audit: [marksAudit('erased', 'w1')] }),
+  ],
+  [
+    'every acknowledged write is there',
+    'an erasure that succeeded and erased nothing',
+    historyOf(
+      [
+        ...sent('w1', markErased, { at: 100, told: 1 }),
+        ...sent('w2', eraseFirst, { at: 200 }),
+        look(500, [{ ...erasedFirst, state: 'unused' }]),
+      ],
+      {
+        ...restWith({ ...erasedFirst, state: 'unused' }),
+        tasks: [...quiet.tasks, ended('k')],
+        audit: [marksAudit('erased', 'w1')],
+      },
+    ),
+  ],
   ['every acknowledged write is there', 'a cluster that never came to rest', [begin, ...leaders(60_000)]],
   [
     'the audit is complete',
@@ -449,6 +520,62 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
     historyOf(sent('w1', setRules(1), { at: 100 }), {
       rules: { ...quiet.rules, marked: load(2) },
       audit: [rulesAudit('w1', 1)],
+    }),
+  ],
+  ...(
+    [
+      ['rules', setRules(1), { ...rulesAudit('w1', 1), payload: JSON.stringify(load(2)) }],
+      ['rules', setRules(1), { ...rulesAudit('w1', 1), key: dataSources.ruled }],
+      ['rules', setRules(1), { ...rulesAudit('w1', 1), type: 'segments' }],
+      ['a compaction configuration', setCompaction(3), compactionAudit('w1', 4)],
+      ['a compaction configuration', setCompaction(3), compactionAudit('w1')],
+      ['a compaction configuration', setCompaction(3), { ...compactionAudit('w1', 3), key: 'ruled' }],
+      [
+        'the removal of a compaction configuration',
+        { kind: 'removeCompaction', dataSource: appended },
+        compactionAudit('w1', 3),
+      ],
+      ['a mark', markFirst(false), marksAudit('marked', 'w1', 'markUsed')],
+      ['a mark', markFirst(false), marksAudit('erased', 'w1')],
+      ['a right', setRight(true), rightAudit('w1', false)],
+    ] as const
+  ).map(([what, work, entry]): [Invariant, string, Entry[]] => [
+    'the audit is complete',
+    `an entry of ${what} that says [${entry.type}] [${entry.key}] ${entry.payload}`,
+    // What is there is what the entry says, so that it is wrong of this write only.
+    historyOf(sent('w1', work, { at: 100, outcome: 'unknown' }), {
+      rules: { ...quiet.rules, marked: load(2) },
+      compaction: { [appended]: JSON.parse(entry.payload)?.taskPriority },
+      audit: [entry],
+    }),
+  ]),
+  [
+    'the audit is complete',
+    'compaction configurations in another order than they were written',
+    historyOf(
+      [
+        ...sent('w1', setCompaction(3), { at: 100, register: 'c' }),
+        ...sent('w2', setCompaction(4), { at: 200, register: 'c' }),
+      ],
+      {
+        compaction: { [appended]: 3 },
+        audit: [compactionAudit('w2', 4), compactionAudit('w1', 3)],
+      },
+    ),
+  ],
+  [
+    'the audit is complete',
+    'rights in another order than they were written',
+    historyOf([...sent('w1', setRight(true), { at: 100 }), ...sent('w2', setRight(false), { at: 200 })], {
+      audit: [rightAudit('w2', false), rightAudit('w1', true)],
+    }),
+  ],
+  [
+    'the audit is complete',
+    'a last entry of a compaction configuration that is not what is there',
+    historyOf(sent('w1', setCompaction(3), { at: 100 }), {
+      compaction: { [appended]: 4 },
+      audit: [compactionAudit('w1', 3)],
     }),
   ],
   [

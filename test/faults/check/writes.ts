@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Rest } from '../history.ts'
-import { dataSources } from '../schedule.ts'
+import type { Rest, SeenAudit } from '../history.ts'
+import { dataSources, type Work } from '../schedule.ts'
 import { byRegister, type Done, mayHaveHappened, ofKind, possiblyLast, type Story } from './story.ts'
 
 /** What was acknowledged is there at rest, and in every later read. */
@@ -42,6 +42,12 @@ export function acknowledgedWrites(story: Story): string[] {
     ({ work }) => (work.used ? ['used'] : ['unused']),
     ['used'],
   )
+  // Nothing makes these used again, so one acknowledged mark decides. Erased ones are no longer there.
+  for (const { work, outcome, step } of ofKind(story, 'mark'))
+    if (work.dataSource === dataSources.erased && !work.used && outcome === 'done') {
+      if (statesOf(rest, work.dataSource, work.day).includes('used'))
+        found.push(`[${step.id}] has marked [${work.dataSource}] unused on [${work.day}], and it is used`)
+    }
   for (const [instance, isIn] of Object.entries(rest.letIn)) {
     check(
       ofKind(story, 'setRight').map((write) => ({
@@ -60,6 +66,19 @@ export function acknowledgedWrites(story: Story): string[] {
     if (outcome === 'refused' && task) found.push(`Task [${work.task}] was refused and is there`)
     if (task && task.state !== 'SUCCESS' && task.state !== 'FAILED')
       found.push(`Task [${work.task}] is not over: ${task.state}`)
+  }
+  for (const { work, at } of ofKind(story, 'kill')) {
+    const wasUnused = ofKind(story, 'mark').some(
+      (mark) =>
+        mark.work.dataSource === work.dataSource &&
+        mark.work.day === work.day &&
+        !mark.work.used &&
+        mark.outcome === 'done' &&
+        mark.answeredAt <= at,
+    )
+    const left = statesOf(rest, work.dataSource, work.day)
+    if (wasUnused && tasks.get(work.task)?.state === 'SUCCESS' && left.length > 0)
+      found.push(`Task [${work.task}] succeeded and [${work.dataSource}] is still there on [${work.day}]`)
   }
   for (const { work, told, at, answeredAt, outcome, step } of ofKind(story, 'readRules')) {
     if (outcome !== 'done') continue
@@ -113,8 +132,17 @@ export function completeAudit(story: Story): string[] {
   for (const { comment } of rest.audit)
     if (/^w\d+$/.test(comment) && !known.has(comment))
       found.push(`An entry is of [${comment}], which was not sent`)
+  const works = new Map(story.work.map(({ step, work }) => [step.id, work]))
+  for (const entry of rest.audit) {
+    const work = works.get(entry.comment)
+    if (work && !isEntryOf(work, entry))
+      found.push(
+        `The entry of [${entry.comment}] (${work.kind}) is of [${entry.type}] [${entry.key}] and says ${entry.payload}`,
+      )
+  }
   const places = new Map(rest.audit.map(({ comment }, place) => [comment, place]))
-  for (const [register, writes] of byRegister(ofKind(story, 'setRules'))) {
+  const ordered = ofKind(story, 'setRules', 'setCompaction', 'removeCompaction', 'setRight')
+  for (const [register, writes] of byRegister<Done>(ordered)) {
     for (const earlier of writes) {
       for (const later of writes) {
         const [first, second] = [places.get(earlier.step.id), places.get(later.step.id)]
@@ -123,10 +151,50 @@ export function completeAudit(story: Story): string[] {
         found.push(`In the audit of [${register}] [${later.step.id}] stands before [${earlier.step.id}]`)
       }
     }
-    const [sample] = writes
-    const last = rest.audit.findLast(({ type, key }) => type === 'rules' && key === sample?.work.dataSource)
-    if (last && !isDeepStrictEqual(JSON.parse(last.payload), rest.rules[last.key]))
-      found.push(`The last entry of [${register}] is not what is there`)
+  }
+  for (const { work } of ofKind(story, 'setRules', 'setCompaction', 'removeCompaction')) {
+    const isRules = work.kind === 'setRules'
+    const last = rest.audit.findLast(
+      ({ type, key }) => type === (isRules ? 'rules' : 'compaction.config') && key === work.dataSource,
+    )
+    if (!last) continue
+    const said: unknown = JSON.parse(last.payload)
+    const isThere = isRules
+      ? isDeepStrictEqual(said, rest.rules[work.dataSource])
+      : priorityIn(said) === rest.compaction[work.dataSource]
+    if (!isThere)
+      found.push(
+        `The last entry of ${isRules ? 'rules' : 'compaction'} of [${work.dataSource}] is not what is there`,
+      )
   }
   return found
+}
+
+/** The priority in a compaction configuration as the audit has it; undefined where it was removed. */
+const priorityIn = (config: unknown): unknown =>
+  (config as { readonly taskPriority?: unknown } | null)?.taskPriority
+
+/** Whether an entry says what a piece of work has written, and of what. */
+function isEntryOf(work: Work, { type, key, payload }: SeenAudit): boolean {
+  const says = (otherType: string, otherKey: string, isSaid: (said: unknown) => boolean) =>
+    type === otherType && key === otherKey && isSaid(JSON.parse(payload))
+  switch (work.kind) {
+    case 'setRules':
+      return says('rules', work.dataSource, (said) => isDeepStrictEqual(said, work.rules))
+    case 'setCompaction':
+      return says('compaction.config', work.dataSource, (said) => priorityIn(said) === work.taskPriority)
+    case 'removeCompaction':
+      return says('compaction.config', work.dataSource, (said) => said === null)
+    case 'mark':
+      return says('segments', work.dataSource, (said) =>
+        Object.hasOwn(said as object, work.used ? 'markUsed' : 'markUnused'),
+      )
+    case 'setRight':
+      return (
+        type === 'security' &&
+        (JSON.parse(payload) as { readonly method?: unknown }).method === (work.granted ? 'POST' : 'DELETE')
+      )
+    default:
+      return false
+  }
 }
