@@ -5,12 +5,11 @@ import { sql } from '@svc/shared/postgres'
 import { checksumOf, servedBy } from '../support/segments.ts'
 import { sqlRows } from '../support/sql.ts'
 import type { TestCluster } from '../support/test-cluster.ts'
-import { credentialsOf } from '../support/test-users.ts'
 import { wrongCopies } from './check/index.ts'
 import type { Rest, SeenAudit } from './history.ts'
 import { loadSegments } from './observe.ts'
-import { countRows, readCounts, readRules } from './run-work.ts'
-import { dataSources, instances, tiers } from './schedule.ts'
+import { askForRight, countRows, readCounts, readRules, rightAskedAt } from './run-work.ts'
+import { dataSources, tiers } from './schedule.ts'
 import { users, type World } from './world.ts'
 
 const patienceMs = 90_000
@@ -105,20 +104,13 @@ async function loadEntries({ store }: TestCluster): Promise<SeenAudit[]> {
 
 /** Whether each server lets in the user whose right is granted and revoked. */
 async function whoLetsIn(cluster: TestCluster): Promise<Record<string, boolean>> {
-  const credentials = credentialsOf(users.changing)
-  const ask = async (instance: string, path: string) => {
-    const { status } = await cluster.at(instance).send({ path, credentials })
-    if (status !== 200 && status !== 403)
-      throw new Error(`${instance} answers ${status} to the user ${users.changing}`)
-    return [instance, status === 200] as const
-  }
-  const answers = await Promise.all([
-    ...instances.coordinator.map((instance) =>
-      ask(instance, `/svc/coordinator/v1/rules/${dataSources.stable}`),
-    ),
-    ...instances.overlord.map((instance) =>
-      ask(instance, `/svc/indexer/v1/tasks?datasource=${dataSources.stable}`),
-    ),
-  ])
+  const answers = await Promise.all(
+    rightAskedAt.map(async (instance) => {
+      const { status } = await askForRight(cluster, instance)
+      if (status !== 200 && status !== 403)
+        throw new Error(`${instance} answers ${status} to the user ${users.changing}`)
+      return [instance, status === 200] as const
+    }),
+  )
   return Object.fromEntries(answers)
 }

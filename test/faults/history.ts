@@ -107,6 +107,14 @@ export type Entry =
       readonly until: number
       readonly missing: readonly string[]
     }
+  /** Whether a server let in, between `from` and `until`, the user whose right is granted and revoked. */
+  | {
+      readonly type: 'letIn'
+      readonly from: number
+      readonly until: number
+      readonly instance: string
+      readonly isLetIn: boolean
+    }
   /** A write and a query, one after the other, to see whether the cluster works. */
   | { readonly type: 'probe'; readonly from: number; readonly until: number; readonly problem: string | null }
   /** The cluster has come to rest, or `problem` says what it waited for in vain. */

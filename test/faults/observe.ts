@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '@svc/shared/postgres'
 import type { TestCluster } from '../support/test-cluster.ts'
 import type { Entry, SeenSegment } from './history.ts'
-import { countRows, readCounts, withinPatience } from './run-work.ts'
+import { askForRight, countRows, readCounts, rightAskedAt, withinPatience } from './run-work.ts'
 import { dataSources, days, firstRowsPerDay, instances, tiers } from './schedule.ts'
 import type { World } from './world.ts'
 
@@ -12,6 +12,7 @@ const leasePeriodMs = 250
 const segmentPeriodMs = 400
 const heldPeriodMs = 100
 const probePeriodMs = 400
+const rightPeriodMs = 400
 /** A probe that takes longer goes on, and the next one begins beside it. */
 const longestProbeMs = 2000
 
@@ -36,6 +37,7 @@ export function observe(
     ...(['coordinator', 'overlord'] as const).flatMap((role) =>
       instances[role].map((instance) => repeat(claimPeriodMs, () => lookForClaim(role, instance))),
     ),
+    ...rightAskedAt.map((instance) => repeat(rightPeriodMs, () => lookForRight(instance))),
     repeat(leasePeriodMs, lookAtLeases),
     repeat(segmentPeriodMs, lookAtSegments()),
     repeat(heldPeriodMs, lookAtCaches(world)),
@@ -47,6 +49,13 @@ export function observe(
     const word = role === 'coordinator' ? 'coordinator' : 'indexer'
     const answer = await withinPatience(cluster.at(instance).send({ path: `/svc/${word}/v1/isLeader` }))
     if (answer?.status === 200) record({ type: 'claim', from, until: now(), role, instance })
+  }
+
+  async function lookForRight(instance: string): Promise<void> {
+    const from = now()
+    const status = (await withinPatience(askForRight(cluster, instance)))?.status
+    if (status === 200 || status === 403)
+      record({ type: 'letIn', from, until: now(), instance, isLetIn: status === 200 })
   }
 
   async function lookAtLeases(): Promise<void> {

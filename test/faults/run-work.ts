@@ -4,7 +4,7 @@ import { askSql } from '../support/sql.ts'
 import type { TestCluster } from '../support/test-cluster.ts'
 import { credentialsOf } from '../support/test-users.ts'
 import type { CountedRows, Entry, Outcome } from './history.ts'
-import { dataSources, intervalOf, type Login, type Work, type WorkStep } from './schedule.ts'
+import { dataSources, instances, intervalOf, type Login, type Work, type WorkStep } from './schedule.ts'
 import { ingestTask, users } from './world.ts'
 
 /** How long an answer is waited for. What comes later counts as of unknown end. */
@@ -138,6 +138,18 @@ function requestOf(work: Work): SentRequest {
     case 'query':
       return { path: '' }
   }
+}
+
+/** The servers that are asked for what the user may see whose right is granted and revoked. */
+export const rightAskedAt = [...instances.coordinator, ...instances.overlord]
+
+/** Asks a server for it, as that user. */
+export function askForRight(cluster: TestCluster, instance: string): Promise<Answer> {
+  const isOverlord = (instances.overlord as readonly string[]).includes(instance)
+  const path = isOverlord
+    ? `/svc/indexer/v1/tasks?datasource=${dataSources.stable}`
+    : rulesOf(dataSources.stable)
+  return cluster.at(instance).send({ path, credentials: credentialsOf(users.changing) })
 }
 
 const rulesOf = (dataSource: string): string => `${coordinator}/rules/${dataSource}`

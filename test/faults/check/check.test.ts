@@ -168,6 +168,15 @@ const rightAudit = (comment: string, granted: boolean) => ({
   comment,
   payload: JSON.stringify({ method: granted ? 'POST' : 'DELETE' }),
 })
+const letIn = (at: number, instance = 'overlord'): Entry => ({
+  type: 'letIn',
+  from: at,
+  until: at + 10,
+  instance,
+  isLetIn: true,
+})
+const revokedAt200 = [...sent('w1', setRight(true), { at: 100 }), ...sent('w2', setRight(false), { at: 200 })]
+const revokedAudit = { audit: [rightAudit('w1', true), rightAudit('w2', false)] }
 const eraseFirst: Work = { kind: 'kill', dataSource: dataSources.erased, task: 'k', day: firstDay }
 const markErased: Work = { kind: 'mark', dataSource: dataSources.erased, day: firstDay, used: false }
 const markFirst = (used: boolean): Work => ({
@@ -312,9 +321,36 @@ const good: readonly [name: string, history: Entry[]][] = [
   ],
   [
     'a right that was granted and revoked',
-    historyOf([...sent('w1', setRight(true), { at: 100 }), ...sent('w2', setRight(false), { at: 200 })], {
-      audit: [rightAudit('w1', true), rightAudit('w2', false)],
-    }),
+    historyOf([...revokedAt200, letIn(150), letIn(200)], revokedAudit),
+  ],
+  [
+    'a user who is let in before a revocation is acknowledged, and after one by a grant of unknown end',
+    historyOf(
+      [
+        ...sent('w1', setRight(true), { at: 100, outcome: 'unknown' }),
+        ...sent('w2', setRight(false), { at: 200 }),
+        letIn(300),
+      ],
+      { audit: [rightAudit('w2', false)] },
+    ),
+  ],
+  [
+    'a user who is let in by a server that was frozen when the right was revoked',
+    historyOf(
+      [...fault(150, 250, { kind: 'freeze', target: 'overlord' }), ...revokedAt200, letIn(300)],
+      revokedAudit,
+    ),
+  ],
+  [
+    'a user who is let in by a server that a revocation has waited for in vain',
+    historyOf(
+      [
+        ...sent('w1', setRight(true), { at: 100 }),
+        ...sent('w2', setRight(false), { at: 200, answeredAt: 6300 }),
+        letIn(6400),
+      ],
+      revokedAudit,
+    ),
   ],
   [
     'an erasure that began before the mark was acknowledged',
@@ -566,7 +602,7 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
   [
     'the audit is complete',
     'rights in another order than they were written',
-    historyOf([...sent('w1', setRight(true), { at: 100 }), ...sent('w2', setRight(false), { at: 200 })], {
+    historyOf(revokedAt200, {
       audit: [rightAudit('w2', false), rightAudit('w1', true)],
     }),
   ],
@@ -747,6 +783,24 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
     `${kind} answered ${status}`,
     historyOf(login(kind, status)),
   ]),
+  [
+    'rights never widen, and those who have them are let in',
+    'a user who is let in after a revocation',
+    historyOf([...revokedAt200, letIn(300)], revokedAudit),
+  ],
+  [
+    'rights never widen, and those who have them are let in',
+    'a user who is let in after a revocation, while another server is away',
+    historyOf(
+      [...fault(150, 250, { kind: 'freeze', target: 'broker' }), ...revokedAt200, letIn(300)],
+      revokedAudit,
+    ),
+  ],
+  [
+    'rights never widen, and those who have them are let in',
+    'a user who is let in and was never granted anything',
+    historyOf([letIn(300)]),
+  ],
   [
     'answers of queries are whole',
     'rows that are missing in an answer',

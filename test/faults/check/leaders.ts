@@ -66,7 +66,7 @@ interface FaultSpan extends Span {
 }
 
 /** When faults were on. A server that was killed is at fault until it serves again. */
-function faultsOf(entries: readonly Entry[]): FaultSpan[] {
+export function faultsOf(entries: readonly Entry[]): FaultSpan[] {
   const ends = new Map(ofType(entries, 'faultEnd').map((end) => [end.id, end]))
   const readies = ofType(entries, 'ready')
   return ofType(entries, 'fault').flatMap(({ step: { id, fault }, at }) => {
