@@ -1,13 +1,15 @@
 // Proves that what ./svc backup writes of a working cluster becomes a cluster again, with its segments, rules and logins,
-// that a damaged or torn backup becomes nothing, and that ./svc export reads the same cluster.
+// that a damaged or torn backup becomes nothing, nor does a restore that is ended, and that ./svc export reads the same
+// cluster.
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { pickPortOffset, startCluster } from '@svc/cli/cluster'
 import { flightsTask, runTask } from './support/flights.ts'
 import { createHttpClient } from './support/http-client.ts'
-import { runSvc } from './support/svc-command.ts'
+import { runSvc, svcCommand } from './support/svc-command.ts'
 import { startTestCluster, type TestCluster } from './support/test-cluster.ts'
 import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
 import { waitUntil } from './support/wait-until.ts'
@@ -16,6 +18,43 @@ const folder = newTestFolder()
 after(() => removeTestFolder(folder))
 const backup = path.join(folder, 'backup')
 const rules = [{ type: 'loadForever', tieredReplicants: { _default_tier: 1 }, useDefaultTierForNull: true }]
+
+/** The paths of the segment files in a folder, relative to it. */
+const segmentFilesIn = (where: string): string[] =>
+  readdirSync(where, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.parquet'))
+
+/** Changes one bit of a file; returns how to have it as it was. */
+function damage(file: string): () => void {
+  const sound = readFileSync(file)
+  const changed = Buffer.from(sound)
+  changed[9] = changed[9]! ^ 1
+  writeFileSync(file, changed)
+  return () => writeFileSync(file, sound)
+}
+
+/** What there is of the home `none`, under its name or beside it. */
+const leftOfNone = (): string[] => readdirSync(folder).filter((name) => name.startsWith('none'))
+
+/** Begins to restore `none` and sends a signal once the first segment file is there. */
+async function endRestore(signal: NodeJS.Signals) {
+  const child = execFile(svcCommand, ['restore', backup, '--home', path.join(folder, 'none')])
+  const told: string[] = []
+  child.stderr?.on('data', (text: string) => told.push(text))
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  let postgresPid = 0
+  await waitUntil(
+    'Postgres runs and files are copied',
+    () => {
+      const home = path.join(folder, leftOfNone()[0]!)
+      postgresPid = Number.parseInt(readFileSync(path.join(home, 'postgres/postmaster.pid'), 'utf8'), 10)
+      return segmentFilesIn(path.join(home, 'deep-storage')).length
+    },
+    (files) => files > 0,
+    { pollMs: 2 },
+  )
+  child.kill(signal)
+  return { status: await ended, stderr: told.join(''), postgresPid }
+}
 
 describe('a backup', () => {
   let cluster: TestCluster
@@ -78,7 +117,63 @@ describe('a backup', () => {
     const torn = await runSvc('restore', folder, '--home', home)
     assert.equal(torn.status, 2)
     assert.match(torn.stderr, /is no backup/)
-    assert.equal(existsSync(home), false)
+    assert.deepEqual(leftOfNone(), [])
+  })
+
+  test('whose deep storage is damaged becomes nothing', async () => {
+    const storage = path.join(backup, 'deep-storage')
+    const [changed, missing] = segmentFilesIn(storage) as [string, string]
+    const mend = damage(path.join(storage, changed))
+    const missingFile = path.join(storage, missing)
+    renameSync(missingFile, path.join(folder, 'aside'))
+    const damaged = await runSvc('restore', backup, '--home', path.join(folder, 'none'))
+    mend()
+    renameSync(path.join(folder, 'aside'), missingFile)
+    assert.equal(damaged.status, 1)
+    assert.match(
+      damaged.stderr,
+      /damaged: in its deep storage, \[2\] of \[90\] files are not as they were stored/,
+    )
+    assert.ok(damaged.stderr.includes(`[${changed}] has another checksum`), damaged.stderr)
+    assert.ok(damaged.stderr.includes(`[${missing}] is missing`), damaged.stderr)
+    renameSync(storage, path.join(folder, 'aside'))
+    const without = await runSvc('restore', backup, '--home', path.join(folder, 'none'))
+    renameSync(path.join(folder, 'aside'), storage)
+    assert.equal(without.status, 1)
+    assert.match(without.stderr, /\[90\] of \[90\] files .*: (\[\S+\] is missing, ){3}…/)
+    assert.deepEqual(leftOfNone(), [])
+  })
+
+  test('becomes nothing when Ctrl-C ends it, and its Postgres ends', async () => {
+    const { status, stderr, postgresPid } = await endRestore('SIGINT')
+    assert.equal(status, 1)
+    assert.match(stderr, /Stopped by SIGINT/)
+    assert.deepEqual(leftOfNone(), [])
+    assert.throws(() => process.kill(postgresPid, 0), { code: 'ESRCH' })
+  })
+
+  test('becomes no home of that name when it is killed', async () => {
+    await endRestore('SIGKILL')
+    const left = leftOfNone()
+    for (const name of left) {
+      const home = path.join(folder, name)
+      assert.equal((await runSvc('down', '--home', home)).status, 0)
+      rmSync(home, { recursive: true })
+    }
+    assert.equal(left.length, 1)
+    assert.match(left[0]!, /^none\.partial-/)
+  })
+
+  test('is not written of deep storage with another file than was stored', async () => {
+    const storage = cluster.home.deepStorage
+    const changed = segmentFilesIn(storage)[0]!
+    const mend = damage(path.join(storage, changed))
+    const { status, stderr } = await runSvc('backup', path.join(folder, 'none'), '--home', cluster.home.root)
+    mend()
+    assert.equal(status, 1)
+    assert.match(stderr, /not whole: \[1\] of \[90\] files/)
+    assert.ok(stderr.includes(`[${changed}] has another checksum`), stderr)
+    assert.deepEqual(leftOfNone(), [])
   })
 
   test('and an export of the same cluster name the same segments', async () => {

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
-import { constants, createReadStream, createWriteStream, existsSync } from 'node:fs'
-import { chmod, copyFile, mkdir, rm, stat, writeFile } from 'node:fs/promises'
+import { createWriteStream, existsSync } from 'node:fs'
+import { chmod, copyFile, mkdir, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { createInterface } from 'node:readline'
 import { PassThrough, Transform, type Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { describeError, unavailable } from '@svc/domain/failure'
+import { conflict } from '@svc/domain/failure'
 import { type Database, dumpTables, knownMigrations } from '@svc/shared/postgres'
 import { type HomeLayout, makeNewFolder, secretFile } from '../home/index.ts'
+import { copyFiles, tellProblems } from './copy-files.ts'
 import {
   keptSecrets,
   type Manifest,
@@ -33,7 +33,8 @@ export interface BackupResult extends Omit<Manifest, 'tables'> {
 
 /**
  * Writes the metadata store, as it is at one moment, and every file of deep storage that it names, into a new folder:
- * whole or not at all. The cluster may work on meanwhile. Throws a Failure where that is not possible.
+ * whole or not at all. The cluster may work on meanwhile. Throws a Failure where that is not possible, or where a file
+ * is missing or not the one that was stored.
  */
 export async function backUp(
   { database, home, storageDirectory }: { database: Database; home: HomeLayout; storageDirectory: string },
@@ -51,7 +52,7 @@ export async function backUp(
     onProgress({ phase: 'tables', files: 0, sizeBytes: 0 })
     const sums = new Map<string, () => string>()
     const ends: Promise<void>[] = []
-    const pathsFile = path.join(growing, 'paths')
+    const listFile = path.join(growing, 'files')
     const tables = await dumpTables(database, {
       table: (name) => {
         const { input, end, sum } = compressed(tableFile(growing, name))
@@ -59,15 +60,25 @@ export async function backUp(
         sums.set(name, sum)
         return input
       },
-      paths: () => {
-        const file = createWriteStream(pathsFile)
+      files: () => {
+        const file = createWriteStream(listFile)
         ends.push(finished(file))
         return file
       },
     })
     await Promise.all(ends)
-    const { files, sizeBytes } = await copyFiles(storageDirectory, growing, pathsFile, onProgress, signal)
-    await rm(pathsFile)
+    const copied = await copyFiles(listFile, storageDirectory, storageFolder(growing), {
+      signal,
+      onProgress: (files, sizeBytes) => onProgress({ phase: 'files', files, sizeBytes }),
+    })
+    const { files, sizeBytes } = copied
+    if (copied.problems.length > 0) {
+      throw conflict(
+        `The deep storage [${storageDirectory}] is not whole: ${tellProblems(copied)}. Where a kill task erased files ` +
+          'meanwhile, begin the backup again; else put them back, or mark their segments unused and kill them',
+      )
+    }
+    await rm(listFile)
     const manifest: Manifest = {
       format: 1,
       createdAt: new Date().toISOString(),
@@ -103,40 +114,4 @@ function compressed(file: string): { input: Writable; end: Promise<void>; sum: (
   const output = createWriteStream(file)
   input.pipe(createGzip()).pipe(hashed).pipe(output)
   return { input, end: finished(output), sum: () => hash.digest('hex') }
-}
-
-async function copyFiles(
-  storageDirectory: string,
-  folder: string,
-  pathsFile: string,
-  onProgress: (progress: BackupProgress) => void,
-  signal: AbortSignal,
-): Promise<{ files: number; sizeBytes: number }> {
-  let files = 0
-  let sizeBytes = 0
-  const madeFolders = new Set<string>()
-  for await (const relative of createInterface({ input: createReadStream(pathsFile) })) {
-    signal.throwIfAborted()
-    const from = path.join(storageDirectory, relative)
-    const to = path.join(storageFolder(folder), relative)
-    const parent = path.dirname(to)
-    if (!madeFolders.has(parent)) {
-      await mkdir(parent, { recursive: true })
-      madeFolders.add(parent)
-    }
-    try {
-      await copyFile(from, to, constants.COPYFILE_FICLONE)
-    } catch (error) {
-      throw unavailable(
-        `File [${from}] of deep storage cannot be copied (${describeError(error)}); where a kill task erased it meanwhile, begin the backup again`,
-        {},
-        error,
-      )
-    }
-    files += 1
-    sizeBytes += (await stat(to)).size
-    if (files % 1000 === 0) onProgress({ phase: 'files', files, sizeBytes })
-  }
-  onProgress({ phase: 'files', files, sizeBytes })
-  return { files, sizeBytes }
 }

@@ -1,15 +1,18 @@
 import { createHash } from 'node:crypto'
-import { createReadStream, existsSync } from 'node:fs'
-import { copyFile, cp, readFile, rm } from 'node:fs/promises'
+import { createReadStream, createWriteStream, existsSync } from 'node:fs'
+import { copyFile, readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
+import { addAbortSignal } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { conflict, describeError, unavailable } from '@svc/domain/failure'
-import { canRestore, restoreTables } from '@svc/shared/postgres'
+import { canRestore, dumpFiles, restoreTables } from '@svc/shared/postgres'
 import { withStoreOf } from '../cluster/index.ts'
-import { homeLayout, openHome, writeSecret } from '../home/index.ts'
+import { type HomeLayout, homeLayout, makeNewFolder, openHome, writeSecret } from '../home/index.ts'
+import { copyFiles, tellProblems } from './copy-files.ts'
 import {
   keptSecrets,
+  type Manifest,
   readManifest,
   secretsFolder,
   storageFolder,
@@ -25,8 +28,9 @@ export interface RestoreResult {
 }
 
 /**
- * Makes a new home from a backup, whole or not at all: checks every table against its checksum, then fills the store
- * and deep storage. Nothing runs in it afterwards. Throws a Failure where the backup is not whole or the home exists.
+ * Makes a new home from a backup, whole or not at all: checks every table against its checksum, fills the store and
+ * deep storage, and checks every file against its segment. Nothing runs in it afterwards. Throws a Failure where the
+ * backup is not whole or the home exists, or the reason of the signal.
  */
 export async function restore(
   folder: string,
@@ -39,9 +43,25 @@ export async function restore(
       `The backup [${folder}] was made by a version with another schema [${manifest.migrations.at(-1)}]: restore it with that version`,
     )
   }
-  for (const { name, sha256 } of manifest.tables) {
+  const { root } = homeLayout(homeFolder)
+  try {
+    return await makeNewFolder(root, async (growing) => {
+      await checkTables(folder, manifest, signal)
+      await fillHome(openHome(growing), folder, manifest, signal)
+      signal.throwIfAborted()
+      return { home: root, createdAt: manifest.createdAt, files: manifest.files }
+    })
+  } catch (error) {
+    // What is ended by the signal tells of it in its own way.
+    signal.throwIfAborted()
+    throw error
+  }
+}
+
+async function checkTables(folder: string, { tables }: Manifest, signal: AbortSignal): Promise<void> {
+  for (const { name, sha256 } of tables) {
     const hash = createHash('sha256')
-    await pipeline(createReadStream(tableFile(folder, name)), hash).catch((error) => {
+    await pipeline(createReadStream(tableFile(folder, name)), hash, { signal }).catch((error) => {
       throw unavailable(`Table [${name}] of the backup cannot be read: ${describeError(error)}`)
     })
     if (hash.digest('hex') !== sha256) {
@@ -50,25 +70,28 @@ export async function restore(
       )
     }
   }
-  const { root } = homeLayout(homeFolder)
-  if (existsSync(root)) throw conflict(`[${root}] exists already: restore into a new home`)
-  try {
-    const home = openHome(root)
-    for (const name of keptSecrets) {
-      const file = path.join(secretsFolder(folder), name)
-      if (existsSync(file)) writeSecret(home, name, await readFile(file, 'utf8'))
-    }
-    if (manifest.files > 0) await cp(storageFolder(folder), home.deepStorage, { recursive: true })
-    await withStoreOf(home, signal, (database) =>
-      restoreTables(database, manifest.migrations, manifest.tables, (name) =>
-        createReadStream(tableFile(folder, name)).pipe(createGunzip()),
-      ),
-    )
-    if (existsSync(virtualServersFile(folder)))
-      await copyFile(virtualServersFile(folder), home.virtualServers)
-    return { home: root, createdAt: manifest.createdAt, files: manifest.files }
-  } catch (error) {
-    await rm(root, { recursive: true, force: true })
-    throw error
+}
+
+async function fillHome(
+  home: HomeLayout,
+  folder: string,
+  { migrations, tables }: Manifest,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const name of keptSecrets) {
+    const file = path.join(secretsFolder(folder), name)
+    if (existsSync(file)) writeSecret(home, name, await readFile(file, 'utf8'))
   }
+  await withStoreOf(home, signal, async (database) => {
+    await restoreTables(database, migrations, tables, (name) =>
+      addAbortSignal(signal, createReadStream(tableFile(folder, name)).pipe(createGunzip())),
+    )
+    const listFile = path.join(home.tasks, 'files')
+    await dumpFiles(database, createWriteStream(listFile))
+    const copied = await copyFiles(listFile, storageFolder(folder), home.deepStorage, { signal })
+    if (copied.problems.length > 0)
+      throw conflict(`The backup [${folder}] is damaged: in its deep storage, ${tellProblems(copied)}`)
+    await rm(listFile)
+  })
+  if (existsSync(virtualServersFile(folder))) await copyFile(virtualServersFile(folder), home.virtualServers)
 }

@@ -20,6 +20,8 @@ export function addBackup(program: Command): void {
       'after',
       `
 The cluster may run and work on: the store is written as it is at one moment, with the files that it names.
+Every file is compared with the size and checksum of its segment: where one is missing or another than was stored,
+nothing is written, and restore makes nothing of such a backup.
 The folder holds the passwords of admin and of the servers; only you may read it.
 
 Examples:

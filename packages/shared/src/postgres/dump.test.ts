@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { PassThrough, Readable, Transform } from 'node:stream'
+import { addAbortSignal, PassThrough, Readable, Transform } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
 import { segmentId } from '@svc/domain/segment'
@@ -26,7 +26,7 @@ async function dumpOf(stores: Awaited<ReturnType<typeof createTestStores>>) {
     streams.set(name, text(stream))
     return stream
   }
-  const tables = await dumpTables(stores.database, { table: collect, paths: () => collect('paths') })
+  const tables = await dumpTables(stores.database, { table: collect, files: () => collect('files') })
   const texts = new Map<string, string>()
   for (const [name, value] of streams) texts.set(name, await value)
   return { tables, texts }
@@ -38,7 +38,7 @@ describe('a dump', () => {
     await storeSegments(from.database, [segment], 'a/0.parquet')
     await saveAudit(from.database, audit, 5)
     const { tables, texts } = await dumpOf(from)
-    assert.equal(texts.get('paths'), 'a/0.parquet\n')
+    assert.equal(texts.get('files'), 'sha256:00\t10\ta/0.parquet\n')
     assert.ok(!tables.some(({ name }) => name === 'nodes'))
     await restoreTables(to.database, knownMigrations(), tables, (name) =>
       Readable.from([texts.get(name) ?? '']),
@@ -73,6 +73,21 @@ describe('a dump', () => {
     )
   })
 
+  it('whose reading is ended fills nothing', async () => {
+    const stores = await createTestStores({ after })
+    await storeSegments(stores.database, [segment])
+    const { tables, texts } = await dumpOf(stores)
+    const stop = new AbortController()
+    const endless = new Readable({ read: () => stop.abort() })
+    await assert.rejects(
+      restoreTables(stores.database, knownMigrations(), tables, (name) =>
+        addAbortSignal(stop.signal, name === 'tasks' ? endless : Readable.from([texts.get(name) ?? ''])),
+      ),
+      /operation was aborted/,
+    )
+    assert.equal((await loadSegmentRecords(stores.database, {})).length, 1)
+  })
+
   it('is taken at one moment, whatever is written meanwhile', async () => {
     const stores = await createTestStores({ after })
     const ids: string[] = []
@@ -90,7 +105,7 @@ describe('a dump', () => {
         else stream.resume()
         return stream
       },
-      paths: () => new PassThrough().resume(),
+      files: () => new PassThrough().resume(),
     })
     assert.equal((await loadSegmentRecords(stores.database, {})).length, 1)
     assert.deepEqual(ids, [])

@@ -15,8 +15,8 @@ export interface DumpedTable {
 export interface DumpTarget {
   /** A stream for the rows of a table, in the text form of COPY. */
   table(name: string): Writable
-  /** A stream for the paths of all files in deep storage, one a line. */
-  paths(): Writable
+  /** A stream for the files in deep storage; see `dumpFiles`. */
+  files(): Writable
 }
 
 // Servers announce themselves anew, leaders are elected anew, and the schema is made by its migrations.
@@ -30,17 +30,31 @@ export async function dumpTables(database: Database, target: DumpTarget): Promis
     await transaction.query(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`)
     await withoutTimeouts(transaction)
     const tables = await tablesOf(transaction)
-    const copyTo = async (what: string, file: Writable) =>
-      await copyOut(transaction, `COPY ${what} TO STDOUT`, (rows) => pipeline(rows, file), {
-        isPatient: true,
-      })
-    for (const { name, columns } of tables)
-      await copyTo(`${quoted(name)} (${columns.map(quoted).join(', ')})`, target.table(name))
-    const paths = `(SELECT DISTINCT payload #>> '{loadSpec,path}' FROM segments
-      WHERE payload #>> '{loadSpec,type}' = 'local')`
-    await copyTo(paths, target.paths())
+    for (const { name, columns } of tables) {
+      const what = `${quoted(name)} (${columns.map(quoted).join(', ')})`
+      await copyTo(transaction, what, target.table(name))
+    }
+    await copyFilesTo(transaction, target.files())
     return tables
   })
+}
+
+/** Writes which files in deep storage the segments name, one a line: checksum, size in bytes, path; tabs between. */
+export async function dumpFiles(database: Database, target: Writable): Promise<void> {
+  await database.transaction(async (transaction) => {
+    await withoutTimeouts(transaction)
+    await copyFilesTo(transaction, target)
+  })
+}
+
+async function copyFilesTo(transaction: Transaction, target: Writable): Promise<void> {
+  const files = `(SELECT DISTINCT payload #>> '{loadSpec,checksum}', payload ->> 'size', payload #>> '{loadSpec,path}'
+    FROM segments WHERE payload #>> '{loadSpec,type}' = 'local')`
+  await copyTo(transaction, files, target)
+}
+
+async function copyTo(transaction: Transaction, what: string, target: Writable): Promise<void> {
+  await copyOut(transaction, `COPY ${what} TO STDOUT`, (rows) => pipeline(rows, target), { isPatient: true })
 }
 
 /**

@@ -10,7 +10,14 @@ export * from './cluster-clock.ts'
 export * from './compaction.ts'
 export * from './compaction-tasks.ts'
 export { createDatabase, type Database, type Queries, sql, type Transaction } from './database.ts'
-export { canRestore, type DumpedTable, type DumpTarget, dumpTables, restoreTables } from './dump.ts'
+export {
+  canRestore,
+  type DumpedTable,
+  type DumpTarget,
+  dumpFiles,
+  dumpTables,
+  restoreTables,
+} from './dump.ts'
 export * from './dynamic-configs.ts'
 export * from './erase-old.ts'
 export * from './leases.ts'

@@ -1,0 +1,69 @@
+import { constants, createReadStream } from 'node:fs'
+import { copyFile, mkdir } from 'node:fs/promises'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { checksumOfFile, errorCode, storageFailure } from '@svc/shared/deep-storage'
+
+/** What was copied, and what is wrong with files that were not, or that are not what was stored. */
+export interface CopiedFiles {
+  readonly files: number
+  readonly sizeBytes: number
+  readonly problems: readonly string[]
+}
+
+/**
+ * Copies the files of a list, as `dumpFiles` writes it, from one folder of deep storage to another, and compares size
+ * and checksum of each copy with those in the list. Throws a Failure where the copying itself fails, or the reason of
+ * the signal.
+ */
+export async function copyFiles(
+  listFile: string,
+  from: string,
+  to: string,
+  { signal, onProgress }: { signal: AbortSignal; onProgress?: (files: number, sizeBytes: number) => void },
+): Promise<CopiedFiles> {
+  let files = 0
+  let sizeBytes = 0
+  const problems: string[] = []
+  const madeFolders = new Set<string>()
+  for await (const line of createInterface({ input: createReadStream(listFile) })) {
+    signal.throwIfAborted()
+    const [checksum, size, relative] = line.split('\t') as [string, string, string]
+    files += 1
+    const source = path.join(from, relative)
+    const target = path.join(to, relative)
+    // A list is as good as the backup that it comes from.
+    if (!target.startsWith(to + path.sep)) {
+      problems.push(`[${relative}] is no path in deep storage`)
+      continue
+    }
+    const parent = path.dirname(target)
+    if (!madeFolders.has(parent)) {
+      await mkdir(parent, { recursive: true })
+      madeFolders.add(parent)
+    }
+    try {
+      await copyFile(source, target, constants.COPYFILE_FICLONE)
+    } catch (error) {
+      if (errorCode(error) !== 'ENOENT')
+        throw storageFailure(`File [${source}] of deep storage cannot be copied`, source, error)
+      problems.push(`[${relative}] is missing`)
+      continue
+    }
+    const found = await checksumOfFile(target, signal)
+    if (found.sizeBytes !== Number(size))
+      problems.push(`[${relative}] has [${found.sizeBytes}] bytes instead of [${size}]`)
+    else if (found.checksum !== checksum) problems.push(`[${relative}] has another checksum`)
+    sizeBytes += found.sizeBytes
+    if (files % 1000 === 0) onProgress?.(files, sizeBytes)
+  }
+  onProgress?.(files, sizeBytes)
+  return { files, sizeBytes, problems }
+}
+
+/** How many files have a problem, and the first of them, as part of a sentence. */
+export function tellProblems({ files, problems }: CopiedFiles): string {
+  const first = problems.slice(0, 3)
+  const more = problems.length > first.length ? ', …' : ''
+  return `[${problems.length}] of [${files}] files are not as they were stored: ${first.join(', ')}${more}`
+}
