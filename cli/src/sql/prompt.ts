@@ -49,7 +49,14 @@ export async function runPrompt(
     shownHistory?.splice(0, shownHistory.length, ...entries)
     writeFileSync(historyFile, entries.toReversed().join('\n'), { mode: 0o600 })
   }
+  let isLeft = false
+  // Ctrl-D, also while a query runs.
+  terminal.on('close', () => {
+    isLeft = true
+    running?.abort()
+  })
   const ask = (): void => {
+    if (isLeft) return
     terminal.setPrompt(typed === '' ? 'sql> ' : '...> ')
     terminal.prompt()
   }
