@@ -33,8 +33,8 @@ const internalNeeds = [
 export const emptyAuthorizer: AuthorizerDirectory = { users: {}, roles: {}, groupMappings: {} }
 
 /**
- * A change that leaves nobody who could administer, or takes from the internal user what it needs, is a conflict and not made. One that is
- * made is answered when the servers decide by it: whoever reads the answer may rely on it everywhere.
+ * A change that leaves nobody who could administer, or takes from the internal user what it needs, is a conflict and not
+ * made. One that is made is answered when the servers decide by it: whoever reads the answer may rely on it everywhere.
  */
 export function securityChanges(context: ServiceContext, followers: DirectoryFollowers): ChangeSecurity {
   const { settings, database, clock } = context
