@@ -1,10 +1,12 @@
 import { formatInterval } from '../time/index.ts'
 import { addFigures } from './compaction-segment.ts'
 import type { CompactionPlan, DatasourceFindings } from './plan-compaction.ts'
+import type { SlotDemand } from './slots.ts'
 
 /**
  * How far the compaction of a datasource is, as the status endpoints tell it. Skipped is all that is neither compacted
- * nor awaiting: also what the policy does not let be compacted. Each segment counts once. All zeros where the datasource has no data.
+ * nor awaiting: also what the policy does not let be compacted. Each segment counts once. All zeros where the datasource
+ * has no data.
  */
 export function describeStatus(plan: CompactionPlan, dataSource: string) {
   const counts = plan.counts.get(dataSource)
@@ -36,14 +38,14 @@ export function describeIntervals(plan: CompactionPlan, { config, compactedInter
   return {
     awaiting: candidates
       .filter(({ eligible }) => eligible)
-      .map(({ interval, compactionInterval, figures, mode, slots, reason }) => ({
+      .map(({ interval, compactionInterval, figures, mode, slots, reason, demand }) => ({
         interval: formatInterval(interval),
         compactionInterval: formatInterval(compactionInterval),
         bytes: figures.bytes,
         segments: figures.segments,
         mode,
         slots,
-        reason,
+        reason: demand.floor > plan.slots ? `${reason}; ${tooFewSlots(demand, plan)}` : reason,
       })),
     skipped: [
       ...plan.skipped.filter((skipped) => skipped.dataSource === dataSource),
@@ -62,3 +64,7 @@ export function describeIntervals(plan: CompactionPlan, { config, compactedInter
     })),
   }
 }
+
+/** Why a job will not run as things are, though its interval awaits compaction. */
+const tooFewSlots = ({ floor }: SlotDemand, { slots }: CompactionPlan): string =>
+  `its job takes at least [${floor}] task slots, and compaction has [${slots}]`

@@ -148,7 +148,8 @@ describe('the status', () => {
       segments: 1,
       mode: 'ALL_SEGMENTS',
       slots: 1,
-      reason: 'not compacted yet',
+      // No worker is there.
+      reason: 'not compacted yet; its job takes at least [1] task slots, and compaction has [0]',
     })
     assert.deepEqual(status, {
       dataSource: 'wiki',

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { parseClusterConfig, parseCompactionConfig } from '../compaction-config/index.ts'
+import { assemblePlan, describeIntervals, searchDatasource } from './index.ts'
+import { testSegment } from './test-segments.ts'
+
+describe('an interval that awaits compaction', () => {
+  const config = parseCompactionConfig({ dataSource: 'wiki', skipOffsetFromLatest: 'PT0S' })
+  const reasonWith = (cluster: object): readonly string[] => {
+    const found = searchDatasource(config, [testSegment('2026-01-01/P1D')], [])
+    const plan = assemblePlan(parseClusterConfig(cluster), 10, [found])
+    return describeIntervals(plan, found).awaiting.map(({ reason }) => reason)
+  }
+  const rows: readonly [name: string, cluster: object, reason: string][] = [
+    ['says why it does', { compactionTaskSlotRatio: 1 }, 'not compacted yet'],
+    [
+      'says so where there are no slots for compaction',
+      { compactionTaskSlotRatio: 0 },
+      'not compacted yet; its job takes at least [1] task slots, and compaction has [0]',
+    ],
+    [
+      'says so where its engine takes more slots than there ever are',
+      { engine: 'msq', useSupervisors: true, maxCompactionTaskSlots: 1, compactionTaskSlotRatio: 1 },
+      'not compacted yet; its job takes at least [2] task slots, and compaction has [1]',
+    ],
+  ]
+  for (const [name, cluster, reason] of rows) {
+    it(name, () => assert.deepEqual(reasonWith(cluster), [reason]))
+  }
+})
