@@ -50,6 +50,24 @@ describe('with svc.api.aliases=["druid"]', () => {
     }
   })
 
+  test('headers of answers have that word too', async () => {
+    for (const [word, other] of [
+      ['druid', 'svc'],
+      ['svc', 'druid'],
+    ] as const) {
+      const { status, headers } = await cluster.router.send({
+        method: 'POST',
+        path: `/${word}/v2/sql`,
+        json: { query: 'SELECT 1', context: { sqlQueryId: 'mine' } },
+      })
+      assert.equal(status, 200)
+      assert.deepEqual(
+        [headers[`x-${word}-sql-query-id`], headers[`x-${other}-sql-query-id`]],
+        ['mine', undefined],
+      )
+    }
+  })
+
   test('the proxy of the router knows it too, and internal paths stay closed', async () => {
     assert.equal(
       (await cluster.router.send({ path: '/proxy/coordinator/druid/coordinator/v1/leader' })).status,

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 
 /** Other words under which the interface is offered beside `svc`: `/word/**` and `/word-ext/**`. */
 export interface Aliases {
@@ -28,6 +28,14 @@ export function createAliases(words: readonly string[]): Aliases {
       return word
     },
   }
+}
+
+/** Lets the headers that an answer will have and that begin with `X-Svc-` begin with the word of an alias. */
+export function nameHeadersInAlias(response: ServerResponse, word: string): void {
+  const prefix = `X-${word.charAt(0).toUpperCase()}${word.slice(1)}-`
+  const set = response.setHeader.bind(response)
+  // Also what is given to `writeHead` goes this way, since other headers are set before.
+  response.setHeader = (name, value) => set(name.replace(/^x-svc-/i, prefix), value)
 }
 
 const namesOfServices = new Set(['service', 'serviceName', 'error'])

@@ -22,7 +22,7 @@ import type { CallJournal } from '../calls/index.ts'
 import type { Metrics } from '../metrics/index.ts'
 import type { Caller, Security } from '../security/index.ts'
 import { parseJson, withExactLimits } from '../wire/index.ts'
-import { createAliases, jsonInAlias } from './aliases.ts'
+import { createAliases, jsonInAlias, nameHeadersInAlias } from './aliases.ts'
 import { peerSubject } from './client-certificates.ts'
 import { errorBody, statusOf } from './error-body.ts'
 import { JsonPieces, sendPieces } from './json-pieces.ts'
@@ -100,7 +100,9 @@ export function createApplication({
     response.setHeader('Cache-Control', 'no-store')
     logWhenOver(request, response, log, metrics)
     if (calls) noteWhenOver(request, response, calls)
-    response.locals.alias = aliases.translate(request)
+    const alias = aliases.translate(request)
+    response.locals.alias = alias
+    if (alias !== undefined) nameHeadersInAlias(response, alias)
     next()
   })
   if (strike) {
