@@ -16,6 +16,7 @@ import { unavailable } from '@svc/domain/failure'
 import { connectToCluster } from '../client/index.ts'
 import { pickPortOffset, startCluster } from '../cluster/index.ts'
 import { repositoryRoot } from '../home/index.ts'
+import { isLoaded } from '../simulate/index.ts'
 import { describeMachine } from './figures.ts'
 
 /** One import, or one that is refused. */
@@ -87,15 +88,7 @@ async function rehearse(home: string): Promise<NonNullable<ImportFigures['rehear
   const cluster = await startCluster({ home, portOffset: await pickPortOffset(), profile: 'secure' })
   try {
     const client = connectToCluster(cluster.home)
-    for (;;) {
-      const missing = (await client.send('GET', '/svc/coordinator/v1/loadstatus?simple')) as Record<
-        string,
-        number
-      >
-      const left = Object.values(missing)
-      if (left.length === dataSources && left.every((count) => count === 0)) break
-      await new Promise((resolve) => setTimeout(resolve, lookMs))
-    }
+    while (!(await isLoaded(client, dataSources))) await new Promise((resolve) => setTimeout(resolve, lookMs))
     const loadedSeconds = (performance.now() - startedAt) / 1000
     const askedAt = performance.now()
     await client.send('POST', '/svc/coordinator/v1/rules/simulate', { rules: {}, defaultRules: otherRules })

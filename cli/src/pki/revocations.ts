@@ -39,9 +39,10 @@ export async function ensureRevocations(place: {
   readonly folder: string
   readonly now: number
 }): Promise<void> {
-  const authority = readAuthority(place)
   const isOfAuthority = writtenAt(revocationFile(place.folder)) >= writtenAt(trustStoreFile(place.folder))
-  if (authority && !isOfAuthority) await writeRevocations(place, authority, readRevocations(place.folder))
+  if (isOfAuthority) return
+  const authority = readAuthority(place)
+  if (authority) await writeRevocations(place, authority, readRevocations(place.folder))
 }
 
 /** When a file was written, in epoch milliseconds; before all times where it is not there. */

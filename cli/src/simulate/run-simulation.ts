@@ -157,7 +157,8 @@ async function writeSegments(
   return (performance.now() - startedAt) / 1000
 }
 
-async function isLoaded(client: ClusterClient, datasources: number): Promise<boolean> {
+/** Whether all copies that rules ask for are in place, of so many datasources. */
+export async function isLoaded(client: ClusterClient, datasources: number): Promise<boolean> {
   const status = (await client.send('GET', '/svc/coordinator/v1/loadstatus?simple')) as Record<string, number>
   return Object.keys(status).length === datasources && Object.values(status).every((left) => left === 0)
 }

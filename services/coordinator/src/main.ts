@@ -44,6 +44,7 @@ const metadataPeriodMs = 600_000
 function buildCoordinator(context: ServiceContext): ServicePart {
   const { settings, logger, clock, database } = context
   const leadership = createLeadership()
+  const leads = (term: number): boolean => leadership.term() === term
   const segments = createSegmentInventory(database)
   const rules = followRules(database)
   const counting = countCopyChanges(context.metrics, segments.table)
@@ -84,7 +85,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
           servers,
           rules,
           requestTimeoutMs: settings.get('svc.coordinator.load.timeout'),
-          leads: (term) => leadership.term() === term,
+          leads,
           leadsSinceMs: () => leadsSinceMs,
           serversReported: () => untilServersReported(context, servers, leadsSinceMs),
           awaitedServers: () => awaitedServers(context, servers),
@@ -109,7 +110,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
           createDutyGroup(
             'KillAuditLogDuties',
             settings.get('svc.coordinator.kill.audit.period'),
-            [killAuditLog(context, database, (term) => leadership.term() === term)],
+            [killAuditLog(context, database, leads)],
             logger,
           ),
         ]

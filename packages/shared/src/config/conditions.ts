@@ -36,7 +36,7 @@ const listOf = (settings: ReadableValues, property: string) =>
 const chainOf = (settings: ReadableValues) => listOf(settings, 'svc.auth.authenticatorChain')
 
 /** Whether an authenticator asks for logins, rather than let everyone in. */
-export const isBasicAuthenticator = (settings: ReadableValues, name: string): boolean =>
+const isBasicAuthenticator = (settings: ReadableValues, name: string): boolean =>
   name !== 'allowAll' && settings.valueOf('svc.auth.authenticator.<name>.type', name) === 'basic'
 
 /** Whether the users of an authenticator are in a directory. */

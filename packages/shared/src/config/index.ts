@@ -1,7 +1,8 @@
 /** The configuration of a server: properties as data, read from files and environment, all problems at once. */
 
-export { asksForLogin, ConfigurationError, loadSettings } from './load-settings.ts'
-export { addNetwork } from './login-problems.ts'
+export { asksDirectory, asksForLogin, letsEveryoneIn, storesUsers } from './authenticators.ts'
+export { ConfigurationError, loadSettings } from './load-settings.ts'
+export { internalNetworks } from './login-problems.ts'
 export { leastTaskMemoryBytes, properties, type Role, roles } from './properties.ts'
 export { propertiesDocument } from './properties-document.ts'
 export {

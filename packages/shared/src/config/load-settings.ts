@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'dot-properties'
+import { asksForLogin } from './authenticators.ts'
 import { loginProblems } from './login-problems.ts'
 import { definitionOf, type PropertyDefinition, properties, type Role } from './properties.ts'
 import type { Settings } from './settings.ts'
@@ -160,15 +161,6 @@ function editDistance(a: string, b: string): number {
   }
   return row[b.length] as number
 }
-
-/** Whether somebody has to log in; where nobody has to, everything is allowed. */
-export const asksForLogin = (settings: Settings): boolean =>
-  settings
-    .get('svc.auth.authenticatorChain')
-    .some(
-      (name) =>
-        name !== 'allowAll' && settings.getNamed('svc.auth.authenticator.<name>.type', name) !== 'allowAll',
-    )
 
 /** Properties that are each fine but do not fit each other. */
 function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty>): string[] {

@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net'
+import { BlockList, isIP, isIPv6 } from 'node:net'
 import { isGroupPattern } from '@svc/domain/access'
 import type { Settings } from './settings.ts'
 
@@ -32,8 +32,17 @@ export function loginProblems(settings: Settings, at: (property: string) => stri
   ]
 }
 
+/** Whether the internal user may come from an address. */
+export function internalNetworks(settings: Settings): (address: string) => boolean {
+  const networks = settings.get('svc.auth.internalClientAllowedNetworks')
+  if (networks.length === 0) return () => true
+  const list = new BlockList()
+  for (const network of networks) addNetwork(list, network)
+  return (address) => list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+}
+
 /** Adds an address or network to a list; false where the text is none. */
-export function addNetwork(list: BlockList, network: string): boolean {
+function addNetwork(list: BlockList, network: string): boolean {
   const [address = '', bits, ...rest] = network.split('/')
   const version = isIP(address)
   if (version === 0 || rest.length > 0) return false

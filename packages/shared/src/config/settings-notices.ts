@@ -1,6 +1,7 @@
-import { BlockList, isIP, isIPv6 } from 'node:net'
-import { isBasicAuthenticator, type ReadableValues } from './conditions.ts'
-import { addNetwork } from './login-problems.ts'
+import { isIP } from 'node:net'
+import { asksForLogin, letsEveryoneIn } from './authenticators.ts'
+import type { ReadableValues } from './conditions.ts'
+import { internalNetworks } from './login-problems.ts'
 import { definitionOf } from './properties.ts'
 import type { Settings } from './settings.ts'
 
@@ -27,7 +28,7 @@ function chainNotices(settings: Settings): string[] {
   for (const [index, name] of chain.entries()) {
     const later = chain.slice(index + 1)
     if (later.length === 0) return []
-    if (!isBasicAuthenticator(valuesOf(settings), name)) {
+    if (letsEveryoneIn(settings, name)) {
       return [
         `Authenticators [${later.join(', ')}] can never be asked: [${name}] before them lets everyone in`,
       ]
@@ -62,9 +63,7 @@ function extensionNotices(settings: Settings): string[] {
   if (!settings.names.includes('svc.extensions.loadList')) return []
   const loaded = settings.get('svc.extensions.loadList')
   const uses: Readonly<Record<string, boolean>> = {
-    'svc-basic-security': settings
-      .get('svc.auth.authenticatorChain')
-      .some((name) => isBasicAuthenticator(valuesOf(settings), name)),
+    'svc-basic-security': asksForLogin(settings),
     'simple-client-sslcontext': settings.get('svc.client.https.trustStorePath') !== undefined,
   }
   return [
@@ -91,12 +90,8 @@ function extensionNotices(settings: Settings): string[] {
 
 /** The servers call each other from their own addresses, where these are known by the configuration. */
 function networkNotices(settings: Settings): string[] {
-  const networks = settings.get('svc.auth.internalClientAllowedNetworks')
   const host = settings.get('svc.host')
-  if (networks.length === 0 || isIP(host) === 0) return []
-  const list = new BlockList()
-  for (const network of networks) addNetwork(list, network)
-  if (list.check(host, isIPv6(host) ? 'ipv6' : 'ipv4')) return []
+  if (isIP(host) === 0 || internalNetworks(settings)(host)) return []
   return [
     `[svc.auth.internalClientAllowedNetworks] leaves out [${host}] of [svc.host]: the calls of this server are refused where they come from that address`,
   ]

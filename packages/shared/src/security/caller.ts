@@ -66,6 +66,10 @@ export function authorizerOptions(settings: Settings, authorizer: string): Autho
   }
 }
 
+/** Whether an authorizer allows everything to everyone. */
+export const allowsEverything = (settings: Settings, authorizer: string): boolean =>
+  authorizer === 'allowAll' || settings.getNamed('svc.auth.authorizer.<name>.type', authorizer) === 'allowAll'
+
 /** The permissions of a user by its own roles and by those of its directory groups. */
 function permissionsOfCaller(
   directory: AuthorizerDirectory,
@@ -132,14 +136,11 @@ export function createCallerCache(settings: Settings): CallerOf {
     const cached = callers.get(key)
     if (cached) return cached
     const authorizer = settings.getNamed('svc.auth.authenticator.<name>.authorizerName', authenticator) ?? ''
-    const everything =
-      authorizer === 'allowAll' ||
-      settings.getNamed('svc.auth.authorizer.<name>.type', authorizer) === 'allowAll'
     const known = Object.hasOwn(directory.authorizers, authorizer)
       ? directory.authorizers[authorizer]
       : undefined
     const options = authorizerOptions(settings, authorizer)
-    const caller = everything
+    const caller = allowsEverything(settings, authorizer)
       ? unrestricted(identity, authenticator)
       : permittedCaller(
           identity,

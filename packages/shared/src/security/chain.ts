@@ -1,15 +1,5 @@
-import type { Settings } from '../config/index.ts'
+import { letsEveryoneIn, type Settings, storesUsers } from '../config/index.ts'
 import { type SecurityDirectory, storedCredentials } from './users-and-roles.ts'
-
-/** Whether an authenticator lets everyone in. */
-export const letsEveryoneIn = (settings: Settings, authenticator: string): boolean =>
-  authenticator === 'allowAll' ||
-  settings.getNamed('svc.auth.authenticator.<name>.type', authenticator) === 'allowAll'
-
-/** Whether the users of an authenticator are in a directory. */
-export const asksDirectory = (settings: Settings, authenticator: string): boolean =>
-  !letsEveryoneIn(settings, authenticator) &&
-  settings.getNamed('svc.auth.authenticator.<name>.credentialsValidator.type', authenticator) === 'ldap'
 
 /** The members of the chain that a login can come to: none after one that lets everyone in or that does not skip. */
 export function askedAuthenticators(settings: Settings): readonly string[] {
@@ -31,9 +21,7 @@ export function hiddenUserTest(
 ): (authenticator: string, identity: string, current: SecurityDirectory) => boolean {
   const internalUser = settings.get('svc.escalator.internalClientUsername')
   const asked = askedAuthenticators(settings)
-  const stored = new Set(
-    asked.filter((member) => !asksDirectory(settings, member) && !letsEveryoneIn(settings, member)),
-  )
+  const stored = new Set(asked.filter((member) => storesUsers(settings, member)))
   return (authenticator, identity, current) => {
     const hiding = identity === internalUser ? asked : asked.slice(0, asked.indexOf(authenticator))
     return hiding.some(

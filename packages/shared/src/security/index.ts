@@ -2,12 +2,13 @@
 export { basicHeader } from './basic-header.ts'
 export {
   type AuthorizerOptions,
+  allowsEverything,
   authorizerOptions,
   type Caller,
   createCallerCache,
   permits,
 } from './caller.ts'
-export { askedAuthenticators, asksDirectory, letsEveryoneIn } from './chain.ts'
+export { askedAuthenticators, hiddenUserTest } from './chain.ts'
 export { createEscalator, type Escalator } from './escalator.ts'
 export { type LdapLogins, type LdapVerdict, openLdapLogins } from './ldap-logins.ts'
 export { compileNamePattern, isNamePattern } from './name-pattern.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describeError, Failure } from '@svc/domain/failure'
 import type { Client, Entry } from 'ldapts'
-import type { Settings } from '../config/index.ts'
+import { asksDirectory, type Settings } from '../config/index.ts'
 import { readTrustStore } from '../tls/index.ts'
 import { digestOf } from './login-digest.ts'
 import { createLoginLimit } from './login-limit.ts'
@@ -58,8 +58,7 @@ export async function openLdapLogins(
 ): Promise<ReadonlyMap<string, LdapLogins>> {
   const found = new Map<string, LdapLogins>()
   for (const name of settings.get('svc.auth.authenticatorChain')) {
-    if (name === 'allowAll' || settings.getNamed(`${prefix}.type`, name) !== 'ldap') continue
-    if (settings.getNamed('svc.auth.authenticator.<name>.type', name) !== 'basic') continue
+    if (!asksDirectory(settings, name)) continue
     found.set(name, remembering(await openLdap(settings, name, onTrouble), settings, name, now))
   }
   return found

@@ -1,5 +1,5 @@
-import type { Settings } from '../config/index.ts'
-import { askedAuthenticators, hiddenUserTest, letsEveryoneIn } from './chain.ts'
+import { letsEveryoneIn, type Settings } from '../config/index.ts'
+import { askedAuthenticators, hiddenUserTest } from './chain.ts'
 import type { LdapLogins } from './ldap-logins.ts'
 import { type SecurityDirectory, storedCredentials } from './users-and-roles.ts'
 

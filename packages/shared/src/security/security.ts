@@ -1,9 +1,8 @@
 import { timingSafeEqual } from 'node:crypto'
-import { BlockList, isIPv6 } from 'node:net'
-import { addNetwork, type Settings } from '../config/index.ts'
+import { asksForLogin, internalNetworks, letsEveryoneIn, type Settings } from '../config/index.ts'
 import { readBasicHeader } from './basic-header.ts'
 import { type Caller, createCallerCache, nobody, unrestricted } from './caller.ts'
-import { askedAuthenticators, hiddenUserTest, letsEveryoneIn } from './chain.ts'
+import { askedAuthenticators, hiddenUserTest } from './chain.ts'
 import { countedName } from './counted-name.ts'
 import type { CountAttempt, LdapLogins } from './ldap-logins.ts'
 import { digestOf } from './login-digest.ts'
@@ -87,7 +86,7 @@ export function createSecurity(
   const open = new Set(chain.filter((name) => letsEveryoneIn(settings, name)))
   const asked = askedAuthenticators(settings)
   const allowsEveryone = (name: string) => open.has(name)
-  const asksForLogin = chain.some((name) => !allowsEveryone(name))
+  const isOpen = !asksForLogin(settings)
   const metadata = createMetadataLogins(onOutdated)
   const callers = createCallerCache(settings)
   const allowsInternal = internalNetworks(settings)
@@ -275,7 +274,7 @@ export function createSecurity(
     authenticate,
     isInternal: (caller) =>
       caller.authenticator !== '' &&
-      (!asksForLogin || (!allowsEveryone(caller.authenticator) && caller.identity === internalUser)),
+      (isOpen || (!allowsEveryone(caller.authenticator) && caller.identity === internalUser)),
     unsecured: (path) => (openPaths(path) ? unsecuredCaller : undefined),
     openOptions: settings.get('svc.auth.allowUnauthenticatedHttpOptions'),
   }
@@ -283,15 +282,6 @@ export function createSecurity(
 
 // As in the recorded system, a path that needs no login needs no permission either; it never is one of a server.
 const unsecuredCaller: Caller = unrestricted('anonymous', '')
-
-/** Whether the internal user may come from an address. */
-function internalNetworks(settings: Settings): (address: string) => boolean {
-  const networks = settings.get('svc.auth.internalClientAllowedNetworks')
-  if (networks.length === 0) return () => true
-  const list = new BlockList()
-  for (const network of networks) addNetwork(list, network)
-  return (address) => list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
-}
 
 /** Whether a login is the one that this server itself uses as the escalator. */
 function escalatorCheck(settings: Settings): (login: Login) => boolean {

@@ -7,6 +7,7 @@ import {
   securityResource,
 } from '@svc/domain/access'
 import { invalidInput } from '@svc/domain/failure'
+import { storesUsers } from '@svc/shared/config'
 import {
   addGroupMapping,
   announceSecurityChange,
@@ -37,9 +38,7 @@ export async function createFirstUsers({ settings, database, logger }: ServiceCo
   const internalUser = settings.get('svc.escalator.internalClientUsername')
   const shortest = settings.get('svc.auth.credentials.minLength')
   for (const authenticator of settings.get('svc.auth.authenticatorChain')) {
-    if (settings.getNamed('svc.auth.authenticator.<name>.type', authenticator) !== 'basic') continue
-    const validator = 'svc.auth.authenticator.<name>.credentialsValidator.type'
-    if (settings.getNamed(validator, authenticator) === 'ldap') continue
+    if (!storesUsers(settings, authenticator)) continue
     const passwords = [
       [adminUser, 'initialAdminPassword'],
       [internalUser, 'initialInternalClientPassword'],

@@ -1,12 +1,11 @@
 import { longestName, permissionsOf } from '@svc/domain/access'
 import { conflict, invalidInput } from '@svc/domain/failure'
+import { storesUsers } from '@svc/shared/config'
 import type { RouteInput } from '@svc/shared/http'
 import { changeSecurity, readSecurityDirectory, type Transaction } from '@svc/shared/postgres'
 import {
   type AuthorizerDirectory,
   askedAuthenticators,
-  asksDirectory,
-  letsEveryoneIn,
   permits,
   type SecurityDirectory,
   storedCredentials,
@@ -49,9 +48,7 @@ export function securityChanges(context: ServiceContext, followers: DirectoryFol
       return internalNeeds.every((need) => permits(permissions, need))
     })
 
-  const withStoredUsers = askedAuthenticators(settings).filter(
-    (name) => !letsEveryoneIn(settings, name) && !asksDirectory(settings, name),
-  )
+  const withStoredUsers = askedAuthenticators(settings).filter((name) => storesUsers(settings, name))
   /** Who verifies the internal user. */
   const internalAuthenticator = (directory: SecurityDirectory): string | undefined =>
     withStoredUsers.find((name) => storedCredentials(directory, name, internalUser) !== undefined)

@@ -1,13 +1,12 @@
 import { explainAccess, type Access as NeededAccess } from '@svc/domain/access'
-import { asksForLogin } from '@svc/shared/config'
+import { asksDirectory, asksForLogin, letsEveryoneIn } from '@svc/shared/config'
 import { type Access, type Route, route, securityConfig } from '@svc/shared/http'
 import { loadSecurityDirectory } from '@svc/shared/postgres'
 import { createTroubleLog } from '@svc/shared/runtime'
 import {
-  asksDirectory,
+  allowsEverything,
   authorizerOptions,
   compileNamePattern,
-  letsEveryoneIn,
   openLdapLogins,
   type Recognition,
   recognize,
@@ -222,10 +221,7 @@ export function explainRoute({ settings, database, logger }: ServiceContext): Ro
         ? { allowed: true, because: `The endpoint is for the servers, and [${identity}] is their user` }
         : { allowed: false, because: `The endpoint is for the servers only, whose user is [${internalUser}]` }
     }
-    if (
-      authorizer === 'allowAll' ||
-      settings.getNamed('svc.auth.authorizer.<name>.type', authorizer) === 'allowAll'
-    )
+    if (allowsEverything(settings, authorizer))
       return { allowed: true, because: 'The authorizer allows everything' }
     if (access.kind === 'open' || access.kind === 'authenticated')
       return {

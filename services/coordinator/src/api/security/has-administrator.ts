@@ -1,11 +1,10 @@
 import { securityResource } from '@svc/domain/access'
-import type { Settings } from '@svc/shared/config'
+import { asksDirectory, letsEveryoneIn, type Settings } from '@svc/shared/config'
 import {
   askedAuthenticators,
-  asksDirectory,
   type Caller,
   createCallerCache,
-  letsEveryoneIn,
+  hiddenUserTest,
   type SecurityDirectory,
   storedCredentials,
 } from '@svc/shared/security'
@@ -20,17 +19,13 @@ export function administratorTest(
 ): (directory: SecurityDirectory) => boolean {
   const internalUser = settings.get('svc.escalator.internalClientUsername')
   const asked = askedAuthenticators(settings)
-  const hasStoredUsers = (name: string) => !letsEveryoneIn(settings, name) && !asksDirectory(settings, name)
+  const isHidden = hiddenUserTest(settings)
   const callers = createCallerCache(settings)
 
   return (directory) => {
-    const isHidden = (authenticator: string, user: string): boolean =>
-      asked
-        .slice(0, asked.indexOf(authenticator))
-        .some((name) => hasStoredUsers(name) && storedCredentials(directory, name, user) !== undefined)
     const administers = (authenticator: string, user: string, groups: readonly string[]): boolean =>
       user !== internalUser &&
-      !isHidden(authenticator, user) &&
+      !isHidden(authenticator, user, directory) &&
       callers(authenticator, user, groups, directory).can('WRITE', 'CONFIG', securityResource)
 
     return asked.some((name) => {
