@@ -8,8 +8,8 @@ import type { TestCluster } from '../support/test-cluster.ts'
 import { wrongCopies } from './check/index.ts'
 import type { Rest, SeenAudit } from './history.ts'
 import { loadSegments } from './observe.ts'
-import { askForRight, countRows, readCounts, readRules, rightAskedAt } from './run-work.ts'
-import { dataSources, tiers } from './schedule.ts'
+import { askForRight, countRows, readCounts, readRules } from './run-work.ts'
+import { dataSources, instances, tiers } from './schedule.ts'
 import { users, type World } from './world.ts'
 
 const patienceMs = 90_000
@@ -105,12 +105,14 @@ async function loadEntries({ store }: TestCluster): Promise<SeenAudit[]> {
 /** Whether each server lets in the user whose right is granted and revoked. */
 async function whoLetsIn(cluster: TestCluster): Promise<Record<string, boolean>> {
   const answers = await Promise.all(
-    rightAskedAt.map(async (instance) => {
-      const { status } = await askForRight(cluster, instance)
-      if (status !== 200 && status !== 403)
-        throw new Error(`${instance} answers ${status} to the user ${users.changing}`)
-      return [instance, status === 200] as const
-    }),
+    Object.values(instances)
+      .flat()
+      .map(async (instance) => {
+        const { status } = await askForRight(cluster, instance)
+        if (status !== 200 && status !== 403)
+          throw new Error(`${instance} answers ${status} to the user ${users.changing}`)
+        return [instance, status === 200] as const
+      }),
   )
   return Object.fromEntries(answers)
 }

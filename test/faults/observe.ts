@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '@svc/shared/postgres'
 import type { TestCluster } from '../support/test-cluster.ts'
 import type { Entry, SeenSegment } from './history.ts'
-import { askForRight, countRows, readCounts, rightAskedAt, withinPatience } from './run-work.ts'
+import { askForRight, countRows, readCounts, withinPatience } from './run-work.ts'
 import { dataSources, days, firstRowsPerDay, instances, tiers } from './schedule.ts'
 import type { World } from './world.ts'
 
@@ -37,7 +37,9 @@ export function observe(
     ...(['coordinator', 'overlord'] as const).flatMap((role) =>
       instances[role].map((instance) => repeat(claimPeriodMs, () => lookForClaim(role, instance))),
     ),
-    ...rightAskedAt.map((instance) => repeat(rightPeriodMs, () => lookForRight(instance))),
+    ...Object.values(instances)
+      .flat()
+      .map((instance) => repeat(rightPeriodMs, () => lookForRight(instance))),
     repeat(leasePeriodMs, lookAtLeases),
     repeat(segmentPeriodMs, lookAtSegments()),
     repeat(heldPeriodMs, lookAtCaches(world)),

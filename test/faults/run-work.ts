@@ -140,16 +140,15 @@ function requestOf(work: Work): SentRequest {
   }
 }
 
-/** The servers that are asked for what the user may see whose right is granted and revoked. */
-export const rightAskedAt = [...instances.coordinator, ...instances.overlord]
-
-/** Asks a server for it, as that user. */
+/** Asks a server, as the user whose right is granted and revoked, for what needs that right there. */
 export function askForRight(cluster: TestCluster, instance: string): Promise<Answer> {
-  const isOverlord = (instances.overlord as readonly string[]).includes(instance)
-  const path = isOverlord
-    ? `/svc/indexer/v1/tasks?datasource=${dataSources.stable}`
-    : rulesOf(dataSources.stable)
-  return cluster.at(instance).send({ path, credentials: credentialsOf(users.changing) })
+  const client = cluster.at(instance)
+  const credentials = credentialsOf(users.changing)
+  const isOne = (role: keyof typeof instances) => (instances[role] as readonly string[]).includes(instance)
+  if (isOne('broker')) return askSql(client, countRows(dataSources.stable), { credentials })
+  if (isOne('coordinator')) return client.send({ path: rulesOf(dataSources.stable), credentials })
+  const path = isOne('overlord') ? `/svc/indexer/v1/tasks?datasource=${dataSources.stable}` : '/status'
+  return client.send({ path, credentials })
 }
 
 const rulesOf = (dataSource: string): string => `${coordinator}/rules/${dataSource}`

@@ -51,9 +51,15 @@ const allDataSources = Object.values(dataSources).flat()
 const smallDiskInstance = 'historical-1'
 const diskSize = '24m'
 
-/** The user whose right is granted and revoked, the one who may read the stable datasource, and one with no rights. */
+/**
+ * The user whose right is granted and revoked, the one who has it (to read the stable datasource and the state of servers),
+ * and one with no rights.
+ */
 export const users = { changing: 'changing', reader: 'reader', stranger: 'stranger' } as const
-const readStable = [{ resource: { type: 'DATASOURCE', name: dataSources.stable }, action: 'READ' }] as const
+const readerRights = [
+  { resource: { type: 'DATASOURCE', name: dataSources.stable }, action: 'READ' },
+  { resource: { type: 'STATE', name: 'STATE' }, action: 'READ' },
+] as const
 
 /** A home with users and the first data, in which nothing runs: runs begin with copies of it. */
 export interface PreparedHome {
@@ -268,7 +274,7 @@ async function bringData(cluster: TestCluster): Promise<void> {
   ])
   await router.post('/svc/coordinator/v1/config/compaction/taskslots?ratio=0.5&max=2', undefined)
   await Promise.all([
-    addUsers(cluster, { [users.reader]: readStable, [users.stranger]: [], [users.changing]: [] }),
+    addUsers(cluster, { [users.reader]: readerRights, [users.stranger]: [], [users.changing]: [] }),
     runTask(router, ingestTask(stable, firstTask, days, firstRowsPerDay, false)).then(() =>
       copyRows(store, home.deepStorage, others),
     ),
