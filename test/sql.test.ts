@@ -433,6 +433,8 @@ describe('native queries', () => {
       expected.slice(1, 4).map(([time, origin]) => ({ __time: time, origin, none: null })),
     )
     assert.deepEqual((await ask({ ...query, limit: 0 })).json, [])
+    const named = (await ask({ ...query, columns: ['__svc_file'], limit: 1 })).json as Batch[]
+    assert.deepEqual(named[0]?.events, [{ __svc_file: null }])
   })
 
   test('who may not read, and what is wrong', async () => {
@@ -445,6 +447,7 @@ describe('native queries', () => {
       { ...query, intervals: ['x'] },
       { ...query, filter: { type: 'javascript' } },
       { ...query, queryType: 'scan', limit: -1 },
+      { ...query, queryType: 'scan', columns: ['origin', 'Origin'] },
       {},
     ]
     for (const json of bad) {

@@ -63,7 +63,12 @@ const schema = z.discriminatedUnion(
     z.strictObject({ queryType: z.literal('dataSourceMetadata'), ...common }),
     z.strictObject({
       queryType: z.literal('scan'),
-      columns: z.array(text, { error: 'a list of names of columns' }).nullish(),
+      columns: z
+        .array(text, { error: 'a list of names of columns' })
+        .refine((names) => new Set(names.map((name) => name.toLowerCase())).size === names.length, {
+          error: 'a list of names of columns, each once',
+        })
+        .nullish(),
       resultFormat: z.enum(['list', 'compactedList'], { error: 'list or compactedList' }).default('list'),
       batchSize: whole(1).default(20_480),
       limit: whole(0).nullish(),
@@ -184,8 +189,12 @@ async function dataSourceMetadata(run: NativeRun) {
   ]
 }
 
-// Which file a row is from; cut off before anyone sees it.
-const fileColumn = '__svc_file'
+/** A name that no column has for the one that tells which file a row is from, which is cut off before anyone sees it. */
+function unusedName(columns: readonly string[]): string {
+  let name = '__svc_file'
+  while (columns.some((column) => column.toLowerCase() === name)) name += '_'
+  return name
+}
 
 const nativeTypes: Readonly<Record<string, string>> = {
   TIMESTAMP: 'LONG',
@@ -204,6 +213,7 @@ async function scan(
   const { engine, session, folder, table } = run
   const types = await columnsOf(run)
   const columns = query.columns && query.columns.length > 0 ? query.columns : [...types.keys()]
+  const fileColumn = unusedName([...types.keys(), ...columns])
   const selected = columns.map((name) => {
     const column = types.has(name) ? identifier(name) : 'NULL::VARCHAR'
     return `${name === '__time' ? `epoch_ms(${column})` : column} AS ${identifier(name)}`
@@ -218,7 +228,7 @@ async function scan(
     name,
     type: nativeTypes[types.get(name) ?? 'VARCHAR'] ?? 'STRING',
   }))
-  const batches = batchRows(query.batchSize, isList, (path, events) => {
+  const batches = batchRows(query.batchSize, isList ? fileColumn : undefined, (path, events) => {
     const batch = { segmentId: segmentOf.get(path) ?? '', columns, events: null, rowSignature }
     // The events are bytes of UTF-8 as they came, one character each; so is what goes around them.
     const around = Buffer.from(JSON.stringify(batch)).toString('latin1')
@@ -249,12 +259,16 @@ async function scan(
   await once(batches, 'end')
 }
 
-/** Lines of rows, which begin with the path of their file, as batches of rows of one file. */
+/**
+ * Lines of rows, which begin with the path of their file, as batches of rows of one file. Rows are objects where the
+ * path has a name in them, and lists elsewhere.
+ */
 function batchRows(
   batchSize: number,
-  isList: boolean,
+  fileColumn: string | undefined,
   batchText: (path: string, events: readonly string[]) => string,
 ): Transform {
+  const isList = fileColumn !== undefined
   const lineStart = isList ? `{"${fileColumn}":` : '['
   let rest = ''
   let path = ''
