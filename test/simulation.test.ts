@@ -1,11 +1,16 @@
 // Virtual servers are servers like others to everyone but themselves: what rules want comes about through the queues
 // and reports of all, also where loads fail; servers that leave are emptied, and copies spread evenly.
 import assert from 'node:assert/strict'
+import path from 'node:path'
 import { after, test } from 'node:test'
+import { pickPortOffset, startCluster } from '@svc/cli/cluster'
 import { payloadOf, type Segment, segmentId, virtualLoadSpec } from '@svc/domain/segment'
 import { copySegments, loadStoredSegments } from '@svc/shared/postgres'
+import { createHttpClient } from './support/http-client.ts'
 import { askSql, sqlRows } from './support/sql.ts'
+import { runSvc } from './support/svc-command.ts'
 import { startTestCluster } from './support/test-cluster.ts'
+import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
 import { waitUntil } from './support/wait-until.ts'
 
 const dataSource = 'simulated'
@@ -202,4 +207,32 @@ test('virtual segments are compacted by the same tasks, and served in their plac
 test('what becomes unused leaves them', async () => {
   await router.post(`/svc/coordinator/v1/rules/${dataSource}`, [{ type: 'dropForever' }])
   await untilHeld(0, 0)
+})
+
+test('a simulation that was kept starts again with its servers, and is not made twice', async () => {
+  const folder = newTestFolder()
+  after(() => removeTestFolder(folder))
+  const home = path.join(folder, 'kept')
+  const simulate = () =>
+    runSvc('simulate', '--home', home, '--servers', '3', '--segments', '60', '--datasources', '2', '--json')
+  const made = await simulate()
+  assert.equal(made.status, 0, made.stderr)
+  const again = await simulate()
+  assert.equal(again.status, 1)
+  assert.match(again.stderr, /^svc: Home \[.*kept\] is there already: a simulation makes a new one/)
+  const kept = await startCluster({ home, portOffset: await pickPortOffset(), profile: 'secure' })
+  const client = createHttpClient(kept.routerUrl, {
+    trusted: kept.trusted,
+    credentials: `admin:${kept.adminPassword}`,
+  })
+  try {
+    await waitUntil(
+      'its segments are served',
+      () => client.get<Record<string, number>>('/svc/coordinator/v1/loadstatus'),
+      (loaded) => Object.keys(loaded).length === 2 && Object.values(loaded).every((share) => share === 100),
+    )
+  } finally {
+    await client.close()
+    await kept.stop()
+  }
 })

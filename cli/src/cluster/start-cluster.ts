@@ -144,7 +144,7 @@ function virtualServersOf(home: HomeLayout, { historicals }: StartOptions): stri
   if (!existsSync(home.virtualServers)) return undefined
   if (historicals !== undefined) {
     throw conflict(
-      `Option --historicals is not for home [${home.root}]: its segments were imported and have no bytes, so only its virtual servers load them`,
+      `Option --historicals is not for home [${home.root}]: its segments have no bytes, so only its virtual servers load them`,
     )
   }
   return readFileSync(home.virtualServers, 'utf8').trim()

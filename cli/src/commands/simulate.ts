@@ -26,7 +26,11 @@ export function addSimulate(program: Command): void {
     .option('--datasources <n>', 'datasources that they belong to', '50')
     .option('--load-bytes-per-second <size>', 'how fast each server loads', '20GiB')
     .option('--failure-probability <part>', 'the part of loads that fail, from 0 to 1', '0')
-    .option('--home <dir>', 'a folder for its state, which is kept (default: a temporary one)', parseHome)
+    .option(
+      '--home <dir>',
+      'a new folder for its state, which is kept and can be started by `./svc up` (default: a temporary one)',
+      parseHome,
+    )
     .option('--port-offset <n>', 'added to every port (default: one with free ports)')
     .option('--json', 'print the figures as JSON')
     .action(async (options: SimulateCommandOptions) => {

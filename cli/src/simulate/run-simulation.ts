@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { unavailable } from '@svc/domain/failure'
+import { conflict, unavailable } from '@svc/domain/failure'
 import { loadSettings } from '@svc/shared/config'
 import { copyManySegments, createDatabase } from '@svc/shared/postgres'
 import { type ClusterClient, connectToCluster } from '../client/index.ts'
@@ -14,7 +14,7 @@ import {
   runtimePropertiesFile,
   startCluster,
 } from '../cluster/index.ts'
-import type { HomeLayout } from '../home/index.ts'
+import { type HomeLayout, homeLayout, isHome, openHome } from '../home/index.ts'
 import { formatSeconds } from '../terminal/index.ts'
 import { type SimulationSize, virtualSegmentSizeBytes, virtualSegments } from './virtual-segments.ts'
 
@@ -24,7 +24,7 @@ export interface SimulationOptions extends SimulationSize {
   /** How fast each server loads, such as `1GiB`. */
   readonly loadBytesPerSecond: string
   readonly failureProbability: number
-  /** Kept afterwards; a temporary one, which is not, when left out. */
+  /** Must not be there yet, and is kept afterwards as one of virtual servers; a temporary one when left out. */
   readonly home?: string | undefined
   readonly portOffset?: string | undefined
   readonly signal: AbortSignal
@@ -55,6 +55,10 @@ const probePeriodMs = 50
  */
 export async function runSimulation(options: SimulationOptions): Promise<SimulationFigures> {
   const { out, servers, segments, signal } = options
+  if (options.home !== undefined && isHome(homeLayout(options.home)))
+    throw conflict(
+      `Home [${options.home}] is there already: a simulation makes a new one; one that was made so is started by ./svc up --home`,
+    )
   const root = options.home ?? mkdtempSync(path.join(tmpdir(), 'svc-simulation-'))
   const remove = () => {
     if (options.home === undefined) rmSync(root, { recursive: true, force: true, maxRetries: 3 })
@@ -69,15 +73,13 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
       failureProbability: options.failureProbability,
     },
   ]
+  writeFileSync(openHome(root).virtualServers, `${JSON.stringify(groups)}\n`, { mode: 0o600 })
   const cluster = await startCluster({
     home: root,
+    isNewHome: true,
     portOffset: options.portOffset ?? (await pickPortOffset()),
     profile: 'secure',
-    set: [
-      'svc.simulation.enabled=true',
-      `historical.svc.simulation.virtualServers=${JSON.stringify(groups)}`,
-      'coordinator.svc.coordinator.period=PT2S',
-    ],
+    set: ['coordinator.svc.coordinator.period=PT2S'],
     signal,
     onStep: (step) => out.write(`${step}\n`),
     onEnd: ({ instance, reason }) => out.write(`${instance} ended (${reason}) and is started again\n`),
