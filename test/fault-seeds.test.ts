@@ -13,8 +13,8 @@ after(() => prepared.remove())
 
 for (const seed of [1, 2, 3]) {
   test(`${seconds} seconds of seed ${seed} show nothing that should not be`, async (context) => {
-    const { violations, file } = await runSeed(seed, seconds, path.join(kept, 'short'), prepared)
+    const { verdict, file } = await runSeed(seed, seconds, path.join(kept, 'short'), prepared)
     context.diagnostic(`history: ${file}`)
-    assert.deepEqual(violations, [])
+    assert.deepEqual(verdict.violations, [])
   })
 }

@@ -2,7 +2,7 @@
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { repositoryRoot } from '@svc/cli/home'
-import { checkHistory, type Violation } from './check/index.ts'
+import { checkHistory, type Verdict } from './check/index.ts'
 import { readHistory } from './history.ts'
 import {
   commitOfSource,
@@ -67,8 +67,16 @@ function readSeeds(seed: string | undefined, seeds: string | undefined): number[
   return Array.from({ length: last - first + 1 }, (_, index) => first + index)
 }
 
-function tell(violations: readonly Violation[]): void {
-  for (const { invariant, what } of violations) process.stdout.write(`  ${invariant}: ${what}\n`)
+const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
+
+/** Prints what a history has shown; false where that is not good. */
+function tell(what: string, { violations, longest }: Verdict): boolean {
+  const isGood = violations.length === 0
+  process.stdout.write(
+    `${isGood ? 'passed' : 'FAILED'}  ${what}; without a leader for ${inSeconds(longest.leaderlessMs)}, working again after ${inSeconds(longest.recoveryMs)} at most\n`,
+  )
+  for (const { invariant, what: found } of violations) process.stdout.write(`  ${invariant}: ${found}\n`)
+  return isGood
 }
 
 const { values, positionals } = readOptions()
@@ -79,15 +87,13 @@ else await runSeeds()
 function checkAgain(files: readonly string[]): void {
   if (files.length === 0) fail('Option --check needs a file')
   for (const file of files) {
-    let violations: Violation[]
+    let verdict: Verdict
     try {
-      violations = checkHistory(readHistory(file))
+      verdict = checkHistory(readHistory(file))
     } catch (error) {
       fail(`${file} is no history: ${(error as Error).message}`)
     }
-    process.stdout.write(`${violations.length === 0 ? 'passed' : 'FAILED'}  ${file}\n`)
-    tell(violations)
-    if (violations.length > 0) process.exitCode = 1
+    if (!tell(file, verdict)) process.exitCode = 1
   }
 }
 
@@ -124,10 +130,7 @@ function hasPassed(seed: number, result: SeedResult | string): result is SeedRes
     process.stdout.write(`FAILED  seed ${seed} ${result}\n`)
     return false
   }
-  const { violations, tookMs, file } = result
-  const parts = Object.entries(tookMs).map(([part, ms]) => `${part} ${(ms / 1000).toFixed(1)} s`)
-  if (violations.length === 0) process.stdout.write(`passed  seed ${seed} (${parts.join(', ')})\n`)
-  else process.stdout.write(`FAILED  seed ${seed} (${parts.join(', ')}) ${file}\n`)
-  tell(violations)
-  return violations.length === 0
+  const { verdict, tookMs, file } = result
+  const parts = Object.entries(tookMs).map(([part, ms]) => `${part} ${inSeconds(ms)}`)
+  return tell(`seed ${seed} (${parts.join(', ')}) ${file}`, verdict)
 }

@@ -1,6 +1,6 @@
 import { appendFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { checkHistory, type Violation } from './check/index.ts'
+import { checkHistory, type Verdict } from './check/index.ts'
 import { comeToRest } from './come-to-rest.ts'
 import { type Entry, readHistory } from './history.ts'
 import { observe } from './observe.ts'
@@ -12,7 +12,7 @@ import { type PreparedHome, startWorld } from './world.ts'
 /** What a run has shown. */
 export interface SeedResult {
   readonly file: string
-  readonly violations: readonly Violation[]
+  readonly verdict: Verdict
   /** Faults that could not be made, and why. */
   readonly without: readonly string[]
   /** How long each part of the run took, in milliseconds. */
@@ -58,10 +58,10 @@ export async function runSeed(
       await endObserving()
     }
     const entries = readHistory(file)
-    const violations = checkHistory(entries)
-    if (violations.length > 0) cpSync(world.cluster.home.logs, logs, { recursive: true })
+    const verdict = checkHistory(entries)
+    if (verdict.violations.length > 0) cpSync(world.cluster.home.logs, logs, { recursive: true })
     const start = began - startedAtMs
-    return { file, violations, without, tookMs: { start, work: restMs, rest: now() - restMs } }
+    return { file, verdict, without, tookMs: { start, work: restMs, rest: now() - restMs } }
   } catch (error) {
     cpSync(world.cluster.home.logs, logs, { recursive: true })
     throw error

@@ -872,13 +872,13 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
 ]
 
 describe('the check finds nothing in', () => {
-  for (const [name, history] of good) it(name, () => assert.deepEqual(checkHistory(history), []))
+  for (const [name, history] of good) it(name, () => assert.deepEqual(checkHistory(history).violations, []))
 })
 
 describe('the check finds', () => {
   for (const [invariant, name, history] of bad) {
     it(`${name}: ${invariant}`, () => {
-      const found = checkHistory(history).map((violation) => violation.invariant)
+      const found = checkHistory(history).violations.map((violation) => violation.invariant)
       assert.ok(found.includes(invariant), `found only ${JSON.stringify(found)}`)
     })
   }
@@ -890,4 +890,22 @@ describe('the check finds', () => {
 
 it('the made-up cluster has the servers of a run', () => {
   assert.deepEqual(Object.keys(quiet.served), [...instances.historical].sort())
+})
+
+it('the longest times without a leader and until it works again are told', () => {
+  const { longest } = checkHistory(
+    bareHistoryOf([
+      ...fault(1000, 2000, { kind: 'flush', target: 'redis' }),
+      probe(4500),
+      // The next fault came before it worked again: how long that would have taken is not known.
+      ...fault(6000, 7000, { kind: 'flush', target: 'redis' }),
+      ...fault(12_000, 13_000, { kind: 'flush', target: 'redis' }),
+      probe(14_000),
+      ...Array.from({ length: 13 }, (_, n) => [
+        claim(n * 5000, 'coordinator'),
+        claim(n * 5000, 'overlord'),
+      ]).flat(),
+    ]),
+  )
+  assert.deepEqual(longest, { leaderlessMs: 5000 - 10, recoveryMs: 2500 + 10 })
 })

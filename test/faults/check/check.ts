@@ -1,5 +1,5 @@
 import type { Entry } from '../history.ts'
-import { leaderBack, oneLeader, recovery } from './leaders.ts'
+import { type LongestTimes, leaderBack, longestTimes, oneLeader, recovery } from './leaders.ts'
 import { rightsHold } from './rights.ts'
 import { publishedOnce, wholeAnswers } from './rows.ts'
 import { copiesAsAsked, segmentsStay } from './segments.ts'
@@ -27,10 +27,18 @@ export interface Violation {
   readonly what: string
 }
 
-/** All that a history shows that should not be; empty for a good one. */
-export function checkHistory(entries: readonly Entry[]): Violation[] {
+/** What a history has shown. */
+export interface Verdict {
+  /** All that should not be; empty for a good one. */
+  readonly violations: readonly Violation[]
+  readonly longest: LongestTimes
+}
+
+/** Looks at a history for all that should not be. */
+export function checkHistory(entries: readonly Entry[]): Verdict {
   const story = readStory(entries)
-  return (Object.keys(invariants) as Invariant[]).flatMap((invariant) =>
+  const violations = (Object.keys(invariants) as Invariant[]).flatMap((invariant) =>
     [...new Set(invariants[invariant](story))].map((what) => ({ invariant, what })),
   )
+  return { violations, longest: longestTimes(story) }
 }

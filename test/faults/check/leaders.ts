@@ -27,9 +27,7 @@ export function oneLeader({ entries }: Story): string[] {
         found.push(`Term ${now.term} of [${role}] was of [${before.instance}] and then of [${now.instance}]`)
     }
     const holders = new Map(held.map(({ term, instance }) => [term, instance]))
-    const claims = ofType(entries, 'claim')
-      .filter((claim) => claim.role === role)
-      .sort((a, b) => a.from - b.from)
+    const claims = claimsOf(entries, role)
     /** Earlier claims with the least term that each can have been made under. */
     const placed: { instance: string; until: number; term: number }[] = []
     for (const { instance, from, until } of claims) {
@@ -88,55 +86,93 @@ const awaySpans = (entries: readonly Entry[], instance: string): Span[] =>
 const isCutOff = (fault: Fault, instance: string): boolean =>
   'to' in fault && fault.target === instance && fault.to === 'postgres'
 
-/** Roles have a leader again soon after one was lost. */
-export function leaderBack({ entries }: Story): string[] {
-  const found: string[] = []
-  for (const role of ['coordinator', 'overlord'] as const) {
-    const away = instances[role].map((instance) => awaySpans(entries, instance))
-    /** The time within a span in which some instance could lead, in one piece: the longest such. */
-    const longestFree = ({ from, until }: Span): number => {
-      const edges = [from, until, ...away.flat().flatMap((span) => [span.from, span.until])]
-        .filter((edge) => edge >= from && edge <= until)
-        .sort((a, b) => a - b)
-      let longest = 0
-      let freeSince: number | undefined
-      for (const [index, edge] of edges.slice(0, -1).entries()) {
-        const middle = (edge + (edges[index + 1] as number)) / 2
-        const isBlocked = away.every((spans) =>
-          spans.some((span) => span.from <= middle && middle < span.until),
-        )
-        freeSince = isBlocked ? undefined : (freeSince ?? edge)
-        if (freeSince !== undefined) longest = Math.max(longest, (edges[index + 1] as number) - freeSince)
-      }
-      return longest
-    }
-    const claims = ofType(entries, 'claim')
-      .filter((claim) => claim.role === role)
-      .sort((a, b) => a.from - b.from)
-    const end = ofType(entries, 'rest').at(-1)?.at ?? 0
-    for (const [index, claim] of claims.entries()) {
-      const next = claims[index + 1]?.from ?? Math.max(end, claim.until)
-      const gap = longestFree({ from: claim.until, until: next })
-      if (gap > leaderBackMs)
-        found.push(`[${role}] had no leader for ${Math.round(gap)} ms after ${Math.round(claim.until)} ms`)
-    }
-    if (claims.length === 0) found.push(`[${role}] never had a leader`)
-  }
-  return found
+/** A time for which something was missing, that ought to be short; at least so long where another fault ended it. */
+interface Gap {
+  readonly since: number
+  readonly ms: number
+  readonly isWhole: boolean
 }
 
-/** The cluster works soon after the last of overlapping faults. */
-export function recovery({ entries }: Story): string[] {
+/** The times without a leader of a role, as far as one of its servers could lead. */
+function leaderlessGaps({ entries }: Story, role: 'coordinator' | 'overlord'): Gap[] {
+  const away = instances[role].map((instance) => awaySpans(entries, instance))
+  /** The time within a span in which some instance could lead, in one piece: the longest such. */
+  const longestFree = ({ from, until }: Span): number => {
+    const edges = [from, until, ...away.flat().flatMap((span) => [span.from, span.until])]
+      .filter((edge) => edge >= from && edge <= until)
+      .sort((a, b) => a - b)
+    let longest = 0
+    let freeSince: number | undefined
+    for (const [index, edge] of edges.slice(0, -1).entries()) {
+      const middle = (edge + (edges[index + 1] as number)) / 2
+      const isBlocked = away.every((spans) =>
+        spans.some((span) => span.from <= middle && middle < span.until),
+      )
+      freeSince = isBlocked ? undefined : (freeSince ?? edge)
+      if (freeSince !== undefined) longest = Math.max(longest, (edges[index + 1] as number) - freeSince)
+    }
+    return longest
+  }
+  const claims = claimsOf(entries, role)
+  const end = ofType(entries, 'rest').at(-1)?.at ?? 0
+  return claims.map((claim, index) => {
+    const next = claims[index + 1]?.from ?? Math.max(end, claim.until)
+    return { since: claim.until, ms: longestFree({ from: claim.until, until: next }), isWhole: true }
+  })
+}
+
+const claimsOf = (entries: readonly Entry[], role: string) =>
+  ofType(entries, 'claim')
+    .filter((claim) => claim.role === role)
+    .sort((a, b) => a.from - b.from)
+
+/** Roles have a leader again soon after one was lost. */
+export function leaderBack(story: Story): string[] {
+  return (['coordinator', 'overlord'] as const).flatMap((role) => {
+    if (claimsOf(story.entries, role).length === 0) return [`[${role}] never had a leader`]
+    return leaderlessGaps(story, role)
+      .filter(({ ms }) => ms > leaderBackMs)
+      .map(
+        ({ since, ms }) => `[${role}] had no leader for ${Math.round(ms)} ms after ${Math.round(since)} ms`,
+      )
+  })
+}
+
+/** How long it took after the last of overlapping faults until the cluster worked, or until the next fault. */
+function recoveries({ entries }: Story): Gap[] {
   const faults = faultsOf(entries)
   const probes = ofType(entries, 'probe').filter(({ problem }) => problem === null)
   return faults.flatMap(({ until }) => {
     if (faults.some((other) => other.from <= until && other.until > until)) return []
+    if (until === Number.POSITIVE_INFINITY) return [{ since: until, ms: until, isWhole: true }]
     const next = Math.min(...faults.filter((other) => other.from > until).map(({ from }) => from))
     const recovered = probes.find(({ from }) => from >= until)?.until ?? Number.POSITIVE_INFINITY
-    const tookMs = until === Number.POSITIVE_INFINITY ? until : Math.min(recovered, next) - until
-    if (tookMs <= recoveryMs) return []
-    return [
-      `${tookMs === Number.POSITIVE_INFINITY ? 'Never' : `Only ${Math.round(tookMs)} ms`} after the faults that ended at ${Math.round(until)} ms it worked again`,
-    ]
+    return [{ since: until, ms: Math.min(recovered, next) - until, isWhole: recovered <= next }]
   })
+}
+
+/** The cluster works soon after the last of overlapping faults. */
+export function recovery(story: Story): string[] {
+  return recoveries(story)
+    .filter(({ ms }) => ms > recoveryMs)
+    .map(({ since, ms }) => {
+      const took = ms === Number.POSITIVE_INFINITY ? 'Never' : `Only ${Math.round(ms)} ms`
+      return `${took} after the faults that ended at ${Math.round(since)} ms it worked again`
+    })
+}
+
+/** The longest times of a history, in milliseconds. */
+export interface LongestTimes {
+  /** Without a leader of a role, while one of its servers could lead. */
+  readonly leaderlessMs: number
+  /** From the end of the last of overlapping faults until the cluster worked again, where it did before the next one. */
+  readonly recoveryMs: number
+}
+
+/** Reads them out of a history. */
+export function longestTimes(story: Story): LongestTimes {
+  const gaps = (['coordinator', 'overlord'] as const).flatMap((role) => leaderlessGaps(story, role))
+  const longest = (of: readonly Gap[]) =>
+    Math.max(0, ...of.filter(({ isWhole }) => isWhole).map(({ ms }) => ms))
+  return { leaderlessMs: longest(gaps), recoveryMs: longest(recoveries(story)) }
 }
