@@ -35,10 +35,18 @@ describe('aliases', () => {
     assert.equal(request.headers['x-svc-comment'], 'because')
   })
 
+  it('change paths of the interface that an error names', () => {
+    const errorMessage = 'Path [/svc/v2/x] or /svc-ext/y, not /a/svc/z, ./svc/z or /svcs/z'
+    assert.deepEqual(JSON.parse(jsonInAlias({ errorMessage, path: '/svc/v2' }, 'druid')), {
+      errorMessage: 'Path [/druid/v2/x] or /druid-ext/y, not /a/svc/z, ./svc/z or /svcs/z',
+      path: '/svc/v2',
+    })
+  })
+
   it('change the names of services and of the error in an answer, and nothing else', () => {
     const body = {
       error: 'svcException',
-      errorMessage: 'svcException svc/broker',
+      errorMessage: 'svcException svc/broker svc.query.maxRows /home/svc/x',
       service: 'svc/coordinator',
       servers: [{ serviceName: 'svc/broker', dataSource: 'svc/broker' }],
     }

@@ -40,11 +40,13 @@ export function nameHeadersInAlias(response: ServerResponse, word: string): void
 
 const namesOfServices = new Set(['service', 'serviceName', 'error'])
 
-/** JSON of an answer to a request that came by an alias: names of services and of the error with its word. */
+/** JSON of an answer to a request that came by an alias: names of services, of the error and of paths with its word. */
 export function jsonInAlias(body: unknown, word: string): string {
-  return JSON.stringify(body, (key, value) =>
-    typeof value === 'string' && namesOfServices.has(key) && /^svc(\/|Exception$)/.test(value)
+  return JSON.stringify(body, (key, value) => {
+    if (typeof value !== 'string') return value
+    if (key === 'errorMessage') return value.replace(/(?<![\w./-])\/svc(?=(-ext)?\/)/g, () => `/${word}`)
+    return namesOfServices.has(key) && /^svc(\/|Exception$)/.test(value)
       ? `${word}${value.slice('svc'.length)}`
-      : value,
-  )
+      : value
+  })
 }

@@ -269,6 +269,7 @@ function dispatch(methods: Methods, security: Security): RequestHandler {
       query: readQuery(route.query, request.query),
       body: route.body ? await readBody(route, parser, request, response) : undefined,
       caller,
+      word: response.locals.alias ?? 'svc',
       isInternal: security.isInternal(caller),
       audit: auditInfo(request, caller),
       get signal() {
@@ -469,7 +470,7 @@ function answerError(
     return
   }
   if (failure.code === 'unauthorized')
-    response.setHeader('WWW-Authenticate', 'Basic realm="svc", charset="UTF-8"')
+    response.setHeader('WWW-Authenticate', `Basic realm="${response.locals.alias ?? 'svc'}", charset="UTF-8"`)
   if (failure.code === 'unavailable') response.setHeader('Retry-After', '1')
   sendJson(response.status(statusOf[failure.code]), errorBody(failure))
 }
