@@ -1,20 +1,20 @@
 // Proves that the interface is offered unchanged under another word, at its servers and through the router.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { createHttpClient, type HttpClient } from './support/http-client.ts'
+import { runTask } from './support/flights.ts'
+import type { HttpClient } from './support/http-client.ts'
+import { inlineTask } from './support/inline-task.ts'
 import { startTestCluster, type TestCluster } from './support/test-cluster.ts'
+import { untilLoaded } from './support/until-loaded.ts'
 
 describe('with svc.api.aliases=["druid"]', () => {
   let cluster: TestCluster
   let coordinator: HttpClient
   before(async () => {
-    cluster = await startTestCluster({ profile: 'plain', set: ['svc.api.aliases=["druid"]'] })
-    coordinator = createHttpClient(cluster.urls.coordinator!)
+    cluster = await startTestCluster({ profile: 'secure', set: ['svc.api.aliases=["druid"]'] })
+    coordinator = cluster.at('coordinator')
   })
-  after(async () => {
-    await coordinator.close()
-    await cluster.end()
-  })
+  after(() => cluster.end())
 
   test('rules are set, read and told in their history', async () => {
     const rules = [
@@ -34,7 +34,7 @@ describe('with svc.api.aliases=["druid"]', () => {
     assert.deepEqual(entry?.auditInfo, {
       author: 'koala',
       comment: 'why not',
-      identity: 'allowAll',
+      identity: 'admin',
       ip: '127.0.0.1',
     })
   })
@@ -47,6 +47,17 @@ describe('with svc.api.aliases=["druid"]', () => {
       assert.equal((asked.json as { error: string }).error, 'druidException')
       const plain = await client.send({ path: `/svc/${path}` })
       assert.equal((plain.json as { error: string }).error, 'svcException')
+    }
+  })
+
+  test('who is to log in is told for what with that word', async () => {
+    for (const client of [cluster.router, coordinator]) {
+      for (const word of ['druid', 'svc']) {
+        const path = `/${word}/coordinator/v1/rules`
+        const { status, headers } = await client.send({ path, credentials: null })
+        assert.equal(status, 401)
+        assert.equal(headers['www-authenticate'], `Basic realm="${word}", charset="UTF-8"`)
+      }
     }
   })
 
@@ -65,6 +76,24 @@ describe('with svc.api.aliases=["druid"]', () => {
         [headers[`x-${word}-sql-query-id`], headers[`x-${other}-sql-query-id`]],
         ['mine', undefined],
       )
+    }
+  })
+
+  test('SQL has datasources under the word by which is asked', async () => {
+    const ask = async (word: string, query: string) =>
+      (await cluster.router.post(`/${word}/v2/sql`, { query, resultFormat: 'array' })).json
+    await runTask(cluster.router, inlineTask('wiki'))
+    await untilLoaded(cluster.router)
+    for (const [word, other] of [
+      ['druid', 'svc'],
+      ['svc', 'druid'],
+    ] as const) {
+      assert.deepEqual(await ask(word, `SELECT count(*) > 0 FROM ${word}.wiki`), [[true]])
+      const tables = `SELECT TABLE_CATALOG, TABLE_SCHEMA FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_NAME = 'wiki'`
+      assert.deepEqual(await ask(word, tables), [[word, word]])
+      const schemata = 'SELECT SCHEMA_NAME FROM INFORMATION_SCHEMA.SCHEMATA'
+      assert.deepEqual(await ask(word, schemata), [[word], ['INFORMATION_SCHEMA'], ['sys']])
+      await assert.rejects(ask(word, `SELECT * FROM ${other}.wiki`), /does not exist/)
     }
   })
 

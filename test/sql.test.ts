@@ -192,6 +192,48 @@ describe('the system tables', () => {
   })
 })
 
+describe('what clients ask before they query', () => {
+  test('EXPLAIN PLAN FOR tells what is read and which columns come', async () => {
+    const sql = 'SELECT origin, count(*) AS n FROM flights WHERE distance > ? GROUP BY 1; -- all of them'
+    const [row] = (
+      await askSql(router, `EXPLAIN PLAN FOR ${sql}`, { parameters: [{ type: 'BIGINT', value: 1 }] })
+    ).json as [Record<'PLAN' | 'RESOURCES' | 'ATTRIBUTES', string>]
+    assert.deepEqual(JSON.parse(row.PLAN), [
+      {
+        query: { queryType: 'sql', query: sql },
+        signature: [
+          { name: 'origin', type: 'STRING' },
+          { name: 'n', type: 'LONG' },
+        ],
+      },
+    ])
+    assert.deepEqual(JSON.parse(row.RESOURCES), [{ name: 'flights', type: 'DATASOURCE' }])
+    assert.deepEqual(JSON.parse(row.ATTRIBUTES), { statementType: 'SELECT' })
+  })
+
+  for (const sql of ['EXPLAIN PLAN FOR DELETE FROM flights', 'EXPLAIN PLAN FOR EXPLAIN PLAN FOR SELECT 1']) {
+    test(`${sql} is refused`, async () => {
+      assert.equal((await askSql(router, sql)).status, 400)
+    })
+  }
+
+  test('sqlOuterLimit cuts off the rows that the caller does not want', async () => {
+    const { json } = await askSql(router, 'SELECT * FROM flights ORDER BY __time', {
+      context: { sqlOuterLimit: 11 },
+    })
+    assert.equal((json as unknown[]).length, 11)
+  })
+
+  test('the datasources, and the columns of one', async () => {
+    assert.deepEqual(await router.get('/svc/v2/datasources'), ['flights', 'secret'])
+    assert.deepEqual(await router.get('/svc/v2/datasources/flights'), {
+      dimensions: ['origin', 'destination'],
+      metrics: ['distance'],
+    })
+    assert.deepEqual(await router.get('/svc/v2/datasources/koala'), { dimensions: [], metrics: [] })
+  })
+})
+
 describe('who may read what', async () => {
   const read = (type: 'DATASOURCE' | 'STATE', name: string) => ({
     resource: { type, name },

@@ -78,6 +78,8 @@ export interface RouteInput<Query, Body> {
   readonly query: Query
   readonly body: Body
   readonly caller: Caller
+  /** The word by which is asked: `svc`, or that of an alias. */
+  readonly word: string
   /** Whether a server of the cluster asks; anyone is one where everything is allowed. */
   readonly isInternal: boolean
   /** Who made a change and why, for the audit log. */

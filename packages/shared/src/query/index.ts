@@ -7,6 +7,7 @@ export {
   type DatasourceRelation,
   type Parameter,
   type QueryOrder,
+  type QueryText,
   type RelationFile,
   resultFormats,
   type SystemRelation,

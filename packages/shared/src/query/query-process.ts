@@ -21,9 +21,8 @@ const send = (message: QueryMessage): void => {
 }
 
 async function work(command: Exclude<QueryCommand, { kind: 'cancel' }>): Promise<QueryMessage> {
-  if (command.kind === 'read')
-    return { kind: 'read', statement: await parseQuery(command.sql, command.parameters, spillDirectory) }
-  return await run(command.order)
+  if (command.kind === 'run') return await run(command.order)
+  return { kind: 'read', statement: await parseQuery(command, spillDirectory) }
 }
 
 async function run(order: QueryOrder): Promise<QueryMessage> {

@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { busy, Failure, tooLarge, unavailable } from '@svc/domain/failure'
 import {
   answerDescriptor,
-  type Parameter,
   type QueryCommand,
   type QueryMessage,
   type QueryOrder,
+  type QueryText,
 } from './query-protocol.ts'
 import type { Statement } from './read-statement.ts'
 
@@ -26,8 +26,8 @@ export interface QueryProcessesOptions {
 
 /** One query's hold on a process. */
 export interface QuerySession {
-  /** What a query with these values is about. What is wrong with it is an invalidInput failure. */
-  read(sql: string, parameters: readonly Parameter[]): Promise<Statement>
+  /** What a query with its values is about. What is wrong with it is an invalidInput failure. */
+  read(text: QueryText): Promise<Statement>
   /**
    * Runs a query. `onBegin` is called before the first byte of the answer and tells where it goes; that end is not
    * closed. A failure before it left no trace; what it throws ends this query alone. Answers with the number of rows.
@@ -175,8 +175,8 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
       const used = takeProcess()
       let released = false
       return {
-        read: async (sql, parameters) => {
-          const message = await converse(used, { kind: 'read', sql, parameters }, { signal, mostBytes })
+        read: async (text) => {
+          const message = await converse(used, { kind: 'read', ...text }, { signal, mostBytes })
           if (message.kind === 'read') return message.statement
           throw unexpected(message)
         },

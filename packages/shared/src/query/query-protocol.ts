@@ -52,8 +52,18 @@ export interface SystemRelation {
   readonly columns: Readonly<Record<string, string>>
 }
 
+/** A query as it was asked. */
+export interface QueryText {
+  readonly sql: string
+  readonly parameters: readonly Parameter[]
+  /** The word by which datasources are named before the dot. */
+  readonly schema: string
+}
+
 /** A query to be run. */
 export interface QueryOrder {
+  /** See QueryText. */
+  readonly schema: string
   /** What is run, see Statement. */
   readonly text: string
   readonly parameters: readonly Parameter[]
@@ -64,12 +74,15 @@ export interface QueryOrder {
   readonly spillLimitBytes: number
   readonly memoryLimitBytes: number
   readonly threads: number
+  /** An answer of more rows is a failure. */
   readonly mostRows: number
+  /** Rows beyond that many are left out; undefined for none. */
+  readonly outerLimit?: number | undefined
 }
 
 /** What a query process is told. */
 export type QueryCommand =
-  | { readonly kind: 'read'; readonly sql: string; readonly parameters: readonly Parameter[] }
+  | ({ readonly kind: 'read' } & QueryText)
   | { readonly kind: 'run'; readonly order: QueryOrder }
   | { readonly kind: 'cancel' }
 

@@ -289,6 +289,22 @@ const headers = [
   ['arrayLines', '["t","n"]\n["LONG","DOUBLE"]\n["TIMESTAMP","DOUBLE"]\n\n'],
   ['csv', 't,n\nLONG,DOUBLE\nTIMESTAMP,DOUBLE\n\n'],
 ] as const
+describe('the word before the dot', () => {
+  const schema = 'druid'
+  it('names the datasources, in any case and with or without quotes', async () => {
+    for (const name of ['druid.wiki', '"druid"."wiki"', 'DRUID.wiki', 'wiki', 'sys.wiki']) {
+      const answer = ask(`SELECT count(*) FROM ${name}`, { files, schema })
+      if (name === 'sys.wiki') await assert.rejects(answer, { code: 'invalidInput' })
+      else assert.equal(await answer, '[[3]]\n')
+    }
+    assert.equal(await ask('SELECT druid.wiki.page FROM druid.wiki LIMIT 0', { files, schema }), '[]\n')
+  })
+  it('is one only', async () => {
+    await assert.rejects(ask('SELECT * FROM svc.wiki', { files, schema }), /\[svc\.wiki\] does not exist/)
+    await assert.rejects(ask('SELECT * FROM druid.wiki', { files }), /\[druid\.wiki\] does not exist/)
+  })
+})
+
 describe('the formats of answers', () => {
   for (const [format, expected] of formats) {
     it(format, async () => {
@@ -374,6 +390,13 @@ describe('the limits of queries', () => {
       message: /svc\.query\.maxRows/,
     })
     assert.equal(await ask('SELECT 1'), '[[1]]\n')
+  })
+  it('of rows that the caller wants, without a word about the others', async () => {
+    const outerLimit = 2500
+    const rows = JSON.parse(await ask('SELECT * FROM range(2000000)', { outerLimit })) as unknown[]
+    assert.equal(rows.length, outerLimit)
+    assert.equal(await ask('SELECT 1', { outerLimit: 0 }), '[]\n')
+    assert.equal(await ask('SELECT 1', { outerLimit }), '[[1]]\n')
   })
   it('of queries at a time: they wait in a line, and where that is full they are refused', async () => {
     const held = [

@@ -7,7 +7,7 @@ import { TimeConditions, type WrittenCondition } from './time-conditions.ts'
 
 /** A table that a query reads. */
 export interface TableReference {
-  /** Empty for none, else in lower case. */
+  /** Empty for none, else in lower case; `svc` for that of the datasources, whatever its word. */
   readonly schema: '' | 'svc' | 'sys' | 'information_schema'
   /** As the query has it. */
   readonly name: string
@@ -44,7 +44,7 @@ export interface Statement {
 /** The name under which our INFORMATION_SCHEMA stands; DuckDB's own cannot be replaced, and shows too much. */
 export const informationSchemaName = 'information_schem_'
 
-const schemas = ['', 'svc', 'sys', 'information_schema'] as const
+const otherSchemas = ['', 'sys', 'information_schema'] as const
 
 // Everything else that a statement may consist of is refused, also what a later DuckDB may add.
 const expressionClasses = new Set([
@@ -78,10 +78,10 @@ const tableNodes = new Set([
 ])
 
 /**
- * The tables of a query, from what DuckDB's parser makes of it as JSON. Anything but one SELECT made of what is
- * offered is an invalidInput failure with line and column.
+ * The tables of a query, from what DuckDB's parser makes of it as JSON; `word` is the schema of the datasources. Anything
+ * but one SELECT made of what is offered is an invalidInput failure with line and column.
  */
-export function readStatement(sql: string, parsed: string): ReadStatement {
+export function readStatement(sql: string, parsed: string, word: string): ReadStatement {
   // A number beyond what 64 bits hold is infinite, which JSON has no word for.
   if (/"value":-?Infinity\b/.test(parsed)) {
     throw invalidInput(
@@ -98,7 +98,7 @@ export function readStatement(sql: string, parsed: string): ReadStatement {
   if (statements.length !== 1) {
     throw invalidInput(`The query has [${statements.length}] statements; allowed is one SELECT statement`)
   }
-  const reader = new StatementReader(sql)
+  const reader = new StatementReader(sql, word)
   reader.read(statements[0], new Set())
   return { tables: reader.tables, text: reader.text(), expressions: reader.conditions.expressions }
 }
@@ -109,10 +109,12 @@ class StatementReader {
   readonly tables: ReadTable[] = []
   readonly conditions = new TimeConditions()
   private readonly sql: string
+  private readonly word: string
   private readonly bytes: Buffer
 
-  constructor(sql: string) {
+  constructor(sql: string, word: string) {
     this.sql = sql
+    this.word = word
     this.bytes = Buffer.from(sql)
   }
 
@@ -183,7 +185,8 @@ class StatementReader {
     if (type !== 'BASE_TABLE') return
     const name = node.table_name as string
     const written = node.schema_name as string
-    const schema = schemas.find((known) => known === written.toLowerCase())
+    const lower = written.toLowerCase()
+    const schema = lower === this.word ? 'svc' : otherSchemas.find((known) => known === lower)
     if (node.catalog_name !== '' || schema === undefined || node.at_clause) {
       const full = [node.catalog_name, written, name].filter(Boolean).join('.')
       this.refuse(node, `Table [${full}] does not exist`)

@@ -15,6 +15,7 @@ import type {
   DatasourceRelation,
   Parameter,
   QueryOrder,
+  QueryText,
   RelationFile,
   SystemRelation,
 } from './query-protocol.ts'
@@ -26,10 +27,9 @@ export type AnswerSink = (text: string) => Promise<void>
 
 const parserMemoryBytes = 64 * 2 ** 20
 
-/** Reads what a query with these values is about with DuckDB's own parser, in a database without any data. */
+/** Reads what a query with its values is about with DuckDB's own parser, in a database without any data. */
 export async function parseQuery(
-  sql: string,
-  parameters: readonly Parameter[],
+  { sql, parameters, schema }: QueryText,
   spillDirectory: string,
 ): Promise<Statement> {
   const database = await openLockedDatabase({
@@ -40,7 +40,7 @@ export async function parseQuery(
     threads: 1,
   })
   try {
-    const { tables, text, expressions } = readStatement(sql, await parseText(database, sql))
+    const { tables, text, expressions } = readStatement(sql, await parseText(database, sql), schema)
     const values = await timeValues(database, expressions, parameters)
     return {
       text,
@@ -159,14 +159,15 @@ export async function runQuery(
 }
 
 async function defineTables({ connection }: LockedDatabase, order: QueryOrder): Promise<void> {
-  for (const schema of ['svc', 'sys', informationSchemaName]) {
-    await connection.run(`CREATE SCHEMA ${identifier(schema)}`)
+  const schema = identifier(order.schema)
+  for (const name of [schema, 'sys', identifier(informationSchemaName)]) {
+    await connection.run(`CREATE SCHEMA ${name}`)
   }
   for (const relation of order.datasources) {
-    await connection.run(`CREATE VIEW svc.${identifier(relation.name)} AS ${relationSql(relation)}`)
+    await connection.run(`CREATE VIEW ${schema}.${identifier(relation.name)} AS ${relationSql(relation)}`)
   }
   for (const table of order.systemTables) await connection.run(systemTableSql(table))
-  await connection.run('USE svc')
+  await connection.run(`USE ${schema}`)
 }
 
 // The times of files are milliseconds, which DuckDB reads as its own finer ones; it compares only these with times that
@@ -221,12 +222,13 @@ async function answer({ connection }: LockedDatabase, order: QueryOrder, sink: A
   let rows = 0
   // The head goes out with the first rows: a query that fails before them is answered with its failure.
   let text = writer.start()
-  for (;;) {
+  const { outerLimit = Number.POSITIVE_INFINITY } = order
+  while (rows < outerLimit) {
     const chunk = await result.fetchChunk()
     if (!chunk || chunk.rowCount === 0) break
     const vectors = columns.map((_, index) => chunk.getColumnVector(index))
     const values: DuckDBValue[] = []
-    for (let row = 0; row < chunk.rowCount; row++) {
+    for (let row = 0; row < chunk.rowCount && rows < outerLimit; row++) {
       rows += 1
       if (rows > order.mostRows) {
         throw tooLarge(

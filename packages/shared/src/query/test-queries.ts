@@ -45,20 +45,24 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
       readonly style?: Partial<AnswerStyle>
       readonly signal?: AbortSignal
       readonly unread?: boolean
+      readonly schema?: string
+      readonly outerLimit?: number
       readonly onBegin?: () => void
     } = {},
   ): Promise<string> {
+    const { schema = 'svc' } = given
     const session = await processes.acquire('ann', given.signal ?? AbortSignal.timeout(60_000))
     try {
       const statement = given.unread
         ? { text: sql, tables: [] }
-        : await session.read(sql, given.parameters ?? [])
+        : await session.read({ sql, parameters: given.parameters ?? [], schema })
       const other = statement.tables.find(({ name }) => name !== 'wiki')
       if (other) throw invalidInput(`Table [${other.name}] does not exist`)
       const answer = new PassThrough()
       const received = text(answer)
       await session.run(
         {
+          schema,
           text: statement.text,
           parameters: given.parameters ?? [],
           datasources: [
@@ -82,6 +86,7 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
           memoryLimitBytes,
           threads: 2,
           mostRows: 1_000_000,
+          outerLimit: given.outerLimit,
           ...limits,
         },
         () => {
@@ -102,7 +107,7 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
   ): Promise<readonly Interval[] | undefined> {
     const session = await processes.acquire('ann', AbortSignal.timeout(60_000))
     try {
-      const { tables } = await session.read(sql, parameters)
+      const { tables } = await session.read({ sql, parameters, schema: 'svc' })
       const all = tables.map(({ times }) => times)
       return all.includes(undefined) ? undefined : all.flatMap((times) => times ?? [])
     } finally {

@@ -15,7 +15,7 @@ after(async () => {
 async function timesIn(sql: string, parameters: readonly Parameter[] = []): Promise<Record<string, string>> {
   const session = await queries.processes.acquire('ann', AbortSignal.timeout(60_000))
   try {
-    const { tables } = await session.read(sql, parameters)
+    const { tables } = await session.read({ sql, parameters, schema: 'svc' })
     return Object.fromEntries(
       tables.map(({ name, times }) => [
         name,

@@ -7,6 +7,7 @@ import { loadPayloads } from '@svc/shared/postgres'
 import { createQueryProcesses } from '@svc/shared/query'
 import type { ServiceContext } from '@svc/shared/service'
 import type { ServedView } from '../served/index.ts'
+import { datasourceRoutes } from './datasource-routes.ts'
 import { createFetchedFiles } from './fetched-files.ts'
 import { queryRoutes } from './query-routes.ts'
 import { createUsedSegments } from './used-segments.ts'
@@ -42,7 +43,7 @@ export function createQueries(context: ServiceContext, view: ServedView, own: Da
   })
   const sources = { context, view, own, used: createUsedSegments(database), files }
   return {
-    routes: queryRoutes({ sources, processes, workDirectory }),
+    routes: [...queryRoutes({ sources, processes, workDirectory }), ...datasourceRoutes(database)],
     stop: processes.stop,
   }
 }

@@ -10,6 +10,7 @@ import type { Caller } from '@svc/shared/security'
 import { parseJson } from '@svc/shared/wire'
 import { z } from 'zod'
 import { type ColumnTypes, filterSql, intervalsSql } from './native-filter.ts'
+import { nativeType } from './native-types.ts'
 import { type PreparedTable, prepareTables } from './prepare-tables.ts'
 import {
   askRows,
@@ -196,14 +197,6 @@ function unusedName(columns: readonly string[]): string {
   return name
 }
 
-const nativeTypes: Readonly<Record<string, string>> = {
-  TIMESTAMP: 'LONG',
-  BIGINT: 'LONG',
-  BOOLEAN: 'LONG',
-  FLOAT: 'FLOAT',
-  DOUBLE: 'DOUBLE',
-}
-
 async function scan(
   run: NativeRun,
   query: ScanQuery,
@@ -226,7 +219,7 @@ async function scan(
   )
   const rowSignature = columns.map((name) => ({
     name,
-    type: nativeTypes[types.get(name) ?? 'VARCHAR'] ?? 'STRING',
+    type: nativeType(types.get(name) ?? 'VARCHAR'),
   }))
   const batches = batchRows(query.batchSize, isList ? fileColumn : undefined, (path, events) => {
     const batch = { segmentId: segmentOf.get(path) ?? '', columns, events: null, rowSignature }
@@ -236,6 +229,7 @@ async function scan(
   })
   await session.run(
     {
+      schema: 'svc',
       text: `SELECT ${[identifier(fileColumn), ...selected].join(', ')} FROM svc.${identifier(table.dataSource)}
         WHERE ${await whereSql(run, query.filter, types)} ${order} ${limit} OFFSET ${query.offset}`,
       parameters: [],

@@ -23,16 +23,18 @@ export function queryRoutes(engine: QueryEngine): Route[] {
       access: statedDatasource('READ', 'every table of the query'),
       summary: 'Answers a SELECT statement as a stream',
       body: jsonBody(parseSqlRequest, { limitBytes: configLimitBytes }),
-      handle: async ({ body, caller, signal, response }) => {
+      handle: async ({ body, caller, word, signal, response }) => {
         const { query, parameters, style, context } = body
         await withinTime(timeoutOf(context, settings), [signal, stopping], (given) =>
           runStatement(
             engine,
             {
               sql: query,
+              schema: word,
               parameters,
               style,
               fromDeepStorage: context.fromDeepStorage,
+              outerLimit: context.outerLimit,
               caller,
               signal: given,
             },

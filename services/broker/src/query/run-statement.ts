@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { PassThrough, Readable, type Writable } from 'node:stream'
-import { text } from 'node:stream/consumers'
+import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Failure, forbidden, timedOut } from '@svc/domain/failure'
 import { joinTimes } from '@svc/domain/querying'
@@ -13,16 +12,19 @@ import { identifier } from '@svc/shared/duckdb'
 import {
   type AnswerStyle,
   type DatasourceRelation,
-  type Parameter,
+  type QueryOrder,
   type QueryProcesses,
   type QuerySession,
+  type QueryText,
   queryFailure,
   type Statement,
   type SystemRelation,
   type TableReference,
 } from '@svc/shared/query'
 import type { Caller } from '@svc/shared/security'
+import { explain, withoutExplain } from './explain.ts'
 import { holdNewest, type PreparedTables, prepareTables, type TableSources } from './prepare-tables.ts'
+import { rowsOf } from './rows-of.ts'
 import { type DescribedColumn, findSystemTable, type SystemTable } from './system-tables.ts'
 
 /** Everything that runs queries. */
@@ -34,11 +36,11 @@ export interface QueryEngine {
 }
 
 /** A query of a caller. */
-export interface AskedQuery {
-  readonly sql: string
-  readonly parameters: readonly Parameter[]
+export interface AskedQuery extends QueryText {
   readonly style: AnswerStyle
   readonly fromDeepStorage: boolean
+  /** Rows beyond that many are left out. */
+  readonly outerLimit: number | undefined
   readonly caller: Caller
   readonly signal: AbortSignal
 }
@@ -71,7 +73,12 @@ export async function runStatement(
   onBegin: (notLoaded: Readonly<Record<string, number>>) => Writable,
 ): Promise<void> {
   await withSession(engine, asked, async (session, folder) => {
-    const { tables, text: statement } = await session.read(asked.sql, asked.parameters)
+    const explained = withoutExplain(asked.sql)
+    const { tables, text: statement } = await session.read({
+      sql: explained ?? asked.sql,
+      parameters: asked.parameters,
+      schema: asked.schema,
+    })
     const datasources = datasourcesOf(asked, tables)
     const system = systemTablesOf(asked, tables)
     const prepared = await prepareTables(engine.sources, [...datasources.keys()], {
@@ -82,15 +89,19 @@ export async function runStatement(
     })
     try {
       const systemTables = await writeSystemTables(engine, asked, session, folder, system)
-      const order = {
+      const order: QueryOrder = {
+        schema: asked.schema,
         text: statement,
         parameters: asked.parameters,
         datasources: prepared.tables.map(({ relation }) => relation),
         systemTables,
         style: asked.style,
+        outerLimit: asked.outerLimit,
         ...limitsOf(engine.sources.context.settings, folder),
       }
-      await session.run(order, () => onBegin(notLoadedOf(prepared)))
+      const run =
+        explained === undefined ? order : await explain(session, order, explained, [...datasources.keys()])
+      await session.run(run, () => onBegin(notLoadedOf(prepared)))
     } finally {
       prepared.release()
     }
@@ -187,7 +198,7 @@ function systemTablesOf({ sql }: AskedQuery, tables: readonly TableReference[]):
 
 async function writeSystemTables(
   engine: QueryEngine,
-  { caller, signal }: AskedQuery,
+  { caller, signal, schema: word }: AskedQuery,
   session: QuerySession,
   folder: string,
   tables: ReadonlySet<SystemTable>,
@@ -200,6 +211,7 @@ async function writeSystemTables(
       sources: engine.sources,
       caller,
       signal,
+      word,
       columnsOf: (dataSources) => describeColumns(engine, session, folder, dataSources, signal),
     })
     async function* lines() {
@@ -245,7 +257,7 @@ async function describeColumns(
 }
 
 /** The rows of a query of our own, all at once. */
-export async function askRows(
+export function askRows(
   { sources }: QueryEngine,
   session: QuerySession,
   folder: string,
@@ -254,17 +266,12 @@ export async function askRows(
     readonly datasources: readonly DatasourceRelation[]
   },
 ): Promise<Record<string, unknown>[]> {
-  const answer = new PassThrough()
-  const received = text(answer)
-  const order = {
+  return rowsOf(session, {
+    schema: 'svc',
     text: query.sql,
     parameters: [],
     datasources: query.datasources,
     systemTables: [],
-    style: { format: 'object', header: false, typesHeader: false, sqlTypesHeader: false } as const,
     ...limitsOf(sources.context.settings, folder),
-  }
-  await session.run(order, () => answer)
-  answer.end()
-  return JSON.parse(await received) as Record<string, unknown>[]
+  })
 }

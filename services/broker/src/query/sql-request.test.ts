@@ -3,6 +3,28 @@ import { describe, it } from 'node:test'
 import { parseNativeQuery } from './native-query.ts'
 import { parseSqlRequest } from './sql-request.ts'
 
+describe('the rows that a caller wants', () => {
+  for (const [sqlOuterLimit, expected] of [
+    [undefined, undefined],
+    [-1, undefined],
+    [0, 0],
+    [1001, 1001],
+  ] as const) {
+    it(`sqlOuterLimit [${sqlOuterLimit}] is [${expected}]`, () => {
+      const { context } = parseSqlRequest({ query: 'SELECT 1', context: { sqlOuterLimit } })
+      assert.equal(context.outerLimit, expected)
+    })
+  }
+  it('are a whole number', () => {
+    for (const sqlOuterLimit of [1.5, '7', true]) {
+      assert.throws(() => parseSqlRequest({ query: 'SELECT 1', context: { sqlOuterLimit } }), {
+        code: 'invalidInput',
+        message: /^context\.sqlOuterLimit has the value .*; allowed is a whole number of rows$/,
+      })
+    }
+  })
+})
+
 describe('the id of a query', () => {
   const sql = (context: object) => parseSqlRequest({ query: 'SELECT 1', context })
   const scan = (context: object) => parseNativeQuery({ queryType: 'scan', dataSource: 'wiki', context })

@@ -17,6 +17,8 @@ export interface QueryContext {
   /** 0 for as long as the server allows. */
   readonly timeoutMs: number | undefined
   readonly fromDeepStorage: boolean
+  /** Rows beyond that many are left out, without a word; undefined for none. */
+  readonly outerLimit: number | undefined
   readonly queryId: string | undefined
 }
 
@@ -56,6 +58,7 @@ export const contextSchema = z
     {
       timeout: wholeMs.optional(),
       fromDeepStorage: trueOrFalse.optional(),
+      sqlOuterLimit: z.int({ error: 'a whole number of rows' }).optional(),
       sqlQueryId: queryId,
       queryId,
     },
@@ -66,6 +69,8 @@ export const contextSchema = z
     (context): QueryContext => ({
       timeoutMs: context?.timeout,
       fromDeepStorage: context?.fromDeepStorage ?? false,
+      // As recorded of the clients that send it, less than 0 stands for none.
+      outerLimit: (context?.sqlOuterLimit ?? -1) < 0 ? undefined : context?.sqlOuterLimit,
       queryId: context?.sqlQueryId ?? context?.queryId,
     }),
   )

@@ -26,6 +26,8 @@ export interface SystemTableInput {
   readonly sources: TableSources
   readonly caller: Caller
   readonly signal: AbortSignal
+  /** The catalog, and the schema of the datasources. */
+  readonly word: string
   /** The columns of datasources, by reading their newest segments. */
   columnsOf(dataSources: readonly string[]): Promise<ReadonlyMap<string, readonly DescribedColumn[]>>
 }
@@ -41,7 +43,6 @@ export interface SystemTable {
   rows(input: SystemTableInput): AsyncIterable<SystemRow> | Promise<Iterable<SystemRow>>
 }
 
-const catalog = 'svc'
 const payloadsAtOnce = 5000
 const mostTasks = 100_000
 
@@ -257,7 +258,7 @@ async function knownTables(input: SystemTableInput, withColumns: boolean) {
     }))
     .concat(
       names.map((name) => ({
-        schema: catalog,
+        schema: input.word,
         name,
         type: 'TABLE',
         columns: [...(described.get(name) ?? [])],
@@ -267,7 +268,7 @@ async function knownTables(input: SystemTableInput, withColumns: boolean) {
 
 async function tableRows(input: SystemTableInput): Promise<SystemRow[]> {
   return (await knownTables(input, false)).map(({ schema, name, type }) => ({
-    TABLE_CATALOG: catalog,
+    TABLE_CATALOG: input.word,
     TABLE_SCHEMA: schema,
     TABLE_NAME: name,
     TABLE_TYPE: type,
@@ -289,7 +290,7 @@ const jdbcTypes: Readonly<Record<string, number>> = {
 async function columnRows(input: SystemTableInput): Promise<SystemRow[]> {
   return (await knownTables(input, true)).flatMap(({ schema, name, columns: described }) =>
     described.map((column, index) => ({
-      TABLE_CATALOG: catalog,
+      TABLE_CATALOG: input.word,
       TABLE_SCHEMA: schema,
       TABLE_NAME: name,
       COLUMN_NAME: column.name,
@@ -310,9 +311,9 @@ async function columnRows(input: SystemTableInput): Promise<SystemRow[]> {
   )
 }
 
-async function schemaRows(): Promise<SystemRow[]> {
-  return [catalog, 'INFORMATION_SCHEMA', 'sys'].map((schema) => ({
-    CATALOG_NAME: catalog,
+async function schemaRows({ word }: SystemTableInput): Promise<SystemRow[]> {
+  return [word, 'INFORMATION_SCHEMA', 'sys'].map((schema) => ({
+    CATALOG_NAME: word,
     SCHEMA_NAME: schema,
     SCHEMA_OWNER: null,
     DEFAULT_CHARACTER_SET_CATALOG: null,

@@ -1,0 +1,36 @@
+import { authenticated, datasource, type Route, route } from '@svc/shared/http'
+import { type Database, loadDatasourceNames, loadSegmentRecords } from '@svc/shared/postgres'
+
+const mostLookedAt = 200
+
+/** The endpoints that tell what can be queried. */
+export function datasourceRoutes(database: Database): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/svc/v2/datasources',
+      access: authenticated,
+      summary: 'The names of the datasources that the caller may query',
+      handle: async ({ caller }) =>
+        (await loadDatasourceNames(database, false)).filter((name) => caller.can('READ', 'DATASOURCE', name)),
+    }),
+    route({
+      method: 'GET',
+      path: '/svc/v2/datasources/:dataSource',
+      access: datasource('READ'),
+      summary: 'The dimensions and metrics of the newest segments of a datasource',
+      handle: async ({ params }) => {
+        const newest = await loadSegmentRecords(database, {
+          dataSource: params.dataSource as string,
+          used: true,
+          order: 'DESC',
+          limit: mostLookedAt,
+        })
+        const namesIn = (part: 'dimensions' | 'metrics') => [
+          ...new Set(newest.flatMap(({ payload }) => payload[part].split(',').filter(Boolean))),
+        ]
+        return { dimensions: namesIn('dimensions'), metrics: namesIn('metrics') }
+      },
+    }),
+  ]
+}

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { withoutExplain } from './explain.ts'
+
+const cases: readonly [sql: string, rest: string | undefined][] = [
+  ['EXPLAIN PLAN FOR SELECT 1', '                 SELECT 1'],
+  ['explain\n plan  for\tSELECT 1', '       \n           \tSELECT 1'],
+  ['-- why\n/* not */ EXPLAIN PLAN FOR (SELECT 1)', '      \n                           (SELECT 1)'],
+  ['EXPLAIN SELECT 1', undefined],
+  ['EXPLAIN PLAN FORSELECT 1', undefined],
+  ["SELECT 'EXPLAIN PLAN FOR x'", undefined],
+  ['-- EXPLAIN PLAN FOR SELECT 1', undefined],
+]
+for (const [sql, rest] of cases) {
+  test(JSON.stringify(sql), () => {
+    const found = withoutExplain(sql)
+    assert.equal(found?.trim(), rest?.trim())
+    if (found !== undefined) assert.equal(found.length, sql.length)
+  })
+}

@@ -1,0 +1,42 @@
+import type { QueryOrder, QuerySession } from '@svc/shared/query'
+import { nativeType } from './native-types.ts'
+import { rowsOf } from './rows-of.ts'
+
+const explainPrefix = /^(?:\s|--.*\n|\/\*[\s\S]*?\*\/)*EXPLAIN\s+PLAN\s+FOR(?=\s)/i
+
+/** The query that `EXPLAIN PLAN FOR` asks about, with everything at its place; undefined for any other. */
+export function withoutExplain(sql: string): string | undefined {
+  const prefix = explainPrefix.exec(sql)?.[0]
+  return prefix === undefined ? undefined : prefix.replace(/\S/g, ' ') + sql.slice(prefix.length)
+}
+
+/**
+ * The order that tells what another would do, in the columns of the recorded system: the query as it is run with the
+ * columns of its answer, and what it reads.
+ */
+export async function explain(
+  session: QuerySession,
+  order: QueryOrder,
+  sql: string,
+  datasources: readonly string[],
+): Promise<QueryOrder> {
+  const columns = await rowsOf(session, { ...order, text: `DESCRIBE ${order.text}`, outerLimit: undefined })
+  const signature = columns.map((column) => ({
+    name: String(column.column_name),
+    type: nativeType(String(column.column_type)),
+  }))
+  const told = {
+    PLAN: [{ query: { queryType: 'sql', query: sql.trim() }, signature }],
+    RESOURCES: datasources.map((name) => ({ name, type: 'DATASOURCE' })),
+    ATTRIBUTES: { statementType: 'SELECT' },
+  }
+  return {
+    ...order,
+    text: `SELECT ${Object.keys(told)
+      .map((name) => `?::VARCHAR AS "${name}"`)
+      .join(', ')}`,
+    parameters: Object.values(told).map((value) => ({ type: 'VARCHAR', value: JSON.stringify(value) })),
+    datasources: [],
+    systemTables: [],
+  }
+}
