@@ -29,7 +29,8 @@ const absent: readonly RegExp[] = [
   /\/scaling$/,
   /\/reports$/,
   /\/pendingSegments\//,
-  /\/svc\/indexer\/v1\/worker/,
+  /^POST \/svc\/indexer\/v1\/worker$/,
+  /\/svc\/indexer\/v1\/worker\/.+\/(en|dis)able$/,
   /\/lockedIntervals\/v2$/,
   /\/activeLocks$/,
   /\/svc-internal\//,
@@ -128,7 +129,7 @@ async function differences(set: readonly string[]): Promise<Difference[]> {
     const fill = await prepare(cluster)
     const found: Difference[] = []
     for (const row of rows) {
-      if (absent.some((pattern) => pattern.test(row.path))) continue
+      if (absent.some((pattern) => pattern.test(nameOf(row)))) continue
       const isOfOtherState = otherState.some((pattern) => pattern.test(nameOf(row)))
       const users = Object.keys(row.status)
       const compare = async (user: string): Promise<void> => {

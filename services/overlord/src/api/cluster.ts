@@ -64,6 +64,20 @@ export function clusterRoutes(
     }),
     route({
       method: 'GET',
+      path: path('/worker'),
+      access: config('READ'),
+      summary: 'How tasks are given to workers, which cannot be changed: to any that has a slot',
+      handle: () => ({ type: 'default', selectStrategy: { type: 'equalDistribution' }, autoScaler: null }),
+    }),
+    route({
+      method: 'GET',
+      path: path('/worker/history'),
+      access: config('READ'),
+      summary: 'Changes of how tasks are given to workers: none',
+      handle: () => [],
+    }),
+    route({
+      method: 'GET',
       path: path('/totalWorkerCapacity'),
       access: config('READ'),
       summary: 'Task slots of the cluster',
