@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, it, test } from 'node:test'
 import { parseNativeQuery } from './native-query.ts'
 import { parseSqlRequest } from './sql-request.ts'
+
+test('a query of SQL may say that it is one', () => {
+  assert.equal(parseSqlRequest({ queryType: 'sql', query: 'SELECT 1' }).query, 'SELECT 1')
+  assert.throws(() => parseSqlRequest({ queryType: 'scan', query: 'SELECT 1' }), {
+    code: 'invalidInput',
+    message: /^queryType has the value \[scan\]; allowed is sql$/,
+  })
+})
 
 describe('the rows that a caller wants', () => {
   for (const [sqlOuterLimit, expected] of [

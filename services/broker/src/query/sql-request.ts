@@ -97,6 +97,8 @@ const schema = z.strictObject({
   typesHeader: trueOrFalse.optional(),
   sqlTypesHeader: trueOrFalse.optional(),
   context: contextSchema,
+  // Some clients say here too which kind of query it is.
+  queryType: z.literal('sql', { error: 'sql' }).optional(),
 })
 
 /** The request that JSON stands for, or an invalidInput failure. */
