@@ -164,7 +164,10 @@ export function addDev(program: Command): void {
     .description('run the tests')
     .option('--concurrency <n>', 'files that run at once (default: by the number of processors)')
     .option('--compose', 'only the tests of docker-compose.yml, which need an engine')
-    .option('--interop', 'only the tests of Java clients of another make, which need Java and Maven')
+    .option(
+      '--interop',
+      'only the tests of clients and of a console of another make, which need Java, Maven and Chromium',
+    )
     .option(
       '--surroundings',
       'only the tests of several machines and of Prometheus, which need root on Debian',

@@ -57,7 +57,7 @@ export async function runComposeTests(pattern: string | undefined): Promise<numb
   return status === 0 ? await runNodeTests(files, '1') : status
 }
 
-/** Runs the tests of clients of another make, where Java and Maven are; returns the exit status. */
+/** Runs the tests of clients and of a console of another make, where Java and Maven are; returns the exit status. */
 export async function runInteropTests(): Promise<number> {
   await checkJava()
   return await runNodeTests(findTests('test/interop/*.test.ts', undefined), '1')
