@@ -214,9 +214,16 @@ test('a simulation that was kept starts again with its servers, and is not made 
   after(() => removeTestFolder(folder))
   const home = path.join(folder, 'kept')
   const simulate = () =>
-    runSvc('simulate', '--home', home, '--servers', '3', '--segments', '60', '--datasources', '2', '--json')
+    runSvc(
+      ...['simulate', '--home', home, '--servers', '3', '--segments', '60', '--datasources', '2'],
+      ...['--kill-leader', '--json'],
+    )
   const made = await simulate()
   assert.equal(made.status, 0, made.stderr)
+  const { takeover } = JSON.parse(made.stdout) as {
+    takeover: { leadsSeconds: number; knowsAllSeconds: number }
+  }
+  assert.ok(takeover.leadsSeconds > 0 && takeover.knowsAllSeconds >= takeover.leadsSeconds)
   const again = await simulate()
   assert.equal(again.status, 1)
   assert.match(again.stderr, /^svc: Home \[.*kept\] is there already: a simulation makes a new one/)

@@ -13,6 +13,7 @@ interface SimulateCommandOptions {
   readonly failureProbability: string
   readonly home?: string
   readonly portOffset?: string
+  readonly killLeader?: boolean
   readonly json?: boolean
 }
 
@@ -32,6 +33,10 @@ export function addSimulate(program: Command): void {
       parseHome,
     )
     .option('--port-offset <n>', 'added to every port (default: one with free ports)')
+    .option(
+      '--kill-leader',
+      'kill the leading one of two coordinators at the end, and tell how another takes over',
+    )
     .option('--json', 'print the figures as JSON')
     .action(async (options: SimulateCommandOptions) => {
       const [{ runSimulation }, { stopRequest }] = await Promise.all([
@@ -47,6 +52,7 @@ export function addSimulate(program: Command): void {
         failureProbability: parseProbability(options.failureProbability),
         home: options.home,
         portOffset: options.portOffset,
+        killLeader: options.killLeader === true,
         signal,
         out: options.json ? process.stderr : process.stdout,
       })

@@ -16,6 +16,7 @@ import {
 } from '../cluster/index.ts'
 import { type HomeLayout, homeLayout, isHome, openHome } from '../home/index.ts'
 import { formatSeconds } from '../terminal/index.ts'
+import { killLeader, type Takeover } from './kill-leader.ts'
 import { type SimulationSize, virtualSegmentSizeBytes, virtualSegments } from './virtual-segments.ts'
 
 /** What is simulated and how it is ended. */
@@ -27,6 +28,8 @@ export interface SimulationOptions extends SimulationSize {
   /** Must not be there yet, and is kept afterwards as one of virtual servers; a temporary one when left out. */
   readonly home?: string | undefined
   readonly portOffset?: string | undefined
+  /** Whether there are two coordinators, of which the one that leads is killed when everything is loaded. */
+  readonly killLeader: boolean
   readonly signal: AbortSignal
   readonly out: { write(text: string): unknown }
 }
@@ -42,6 +45,8 @@ export interface SimulationFigures extends SimulationSize {
   readonly requestMs: { readonly median: number; readonly p99: number; readonly longest: number }
   /** Of a preview of other default rules over all that was loaded: the first one, and the same again. */
   readonly previewMs: { readonly first: number; readonly again: number }
+  /** How another coordinator took over, where the leading one was killed. */
+  readonly takeover?: Takeover
   /** Peak resident memory by process. */
   readonly peakMiB: Readonly<Record<string, number>>
 }
@@ -79,6 +84,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     isNewHome: true,
     portOffset: options.portOffset ?? (await pickPortOffset()),
     profile: 'secure',
+    ...(options.killLeader ? { instances: 'coordinator=2' } : {}),
     set: ['coordinator.svc.coordinator.period=PT2S'],
     signal,
     onStep: (step) => out.write(`${step}\n`),
@@ -128,6 +134,10 @@ async function live(cluster: Cluster, options: SimulationOptions): Promise<Simul
   const loadSeconds = (performance.now() - startedAt) / 1000
   const previewMs = { first: await timePreview(client), again: await timePreview(client) }
   await notePeaks(cluster.home, peaks)
+  const takeover = options.killLeader
+    ? await killLeader(cluster.home, () => isLoaded(client, datasources), signal)
+    : undefined
+  await notePeaks(cluster.home, peaks)
   return {
     servers,
     segments,
@@ -136,6 +146,7 @@ async function live(cluster: Cluster, options: SimulationOptions): Promise<Simul
     loadSeconds,
     requestMs: probe.figures(),
     previewMs,
+    ...(takeover ? { takeover } : {}),
     peakMiB: Object.fromEntries(peaks),
   }
 }

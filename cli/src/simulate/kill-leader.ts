@@ -1,0 +1,53 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { unavailable } from '@svc/domain/failure'
+import { accessToCluster, sendRequest } from '../client/index.ts'
+import { clusterStatus } from '../cluster/index.ts'
+import type { HomeLayout } from '../home/index.ts'
+
+/** How a cluster did when its leading coordinator was killed, in seconds from then. */
+export interface Takeover {
+  /** Until another coordinator, or the same one started again, says that it leads. */
+  readonly leadsSeconds: number
+  /** Until that one knows of all segments where they are served. */
+  readonly knowsAllSeconds: number
+}
+
+const lookPeriodMs = 100
+const patienceMs = 600_000
+
+/** Kills the coordinator that leads, and waits until another leads and `isLoaded` says so of all segments. */
+export async function killLeader(
+  home: HomeLayout,
+  isLoaded: () => Promise<boolean>,
+  signal: AbortSignal,
+): Promise<Takeover> {
+  const { trusted, credentials } = accessToCluster(home)
+  const { processes } = await clusterStatus(home)
+  const coordinators = processes.filter(({ role }) => role === 'coordinator')
+  const leads = async (url: string): Promise<boolean> => {
+    const question = `${url}/svc/coordinator/v1/isLeader`
+    const answer = await sendRequest({ url: question, trusted, credentials, timeoutMs: 2000 }).catch(
+      () => undefined,
+    )
+    return answer?.status === 200
+  }
+  const whoLeads = async () => {
+    const answers = await Promise.all(coordinators.map(({ url }) => leads(url)))
+    return coordinators[answers.indexOf(true)]
+  }
+  const startedAt = performance.now()
+  const until = async (holds: () => Promise<boolean>): Promise<number> => {
+    while (!(await holds().catch(() => false))) {
+      if (signal.aborted) throw unavailable('The simulation was stopped')
+      if (performance.now() - startedAt > patienceMs)
+        throw unavailable(`No coordinator took over within [${patienceMs}] ms after the leader was killed`)
+      await delay(lookPeriodMs)
+    }
+    return (performance.now() - startedAt) / 1000
+  }
+  const leader = await whoLeads()
+  if (typeof leader?.pid !== 'number') throw unavailable('No coordinator leads, so none was killed')
+  process.kill(leader.pid, 'SIGKILL')
+  const leadsSeconds = await until(async () => (await whoLeads()) !== undefined)
+  return { leadsSeconds, knowsAllSeconds: await until(isLoaded) }
+}
