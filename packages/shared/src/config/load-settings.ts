@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { nearNames } from '@svc/domain/validation'
 import { parse } from 'dot-properties'
 import { asksForLogin } from './authenticators.ts'
 import { loginProblems } from './login-problems.ts'
@@ -138,28 +139,11 @@ function readDefault(
 /** The known property that is written most alike; one that stands under a name is shown with the name given. */
 function nearestProperty(name: string): string {
   const parts = name.split('.')
-  const [nearest] = Object.keys(properties)
-    .map((known) => {
-      const position = known.split('.').indexOf('<name>')
-      return known.replace('<name>', () => parts[position] || '<name>')
-    })
-    .map((known) => ({ known, distance: editDistance(name, known) }))
-    .sort((a, b) => a.distance - b.distance)
-  return (nearest as { known: string }).known
-}
-
-/** Levenshtein distance of two short texts. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const substitution = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(substitution, (row[j] as number) + 1, (next[j - 1] as number) + 1))
-    }
-    row = next
-  }
-  return row[b.length] as number
+  const known = Object.keys(properties).map((one) => {
+    const position = one.split('.').indexOf('<name>')
+    return one.replace('<name>', () => parts[position] || '<name>')
+  })
+  return nearNames(name, known, 1)[0] as string
 }
 
 /** Properties that are each fine but do not fit each other. */

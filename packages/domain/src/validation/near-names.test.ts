@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { nearNames } from './index.ts'
+
+const known = ['flights', 'flights_daily', 'wikipedia', 'koalas']
+
+for (const [name, near] of [
+  ['fligths', ['flights', 'koalas']],
+  ['koala', ['koalas', 'flights']],
+  ['wikipedia', ['wikipedia', 'flights']],
+] as const) {
+  it(`[${name}] is near [${near}]`, () => assert.deepEqual(nearNames(name, known, 2), near))
+}
+
+it('nothing is near where nothing is known', () => assert.deepEqual(nearNames('flights', []), []))

@@ -1,0 +1,22 @@
+/** The known names that are written most alike to one that is not known, the nearest first, `most` at the most. */
+export function nearNames(name: string, known: Iterable<string>, most = 3): string[] {
+  return [...known]
+    .map((one) => ({ one, distance: editDistance(name, one) }))
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, most)
+    .map(({ one }) => one)
+}
+
+/** Levenshtein distance of two short texts. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(substitution, (row[j] as number) + 1, (next[j - 1] as number) + 1))
+    }
+    row = next
+  }
+  return row[b.length] as number
+}
