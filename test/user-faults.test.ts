@@ -1,6 +1,7 @@
 // ./svc fault against a running simulation: each kind strikes the server that it aims at, is listed, and ends.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import type { ClusterStatus } from '@svc/cli/cluster'
 import { runSvc } from './support/svc-command.ts'
 import { startTestCluster } from './support/test-cluster.ts'
 import { waitUntil } from './support/wait-until.ts'
@@ -21,12 +22,30 @@ test('a server that is cut off answers nobody until the fault is cleared', async
   )
   const listed = await fault('list')
   assert.match(listed.stdout, /cut +127\.0\.0\.1:\d+/)
+  const shown = await runSvc('status', '--home', home.root)
+  assert.match(shown.stdout, /^coordinator .* ready +fault: cut until it is cleared$/m)
+  const told = JSON.parse((await runSvc('status', '--home', home.root, '--json')).stdout) as ClusterStatus
+  const struck = told.processes.filter(({ faults }) => faults.length > 0)
+  assert.deepEqual(
+    struck.map(({ instance, faults }) => [instance, faults.map(({ kind }) => kind)]),
+    [['coordinator', ['cut']]],
+  )
   assert.match((await fault('clear')).stdout, /^1 switched off/)
   await waitUntil(
     'it is reached again',
     () => router.send({ path: rules }),
     (answer) => answer.status === 200,
   )
+})
+
+test('a historical that is cut off reaches no other server: its segments are for others to load', async () => {
+  const servers = () => router.get<string[]>('/svc/coordinator/v1/servers')
+  const name = cluster.nameOf('historical-1')
+  await waitUntil('it is known', servers, (names) => names.includes(name))
+  assert.equal((await fault('cut', 'historical-1')).status, 0)
+  await waitUntil('the leader takes it for dead', servers, (names) => !names.includes(name))
+  assert.equal((await fault('clear')).status, 0)
+  await waitUntil('it is known again', servers, (names) => names.includes(name))
 })
 
 test('a server that is killed is started again', async () => {
@@ -58,13 +77,12 @@ test('what is not there, and what is not allowed, is refused', async () => {
   assert.equal(unknown.status, 2)
   assert.match(unknown.stderr, /historical-9.*\[coordinator\].*\[historical-1\]/)
   for (const [args, message] of [
-    [['latency', 'router', '--delay', 'soon'], /--delay/],
-    [['cut', 'router', '--probability', '2'], /--probability has value \[2\]/],
     [['flood', 'router'], /flood/],
-    [['clear', 'nothing'], /nothing/],
+    [['clear', 'nothing'], /^svc: Argument \[id\] has value \[nothing\], no fault is on$/m],
+    [['kill', '127.0.0.1:1'], /Target \[127.0.0.1:1\] is not a part of this cluster/],
   ] as const) {
     const { status, stderr } = await fault(...args)
-    assert.notEqual(status, 0)
+    assert.equal(status, 2)
     assert.match(stderr, message)
   }
 })

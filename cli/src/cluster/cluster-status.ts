@@ -1,3 +1,7 @@
+import { Failure } from '@svc/domain/failure'
+import { loadSettings } from '@svc/shared/config'
+import { connectToCluster } from '../client/index.ts'
+import { type AnsweredFault, faultsPath } from '../faults/index.ts'
 import {
   type HomeLayout,
   lockHolder,
@@ -10,6 +14,7 @@ import { lastComplaint, lastLines } from '../logs/index.ts'
 import { isRunning } from '../processes/index.ts'
 import { askReadiness, isListening } from './health.ts'
 import { readTrusted } from './read-trusted.ts'
+import { commonPropertiesFile, runtimePropertiesFile } from './write-configuration.ts'
 
 /** What one process does, as `./svc status` shows it. */
 export interface ProcessStatus {
@@ -20,6 +25,8 @@ export interface ProcessStatus {
   readonly state: 'ready' | 'not ready' | 'restarting' | 'stopped'
   readonly restarts: number
   readonly problem: string | null
+  /** What was switched on to strike it. */
+  readonly faults: readonly AnsweredFault[]
 }
 
 /** What a whole cluster does. */
@@ -33,6 +40,8 @@ export interface ClusterStatus {
   /** Epoch milliseconds. */
   readonly startedAt: number | null
   readonly processes: readonly ProcessStatus[]
+  /** The faults that are switched on in a simulation, also those of virtual servers. */
+  readonly faults: readonly AnsweredFault[]
   /** What is wrong with the cluster as a whole. */
   readonly problem: string | null
 }
@@ -42,7 +51,14 @@ export async function clusterStatus(home: HomeLayout): Promise<ClusterStatus> {
   const run = readRunFile(home)
   const supervisor = lockHolder(home)
   const trusted = readTrusted(home)
-  const processes = await Promise.all(processesOf(home).map((entry) => processStatus(home, entry, trusted)))
+  const [asked, faults] = await Promise.all([
+    Promise.all(processesOf(home).map((entry) => processStatus(home, entry, trusted))),
+    supervisor === undefined ? [] : faultsOf(home),
+  ])
+  const processes = asked.map((entry) => ({
+    ...entry,
+    faults: faults.filter((fault) => isAimedAt(fault, entry)),
+  }))
   return {
     home: home.root,
     isRunning: supervisor !== undefined,
@@ -53,14 +69,40 @@ export async function clusterStatus(home: HomeLayout): Promise<ClusterStatus> {
     supervisorPid: supervisor?.pid ?? null,
     startedAt: run?.startedAt ?? null,
     processes,
+    faults,
     problem: problemOf(home, supervisor !== undefined, processes),
   }
 }
 
+/** The faults that are on, as far as that can be asked: a cluster that is no simulation has none. */
+async function faultsOf(home: HomeLayout): Promise<readonly AnsweredFault[]> {
+  if (!isSimulation(home)) return []
+  try {
+    return (await connectToCluster(home).send('GET', faultsPath)) as AnsweredFault[]
+  } catch (error) {
+    if (error instanceof Failure) return []
+    throw error
+  }
+}
+
+/** Whether the servers of a home were configured to be one. */
+function isSimulation(home: HomeLayout): boolean {
+  try {
+    const files = [commonPropertiesFile(home), runtimePropertiesFile(home, 'coordinator')]
+    return loadSettings('coordinator', files, {}).get('svc.simulation.enabled')
+  } catch {
+    // What is wrong with a configuration the servers tell.
+    return false
+  }
+}
+
+const isAimedAt = ({ target }: AnsweredFault, { role, url }: Pick<ProcessStatus, 'role' | 'url'>): boolean =>
+  target === role || target === new URL(url).host
+
 function problemOf(
   home: HomeLayout,
   isSupervised: boolean,
-  processes: readonly ProcessStatus[],
+  processes: readonly Pick<ProcessStatus, 'pid'>[],
 ): string | null {
   if (isSupervised) return null
   if (processes.some(({ pid }) => pid !== null)) {
@@ -73,7 +115,7 @@ async function processStatus(
   home: HomeLayout,
   entry: RunningProcess,
   trusted: string | undefined,
-): Promise<ProcessStatus> {
+): Promise<Omit<ProcessStatus, 'faults'>> {
   const { role, instance, url, restarts } = entry
   const known = { role, instance, url, restarts }
   if (!entry.process || !isRunning(entry.process)) {

@@ -15,7 +15,14 @@ const folder = mkdtempSync(path.join(tmpdir(), 'svc-fault-'))
 const home = openHome(folder)
 // Stands for the router of a simulation: it shows what a command asks for.
 const asked: unknown[] = []
+const virtualServers = ['10.0.0.1:8083', '10.0.0.2:8083']
+const on = [{ id: 'f1', kind: 'cut', target: '10.0.0.9:8083' }]
 const router = createServer(async (request, response) => {
+  if (request.method === 'GET') {
+    response.setHeader('Content-Type', 'application/json')
+    response.end(JSON.stringify(request.url?.endsWith('/servers') ? virtualServers : on))
+    return
+  }
   const { kind, target } = (await json(request)) as { kind: string; target: string }
   asked.push({ kind, target })
   response.setHeader('Content-Type', 'application/json')
@@ -44,8 +51,10 @@ writeRunFile(home, {
 })
 writeAddedProcess(home, { instance: 'worker-added-1', role: 'worker', url: url('127.0.0.1:4'), ...state })
 
-async function cut(target: string) {
-  const args = [path.join(repositoryRoot, 'cli/src/main.ts'), 'fault', 'cut', target, '--home', folder]
+const cut = (target: string) => fault('cut', target)
+
+async function fault(...given: string[]) {
+  const args = [path.join(repositoryRoot, 'cli/src/main.ts'), 'fault', ...given, '--home', folder]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] })
   const [stderr, [status]] = await Promise.all([text(child.stderr), once(child, 'close')])
   return { stderr, status }
@@ -56,6 +65,8 @@ for (const [target, meant] of [
   ['worker-added-1', '127.0.0.1:4'],
   ['worker', 'worker'],
   ['127.0.0.1:4', '127.0.0.1:4'],
+  ['10.0.0.2:8083', '10.0.0.2:8083'],
+  ['10.0.0.9:8083', '10.0.0.9:8083'],
 ] as const) {
   test(`a fault of [${target}] strikes [${meant}]`, async () => {
     asked.length = 0
@@ -70,3 +81,25 @@ test('what is no service of the cluster cannot be struck', async () => {
   assert.equal(status, 2)
   assert.match(stderr, /Target \[redis\] is not a part of this cluster.*\[worker-added-1\]/)
 })
+
+const periods = /allowed are ISO 8601 periods from/
+for (const [given, message] of [
+  [['cut', '10.0.0.3:8083'], /Target \[10.0.0.3:8083\] is not a part.*\[10.0.0.1:8083\]/],
+  [['latency', 'worker', '--delay', 'P1Y'], /Option --delay has value \[P1Y\], .* from PT0.001S to PT10M,/],
+  [['latency', 'worker', '--delay', 'PT0S'], periods],
+  [['slow-disk', 'worker', '--delay', 'soon'], periods],
+  [['cut', 'worker', '--for', 'PT0S'], /Option --for has value \[PT0S\], .* from PT0.1S to P7D,/],
+  [['cut', 'worker', '--for', '-PT1S'], /Option --for has value \[-PT1S\]/],
+  [['cut', 'worker', '--for', 'P1Y'], periods],
+  [['cut', 'worker', '--probability', '0'], /Option --probability has value \[0\], .* above 0 and up to 1/],
+  [['cut', 'worker', '--probability', '2'], /--probability has value \[2\]/],
+  [['cut', 'worker', '--probability', 'x'], /--probability has value \[x\]/],
+  [['clear', 'nope'], /Argument \[id\] has value \[nope\], allowed are .* \[f1\]/],
+] as const) {
+  test(`fault ${given.join(' ')} is refused, and nothing is asked for`, async () => {
+    asked.length = 0
+    const { stderr, status } = await fault(...given)
+    assert.match(stderr, message)
+    assert.deepEqual([status, asked], [2, []])
+  })
+}

@@ -1,9 +1,8 @@
 import { invalidInput } from '@svc/domain/failure'
-import { type FaultKind, faultKinds } from '@svc/domain/faults'
+import { type FaultKind, faultKinds, faultLimits } from '@svc/domain/faults'
 import type { Command } from 'commander'
+import { type AnsweredFault, endOf, faultsPath, hasDelay } from '../faults/index.ts'
 import { connectToHome, existingHome, withHome } from './home-option.ts'
-
-const path = '/svc/simulation/v1/faults'
 
 interface FaultOptions {
   readonly home?: string
@@ -13,23 +12,12 @@ interface FaultOptions {
   readonly json?: boolean
 }
 
-interface AnsweredFault {
-  readonly id: string
-  readonly kind: FaultKind
-  readonly target: string
-  readonly probability: number
-  readonly delayMs: number
-  readonly since: string
-  readonly until: string | null
-}
-
 const about: Readonly<Record<FaultKind, string>> = {
   latency: 'requests to it wait',
-  cut: 'connections to it are broken off without an answer',
-  kill: 'it is killed; with --for again and again',
+  cut: 'it answers no server and no user, and reaches no other server; its stores it still reaches',
+  kill: 'it is killed and started again; with --for again and again',
   'slow-disk': 'its uses of deep storage and cache wait',
 }
-const hasDelay = (kind: FaultKind): boolean => kind === 'latency' || kind === 'slow-disk'
 
 /** Adds `./svc fault` with its commands. */
 export function addFault(program: Command): void {
@@ -40,7 +28,11 @@ export function addFault(program: Command): void {
       'after',
       `
 A target is an instance such as historical-1 (coordinator is the first of them), a role such as historical, or a
-server by host and port.
+server by host and port, also a virtual one. Virtual servers are struck by latency in what they are asked to load and
+drop, by cut in what they report; killed, they are there again after 2 s.
+
+Cut goes both ways between servers, but Postgres and Redis stay in reach: a leader that is cut goes on leading. For
+another one to take over, kill it.
 
 Examples:
   ./svc up --detach --set svc.simulation.enabled=true
@@ -55,6 +47,7 @@ Examples:
     return { json: faults, text: await tableOf(faults) }
   })
   addAnswering(fault, 'clear', 'switch a fault off, or all', async (options, id) => {
+    if (id !== undefined) await checkIsOn(options, id)
     const answer = (await send(options, 'DELETE', id && `/${encodeURIComponent(id)}`)) as { cleared: number }
     return { json: answer, text: `${answer.cleared} switched off` }
   }).argument('[id]')
@@ -62,18 +55,20 @@ Examples:
 
 function addKind(fault: Command, kind: FaultKind): void {
   const command = addAnswering(fault, kind, about[kind], async (options, target) => {
-    const body = {
-      kind,
-      target: await nameOf(options, target!),
-      ...(options.probability === undefined ? {} : { probability: readShare(options.probability) }),
-      ...(options.delay === undefined ? {} : { delayMs: await readPeriod('--delay', options.delay) }),
-      ...(options.for === undefined ? {} : { forMs: await readPeriod('--for', options.for) }),
+    const { delay, for: lasts, probability } = options
+    const given = {
+      ...(probability === undefined ? {} : { probability: readShareOption(probability) }),
+      ...(delay === undefined
+        ? {}
+        : { delayMs: await readPeriodOption('--delay', delay, faultLimits.delayMs) }),
+      ...(lasts === undefined ? {} : { forMs: await readPeriodOption('--for', lasts, faultLimits.forMs) }),
     }
+    const body = { kind, target: await nameOf(options, target!), ...given }
     const switchedOn = (await send(options, 'POST', '', body)) as AnsweredFault
     return { json: switchedOn, text: await tableOf([switchedOn]) }
   })
     .argument('<target>')
-    .option('--probability <n>', 'the part that it strikes, from 0 to 1 (default: 1)')
+    .option('--probability <n>', 'the part that it strikes, above 0 and up to 1 (default: 1)')
     .option('--for <period>', 'ends it after this time, such as PT30S')
   if (hasDelay(kind)) command.option('--delay <period>', 'how long they wait (default: PT1S)')
 }
@@ -105,10 +100,20 @@ function addAnswering(
 
 async function send({ home }: FaultOptions, method: string, rest = '', body?: unknown): Promise<unknown> {
   const client = await connectToHome(home)
-  return await client.send(method, `${path}${rest}`, body)
+  return await client.send(method, `${faultsPath}${rest}`, body)
 }
 
-/** Instances are known to the home only: the cluster knows them by host and port. */
+async function checkIsOn(options: FaultOptions, id: string): Promise<void> {
+  const faults = (await send(options, 'GET')) as AnsweredFault[]
+  if (faults.some((fault) => fault.id === id)) return
+  const allowed =
+    faults.length === 0
+      ? 'no fault is on'
+      : `allowed are the ids of those that are on [${faults.map((fault) => fault.id).join(', ')}], or none for all`
+  throw invalidInput(`Argument [id] has value [${id}], ${allowed}`)
+}
+
+/** Instances are known to the home only: the cluster knows them, and virtual servers, by host and port. */
 async function nameOf({ home }: FaultOptions, target: string): Promise<string> {
   const { processesOf } = await import('../home/index.ts')
   const services = processesOf(existingHome(home)).filter(({ url }) => url.startsWith('http'))
@@ -118,25 +123,52 @@ async function nameOf({ home }: FaultOptions, target: string): Promise<string> {
   const isKnown =
     services.length === 0 || services.some(({ role, url }) => role === target || new URL(url).host === target)
   if (isKnown) return target
-  const names = [
-    ...services.map((service) => service.instance),
-    'historical',
-    ...services.map(({ url }) => new URL(url).host),
-  ]
+  const hosts = services.map(({ url }) => new URL(url).host)
+  const virtual = target.includes(':') ? await virtualServers(home) : []
+  if (virtual.includes(target)) return target
+  const { nearNames } = await import('@svc/domain/validation')
+  const near = nearNames(target, virtual.length > 0 ? virtual : hosts, mostNearServers)
+  const names = [...services.map((service) => service.instance), 'historical', ...near]
   throw invalidInput(
-    `Target [${target}] is not a part of this cluster; allowed are [${[...new Set(names)].join('], [')}]`,
+    `Target [${target}] is not a part of this cluster; allowed are [${[...new Set(names)].join('], [')}] and the other servers by host and port`,
   )
 }
 
-function readShare(text: string): number {
-  const share = Number(text)
-  if (text.trim() !== '' && share >= 0 && share <= 1) return share
-  throw invalidInput(`Option --probability has value [${text}], allowed are numbers from 0 to 1`)
+/** The data servers that the cluster knows and those that a fault strikes: one that is cut off may not be known. */
+async function virtualServers(home: string | undefined): Promise<string[]> {
+  const known = (await (await connectToHome(home)).send('GET', '/svc/coordinator/v1/servers')) as string[]
+  const struck = (await send({ ...(home === undefined ? {} : { home }) }, 'GET')) as AnsweredFault[]
+  return [...known, ...struck.map(({ target }) => target)]
 }
 
-async function readPeriod(option: string, text: string): Promise<number> {
-  const { addPeriod, parsePeriod } = await import('@svc/domain/time')
-  return addPeriod(0, parsePeriod(text, option))
+const mostNearServers = 5
+
+function readShareOption(text: string): number {
+  const share = text.trim() === '' ? Number.NaN : Number(text)
+  if (share > 0 && share <= 1) return share
+  throw invalidInput(`Option --probability has value [${text}], allowed are numbers above 0 and up to 1`)
+}
+
+/** The milliseconds of an ISO 8601 period, which has to be within limits. */
+async function readPeriodOption(
+  option: string,
+  text: string,
+  { least, most }: { readonly least: number; readonly most: number },
+): Promise<number> {
+  const { addPeriod, readPeriod } = await import('@svc/domain/time')
+  const period = readPeriod(text)
+  const periodMs = period === undefined ? Number.NaN : addPeriod(0, period)
+  if (periodMs >= least && periodMs <= most) return periodMs
+  const [from, to] = [least, most].map((ms) => tellPeriod(ms))
+  throw invalidInput(
+    `Option ${option} has value [${text}], allowed are ISO 8601 periods from ${from} to ${to}, such as PT30S`,
+  )
+}
+
+/** A number of milliseconds as the period that one would write. */
+function tellPeriod(ms: number): string {
+  if (ms % 86_400_000 === 0) return `P${ms / 86_400_000}D`
+  return ms % 60_000 === 0 ? `PT${ms / 60_000}M` : `PT${ms / 1000}S`
 }
 
 async function tableOf(faults: readonly AnsweredFault[]): Promise<string> {
@@ -144,13 +176,13 @@ async function tableOf(faults: readonly AnsweredFault[]): Promise<string> {
   const { formatTable } = await import('../terminal/index.ts')
   return formatTable(
     ['id', 'fault', 'target', 'probability', 'delay', 'until'],
-    faults.map(({ id, kind, target, probability, delayMs, until }) => [
-      id,
-      kind,
-      target,
-      String(probability),
-      hasDelay(kind) ? `${delayMs} ms` : '',
-      until ?? 'it is cleared',
+    faults.map((fault) => [
+      fault.id,
+      fault.kind,
+      fault.target,
+      String(fault.probability),
+      hasDelay(fault.kind) ? `${fault.delayMs} ms` : '',
+      endOf(fault),
     ]),
   )
 }

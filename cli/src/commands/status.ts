@@ -16,16 +16,26 @@ export function addStatus(program: Command): void {
       if (options.json) {
         printJson(status)
       } else {
-        const { formatTable } = await import('../terminal/index.ts')
-        const rows = status.processes.map(({ role, instance, url, pid, state, restarts, problem }) => [
+        const [{ formatTable }, { tellFault }] = await Promise.all([
+          import('../terminal/index.ts'),
+          import('../faults/index.ts'),
+        ])
+        const { processes } = status
+        const rows = processes.map(({ role, instance, url, pid, state, restarts, problem, faults }) => [
           role,
           instance,
           url,
           String(pid ?? ''),
           restarts > 0 ? `${state} (restarts: ${restarts})` : state,
-          problem?.split('\n').at(-1)?.trim() ?? '',
+          [problem?.split('\n').at(-1)?.trim() ?? '', ...faults.map(tellFault)]
+            .filter((text) => text !== '')
+            .join('; '),
         ])
         process.stdout.write(`${formatTable(['role', 'instance', 'URL', 'pid', 'state', 'problem'], rows)}\n`)
+        // Virtual servers are no processes.
+        const told = new Set(processes.flatMap(({ faults }) => faults))
+        for (const fault of status.faults)
+          if (!told.has(fault)) process.stdout.write(`${fault.target}: ${tellFault(fault)}\n`)
         if (status.problem) process.stdout.write(`${status.problem}\n`)
       }
       process.exitCode = status.isReady ? 0 : 1

@@ -127,7 +127,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       ...rulesRoutes(context, rules, ruleLists),
       ...previewRulesRoutes(view, previews, ruleLists),
       ...clockAndDutyRunRoutes(view),
-      ...faultRoutes(context),
+      ...faultRoutes(context, servers),
       ...clusterRoutes(view),
       ...serverRoutes(view),
       ...datasourceRoutes(view),

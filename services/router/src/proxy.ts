@@ -111,13 +111,15 @@ export function createProxy(context: ServiceContext): Proxy {
     return addressOf(target)
   }
 
-  function send(
+  async function send(
     origin: string,
     target: Target,
     request: IncomingMessage,
     response: ServerResponse,
     hasBody: boolean,
   ): Promise<Relayed> {
+    if (context.faults.cutsCall(target.path.split('?', 1)[0] as string))
+      throw new Error('a fault that was asked for cuts this server off')
     const sent = {
       origin,
       path: target.path,
@@ -125,7 +127,7 @@ export function createProxy(context: ServiceContext): Proxy {
       headers: [...sentHeaders(request), 'X-Request-Id', String(response.getHeader('x-request-id'))],
       body: hasBody ? bodyOf(request) : null,
     }
-    return relay(agent, sent, response, keptHeaders, (error) =>
+    return await relay(agent, sent, response, keptHeaders, (error) =>
       logger.debug('An answer broke off', { error: describeError(error) }),
     )
   }

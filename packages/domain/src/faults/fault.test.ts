@@ -42,7 +42,8 @@ describe('a fault that is asked for', () => {
       /target with the value \[broker\].*historical, router, 127.0.0.1:8083/,
     ],
     [{ kind: 'cut' }, /target/],
-    [{ kind: 'cut', target: 'router', probability: 1.5 }, /probability .*from 0 to 1/],
+    [{ kind: 'cut', target: 'router', probability: 1.5 }, /probability .*above 0 and up to 1/],
+    [{ kind: 'cut', target: 'router', probability: 0 }, /probability has the value \[0\]/],
     [{ kind: 'cut', target: 'router', probability: '1' }, /probability/],
     [{ kind: 'latency', target: 'router', delayMs: 0 }, /delayMs .*from 1 to 600000/],
     [{ kind: 'latency', target: 'router', forMs: 5 }, /forMs .*from 100 to/],
@@ -51,6 +52,13 @@ describe('a fault that is asked for', () => {
   for (const [json, message] of refused)
     it(`is refused: ${JSON.stringify(json)}`, () =>
       assert.throws(() => parseFaultRequest(json, targets), { code: 'invalidInput', message }))
+  it('is refused with the first targets where there are very many', () => {
+    const many = Array.from({ length: 1000 }, (_, index) => `h:${index + 1}`)
+    assert.throws(() => parseFaultRequest({ kind: 'cut', target: 'h:0' }, many), {
+      code: 'invalidInput',
+      message: /allowed are h:1, .*, h:20 and 980 more servers$/,
+    })
+  })
   for (const json of [null, [], 'cut'])
     it(`is refused: ${JSON.stringify(json)}`, () =>
       assert.throws(() => parseFaultRequest(json, targets), { code: 'invalidInput' }))

@@ -4,10 +4,11 @@ import {
   optional,
   type Reader,
   readFields,
-  readNumber,
   readOneOf,
   readText,
   readWhole,
+  refuse,
+  showValue,
 } from '../validation/index.ts'
 
 /** What can be made to go wrong on purpose. */
@@ -39,23 +40,35 @@ export interface Fault extends Omit<FaultRequest, 'forMs'> {
 
 /** A server as faults aim at it. */
 export interface FaultAim {
-  readonly role: string
+  /** Missing of a virtual server: what aims at its role strikes the process in which it lives. */
+  readonly role?: string
   /** Host and port. */
   readonly name: string
 }
 
-const longestDelayMs = 600_000
-const longestMs = 7 * 86_400_000
+/** How long what waits may wait, and how long a fault with an end may last. */
+export const faultLimits = {
+  delayMs: { least: 1, most: 600_000 },
+  forMs: { least: 100, most: 7 * 86_400_000 },
+} as const
 const usualDelayMs = 1000
+// There may be a thousand servers.
+const mostToldTargets = 20
 /** Within this time every server hears of a kill that strikes once. */
 const onceMs = 10_000
+
+/** A fault that never strikes is none. */
+const readShare: Reader<number> = (json, field) => {
+  if (typeof json === 'number' && json > 0 && json <= 1) return json
+  throw refuse(field, json, 'a number above 0 and up to 1')
+}
 
 const readRequest: Reader<FaultRequest> = readFields({
   kind: readOneOf(faultKinds),
   target: readText,
-  probability: optional(readNumber(0, 1), 1),
-  delayMs: optional(readWhole(1, longestDelayMs), usualDelayMs),
-  forMs: optional(readWhole(100, longestMs)),
+  probability: optional(readShare, 1),
+  delayMs: optional(readWhole(faultLimits.delayMs.least, faultLimits.delayMs.most), usualDelayMs),
+  forMs: optional(readWhole(faultLimits.forMs.least, faultLimits.forMs.most)),
 })
 
 /** The fault that a JSON body asks for. A target that is none of `targets` is refused, and those are named. */
@@ -63,9 +76,14 @@ export function parseFaultRequest(json: unknown, targets: readonly string[]): Fa
   const request = readRequest(json, '')
   if (targets.includes(request.target)) return request
   throw invalidInput(
-    `target with the value [${request.target}] is not a role or server of this cluster; allowed are ${targets.join(', ')}`,
+    `target with the value [${showValue(request.target)}] is not a role or server of this cluster; allowed are ${tellTargets(targets)}`,
     { field: 'target' },
   )
+}
+
+function tellTargets(targets: readonly string[]): string {
+  const more = targets.length - mostToldTargets
+  return `${targets.slice(0, mostToldTargets).join(', ')}${more > 0 ? ` and ${more} more servers` : ''}`
 }
 
 /** The fault of a request, switched on at `now`. */
@@ -96,7 +114,7 @@ export function waitOf(
     .reduce((sum, { delayMs }) => sum + delayMs, 0)
 }
 
-/** Whether a request is broken off. */
+/** Whether a request to a server that is struck, or from it to another, is broken off. */
 export function isCut(faults: readonly Fault[], random: () => number): boolean {
   return faults.some((fault) => fault.kind === 'cut' && random() < fault.probability)
 }

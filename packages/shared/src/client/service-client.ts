@@ -43,6 +43,8 @@ export interface ServiceClientOptions {
   readonly escalator?: Escalator
   /** Where the calls are noted. */
   readonly journal?: CallJournal
+  /** Whether a call of a path is broken off on purpose. */
+  readonly cuts?: (path: string) => boolean
 }
 
 /**
@@ -54,7 +56,7 @@ export function createServiceClient(
   from: () => string,
   discovery: Discovery,
   stores: FollowedStores,
-  { escalator = createEscalator(settings), journal }: ServiceClientOptions = {},
+  { escalator = createEscalator(settings), journal, cuts }: ServiceClientOptions = {},
 ): ServiceClient {
   let tlsAgent = createTlsAgent(stores.current().client)
   stores.onChange(() => {
@@ -84,8 +86,13 @@ export function createServiceClient(
   }
 
   /** Sends a request and answers with the head of what comes back. */
-  function send(baseUrl: string, call: ServiceCall, signal: AbortSignal): Promise<IncomingMessage> {
+  async function send(baseUrl: string, call: ServiceCall, signal: AbortSignal): Promise<IncomingMessage> {
     const { method, path, body } = call
+    if (cuts?.(path)) {
+      const error = new Error('a fault that was asked for cuts this server off')
+      note(baseUrl, call, { error })
+      throw error
+    }
     const authorization = escalator.header()
     const url = new URL(path, baseUrl)
     const secure = url.protocol === 'https:'
@@ -95,7 +102,7 @@ export function createServiceClient(
       ...(authorization ? { Authorization: authorization } : {}),
       ...(data ? { 'Content-Type': 'application/json', 'Content-Length': data.length } : {}),
     }
-    return new Promise((resolve, reject) => {
+    return await new Promise((resolve, reject) => {
       const request = (secure ? tlsRequest : plainRequest)(
         url,
         { method, headers, agent: secure ? tlsAgent : plainAgent, signal },

@@ -25,19 +25,38 @@ export const ownCallPath = '/status/ready'
 /** How often a server looks which faults are on; a kill with a time strikes once in each such time. */
 const lookPeriodMs = 1000
 
+/** What strikes one server; what is answered may be another each time. */
+export interface StruckServer {
+  /** Whether what comes to it or goes from it to another server now is broken off. */
+  isCut(): boolean
+  /** How long a request to it is to wait now, in milliseconds. */
+  requestDelayMs(): number
+  /** How long a use of the disk is to wait now, in milliseconds. */
+  diskDelayMs(): number
+}
+
 /** The faults that strike this server. */
 export interface Faults {
   /** Waits as long as a request to `path` is to; `cut` where it is to be broken off. */
   strikeRequest(path: string): Promise<'cut' | undefined>
+  /** Whether a request of this server for `path` of another is to be broken off. */
+  cutsCall(path: string): boolean
   /** How long a use of the disk is to wait now, in milliseconds. */
   diskDelayMs(): number
+  /** What strikes one of the virtual servers of this process alone. */
+  at(virtualServer: string): StruckServer
+  /** From now on `kill` is told of each target that is not this process whenever a fault kills it. */
+  onKill(kill: (target: string) => void): void
   stop(): Promise<void>
 }
 
 /** Without faults, as on every cluster that is no simulation. */
 export const noFaults: Faults = {
   strikeRequest: async () => undefined,
+  cutsCall: () => false,
   diskDelayMs: () => 0,
+  at: () => ({ isCut: () => false, requestDelayMs: () => 0, diskDelayMs: () => 0 }),
+  onKill: () => undefined,
   stop: async () => undefined,
 }
 
@@ -63,10 +82,12 @@ export function followFaults(
   const startedAt = Date.now() - performance.now()
   const decided = new Set<string>()
   const trouble = createTroubleLog(logger)
-  let mine: readonly Fault[] = []
-  const on = (): Fault[] => faultsAt(mine, Date.now())
+  let all: readonly Fault[] = []
+  let tellKilled: (target: string) => void = () => undefined
+  const on = (at = aim()): Fault[] =>
+    all.length === 0 || !at ? [] : faultsAimedAt(faultsAt(all, Date.now()), at)
 
-  /** Whether a fault kills this server now: once since before its start, or in each period. */
+  /** Whether a fault kills what it aims at now: once since the start of this process, or in each period. */
   const kills = ({ kind, id, once, since, probability }: Fault): boolean => {
     if (kind !== 'kill') return false
     if (once) {
@@ -80,12 +101,16 @@ export function followFaults(
     async () => {
       const self = aim()
       if (!self) return
-      mine = faultsAimedAt((await loadFaults(database)).faults, self)
+      all = (await loadFaults(database)).faults
       trouble.over('The faults can be read again')
-      const killing = on().find(kills)
-      if (!killing) return
-      logger.warn('A fault that was asked for ends this server', { fault: killing.id })
-      kill()
+      for (const fault of faultsAt(all, Date.now()).filter(kills)) {
+        if (faultsAimedAt([fault], self).length === 0) {
+          tellKilled(fault.target)
+          continue
+        }
+        logger.warn('A fault that was asked for ends this server', { fault: fault.id })
+        kill()
+      }
     },
     (error) =>
       trouble.tell('The faults cannot be read; they stay as they were', { error: describeError(error) }),
@@ -93,16 +118,27 @@ export function followFaults(
   return {
     strikeRequest: async (path) => {
       const striking = on()
-      const isSpared = path === ownCallPath || path === faultsPath || path.startsWith(`${faultsPath}/`)
-      if (striking.length === 0 || isSpared) return undefined
+      if (striking.length === 0 || isSpared(path)) return undefined
       if (isCut(striking, Math.random)) return 'cut'
       await wait(waitOf(striking, 'latency', Math.random))
       return undefined
     },
+    cutsCall: (path) => !isSpared(path) && isCut(on(), Math.random),
     diskDelayMs: () => waitOf(on(), 'slow-disk', Math.random),
+    at: (name) => ({
+      isCut: () => isCut(on({ name }), Math.random),
+      requestDelayMs: () => waitOf(on({ name }), 'latency', Math.random),
+      diskDelayMs: () => waitOf(on({ name }), 'slow-disk', Math.random),
+    }),
+    onKill: (tell) => {
+      tellKilled = tell
+    },
     stop: () => loop.stop(),
   }
 }
+
+const isSpared = (path: string): boolean =>
+  path === ownCallPath || path === faultsPath || path.startsWith(`${faultsPath}/`)
 
 /** Deep storage that waits before each use as long as it is told. */
 export function slowedBy(delayMs: () => number, storage: DeepStorage): DeepStorage {

@@ -96,7 +96,6 @@ export async function runService(
   const journal = createCallJournal(rememberedCalls)
   const escalator = createEscalator(settings, reread)
   const name = () => `${role} ${announcedNode?.name ?? ''}`
-  const client = createServiceClient(settings, name, discovery, stores, { escalator, journal })
   const faults = settings.get('svc.simulation.enabled')
     ? followFaults(
         coordination,
@@ -105,6 +104,8 @@ export async function runService(
         () => process.kill(process.pid, 'SIGKILL'),
       )
     : noFaults
+  const cuts = (path: string) => faults.cutsCall(path)
+  const client = createServiceClient(settings, name, discovery, stores, { escalator, journal, cuts })
   const context: ServiceContext = {
     settings,
     logger,

@@ -3,6 +3,7 @@ import { after, beforeEach, describe, it } from 'node:test'
 import { followFaults } from '@svc/shared/faults'
 import { loadAudit, sql } from '@svc/shared/postgres'
 import { createTestContext, createTestStores, httpRequest, waitUntil } from '@svc/shared/testing'
+import type { ServerState } from '../inventory/index.ts'
 import { faultRoutes } from './faults.ts'
 
 const stores = await createTestStores({ after })
@@ -21,8 +22,9 @@ const faults = followFaults(
   },
 )
 after(() => faults.stop())
-await simulated.serve({ routes: faultRoutes(simulated) })
-await real.serve({ routes: faultRoutes(real) })
+const inventory = { servers: () => [{ name: '10.0.0.1:8083' } as ServerState] }
+await simulated.serve({ routes: faultRoutes(simulated, inventory) })
+await real.serve({ routes: faultRoutes(real, inventory) })
 
 const ask = (method: 'GET' | 'POST' | 'DELETE', rest = '', body?: object, port = simulated.port) =>
   httpRequest(port, {
@@ -74,7 +76,8 @@ describe('faults', () => {
     const answer = await ask('POST', '', { kind: 'kill', target: 'historical-9' })
     assert.equal(answer.status, 400)
     assert.match(messageOf(answer), /historical-9/)
-    for (const name of ['router', 'historical', self.name]) assert.ok(messageOf(answer).includes(name))
+    for (const name of ['router', 'historical', self.name, '10.0.0.1:8083'])
+      assert.ok(messageOf(answer).includes(name))
     assert.deepEqual(await listed(), [])
   })
 
@@ -122,7 +125,37 @@ describe('a server', () => {
     await waitUntil('its own fault strikes', faults.diskDelayMs, (waitMs) => waitMs === 7)
   })
 
+  it('calls nobody while it is cut off, but for those that end the fault', async () => {
+    await ask('POST', '', { kind: 'cut', target: self.name })
+    await waitUntil('its calls are broken off', () => faults.cutsCall(path))
+    assert.equal(faults.cutsCall('/svc/simulation/v1/faults/1'), false)
+    await ask('DELETE')
+    await waitUntil('its calls come through', () => !faults.cutsCall(path))
+  })
+
+  it('of a process of virtual servers is struck alone', async () => {
+    const [struck, other] = [faults.at('10.0.0.1:8083'), faults.at('10.0.0.2:8083')]
+    const target = '10.0.0.1:8083'
+    const deaths: string[] = []
+    faults.onKill((name) => deaths.push(name))
+    killed = 0
+    for (const more of [
+      { kind: 'cut' },
+      { kind: 'latency', delayMs: 50 },
+      { kind: 'slow-disk', delayMs: 7 },
+      { kind: 'kill' },
+    ]) {
+      const answer = await ask('POST', '', { ...more, target })
+      assert.equal(answer.status, 200, answer.text)
+    }
+    await waitUntil('it is killed', () => deaths.length > 0)
+    assert.deepEqual([struck.isCut(), struck.requestDelayMs(), struck.diskDelayMs()], [true, 50, 7])
+    assert.deepEqual([other.isCut(), other.requestDelayMs(), other.diskDelayMs()], [false, 0, 0])
+    assert.deepEqual([deaths, killed, faults.cutsCall(path), faults.diskDelayMs()], [[target], 0, false, 0])
+  })
+
   it('is killed once, or again and again for a time', async () => {
+    killed = 0
     await ask('POST', '', { kind: 'kill', target: 'coordinator' })
     await waitUntil('it is killed', () => killed === 1)
     await ask('POST', '', { kind: 'kill', target: 'coordinator', forMs: 60_000 })

@@ -7,12 +7,16 @@ import { faultsConfigName, faultsPath, loadFaults } from '@svc/shared/faults'
 import { type AuditInfo, jsonBody, type Route, route, state } from '@svc/shared/http'
 import { saveConfig } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
+import type { ServerInventory } from '../inventory/index.ts'
 
 // Enough of a random id to tell the faults of a cluster apart.
 const idDigits = 8
 
 /** The endpoints of faults that users switch on and off, where the cluster is a simulation. */
-export function faultRoutes({ database, settings, discovery, clock }: ServiceContext): Route[] {
+export function faultRoutes(
+  { database, settings, discovery, clock }: ServiceContext,
+  servers: Pick<ServerInventory, 'servers'>,
+): Route[] {
   const checkSimulated = (): void => {
     if (settings.get('svc.simulation.enabled')) return
     throw forbidden(
@@ -25,9 +29,14 @@ export function faultRoutes({ database, settings, discovery, clock }: ServiceCon
   }
   const save = (faults: readonly Fault[], revision: number, audit: AuditInfo) =>
     saveConfig(database, faultsConfigName, JSON.stringify(faults), revision, audit, clock.now())
-  const targets = (): string[] => [
-    ...roles,
-    ...roles.flatMap((role) => discovery.nodes(role).map(({ name }) => name)),
+  /** Also virtual servers, which are no processes, and what is struck already, which may be hard to see now. */
+  const targets = (faults: readonly Fault[]): string[] => [
+    ...new Set([
+      ...roles,
+      ...roles.flatMap((role) => discovery.nodes(role).map(({ name }) => name)),
+      ...servers.servers().map(({ name }) => name),
+      ...faults.map(({ target }) => target),
+    ]),
   ]
 
   return [
@@ -50,12 +59,12 @@ export function faultRoutes({ database, settings, discovery, clock }: ServiceCon
       handle: async ({ body, audit }) => {
         checkSimulated()
         await discovery.refresh()
+        const { faults, revision } = await load()
         const fault = switchOn(
-          parseFaultRequest(body, targets()),
+          parseFaultRequest(body, targets(faults)),
           randomUUID().slice(0, idDigits),
           Date.now(),
         )
-        const { faults, revision } = await load()
         await save([...faults, fault], revision, audit)
         return describe(fault)
       },

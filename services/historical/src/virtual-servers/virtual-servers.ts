@@ -33,6 +33,14 @@ export interface VirtualServers {
   stop(): Promise<void>
 }
 
+/** A load or drop that one of them was asked for. */
+interface QueuedRequest {
+  readonly request: SegmentRequest
+  readonly stamp: RequestStamp
+  /** Before then it has not come, where requests are slow. */
+  readonly comesAtMs: number
+}
+
 /** One of them: with a queue, an inventory and a life of its own. */
 interface VirtualServer {
   readonly name: string
@@ -41,7 +49,7 @@ interface VirtualServer {
   readonly log: ReportLog
   /** Sizes of what it serves, by segment. */
   readonly sizes: Map<string, number>
-  readonly queue: { readonly request: SegmentRequest; readonly stamp: RequestStamp }[]
+  readonly queue: QueuedRequest[]
   usedSizeBytes: number
   /** When the load at the head of the queue is done, in milliseconds of this process. */
   headDoneAtMs: number
@@ -49,17 +57,52 @@ interface VirtualServer {
   lastReportAtMs: number
   /** Whether the leader has its whole list. */
   isKnown: boolean
+  /** When it lives again after a fault has killed it; 0 while it lives. */
+  livesAgainAtMs: number
+  /** Whether a fault kept its last report from the leader. */
+  isCut: boolean
 }
 
 const reportPeriodMs = 1000
 // How often the servers are looked at for loads that are done.
 const workPeriodMs = 50
+// How long a server that was killed takes to be there again, as the process of a real one does.
+const restartMs = 2000
 // Changes that one report tells: the leader reads reports at one stretch.
 const changesAtOnce = 1000
 
+/** A server that begins to live, with what it has kept of a former life. */
+function createServer({
+  name,
+  group,
+  sizes = new Map(),
+  usedSizeBytes = 0,
+}: Pick<VirtualServer, 'name' | 'group'> & Partial<VirtualServer>): VirtualServer {
+  const served = new ServedSegments()
+  for (const id of sizes.keys()) served.add(id)
+  return {
+    name,
+    group,
+    served,
+    log: new ReportLog(served),
+    sizes,
+    queue: [],
+    usedSizeBytes,
+    headDoneAtMs: 0,
+    leader: new HeardLeader(),
+    lastReportAtMs: 0,
+    isKnown: false,
+    livesAgainAtMs: 0,
+    isCut: false,
+  }
+}
+
+/** Whether neither the leader nor those who follow this process find the server. */
+const isHidden = ({ livesAgainAtMs, isCut }: VirtualServer): boolean => livesAgainAtMs > 0 || isCut
+
 /** The virtual servers of `svc.simulation.virtualServers`; those without names are named after this process. */
 export function createVirtualServers(context: ServiceContext): VirtualServers {
-  const { settings, logger, stopping } = context
+  const { settings, logger, stopping, faults } = context
   const trouble = createTroubleLog(logger)
   const byName = new Map<string, VirtualServer>()
   const served = new ServedSegments()
@@ -85,20 +128,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
         if (present && isDeepStrictEqual({ ...present.group, count: 0 }, { ...group, count: 0 })) continue
         if (present) remove(present)
         gone.delete(name)
-        const own = new ServedSegments()
-        byName.set(name, {
-          name,
-          group,
-          served: own,
-          log: new ReportLog(own),
-          sizes: new Map(),
-          queue: [],
-          usedSizeBytes: 0,
-          headDoneAtMs: 0,
-          leader: new HeardLeader(),
-          lastReportAtMs: 0,
-          isKnown: false,
-        })
+        byName.set(name, createServer({ name, group }))
       }
     }
     for (const server of [...byName.values()]) {
@@ -110,18 +140,49 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
   }
 
   function remove(server: VirtualServer): void {
-    for (const id of server.served.ids()) noteDropped(server, id)
+    hide(server)
     byName.delete(server.name)
   }
 
-  function noteLoaded({ group }: VirtualServer, id: string): void {
-    if (group.type !== 'historical') return
+  /** Those who follow this process find nothing at the server any more. */
+  function hide(server: VirtualServer): void {
+    if (isHidden(server)) return
+    for (const id of server.served.ids()) noteDropped(server, id)
+  }
+
+  function show(server: VirtualServer): void {
+    if (isHidden(server)) return
+    for (const id of server.served.ids()) noteLoaded(server, id)
+  }
+
+  /** What it was asked is lost, and nobody hears of it until it lives again with what lies on its disk. */
+  function kill(server: VirtualServer): void {
+    hide(server)
+    server.livesAgainAtMs = performance.now() + restartMs
+    server.queue.length = 0
+  }
+
+  function revive({ name, group, sizes, usedSizeBytes }: VirtualServer): void {
+    const server = createServer({ name, group, sizes, usedSizeBytes })
+    byName.set(name, server)
+    show(server)
+  }
+
+  function setCut(server: VirtualServer, isCut: boolean): void {
+    if (server.isCut === isCut) return
+    if (isCut) hide(server)
+    server.isCut = isCut
+    if (!isCut) show(server)
+  }
+
+  function noteLoaded(server: VirtualServer, id: string): void {
+    if (server.group.type !== 'historical' || isHidden(server)) return
     holders.set(id, (holders.get(id) ?? 0) + 1)
     served.add(id)
   }
 
-  function noteDropped({ group, served: own }: VirtualServer, id: string): void {
-    if (group.type !== 'historical' || !own.has(id)) return
+  function noteDropped(server: VirtualServer, id: string): void {
+    if (server.group.type !== 'historical' || isHidden(server) || !server.served.has(id)) return
     const left = (holders.get(id) as number) - 1
     if (left > 0) {
       holders.set(id, left)
@@ -133,21 +194,30 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
 
   async function handle(batch: RequestBatch): Promise<void> {
     const server = byName.get(batch.server)
-    if (!server || batch.session !== server.served.session || server.leader.isVoid(batch)) return
+    if (!server || server.livesAgainAtMs > 0) return
+    if (batch.session !== server.served.session || server.leader.isVoid(batch)) return
     server.leader.hear(batch.term)
     const stamp = { term: batch.term, sentAtMs: batch.sentAtMs }
+    const struck = faults.at(server.name)
     for (const request of batch.requests) {
-      if (server.queue.length === 0) server.headDoneAtMs = performance.now() + timeFor(server, request)
-      server.queue.push({ request, stamp })
+      const comesAtMs = performance.now() + struck.requestDelayMs()
+      if (server.queue.length === 0) server.headDoneAtMs = comesAtMs + timeFor(server, request)
+      server.queue.push({ request, stamp, comesAtMs })
     }
   }
 
-  const timeFor = ({ group }: VirtualServer, request: SegmentRequest): number =>
-    request.action === 'load' ? (1000 * request.payload.size) / group.bytesPerSecond : 0
+  const timeFor = ({ name, group }: VirtualServer, request: SegmentRequest): number =>
+    request.action === 'load'
+      ? (1000 * request.payload.size) / group.bytesPerSecond + faults.at(name).diskDelayMs()
+      : 0
 
   function work(): void {
     const nowMs = performance.now()
-    for (const server of byName.values()) {
+    for (const server of [...byName.values()]) {
+      if (server.livesAgainAtMs > 0) {
+        if (server.livesAgainAtMs <= nowMs) revive(server)
+        continue
+      }
       let done = 0
       while (done < server.queue.length && server.headDoneAtMs <= nowMs) {
         const { request, stamp } = server.queue[done] as (typeof server.queue)[number]
@@ -155,7 +225,8 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
         // Leaders decide by what is served here now.
         if (!server.leader.isVoid(stamp)) carryOut(server, request)
         const next = server.queue[done]
-        if (next) server.headDoneAtMs += timeFor(server, next.request)
+        if (next)
+          server.headDoneAtMs = Math.max(server.headDoneAtMs, next.comesAtMs) + timeFor(server, next.request)
       }
       if (done > 0) server.queue.splice(0, done)
     }
@@ -193,7 +264,15 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
     const longestSilentFirst = [...byName.values()].sort((a, b) => a.lastReportAtMs - b.lastReportAtMs)
     for (const server of longestSilentFirst) {
       if (changes >= changesAtOnce) break
-      if (!server.log.hasNews() && nowMs - server.lastReportAtMs < reportPeriodMs) continue
+      if (server.livesAgainAtMs > 0) continue
+      const isDue = nowMs - server.lastReportAtMs >= reportPeriodMs
+      // One report gets lost as another would: the next one is made when it is due.
+      if (server.isCut ? !isDue : !isDue && !server.log.hasNews()) continue
+      setCut(server, faults.at(server.name).isCut())
+      if (server.isCut) {
+        server.lastReportAtMs = nowMs
+        continue
+      }
       const news = server.log.next()
       changes += news.changes.length + (news.segments?.length ?? 0) + news.failures.length
       reported.push({
@@ -239,7 +318,8 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
   }
 
   /** Whether the leader knows which servers there are, and all that they hold. */
-  const isAllKnown = (): boolean => gone.size === 0 && [...byName.values()].every(({ isKnown }) => isKnown)
+  const isAllKnown = (): boolean =>
+    gone.size === 0 && [...byName.values()].every((server) => server.isKnown || isHidden(server))
 
   return {
     served,
@@ -254,6 +334,12 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
       await known.promise
     },
     start: async () => {
+      faults.onKill((name) => {
+        const server = byName.get(name)
+        if (!server) return
+        logger.warn('A fault that was asked for kills a virtual server', { server: name })
+        kill(server)
+      })
       make(settings.get('svc.simulation.virtualServers'))
       const process = context.node().name
       receiver = await receiveRequests(

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, describe, it } from 'node:test'
+import { type FaultRequest, switchOn } from '@svc/domain/faults'
+import { payloadOf, segmentId, virtualLoadSpec } from '@svc/domain/segment'
+import type { ServerReport } from '@svc/shared/data-server'
+import { faultsConfigName, followFaults } from '@svc/shared/faults'
+import { saveConfig } from '@svc/shared/postgres'
+import { createRequestSender, openProducerConnection } from '@svc/shared/redis'
+import { createTestContext, createTestStores, startReportTaker, waitUntil } from '@svc/shared/testing'
+import { createVirtualServers } from './index.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+
+/** The last report of each server, and how many there were. */
+const last = new Map<string, ServerReport>()
+const counts = new Map<string, number>()
+/** What each server serves, as the leader knows it. */
+const known = new Map<string, Set<string>>()
+await startReportTaker({ after }, stores, async ({ servers }) => {
+  for (const report of servers) {
+    const { name, segments, changes } = report
+    last.set(name, report)
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+    const served = segments ? new Set(segments) : (known.get(name) ?? new Set())
+    for (const { id, change } of changes) change === 'loaded' ? served.add(id) : served.delete(id)
+    known.set(name, served)
+  }
+  return { term: 5, resync: [], voidUntilMs: {} }
+})
+const groups = ['a:1', 'b:1'].map((name) => ({ name, tier: 'hot', size: '1g' }))
+const bare = await createTestContext({ after }, stores, 'historical', {
+  'svc.simulation.enabled': 'true',
+  'svc.simulation.virtualServers': JSON.stringify(groups),
+})
+const faults = followFaults(database, bare.logger, bare.node, () => assert.fail('the process was killed'))
+const servers = createVirtualServers({ ...bare, faults })
+const redis = openProducerConnection(bare.settings)
+const sender = createRequestSender(redis, bare.settings.get('svc.queue.prefix'))
+after(async () => {
+  bare.beginToStop()
+  await servers.stop()
+  await faults.stop()
+  await sender.close()
+  redis.disconnect()
+})
+await servers.start()
+
+let revision = 0
+const audit = { author: 'test', comment: '', identity: '', ip: '' }
+const keep = (list: readonly object[]) =>
+  saveConfig(database, faultsConfigName, JSON.stringify(list), revision++, audit, Date.now())
+const strike = (request: Pick<FaultRequest, 'kind'> & Partial<FaultRequest>) =>
+  keep([
+    switchOn(
+      { target: 'a:1', probability: 1, delayMs: 1, forMs: null, ...request },
+      `f${revision}`,
+      Date.now(),
+    ),
+  ])
+afterEach(() => keep([]))
+
+const segmentOf = (number: number) => {
+  const key = {
+    dataSource: 'wiki',
+    interval: { start: number * 1000, end: number * 1000 + 1000 },
+    version: '2026-01-01T00:00:00.000Z',
+    partitionNum: 0,
+  }
+  const segment = { ...key, id: segmentId(key), partitions: 1, sizeBytes: 10, totalRows: 1 }
+  return payloadOf(segment, { loadSpec: virtualLoadSpec, dimensions: '', metrics: '' })
+}
+let segments = 0
+/** Asks a server for another segment; returns its id. */
+async function load(server: string): Promise<string> {
+  const payload = segmentOf(++segments)
+  const { session } = last.get(server) as ServerReport
+  const requests = [{ action: 'load', payload }] as const
+  await sender.send(bare.node().name, { term: 5, session, server, sentAtMs: 1, requests })
+  return payload.identifier
+}
+const isKnown = (server: string, id: string) => known.get(server)?.has(id) === true
+/** The other server goes on: it takes a segment and tells the leader of it. */
+async function otherGoesOn(): Promise<void> {
+  const id = await load('b:1')
+  await waitUntil('the other server has loaded', () => isKnown('b:1', id))
+}
+
+describe('a fault of one virtual server', () => {
+  it('that is cut lets it fall silent with what it holds, and come back', async () => {
+    const id = await load('a:1')
+    await waitUntil('it has loaded', () => isKnown('a:1', id))
+    await strike({ kind: 'cut' })
+    await waitUntil('nobody finds what it holds', () => !servers.served.has(id))
+    const reports = counts.get('a:1')
+    await otherGoesOn()
+    await otherGoesOn()
+    assert.equal(counts.get('a:1'), reports)
+    await keep([])
+    await waitUntil('it reports again', () => counts.get('a:1') !== reports)
+    assert.ok(servers.served.has(id) && isKnown('a:1', id))
+  })
+
+  it('that kills lets it die with what it was asked, and live again with what it holds', async () => {
+    const id = await load('a:1')
+    await waitUntil('it has loaded', () => isKnown('a:1', id))
+    const { session } = last.get('a:1') as ServerReport
+    await strike({ kind: 'kill' })
+    await waitUntil('nobody finds what it holds', () => !servers.served.has(id))
+    await otherGoesOn()
+    await waitUntil('it has another life', () => last.get('a:1')?.session !== session)
+    assert.deepEqual(last.get('a:1')?.segments?.includes(id), true)
+    assert.equal(last.get('a:1')?.usedSizeBytes, 10 * (known.get('a:1') as Set<string>).size)
+    assert.ok(servers.served.has(id))
+    const next = await load('a:1')
+    await waitUntil('it takes requests again', () => isKnown('a:1', next))
+  })
+
+  for (const kind of ['latency', 'slow-disk'] as const) {
+    it(`of the kind ${kind} makes it late with what it loads`, async () => {
+      await strike({ kind, delayMs: 600_000 })
+      const wait = () =>
+        kind === 'latency' ? faults.at('a:1').requestDelayMs() : faults.at('a:1').diskDelayMs()
+      await waitUntil('it strikes', () => wait() === 600_000)
+      const id = await load('a:1')
+      await otherGoesOn()
+      await otherGoesOn()
+      assert.equal(isKnown('a:1', id), false)
+      // Its queue is lost with it: the next test begins anew.
+      await strike({ kind: 'kill' })
+      const { session } = last.get('a:1') as ServerReport
+      await waitUntil('it has another life', () => last.get('a:1')?.session !== session)
+    })
+  }
+})
