@@ -104,6 +104,8 @@ function addPreview(rules: Command): void {
     .addHelpText(
       'after',
       `
+Rules of a datasource that the cluster does not know yet are looked at as an object: {"name": [rules]}.
+
 Examples:
   ./svc rules preview flights-rules.json --datasource flights
   ./svc rules preview flights-rules.json --datasource flights --horizon P90D
@@ -114,6 +116,7 @@ Examples:
       const json = room.readJson(file)
       const body = room.previewRequestOf(json, options)
       const client = await connectToHome(options.home)
+      if (options.datasource !== undefined) await room.checkDatasourceIsKnown(client, options.datasource)
       const query = options.full ? '?full&limit=10000' : ''
       const answer = (await client.send('POST', `${RULES}/simulate${query}`, body)) as AnsweredPreview
       if (options.json) {

@@ -1,4 +1,5 @@
 /** Retention rules for people: read from files, shown as tables, and the history of their changes. */
+export * from './known-datasource.ts'
 export * from './preview-request.ts'
 export * from './preview-text.ts'
 export * from './read-rules.ts'

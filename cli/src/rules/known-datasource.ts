@@ -1,0 +1,22 @@
+import { notFound } from '@svc/domain/failure'
+import { defaultRulesName } from '@svc/domain/rules'
+import { nearNames } from '@svc/domain/validation'
+import type { ClusterClient } from '../client/index.ts'
+
+/** Throws notFound, with the names that are near, where a cluster has neither segments nor rules of a datasource. */
+export async function checkDatasourceIsKnown(client: ClusterClient, name: string): Promise<void> {
+  if (name === defaultRulesName) return
+  const [withSegments, withRules] = await Promise.all([
+    client.send('GET', '/svc/coordinator/v1/metadata/datasources?includeUnused'),
+    client.send('GET', '/svc/coordinator/v1/rules'),
+  ])
+  const known = new Set([...(withSegments as string[]), ...Object.keys(withRules as object)])
+  known.delete(defaultRulesName)
+  if (known.has(name)) return
+  const near = nearNames(name, known)
+  throw notFound(
+    `Datasource [${name}] is not known: there are neither segments nor rules of it; ${
+      near.length === 0 ? 'none is known' : `the nearest are [${near.join('], [')}]`
+    }`,
+  )
+}
