@@ -1,8 +1,8 @@
 import { constants, createReadStream } from 'node:fs'
 import { copyFile, mkdir } from 'node:fs/promises'
 import path from 'node:path'
-import { createInterface } from 'node:readline'
 import { checksumOfFile, errorCode, storageFailure } from '@svc/shared/deep-storage'
+import { linesOf } from '@svc/shared/wire'
 
 /** What was copied, and what is wrong with files that were not, or that are not what was stored. */
 export interface CopiedFiles {
@@ -26,7 +26,7 @@ export async function copyFiles(
   let sizeBytes = 0
   const problems: string[] = []
   const madeFolders = new Set<string>()
-  for await (const line of createInterface({ input: createReadStream(listFile) })) {
+  for await (const line of linesOf(createReadStream(listFile))) {
     signal.throwIfAborted()
     const [checksum, size, relative] = line.split('\t') as [string, string, string]
     files += 1

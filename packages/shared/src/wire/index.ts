@@ -1,5 +1,6 @@
 /** JSON and query texts as they come over the wire, checked and turned into what the domain speaks. */
 
 export { withExactLimits } from './exact-limits.ts'
+export { linesOf } from './lines.ts'
 export { parseJson } from './parse-json.ts'
 export { intervalParameter, positiveCount, presence } from './query-parameters.ts'

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { it } from 'node:test'
+import { linesOf } from './index.ts'
+
+for (const { text, lines } of [
+  { text: '', lines: [] },
+  { text: '\n', lines: [''] },
+  { text: 'a\nb\n', lines: ['a', 'b'] },
+  { text: 'a\r\n\r\nb', lines: ['a', '', 'b'] },
+  { text: '"\u2028\u2029\u0085"\n"ü\u{1F600}"\n', lines: ['"\u2028\u2029\u0085"', '"ü\u{1F600}"'] },
+]) {
+  it(`${JSON.stringify(text)} has [${lines.length}] lines, wherever it comes in pieces`, async () => {
+    const bytes = Buffer.from(text)
+    for (const size of [1, 2, 1000]) {
+      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+        bytes.subarray(index * size, (index + 1) * size),
+      )
+      assert.deepEqual(await Array.fromAsync(linesOf(Readable.from(pieces, { objectMode: false }))), lines)
+    }
+  })
+}
