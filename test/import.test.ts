@@ -124,7 +124,14 @@ const passwordFile = at('password')
 writeFileSync(passwordFile, 'secret\n')
 const login = ['--user', 'reader', '--password-file', passwordFile]
 
-const snapshotFiles = ['compaction.json', 'config.json', 'rules.json', 'segments.jsonl', 'servers.json']
+const snapshotFiles = [
+  'compaction.json',
+  'config.json',
+  'rules.json',
+  'segments.jsonl',
+  'servers.json',
+  'snapshot.json',
+]
 const textOf = (name: string, file: string) => readFileSync(path.join(at(name), file), 'utf8')
 
 async function withCluster(home: string, work: (cluster: Cluster, router: HttpClient) => Promise<void>) {
@@ -169,6 +176,7 @@ describe('an import', () => {
       compactionConfigs: 1,
       leftOut: 0,
       problems: [],
+      notices: [],
     })
     assert.match(stderr, /160 of 160 segments written/)
   })

@@ -59,14 +59,17 @@ async function runExport(folder: string, options: ExportOptions): Promise<void> 
   )
 }
 
-/** Tells what of a source was left out because it could not be read. */
+/** Tells what is to be known of a source, and what of it was left out because it could not be read. */
 export function tellLeftOut({
   leftOut,
   problems,
+  notices,
 }: {
   readonly leftOut: number
   readonly problems: readonly string[]
+  readonly notices: readonly string[]
 }): void {
+  for (const notice of notices) process.stderr.write(`svc: notice: ${notice}\n`)
   if (leftOut === 0) return
   process.stderr.write(`svc: left out [${leftOut}] parts:\n${problems.map((line) => `  ${line}\n`).join('')}`)
 }

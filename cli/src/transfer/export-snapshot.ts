@@ -3,6 +3,8 @@ import path from 'node:path'
 import { withExactLimits } from '@svc/shared/wire'
 import { makeNewFolder } from '../home/index.ts'
 import { formatDocuments, readDocuments, type SnapshotDocuments } from './snapshot-documents.ts'
+import { snapshotManifestFile, writeSnapshotManifest } from './snapshot-manifest.ts'
+import { snapshotNotices } from './snapshot-notices.ts'
 import { createProblems, problemLines, problemsFailure, type SnapshotProblems } from './snapshot-problems.ts'
 import { documents, type SnapshotSource } from './snapshot-source.ts'
 import { type StagedSegments, segmentsFile, stageSegments } from './stage-segments.ts'
@@ -26,6 +28,8 @@ export interface Snapshot extends StagedSegments {
   readonly leftOut: number
   /** The first of them. */
   readonly problems: readonly string[]
+  /** What people should know of it, though nothing is wrong. */
+  readonly notices: readonly string[]
 }
 
 /** What was written. */
@@ -43,8 +47,9 @@ export async function exportSnapshot(
   options: SnapshotOptions,
 ): Promise<ExportResult> {
   return await makeNewFolder(folder, async (growing) => {
-    const { documents: _, ...told } = await takeSnapshot(source, growing, options)
-    return { folder, ...told }
+    const { documents: _, files, ...told } = await takeSnapshot(source, growing, options)
+    await writeSnapshotManifest(growing, files)
+    return { folder, ...told, files: [...files, snapshotManifestFile] }
   })
 }
 
@@ -71,6 +76,8 @@ async function writeSnapshot(
   problems: SnapshotProblems,
   { skipBad, onProgress, signal }: SnapshotOptions,
 ): Promise<Snapshot> {
+  const sourceNotices = await source.check()
+  signal.throwIfAborted()
   const snapshot = await readDocuments(source, problems)
   signal.throwIfAborted()
   const files: string[] = []
@@ -89,5 +96,6 @@ async function writeSnapshot(
     files: [...files, segmentsFile],
     leftOut: problems.count,
     problems: problemLines(problems),
+    notices: [...sourceNotices, ...snapshotNotices(source.name, snapshot, staged)],
   }
 }

@@ -1,9 +1,10 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { createInterface } from 'node:readline'
 import { describeError, invalidInput } from '@svc/domain/failure'
+import { linesOf } from '@svc/shared/wire'
 import { elementsOf } from './json-list.ts'
+import { checkSnapshotManifest, snapshotManifestFile } from './snapshot-manifest.ts'
 import { documents, type SegmentRow, type SnapshotSource } from './snapshot-source.ts'
 
 /** A folder with the documents of a snapshot and `segments.jsonl` (a segment a line) or `segments.json` (a list). */
@@ -17,6 +18,12 @@ export function openFolder(folder: string): SnapshotSource {
   }
   return {
     name: folder,
+    check: async () =>
+      (await checkSnapshotManifest(folder))
+        ? []
+        : [
+            `Folder [${folder}] has no [${snapshotManifestFile}], which ./svc export writes last: whether its files are whole cannot be told`,
+          ],
     document: async (name) => {
       const { file, needed } = documents[name]
       const full = path.join(folder, file)
@@ -36,10 +43,7 @@ export function openFolder(folder: string): SnapshotSource {
 
 async function* rowsOf(file: string): AsyncIterable<SegmentRow> {
   let row = 0
-  for await (const line of createInterface({
-    input: createReadStream(file),
-    crlfDelay: Number.POSITIVE_INFINITY,
-  })) {
+  for await (const line of linesOf(createReadStream(file))) {
     row += 1
     if (line.trim() === '') continue
     let value: unknown

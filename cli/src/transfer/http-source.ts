@@ -19,14 +19,21 @@ export interface HttpAccess {
 
 // The interface begins with one of these words.
 const words = ['svc', 'druid']
-const largestDocumentBytes = 256 * 1024 * 1024
+const largestDocumentBytes = 64 * 1024 * 1024
+// One that comes byte by byte would never end.
+const longestDocumentMs = 600_000
 const mostRedirects = 5
 const compactionConfigsPath = '/indexer/v1/compaction/config/datasources'
 
 /** A running cluster that speaks the interface. Throws a Failure where nothing at the address does. */
 export async function openHttp(access: HttpAccess): Promise<SnapshotSource> {
-  const base = access.url.replace(/\/+$/, '')
-  if (!/^https?:\/\/[^/?#@]+$/.test(base)) {
+  const base = access.url.replace(/\/+$/, '').replace(/^https?/i, (scheme) => scheme.toLowerCase())
+  if (base.includes('@')) {
+    throw invalidInput(
+      `Address [${withoutLogin(access.url)}] has a login in it: give that by --user and --password-file`,
+    )
+  }
+  if (!/^https?:\/\/[^/?#]+$/.test(base) || !URL.canParse(base)) {
     throw invalidInput(`Address [${access.url}] is not one such as http://127.0.0.1:8888`)
   }
   const prefix = `${base}/${await findWord(base, access)}`
@@ -52,6 +59,7 @@ export async function openHttp(access: HttpAccess): Promise<SnapshotSource> {
 
   return {
     name: base,
+    check: async () => [],
     document: async (name: DocumentName) =>
       name === 'compaction'
         ? await readCompaction()
@@ -67,6 +75,9 @@ export async function openHttp(access: HttpAccess): Promise<SnapshotSource> {
     },
   }
 }
+
+/** An address as it may be told: whoever is named before an @ may stand there with their password. */
+export const withoutLogin = (address: string): string => address.replace(/\/\/.*@/, '//…@')
 
 async function findWord(base: string, access: HttpAccess): Promise<string> {
   for (const word of words) {
@@ -99,7 +110,7 @@ async function get(address: string, access: HttpAccess): Promise<IncomingMessage
     // The password is for the host that the user has named.
     if (next?.hostname !== url.hostname || next.protocol !== url.protocol) {
       throw unavailable(
-        `[${address}] redirects to [${location}], where the login is not sent: give that address with --from if it is the cluster`,
+        `[${address}] redirects to [${withoutLogin(location)}], where the login is not sent: give that address with --from if it is the cluster`,
       )
     }
     url = next
@@ -156,12 +167,20 @@ async function expectJson(response: IncomingMessage, url: string): Promise<Incom
   if (statusCode === 403) {
     throw invalidInput(`[${url}] answered status [403]: the user of --user may not read it`)
   }
-  throw unavailable(`[${url}] answered status [${statusCode}] with [${type}] instead of JSON`)
+  throw unavailable(
+    statusCode === 200
+      ? `[${url}] answered status [200] with [${type}] instead of JSON`
+      : `[${url}] answered status [${statusCode}] instead of [200]`,
+  )
 }
 
 async function readJson(response: IncomingMessage, url: string, { signal }: HttpAccess): Promise<unknown> {
   const chunks: Buffer[] = []
   let sizeBytes = 0
+  const late = setTimeout(
+    () => response.destroy(new Error(`it was not whole after ${longestDocumentMs} ms`)),
+    longestDocumentMs,
+  )
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       sizeBytes += chunk.length
@@ -174,5 +193,7 @@ async function readJson(response: IncomingMessage, url: string, { signal }: Http
     if (signal?.aborted) throw signal.reason
     if (error instanceof Failure) throw error
     throw unavailable(`[${url}] cannot be read: ${describeError(error)}`, {}, error)
+  } finally {
+    clearTimeout(late)
   }
 }

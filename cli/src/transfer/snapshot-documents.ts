@@ -40,6 +40,8 @@ export interface SnapshotDocuments {
     | undefined
   /** Complete: what the source does not tell has its default. */
   readonly config: CoordinatorConfig | undefined
+  /** Those that the source does not have, and that may be left out. */
+  readonly missing: readonly DocumentName[]
 }
 
 /** Reads and checks all of them; what is wrong in them is noted, and left out. */
@@ -47,15 +49,19 @@ export async function readDocuments(
   source: SnapshotSource,
   problems: SnapshotProblems,
 ): Promise<SnapshotDocuments> {
+  const missing: DocumentName[] = []
   const read = async <Value>(name: DocumentName, of: (document: unknown) => Value) => {
     const document = await source.document(name)
-    return document === undefined ? undefined : attempt(problems, documents[name].file, () => of(document))
+    if (document !== undefined) return attempt(problems, documents[name].file, () => of(document))
+    missing.push(name)
+    return undefined
   }
   return {
     servers: (await read('servers', (document) => readServers(document, problems))) ?? [],
     rules: (await read('rules', (document) => readRules(document, problems))) ?? new Map(),
     compaction: await read('compaction', (document) => readCompaction(document, problems)),
     config: await read('config', readConfig),
+    missing,
   }
 }
 

@@ -23,6 +23,11 @@ export interface SegmentRow {
 export interface SnapshotSource {
   /** How the source is told to people. */
   readonly name: string
+  /**
+   * Looks, before anything is read, whether the source is as it was written. Returns what people should know where that
+   * cannot be told; throws a Failure where it is not.
+   */
+  check(): Promise<readonly string[]>
   /** The document, or undefined where the source has none and does not need it. Throws a Failure that names the source. */
   document(name: DocumentName): Promise<unknown>
   /** The used segments, read as they are taken. Throws a Failure where the source breaks off. */

@@ -1,9 +1,9 @@
-import { closeSync, createReadStream, createWriteStream, openSync, readSync } from 'node:fs'
+import { closeSync, createReadStream, createWriteStream, openSync, readSync, statfsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
-import { withExactLimits } from '@svc/shared/wire'
+import { unavailable } from '@svc/domain/failure'
+import { linesOf, withExactLimits } from '@svc/shared/wire'
 import { formatSegmentRow, readSegmentRow } from './segment-row.ts'
 import type { SnapshotProblems } from './snapshot-problems.ts'
 import type { SnapshotSource } from './snapshot-source.ts'
@@ -15,6 +15,8 @@ export const segmentsFile = 'segments.jsonl'
 export interface StagedSegments {
   readonly segments: number
   readonly overshadowed: number
+  /** Of those that are not overshadowed. */
+  readonly sizeBytes: number
 }
 
 /** Where the lines stand that were written, in the order in which they came. */
@@ -24,6 +26,7 @@ interface Lines {
   readonly rows: number[]
   lastId: string | undefined
   overshadowed: number
+  sizeBytes: number
   duplicates: number
   isSorted: boolean
 }
@@ -45,28 +48,48 @@ export async function stageSegments(
     rows: [],
     lastId: undefined,
     overshadowed: 0,
+    sizeBytes: 0,
     duplicates: 0,
     isSorted: true,
   }
-  await pipeline(writtenLines(source, lines, problems, onProgress), createWriteStream(arriving), { signal })
+  await pipeline(writtenLines(source, lines, problems, onProgress, folder), createWriteStream(arriving), {
+    signal,
+  })
   if (lines.isSorted) await rename(arriving, target)
   else await pipeline(sortedLines(arriving, lines, problems), createWriteStream(target), { signal })
   await rm(arriving, { force: true })
-  return { segments: lines.rows.length - lines.duplicates, overshadowed: lines.overshadowed }
+  const { rows, duplicates, overshadowed, sizeBytes } = lines
+  return { segments: rows.length - duplicates, overshadowed, sizeBytes }
 }
 
 // Text that is written at once.
 const chunkLength = 64 * 1024
 const progressStep = 10_000
+const progressPeriodMs = 5000
+// A source that does not end must not fill the disk, on which others may stand too.
+const leastFreeBytes = 100 * 1024 * 1024
+
+function checkRoom(folder: string): void {
+  const { bavail, bsize } = statfsSync(folder)
+  if (bavail * bsize < leastFreeBytes)
+    throw unavailable(`The disk of [${folder}] has less than [${leastFreeBytes}] bytes free: make room`)
+}
 
 async function* writtenLines(
   source: SnapshotSource,
   lines: Lines,
   problems: SnapshotProblems,
   onProgress: (segments: number) => void,
+  folder: string,
 ): AsyncGenerator<string> {
   let chunk = ''
+  let toldAtMs = performance.now()
   for await (const { row, value, problem } of source.segments()) {
+    if (row % progressStep === 0 || performance.now() - toldAtMs > progressPeriodMs) {
+      toldAtMs = performance.now()
+      onProgress(lines.rows.length)
+      checkRoom(folder)
+    }
     const read = problem === undefined ? readSegmentRow(value) : { problem }
     if ('problem' in read) {
       problems.note(`segments row [${row}]: ${read.problem}`)
@@ -77,9 +100,9 @@ async function* writtenLines(
     if (lines.lastId !== undefined && lines.lastId >= id) lines.isSorted = false
     lines.lastId = id
     if (read.overshadowed) lines.overshadowed += 1
+    else lines.sizeBytes += read.segment.sizeBytes
     lines.rows.push(row)
     lines.offsets.push((lines.offsets.at(-1) as number) + Buffer.byteLength(line))
-    if (lines.rows.length % progressStep === 0) onProgress(lines.rows.length)
     chunk += line
     if (chunk.length >= chunkLength) {
       yield chunk
@@ -121,7 +144,7 @@ async function* sortedLines(file: string, lines: Lines, problems: SnapshotProble
 /** The ids of the segments in the lines that were written. */
 async function readIds(file: string): Promise<string[]> {
   const ids: string[] = []
-  for await (const line of createInterface({ input: createReadStream(file) })) {
+  for await (const line of linesOf(createReadStream(file))) {
     const read = readSegmentRow(JSON.parse(line))
     if ('problem' in read) throw new Error(`A row that was written ${read.problem}`)
     // A text of its own: one put together holds on to all that it was made of.

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
@@ -129,7 +129,7 @@ describe('a row of an inventory', () => {
 })
 
 describe('a cluster that is read', () => {
-  const rules = [{ type: 'loadForever', tieredReplicants: { hot: 1 } }]
+  const rules = [{ type: 'loadForever', tieredReplicants: { hot: 1, warm: 1, cold: 0 } }]
   const servers = [
     { host: 'b:1', tier: 'hot', type: 'historical', priority: 3, currSize: 7, maxSize: 5 },
     { host: 'c:1', tier: '_default_tier', type: 'broker', maxSize: 1 },
@@ -167,9 +167,18 @@ describe('a cluster that is read', () => {
       folder: target,
       segments: 2,
       overshadowed: 1,
-      files: ['servers.json', 'rules.json', 'compaction.json', 'config.json', 'segments.jsonl'],
+      sizeBytes: 10,
+      files: [
+        'servers.json',
+        'rules.json',
+        'compaction.json',
+        'config.json',
+        'segments.jsonl',
+        'snapshot.json',
+      ],
       leftOut: 0,
       problems: [],
+      notices: ['Rules load into tiers without servers: [warm]'],
     })
     const source = openFolder(target)
     const stored = [{ ...rules[0], useDefaultTierForNull: true }]
@@ -304,6 +313,11 @@ describe('a cluster that is read', () => {
       response.end('{}')
     })
     await assert.rejects(openHttp({ url: closed }), /status \[401\]: give --user and --password-file/)
+    const failing = await listen((_request, response) => {
+      response.writeHead(500, { 'content-type': 'application/json' })
+      response.end('{}')
+    })
+    await assert.rejects(openHttp({ url: failing }), /answered status \[500\] instead of \[200\]/)
     const silent = await listen(() => undefined)
     await assert.rejects(openHttp({ url: silent, timeoutMs: 50 }), /nothing came for 50 ms/)
     const elsewhere = await listen((_request, response) => {
@@ -328,6 +342,29 @@ describe('a cluster that is read', () => {
       readdirSync(folder).filter((name) => name.startsWith('broken')),
       [],
     )
+  })
+
+  it('may have a segment that does not end', async () => {
+    const endless = await listen((request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      if (!request.url?.includes('/segments')) {
+        response.end(request.url?.includes('/servers') ? '[]' : '{}')
+        return
+      }
+      response.write(`[${JSON.stringify(payload)},{"dataSource":"`)
+      const more = () => {
+        while (!response.destroyed && response.write('x'.repeat(65_536)));
+      }
+      response.on('drain', more)
+      more()
+    })
+    const target = path.join(folder, 'endless')
+    const source = await openHttp({ url: endless })
+    await assert.rejects(
+      exportSnapshot(source, target, options),
+      /break off after \[1\]: one is larger than 8388608 bytes/,
+    )
+    assert.equal(existsSync(target), false)
   })
 
   it('may fall silent in the middle, or be given up', async () => {
@@ -363,11 +400,161 @@ describe('a cluster that is read', () => {
 
   it('cannot be an address with a path, or a folder without segments', async () => {
     await assert.rejects(openHttp({ url: 'http://a/b' }), /is not one such as/)
+    await assert.rejects(openHttp({ url: 'http://a:b:c' }), /is not one such as/)
+    await assert.rejects(openHttp({ url: 'http://me:sec@ret@a' }), (error: Error) => {
+      assert.match(error.message, /^Address \[http:\/\/…@a\] has a login in it: give that by --user/)
+      return true
+    })
     assert.throws(() => openFolder(folder), /has neither \[segments.jsonl\] nor \[segments.json\]/)
   })
 })
 
 describe('a folder that is read', () => {
+  it('is refused where a file of an export was cut, changed or lost, and taken with a word without its manifest', async () => {
+    const whole = path.join(folder, 'whole')
+    const given: SnapshotSource = {
+      name: 'given',
+      check: async () => [],
+      document: async (name) => (name === 'servers' ? [] : {}),
+      segments: async function* () {
+        for (let partitionNum = 0; partitionNum < 10; partitionNum++)
+          yield {
+            row: partitionNum + 1,
+            value: { ...payload, shardSpec: { type: 'numbered', partitionNum, partitions: 10 } },
+          }
+      },
+    }
+    await exportSnapshot(given, whole, options)
+    const spoilt = path.join(folder, 'spoilt')
+    const file = (name: string) => path.join(spoilt, name)
+    const cutLines = () => {
+      const lines = readFileSync(file('segments.jsonl'), 'utf8').split('\n')
+      writeFileSync(file('segments.jsonl'), `${lines.slice(0, 6).join('\n')}\n`)
+    }
+    const spoils: readonly [spoil: () => void, told: RegExp][] = [
+      [cutLines, /\n {2}\[segments.jsonl\] has \[\d+\] bytes, written were \[\d+\]$/],
+      [() => rmSync(file('config.json')), /\n {2}\[config.json\] cannot be read: ENOENT/],
+      [
+        () =>
+          writeFileSync(file('servers.json'), readFileSync(file('servers.json'), 'utf8').replace('\n', ' ')),
+        /\n {2}\[servers.json\] was changed$/,
+      ],
+      [
+        () => writeFileSync(file('snapshot.json'), '{"format":1,'),
+        /snapshot.json\] is not what .\/svc export/,
+      ],
+    ]
+    for (const [spoil, told] of spoils) {
+      cpSync(whole, spoilt, { recursive: true })
+      spoil()
+      const target = path.join(folder, 'of-spoilt')
+      await assert.rejects(exportSnapshot(openFolder(spoilt), target, options), {
+        code: 'invalidInput',
+        message: told,
+      })
+      assert.equal(existsSync(target), false)
+      rmSync(spoilt, { recursive: true })
+    }
+    cpSync(whole, spoilt, { recursive: true })
+    cutLines()
+    rmSync(file('snapshot.json'))
+    rmSync(file('config.json'))
+    const { segments, notices } = await exportSnapshot(
+      openFolder(spoilt),
+      path.join(folder, 'by-hand'),
+      options,
+    )
+    assert.equal(segments, 6)
+    assert.match(notices[0] ?? '', /has no \[snapshot.json\].*: whether its files are whole cannot be told$/)
+    assert.match(notices[1] ?? '', /has nothing to read for \[config.json\]: defaults stand for it$/)
+    assert.equal(notices.length, 2)
+    // Nothing but the manifest is missing in what an earlier version exported.
+    rmSync(path.join(whole, 'snapshot.json'))
+    const earlier = await exportSnapshot(openFolder(whole), path.join(folder, 'earlier'), options)
+    assert.deepEqual([earlier.segments, earlier.notices.length], [10, 1])
+  })
+
+  it('is told where what it says cannot be done', async () => {
+    const told = path.join(folder, 'told')
+    mkdirSync(told)
+    const file = (name: string, document: unknown) =>
+      writeFileSync(path.join(told, name), JSON.stringify(document))
+    file('servers.json', [
+      { host: 'a:1', tier: 'hot', type: 'historical', maxSize: 15 },
+      { host: 'b:1', tier: 'hot', type: 'historical', maxSize: 0 },
+    ])
+    file('rules.json', {
+      wiki: [{ type: 'loadForever', tieredReplicants: { hot: 1, cold: 1 } }, { type: 'dropForever' }],
+    })
+    file('segments.json', [payload, { ...payload, version: 'v' }])
+    const { notices } = await exportSnapshot(openFolder(told), path.join(folder, 'of-told'), options)
+    assert.deepEqual(notices.slice(3), [
+      'Rules load into tiers without servers: [cold]',
+      'Servers have a maxSize of 0 and take no segments: [b:1]',
+      'The used segments have [20] bytes, and all servers together take [15]: not all can be loaded',
+    ])
+    file('segments.json', [])
+    const nothing = await exportSnapshot(openFolder(told), path.join(folder, 'of-nothing'), options)
+    assert.match(nothing.notices[3] ?? '', /shows no used segment/)
+  })
+
+  it('is exported from its export as the same files, whatever its names and texts are', async () => {
+    const odd = path.join(folder, 'odd')
+    mkdirSync(odd)
+    const names = [
+      'a/b',
+      'a b',
+      'a%2Fb',
+      'größe',
+      '"q"',
+      'a\\b',
+      '__proto__',
+      '10',
+      '2',
+      'a,b',
+      'x\u2028x',
+      '\u{1F600}',
+    ]
+    const file = (name: string, document: unknown) =>
+      writeFileSync(path.join(odd, name), JSON.stringify(document))
+    file(
+      'servers.json',
+      names
+        .filter((name) => name !== '__proto__')
+        .map((name) => ({ host: name, tier: name, type: 'historical', priority: -5, maxSize: 2 ** 53 - 1 })),
+    )
+    const forever = '-146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z'
+    const ofAll = [
+      { type: 'loadByInterval', interval: forever, tieredReplicants: { 'a/b': 1, 'x\u2028x': 2 } },
+    ]
+    file('rules.json', Object.fromEntries(names.map((name) => [name, ofAll])))
+    file('compaction.json', {
+      compactionConfigs: names
+        .filter((name) => !name.includes('/'))
+        .map((dataSource) => ({ dataSource, taskContext: { 'ü/%': '\u2028' } })),
+      compactionTaskSlotRatio: 0.30000000000000004,
+    })
+    file('config.json', { decommissioningNodes: names.slice(0, 2) })
+    file('segments.json', [
+      ...names.flatMap((dataSource) => [
+        { ...payload, dataSource },
+        { ...payload, dataSource, version: 'v ü/%' },
+        { ...payload, dataSource, interval: forever, lastCompactionState: { '\u2029': ['\u2028', 1e300] } },
+      ]),
+      { ...payload, interval: '-0500-01-01T00:00:00.000Z/0001-01-01T00:00:00.000Z' },
+      { ...payload, interval: '2026-01-01T00:00:00.001Z/2026-01-01T00:00:00.002Z', overshadowed: true },
+      { ...payload, interval: '2026-01-01T00:00:00+05:30/P1M', size: 2 ** 53 - 1 },
+    ])
+    const [first, second] = [path.join(folder, 'odd-1'), path.join(folder, 'odd-2')]
+    const { segments } = await exportSnapshot(openFolder(odd), first, options)
+    assert.equal(segments, 3 * names.length + 3)
+    assert.deepEqual((await exportSnapshot(openFolder(first), second, options)).notices, [])
+    assert.deepEqual(folderContents(second), folderContents(first))
+    const rows = await all(openFolder(first).segments())
+    const found = new Set(rows.map(({ value }) => (value as { dataSource: string }).dataSource))
+    assert.deepEqual([...found].sort(), [...names, 'wiki'].sort())
+  })
+
   it('may hold a list, or lines of which some are no JSON', async () => {
     const list = path.join(folder, 'list')
     mkdirSync(list)

@@ -7,6 +7,7 @@ export { leastTaskMemoryBytes, properties, type Role, roles } from './properties
 export { propertiesDocument } from './properties-document.ts'
 export {
   type CacheLocation,
+  mostVirtualServers,
   readVirtualServerGroups,
   type VirtualServerGroup,
   virtualServerGroups,

@@ -139,7 +139,8 @@ export interface VirtualServerGroup {
   readonly failureProbability: number
 }
 
-const mostVirtualServers = 10_000
+/** As many as one process can be. */
+export const mostVirtualServers = 10_000
 
 /** Groups of virtual servers. */
 export const virtualServerGroups = propertyType(
