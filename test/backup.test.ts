@@ -152,16 +152,17 @@ describe('a backup', () => {
     assert.throws(() => process.kill(postgresPid, 0), { code: 'ESRCH' })
   })
 
-  test('becomes no home of that name when it is killed', async () => {
-    await endRestore('SIGKILL')
-    const left = leftOfNone()
-    for (const name of left) {
-      const home = path.join(folder, name)
-      assert.equal((await runSvc('down', '--home', home)).status, 0)
-      rmSync(home, { recursive: true })
-    }
-    assert.equal(left.length, 1)
-    assert.match(left[0]!, /^none\.partial-/)
+  test('becomes no home of that name when it is killed, and the next one clears what is left', async () => {
+    const { postgresPid } = await endRestore('SIGKILL')
+    const [left] = leftOfNone()
+    assert.match(left ?? '', /^none\.partial-/)
+    assert.equal(leftOfNone().length, 1)
+    const again = await runSvc('restore', backup, '--home', path.join(folder, 'none'))
+    assert.equal(again.status, 0, again.stderr)
+    assert.ok(again.stderr.includes(`removed [${path.join(folder, left!)}]`), again.stderr)
+    assert.throws(() => process.kill(postgresPid, 0), { code: 'ESRCH' })
+    assert.deepEqual(leftOfNone(), ['none'])
+    rmSync(path.join(folder, 'none'), { recursive: true })
   })
 
   test('is not written of deep storage with another file than was stored', async () => {

@@ -7,8 +7,8 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { conflict, describeError, unavailable } from '@svc/domain/failure'
 import { canRestore, dumpFiles, restoreTables } from '@svc/shared/postgres'
-import { withStoreOf } from '../cluster/index.ts'
-import { type HomeLayout, homeLayout, makeNewFolder, openHome, writeSecret } from '../home/index.ts'
+import { makeNewHome, withStoreOf } from '../cluster/index.ts'
+import { type HomeLayout, homeLayout, openHome, writeSecret } from '../home/index.ts'
 import { copyFiles, tellProblems } from './copy-files.ts'
 import {
   keptSecrets,
@@ -45,7 +45,7 @@ export async function restore(
   }
   const { root } = homeLayout(homeFolder)
   try {
-    return await makeNewFolder(root, async (growing) => {
+    return await makeNewHome(root, async (growing) => {
       await checkTables(folder, manifest, signal)
       await fillHome(openHome(growing), folder, manifest, signal)
       signal.throwIfAborted()

@@ -4,6 +4,7 @@ import { invalidInput } from '@svc/domain/failure'
 import { formatRule } from '@svc/domain/rules'
 import { payloadOf, virtualLoadSpec } from '@svc/domain/segment'
 import { parseSizeBytes } from '@svc/domain/validation'
+import { mostVirtualServers } from '@svc/shared/config'
 import { coordinatorConfigName } from '@svc/shared/coordinator-config'
 import {
   changeClusterCompactionConfig,
@@ -18,8 +19,8 @@ import {
   saveConfig,
   saveRules,
 } from '@svc/shared/postgres'
-import { withStoreOf } from '../cluster/index.ts'
-import { type HomeLayout, homeLayout, makeNewFolder, openHome } from '../home/index.ts'
+import { makeNewHome, withStoreOf } from '../cluster/index.ts'
+import { type HomeLayout, homeLayout, openHome } from '../home/index.ts'
 import {
   openFolder,
   readSegmentRow,
@@ -60,6 +61,8 @@ export interface RehearsalResult {
   /** How many parts were left out because they could not be read, and the first of them. */
   readonly leftOut: number
   readonly problems: readonly string[]
+  /** What people should know of the source, though nothing is wrong. */
+  readonly notices: readonly string[]
 }
 
 /**
@@ -76,7 +79,7 @@ export async function makeRehearsal(
       `Option --load-bytes-per-second has value [${options.loadBytesPerSecond}], allowed is a size such as 1GiB`,
     )
   }
-  return await makeNewFolder(root, async (growing) => {
+  return await makeNewHome(root, async (growing) => {
     const home = openHome(growing)
     const folder = path.join(home.tasks, 'snapshot')
     await mkdir(folder)
@@ -91,6 +94,11 @@ export async function makeRehearsal(
       throw invalidInput(`[${source.name}] has no server of type [historical] that could hold segments`)
     }
     options.onStep(`${snapshot.segments} segments and ${servers.length} servers read`)
+    if (servers.length > mostVirtualServers) {
+      throw invalidInput(
+        `[${source.name}] has [${servers.length}] servers, allowed are ${mostVirtualServers} at the most`,
+      )
+    }
     await fillHome(home, folder, source.name, snapshot, options)
     await rm(folder, { recursive: true })
     options.signal.throwIfAborted()
@@ -99,7 +107,7 @@ export async function makeRehearsal(
 }
 
 function describe(home: string, from: string, snapshot: Snapshot): RehearsalResult {
-  const { segments, overshadowed, leftOut, problems, documents } = snapshot
+  const { segments, overshadowed, leftOut, problems, notices, documents } = snapshot
   return {
     home,
     from,
@@ -111,6 +119,7 @@ function describe(home: string, from: string, snapshot: Snapshot): RehearsalResu
     compactionConfigs: documents.compaction?.configs.length ?? 0,
     leftOut,
     problems,
+    notices,
   }
 }
 
