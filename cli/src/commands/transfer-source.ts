@@ -1,8 +1,10 @@
+import { X509Certificate } from 'node:crypto'
+import { statSync } from 'node:fs'
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import { accessToCluster, readInputText } from '../client/index.ts'
 import type { HomeLayout } from '../home/index.ts'
-import { openFolder, openHttp, type SnapshotSource } from '../transfer/index.ts'
+import { openFolder, openHttp, type SnapshotSource, withoutLogin } from '../transfer/index.ts'
 
 /** Who reads another cluster, and how. */
 export interface SourceOptions {
@@ -33,14 +35,38 @@ export async function openSource(
     const { routerUrl, trusted, credentials } = accessToCluster(from)
     return await openHttp({ url: routerUrl, trusted, credentials, signal })
   }
-  if (!/^https?:/.test(from)) return openFolder(from)
+  const [scheme] = /^[a-z][a-z\d+.-]*(?=:\/\/)/i.exec(from) ?? []
+  const isHttp = /^https?:/i.test(from)
+  if (scheme !== undefined && !isHttp) {
+    throw invalidInput(
+      `Option --from has value [${withoutLogin(from)}], allowed are a URL with http or https, and a folder`,
+    )
+  }
   const { trust } = options
-  return await openHttp({
-    url: from,
-    credentials: credentialsOf(options),
-    trusted: trust && readInputText(trust, 'certificates'),
-    signal,
-  })
+  const trusted = trust === undefined ? undefined : readCertificates(trust)
+  if (!isHttp) return openFolder(from)
+  return await openHttp({ url: from, credentials: credentialsOf(options), trusted, signal })
+}
+
+const certificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+
+/** The certificates of a PEM file; without any, everything that is called would be refused for another reason. */
+function readCertificates(file: string): string {
+  const refuse = (found: string) =>
+    invalidInput(`Option --trust has value [${file}], allowed is a PEM file of certificates: ${found}`)
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw refuse('it is a folder')
+  const text = readInputText(file, 'certificates')
+  const blocks = text.match(certificate) ?? []
+  if (blocks.length === 0)
+    throw refuse(/PRIVATE KEY/.test(text) ? 'it holds a private key' : 'no certificate is in it')
+  for (const [index, block] of blocks.entries()) {
+    try {
+      new X509Certificate(block)
+    } catch {
+      throw refuse(`certificate [${index + 1}] in it cannot be read`)
+    }
+  }
+  return blocks.join('\n')
 }
 
 function credentialsOf({ user, passwordFile }: SourceOptions): string | undefined {

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { after, it } from 'node:test'
+import { temporaryFolder } from '@svc/shared/testing'
+import { openSource } from './transfer-source.ts'
+
+const folder = temporaryFolder({ after })
+const { signal } = new AbortController()
+const fileOf = (name: string, text: string): string => {
+  writeFileSync(path.join(folder, name), text)
+  return path.join(folder, name)
+}
+mkdirSync(path.join(folder, 'authorities'))
+
+for (const [name, trust, told] of [
+  ['no certificate', fileOf('text', 'hello'), /no certificate is in it$/],
+  [
+    'a private key',
+    fileOf('key', '-----BEGIN PRIVATE KEY-----\nMC4=\n-----END PRIVATE KEY-----\n'),
+    /it holds a private key$/,
+  ],
+  [
+    'a certificate that is none',
+    fileOf('broken', '-----BEGIN CERTIFICATE-----\nMC4=\n-----END CERTIFICATE-----\n'),
+    /certificate \[1\] in it cannot be read$/,
+  ],
+  ['a folder', path.join(folder, 'authorities'), /it is a folder$/],
+] as const) {
+  it(`--trust with ${name} is refused`, async () => {
+    await assert.rejects(openSource('https://127.0.0.1:1', { trust }, signal), (error: Error) => {
+      assert.ok(error.message.startsWith(`Option --trust has value [${trust}], allowed is a PEM file`))
+      assert.match(error.message, told)
+      return true
+    })
+  })
+}
+
+for (const [from, shown] of [
+  ['ftp://cluster.example', 'ftp://cluster.example'],
+  ['FTP://me:secret@cluster.example/x', 'FTP://…@cluster.example/x'],
+] as const) {
+  it(`--from ${from} is refused`, async () => {
+    await assert.rejects(openSource(from, {}, signal), {
+      code: 'invalidInput',
+      message: `Option --from has value [${shown}], allowed are a URL with http or https, and a folder`,
+    })
+  })
+}
