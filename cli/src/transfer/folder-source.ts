@@ -1,4 +1,4 @@
-import { createReadStream, existsSync } from 'node:fs'
+import { createReadStream, existsSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { describeError, invalidInput } from '@svc/domain/failure'
@@ -9,6 +9,11 @@ import { documents, type SegmentRow, type SnapshotSource } from './snapshot-sour
 
 /** A folder with the documents of a snapshot and `segments.jsonl` (a segment a line) or `segments.json` (a list). */
 export function openFolder(folder: string): SnapshotSource {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
+    throw invalidInput(
+      `Folder [${folder}] does not exist; the address of a cluster begins with http:// or https://`,
+    )
+  }
   const lines = path.join(folder, 'segments.jsonl')
   const list = path.join(folder, 'segments.json')
   if (!existsSync(lines) && !existsSync(list)) {
