@@ -6,12 +6,13 @@ import { linesOf } from '@svc/shared/wire'
 import { elementsOf } from './json-list.ts'
 import { checkSnapshotManifest, snapshotManifestFile } from './snapshot-manifest.ts'
 import { documents, type SegmentRow, type SnapshotSource } from './snapshot-source.ts'
+import { withoutLogin } from './without-login.ts'
 
 /** A folder with the documents of a snapshot and `segments.jsonl` (a segment a line) or `segments.json` (a list). */
 export function openFolder(folder: string): SnapshotSource {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
     throw invalidInput(
-      `Folder [${folder}] does not exist; the address of a cluster begins with http:// or https://`,
+      `Folder [${withoutLogin(folder)}] does not exist; the address of a cluster begins with http:// or https://`,
     )
   }
   const lines = path.join(folder, 'segments.jsonl')

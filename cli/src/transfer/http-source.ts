@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestOptions } from 'node:http'
 import { describeError, Failure, invalidInput, unavailable } from '@svc/domain/failure'
 import { elementsOf } from './json-list.ts'
 import { type DocumentName, documents, type SnapshotSource } from './snapshot-source.ts'
+import { withoutLogin } from './without-login.ts'
 
 /** How a cluster is reached. */
 export interface HttpAccess {
@@ -75,9 +76,6 @@ export async function openHttp(access: HttpAccess): Promise<SnapshotSource> {
     },
   }
 }
-
-/** An address as it may be told: whoever is named before an @ may stand there with their password. */
-export const withoutLogin = (address: string): string => address.replace(/\/\/.*@/, '//…@')
 
 async function findWord(base: string, access: HttpAccess): Promise<string> {
   for (const word of words) {

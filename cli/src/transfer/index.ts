@@ -7,7 +7,8 @@ export {
   takeSnapshot,
 } from './export-snapshot.ts'
 export { openFolder } from './folder-source.ts'
-export { openHttp, withoutLogin } from './http-source.ts'
+export { openHttp } from './http-source.ts'
 export { readSegmentRow, type SnapshotSegment } from './segment-row.ts'
 export type { SnapshotDocuments, SnapshotServer } from './snapshot-documents.ts'
 export { type DocumentName, documents, type SegmentRow, type SnapshotSource } from './snapshot-source.ts'
+export { withoutLogin } from './without-login.ts'

@@ -405,6 +405,7 @@ describe('a cluster that is read', () => {
       assert.match(error.message, /^Address \[http:\/\/…@a\] has a login in it: give that by --user/)
       return true
     })
+    assert.throws(() => openFolder('me:secret@a:9088'), /^Failure: Folder \[…@a:9088\] does not exist/)
     assert.throws(() => openFolder('cluster.example:9088'), /does not exist; the address .* begins with http/)
     assert.throws(() => openFolder(folder), /has neither \[segments.jsonl\] nor \[segments.json\]/)
   })
