@@ -209,6 +209,18 @@ describe('an import', () => {
         7,
       )
 
+      const names = () => router.get<string[]>('/svc/coordinator/v1/servers')
+      const struck = '10.0.0.2:8083'
+      const cut = await runSvc('fault', 'cut', struck, '--home', at('home'))
+      assert.equal(cut.status, 0, cut.stderr)
+      const shown = await runSvc('status', '--home', at('home'))
+      assert.match(shown.stdout, /^10\.0\.0\.2:8083: fault: cut until it is cleared$/m)
+      await waitUntil('the leader takes it alone for dead', names, (known) => !known.includes(struck))
+      assert.ok((await names()).includes('10.0.0.1:8083'))
+      const cleared = await runSvc('fault', 'clear', '--home', at('home'))
+      assert.equal(cleared.status, 0, cleared.stderr)
+      await waitUntil('it is there again', names, (known) => known.includes(struck))
+
       const rules = at('rules.json')
       writeFileSync(
         rules,
