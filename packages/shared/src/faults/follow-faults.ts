@@ -22,6 +22,9 @@ export const faultsPath = '/svc/simulation/v1/faults'
 /** What a server asks of itself: no network lies between, and whoever finds itself cut off would stop to lead. */
 export const ownCallPath = '/status/ready'
 
+/** Where servers fetch users and roles: a router that starts without them could let nobody in who ends a fault. */
+const directoryPaths = '/svc-internal/v1/security/'
+
 /** How often a server looks which faults are on; a kill with a time strikes once in each such time. */
 const lookPeriodMs = 1000
 
@@ -138,7 +141,10 @@ export function followFaults(
 }
 
 const isSpared = (path: string): boolean =>
-  path === ownCallPath || path === faultsPath || path.startsWith(`${faultsPath}/`)
+  path === ownCallPath ||
+  path === faultsPath ||
+  path.startsWith(`${faultsPath}/`) ||
+  path.startsWith(directoryPaths)
 
 /** Deep storage that waits before each use as long as it is told. */
 export function slowedBy(delayMs: () => number, storage: DeepStorage): DeepStorage {

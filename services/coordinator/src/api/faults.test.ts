@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
 import { followFaults } from '@svc/shared/faults'
 import { loadAudit, sql } from '@svc/shared/postgres'
+import { directoryPath } from '@svc/shared/service'
 import { createTestContext, createTestStores, httpRequest, waitUntil } from '@svc/shared/testing'
 import type { ServerState } from '../inventory/index.ts'
 import { faultRoutes } from './faults.ts'
@@ -98,6 +99,7 @@ describe('a server', () => {
       (struck) => struck === 'cut',
     )
     assert.equal(await faults.strikeRequest('/svc/simulation/v1/faults'), undefined)
+    assert.equal(await faults.strikeRequest(directoryPath), undefined)
     await ask('DELETE')
     await waitUntil(
       'it is reached again',
@@ -129,6 +131,7 @@ describe('a server', () => {
     await ask('POST', '', { kind: 'cut', target: self.name })
     await waitUntil('its calls are broken off', () => faults.cutsCall(path))
     assert.equal(faults.cutsCall('/svc/simulation/v1/faults/1'), false)
+    assert.equal(faults.cutsCall(`${directoryPath}?version=1`), false)
     await ask('DELETE')
     await waitUntil('its calls come through', () => !faults.cutsCall(path))
   })
