@@ -16,7 +16,9 @@ for (const { text, lines } of [
       const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
         bytes.subarray(index * size, (index + 1) * size),
       )
-      assert.deepEqual(await Array.fromAsync(linesOf(Readable.from(pieces, { objectMode: false }))), lines)
+      const found: string[] = []
+      for await (const line of linesOf(Readable.from(pieces, { objectMode: false }))) found.push(line)
+      assert.deepEqual(found, lines)
     }
   })
 }
