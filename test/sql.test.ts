@@ -508,6 +508,11 @@ describe('./svc sql', () => {
     assert.equal(status, 0)
     assert.match(stdout, /^origin +n\n─+\nDFW +1103\nORD +1095\n\(2 rows, \d+\.\d s\)\n$/)
   })
+  test('takes no character but a line feed for the end of a row', async () => {
+    const { status, stdout, stderr } = await sql("SELECT 'a' || chr(8232) || 'b' AS t")
+    assert.equal(status, 0, stderr)
+    assert.match(stdout, /\(1 row,/)
+  })
   test('prints JSON and CSV', async () => {
     const query = `SELECT origin, NULL AS "none", 'a,b' AS t FROM flights WHERE origin = 'DFW' LIMIT 1`
     assert.deepEqual(JSON.parse((await sql('--json', query)).stdout), [

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { createInterface } from 'node:readline'
-import type { Writable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import { unavailable } from '@svc/domain/failure'
+import { linesOf } from '@svc/shared/wire'
 import { formatSeconds } from '../terminal/index.ts'
 import type { SqlAnswer } from './ask-sql.ts'
 import { type Cell, ResultTable } from './result-table.ts'
@@ -47,12 +47,11 @@ async function showTable({ askedAt, body }: SqlAnswer, output: Writable): Promis
     first = []
     return begun
   }
-  for await (const line of createInterface({ input: body })) {
-    if (line === '') {
+  for await (const cells of rowsOf(body)) {
+    if (cells === undefined) {
       isWhole = true
       break
     }
-    const cells = JSON.parse(line) as Cell[]
     if (header === undefined) {
       header = cells.map(String)
       continue
@@ -68,6 +67,15 @@ async function showTable({ askedAt, body }: SqlAnswer, output: Writable): Promis
   if (!table) await begin()
   const seconds = formatSeconds(performance.now() - askedAt)
   await write(output, `(${rows} ${rows === 1 ? 'row' : 'rows'}, ${seconds})\n`)
+}
+
+/** The rows of an answer, and undefined where it tells that it is whole. Throws where it breaks off. */
+async function* rowsOf(body: Readable): AsyncGenerator<Cell[] | undefined> {
+  try {
+    for await (const line of linesOf(body)) yield line === '' ? undefined : (JSON.parse(line) as Cell[])
+  } catch {
+    throw brokenOff()
+  }
 }
 
 /** Copies the answer without the empty line that tells programs that it is whole. */
