@@ -25,6 +25,20 @@ for (const [name, code, showsCertificate, expected] of [
   ],
 ] as const) {
   test(`a certificate ${name} is told as that`, () => {
-    assert.match(ownCallProblem(failing(code), showsCertificate), expected)
+    assert.match(String(ownCallProblem(failing(code), 'historical-0', showsCertificate)), expected)
   })
 }
+
+const nameProblem = (code: string) =>
+  `The name [historical-0] of [svc.host] does not lead to this server (it failed, ${code}); other servers could not call it`
+
+for (const code of ['ENOTFOUND', 'ECONNREFUSED', 'EHOSTUNREACH']) {
+  test(`a name that leads to nobody is told as that (${code})`, () => {
+    assert.equal(ownCallProblem(failing(code), 'historical-0', false), nameProblem(code))
+  })
+}
+
+test('a name server that is away says nothing about the server', () => {
+  const found = ownCallProblem(failing('EAI_AGAIN'), 'historical-0', false)
+  assert.deepEqual(found, { undecided: nameProblem('EAI_AGAIN') })
+})

@@ -66,10 +66,8 @@ export function watchOwnCertificate(
     soundPeriodMs,
     async () => {
       const found = stores.ownProblem() ?? (await findProblem(host, tlsPort, stores))
-      // A busy server may be too slow for its own call: that says nothing about certificates.
-      if (found === noAnswer && held === true) return soundPeriodMs
-      const problem =
-        found === noAnswer ? `This server does not answer its own call on port [${tlsPort}]` : found
+      if (typeof found === 'object' && held === true) return soundPeriodMs
+      const problem = typeof found === 'object' ? found.undecided : found
       const isNew = problem !== undefined && seen === undefined
       seen = problem
       return held === true && isNew ? secondLookMs : take(problem)
@@ -86,44 +84,53 @@ export function watchOwnCertificate(
   }
 }
 
-const noAnswer = Symbol('no answer')
+/**
+ * A call that ended without a word about this server: it may be too busy for its own call, or the name server may be
+ * away. Whoever is known stays known.
+ */
+interface Undecided {
+  readonly undecided: string
+}
 
 /** Why a call of this server to itself does not come through; undefined where it does. */
 async function findProblem(
   host: string,
   port: number,
   stores: FollowedStores,
-): Promise<string | typeof noAnswer | undefined> {
-  const error = await new Promise<unknown>((resolve) => {
+): Promise<string | Undecided | undefined> {
+  const { client } = stores.current()
+  return await new Promise((resolve) => {
     const sent = request(
-      {
-        host,
-        port,
-        path: ownCallPath,
-        agent: false,
-        timeout: checkTimeoutMs,
-        ...stores.current().client,
-      },
+      { host, port, path: ownCallPath, agent: false, timeout: checkTimeoutMs, ...client },
       (response) => {
         response.resume()
         resolve(undefined)
       },
     )
     sent.on('timeout', () => {
-      resolve(noAnswer)
+      const undecided = sent.socket?.connecting
+        ? leadsElsewhere(host, 'nobody answers there')
+        : `This server does not answer its own call on port [${port}]`
+      resolve({ undecided })
       sent.destroy()
     })
-    sent.on('error', resolve)
+    sent.on('error', (error) => resolve(ownCallProblem(error, host, client.cert !== undefined)))
     sent.end()
   })
-  if (error === undefined || error === noAnswer) return error
-  return ownCallProblem(error, stores.current().client.cert !== undefined)
 }
 
-/** Why a call of a server to itself has failed; `showsCertificate`: whether it shows a certificate as a client. */
-export function ownCallProblem(error: unknown, showsCertificate: boolean): string {
+const leadsElsewhere = (host: string, reason: string): string =>
+  `The name [${host}] of [svc.host] does not lead to this server (${reason}); other servers could not call it`
+
+// What connecting fails with when a name leads nowhere, or to where nobody listens.
+const namesNobody = new Set(['ENOTFOUND', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])
+
+/** Why a call of the server `host` to itself has failed; `showsCertificate`: whether it shows one as a client. */
+export function ownCallProblem(error: unknown, host: string, showsCertificate: boolean): string | Undecided {
   const { code = '' } = error as NodeJS.ErrnoException
   const reason = code === '' ? describeError(error) : `${describeError(error)}, ${code}`
+  if (namesNobody.has(code)) return leadsElsewhere(host, reason)
+  if (code === 'EAI_AGAIN') return { undecided: leadsElsewhere(host, reason) }
   // What a server does with a client that it refuses is to close the connection.
   if (/^E[A-Z]+$/.test(code)) {
     return showsCertificate
