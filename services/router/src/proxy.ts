@@ -90,9 +90,8 @@ export function createProxy(context: ServiceContext): Proxy {
       return await send(first, target, request, response, hasBody)
     } catch (error) {
       if (response.destroyed) throw unavailable('The caller has left')
-      // A refused connection has taken nothing of the request: it can be sent again whatever it asks.
-      const untouched = connectionRefused(error)
-      if (untouched) {
+      // What never was connected to has taken nothing of the request: it can be sent again whatever it asks.
+      if (neverConnected(error)) {
         await discovery.refresh().catch(() => undefined)
         const second = await discoverAddress(target)
         if (second !== first) return await send(second, target, request, response, hasBody)
@@ -156,9 +155,12 @@ function bodyOf(request: IncomingMessage): Readable {
   return Readable.from(request.iterator({ destroyOnReturn: false }), { objectMode: false })
 }
 
-function connectionRefused(error: unknown): boolean {
+/** Whether a request failed before there was a connection: refused, no way to the host, or a name that is gone. */
+function neverConnected(error: unknown): boolean {
   if (error instanceof errors.ConnectTimeoutError) return true
-  return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED'
+  // A name with several addresses fails with the errors of all of them.
+  const { syscall } = (error instanceof AggregateError ? error.errors[0] : error) as NodeJS.ErrnoException
+  return syscall === 'connect' || syscall === 'getaddrinfo'
 }
 
 /** The caller's headers as the target gets them; what a caller says of addresses on the way is not believed. */
