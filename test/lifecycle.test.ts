@@ -4,7 +4,10 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:https'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { connect as connectWithTls } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
@@ -104,6 +107,31 @@ describe('the services of a cluster', () => {
       (stored) => isDeepStrictEqual(stored, [{ type: 'dropForever' }]),
     )
     await cluster.waitUntilReady(instance)
+  })
+
+  test('a query that is under way at a stop is answered whole', async () => {
+    const rows = 100_000
+    const asked = request(`${cluster.urls.broker}/svc/v2/sql`, {
+      method: 'POST',
+      ca: cluster.trusted,
+      headers: {
+        'Content-Type': 'application/json',
+        Authorization: basicAuthorization(`admin:${cluster.adminPassword}`),
+      },
+    })
+    asked.end(JSON.stringify({ query: `SELECT repeat('x', 200) FROM range(${rows})`, resultFormat: 'csv' }))
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    // More than connections hold back: as long as nobody reads, the query is under way.
+    const linesBefore = logEntries(cluster, 'broker').length
+    const ended = cluster.kill('broker', 'SIGTERM')
+    await waitUntil(
+      'it is stopping',
+      () => logEntries(cluster, 'broker').slice(linesBefore),
+      (entries) => entries.some(({ message }) => message === 'Stopping'),
+    )
+    assert.equal((await text(answer)).trim().split('\n').length, rows)
+    await ended
+    await cluster.waitUntilReady('broker')
   })
 
   test('what dies again and again is started again after growing waits', async () => {

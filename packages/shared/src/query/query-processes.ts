@@ -46,6 +46,8 @@ export interface QueryProcesses {
   acquire(user: string, signal: AbortSignal): Promise<QuerySession>
   running(): number
   waiting(): number
+  /** Resolves when no query runs, or when the time is over. */
+  untilIdle(mostMs: number): Promise<void>
   stop(): Promise<void>
 }
 
@@ -81,6 +83,7 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
   const all = new Set<QueryProcess>()
   const waiting: Waiting[] = []
   const runningOf = new Map<string, number>()
+  const onIdle = new Set<() => void>()
   let running = 0
   let stopped = false
 
@@ -132,6 +135,7 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
     } else used.child.kill('SIGKILL')
     const next = waiting.findIndex(mayRun)
     if (next >= 0) waiting.splice(next, 1)[0]?.start()
+    if (running === 0) for (const tell of onIdle) tell()
   }
 
   async function turn(user: string, signal: AbortSignal): Promise<void> {
@@ -194,6 +198,15 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
     },
     running: () => running,
     waiting: () => waiting.length,
+    untilIdle: async (mostMs) => {
+      if (running === 0) return
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const timer = setTimeout(resolve, mostMs)
+      onIdle.add(resolve)
+      await promise
+      onIdle.delete(resolve)
+      clearTimeout(timer)
+    },
     stop: async () => {
       stopped = true
       for (const { child } of all) child.kill('SIGKILL')

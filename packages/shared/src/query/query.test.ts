@@ -414,6 +414,16 @@ describe('the limits of queries', () => {
     held[1]?.release()
     assert.equal(processes.running(), 0)
   })
+  it('of time, when they are waited for: until the last one has ended, or no longer than is said', async () => {
+    await processes.untilIdle(60_000)
+    const held = await processes.acquire('ann', AbortSignal.timeout(60_000))
+    await processes.untilIdle(10)
+    assert.equal(processes.running(), 1)
+    const idle = processes.untilIdle(60_000)
+    held.release()
+    await idle
+    assert.equal(processes.running(), 0)
+  })
   it('of queries of one user, so that another one is answered at once, or has a place in the line', async (scope) => {
     const limited = createQueryProcesses({
       mostRunning: 3,

@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { unavailable } from '@svc/domain/failure'
 import type { DataServer } from '@svc/shared/data-server'
 import { createLocalDeepStorage } from '@svc/shared/deep-storage'
 import { slowedBy } from '@svc/shared/faults'
@@ -15,9 +16,12 @@ import { createUsedSegments } from './used-segments.ts'
 /** The part of a broker that answers queries. */
 export interface Queries {
   readonly routes: readonly Route[]
-  /** Ends all queries and their processes. */
+  /** Leaves queries under way some seconds, and ends what is left of them and their processes. */
   stop(): Promise<void>
 }
+
+// Shorter than the time that a stopping server leaves its requests, so that callers are told what became of theirs.
+const queryGraceMs = 4000
 
 /** Makes it; nothing is opened, started or loaded before the first query. */
 export function createQueries(context: ServiceContext, view: ServedView, own: DataServer): Queries {
@@ -42,8 +46,14 @@ export function createQueries(context: ServiceContext, view: ServedView, own: Da
     loadPayloads: (ids) => loadPayloads(database, ids),
   })
   const sources = { context, view, own, used: createUsedSegments(database), files }
+  const ending = new AbortController()
+  const engine = { sources, processes, workDirectory, ending: ending.signal }
   return {
-    routes: [...queryRoutes({ sources, processes, workDirectory }), ...datasourceRoutes(database)],
-    stop: processes.stop,
+    routes: [...queryRoutes(engine), ...datasourceRoutes(database)],
+    stop: async () => {
+      await processes.untilIdle(queryGraceMs)
+      ending.abort(unavailable('This server is stopping'))
+      await processes.stop()
+    },
   }
 }

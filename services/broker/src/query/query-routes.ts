@@ -15,7 +15,7 @@ const contentTypes: Readonly<Record<AnswerStyle['format'], string>> = {
 
 /** The endpoints of queries. */
 export function queryRoutes(engine: QueryEngine): Route[] {
-  const { settings, stopping } = engine.sources.context
+  const { settings } = engine.sources.context
   return [
     route({
       method: 'POST',
@@ -25,7 +25,7 @@ export function queryRoutes(engine: QueryEngine): Route[] {
       body: jsonBody(parseSqlRequest, { limitBytes: configLimitBytes }),
       handle: async ({ body, caller, word, signal, response }) => {
         const { query, parameters, style, context } = body
-        await withinTime(timeoutOf(context, settings), [signal, stopping], (given) =>
+        await withinTime(timeoutOf(context, settings), [signal, engine.ending], (given) =>
           runStatement(
             engine,
             {
@@ -60,7 +60,7 @@ export function queryRoutes(engine: QueryEngine): Route[] {
       summary: 'Answers a native query: timeBoundary, dataSourceMetadata or scan',
       body: jsonBody(parseNativeQuery, { limitBytes: configLimitBytes }),
       handle: async ({ body, caller, signal, response }) => {
-        await withinTime(timeoutOf(body.context, settings), [signal, stopping], (given) =>
+        await withinTime(timeoutOf(body.context, settings), [signal, engine.ending], (given) =>
           runNativeQuery(engine, body, { caller, signal: given }, response, (notLoaded) => {
             response.writeHead(200, {
               'Content-Type': 'application/json',

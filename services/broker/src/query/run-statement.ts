@@ -33,6 +33,8 @@ export interface QueryEngine {
   readonly processes: QueryProcesses
   /** Working files of queries, a folder each. */
   readonly workDirectory: string
+  /** Ends the queries of a server that stops, with the failure that they are to be told. */
+  readonly ending: AbortSignal
 }
 
 /** A query of a caller. */
