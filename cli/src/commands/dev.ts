@@ -169,19 +169,29 @@ export function addDev(program: Command): void {
       'only the tests of clients and of a console of another make, which need Java, Maven and Chromium',
     )
     .option(
+      '--kubernetes',
+      'only the test of deploy/kubernetes, which needs a Kubernetes of this machine alone',
+    )
+    .option(
       '--surroundings',
       'only the tests of several machines and of Prometheus, which need root on Debian',
     )
     .action(
       async (
         pattern: string | undefined,
-        options: { concurrency?: string; compose?: true; interop?: true; surroundings?: true },
+        options: {
+          concurrency?: string
+          compose?: true
+          interop?: true
+          kubernetes?: true
+          surroundings?: true
+        },
       ) => {
-        const { runComposeTests, runInteropTests, runSurroundingsTests, runTests } = await import(
-          '../development/index.ts'
-        )
+        const { runComposeTests, runInteropTests, runKubernetesTests, runSurroundingsTests, runTests } =
+          await import('../development/index.ts')
         if (options.compose) process.exitCode = await runComposeTests(pattern)
         else if (options.interop) process.exitCode = await runInteropTests()
+        else if (options.kubernetes) process.exitCode = await runKubernetesTests()
         else if (options.surroundings) process.exitCode = await runSurroundingsTests()
         else process.exitCode = await runTests(pattern, options.concurrency)
       },

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { invalidInput, notFound } from '@svc/domain/failure'
 import { commonPropertiesFile, pickPortOffset, startCluster } from '../cluster/index.ts'
 import { repositoryRoot } from '../home/index.ts'
+import { askProgram } from './ask-program.ts'
 import { checkEngine } from './check-engine.ts'
 import { checkJava } from './check-java.ts'
 
@@ -19,11 +20,12 @@ export async function runTests(
   if (concurrency !== undefined && !/^[1-9]\d?$/.test(concurrency)) {
     throw invalidInput(`Option --concurrency has value [${concurrency}], allowed are numbers from 1 to 99`)
   }
-  // The tests of the containers need an engine, those of other clients Java, those of what stands around a cluster
-  // networks and programs of their own: they are asked for by themselves.
+  // The tests of the containers need an engine, those of other clients Java, that of the manifests a Kubernetes, those
+  // of what stands around a cluster networks and programs of their own: they are asked for by themselves.
   const files = findTests('{packages,services,cli,container,test}/**/*.test.ts', pattern, [
     'test/compose/**',
     'test/interop/**',
+    'test/kubernetes/**',
     'test/surroundings/**',
   ])
 
@@ -61,6 +63,12 @@ export async function runComposeTests(pattern: string | undefined): Promise<numb
 export async function runInteropTests(): Promise<number> {
   await checkJava()
   return await runNodeTests(findTests('test/interop/*.test.ts', undefined), '1')
+}
+
+/** Runs the test of the manifests on the Kubernetes that kubectl knows; returns the exit status. */
+export async function runKubernetesTests(): Promise<number> {
+  await askProgram('kubectl', ['get', 'nodes'], 'No Kubernetes can be used')
+  return await runNodeTests(findTests('test/kubernetes/*.test.ts', undefined), '1')
 }
 
 /** Runs the tests of what stands around a cluster, several machines and Prometheus; returns the exit status. */

@@ -1,0 +1,260 @@
+// Proves that deploy/kubernetes runs, on a cluster of one node, where this machine is that node: servers find each other by
+// the names of their pods, reach Postgres and Redis outside over TLS, and keep what they are given while pods are killed,
+// replaced, added and taken away. Uses kubectl as it is set up here; makes the namespace svc, and takes it away again.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { appendFileSync, chmodSync, cpSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { connect } from 'node:tls'
+import { isDeepStrictEqual, parseEnv, promisify } from 'node:util'
+import { openHome, repositoryRoot } from '@svc/cli/home'
+import { trustStoreFile } from '@svc/cli/pki'
+import { roles } from '@svc/shared/config'
+import { createHttpClient, type HttpClient } from '../support/http-client.ts'
+import { inlineTask } from '../support/inline-task.ts'
+import { askSql } from '../support/sql.ts'
+import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
+import { redisUser, startTlsStores, type TlsStores } from '../support/tls-stores.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const namespace = 'svc'
+const dataSource = 'orchestrated'
+const query = `SELECT d FROM "${dataSource}"`
+const row = [{ d: 'x' }]
+// Fourteen servers start at once, and the cluster's name server may remember for half a minute that they were not there.
+const patience = { timeoutMs: 600_000, pollMs: 1000 }
+
+async function kubectl(...args: string[]): Promise<string> {
+  const options = { maxBuffer: 2 ** 26, timeout: patience.timeoutMs }
+  return (await promisify(execFile)('kubectl', ['--namespace', namespace, ...args], options)).stdout.trim()
+}
+/** What kubectl reads of things that are there, one line each. */
+const lines = async (...args: string[]): Promise<string[]> =>
+  (await kubectl(...args)).split('\n').filter(Boolean)
+
+describe('the manifests of Kubernetes', () => {
+  const folder = newTestFolder()
+  const home = openHome(path.join(folder, 'home'))
+  const manifests = path.join(folder, 'deploy/kubernetes')
+  const password = randomBytes(12).toString('hex')
+  let stores: TlsStores
+  let address: string
+  let trusted: string
+  let credentials: string
+  let router: HttpClient
+
+  const apply = () => kubectl('apply', '--validate=strict', '--kustomize', manifests)
+
+  before(async () => {
+    assert.deepEqual(
+      await lines('get', 'namespaces', '--output=name', `--field-selector=metadata.name=${namespace}`),
+      [],
+    )
+    const ofNode = '{.items[*].status.addresses[?(@.type=="InternalIP")].address}'
+    address = await kubectl('get', 'nodes', `--output=jsonpath=${ofNode}`)
+    stores = await startTlsStores({ home, password, hosts: [address], address })
+    copyManifests()
+    await promisify(execFile)(path.join(manifests, 'make-secrets.sh'), broughtFiles())
+    trusted = readFileSync(path.join(manifests, 'secrets/authority.pem'), 'utf8')
+    credentials = `admin:${readFileSync(path.join(manifests, 'secrets/admin-password'), 'utf8')}`
+    await apply()
+    const host = await kubectl('get', 'service', 'router', '--output=jsonpath={.spec.clusterIP}')
+    router = createHttpClient(`https://${host}:9088`, { trusted, credentials, serverName: 'router.svc.svc' })
+  })
+
+  after(async () => {
+    await router?.close()
+    try {
+      await kubectl('delete', '--ignore-not-found', '--wait', `namespace/${namespace}`)
+    } finally {
+      await stores?.stop()
+      removeTestFolder(folder)
+    }
+  })
+
+  /** The manifests with what an installation sets, and room for all servers on one node. */
+  function copyManifests(): void {
+    cpSync(path.join(repositoryRoot, 'deploy/kubernetes'), manifests, {
+      recursive: true,
+      filter: (file) => path.basename(file) !== 'secrets',
+    })
+    const command = path.join(folder, 'svc')
+    writeFileSync(command, `#!/bin/sh\nexec "${path.join(repositoryRoot, 'svc')}" "$@"\n`)
+    chmodSync(command, 0o755)
+    const { SVC_VERSION } = parseEnv(readFileSync(path.join(repositoryRoot, '.env'), 'utf8'))
+    change(
+      'kustomization.yaml',
+      'newName: registry.example.com/svc, newTag: 0.1.0',
+      `newName: svc, newTag: ${SVC_VERSION}`,
+    )
+    change(
+      'kustomization.yaml',
+      'patches:\n',
+      'patches:\n  - path: one-node.yaml\n    target: { kind: StatefulSet }\n',
+    )
+    cpSync(path.join(import.meta.dirname, 'support/one-node.yaml'), path.join(manifests, 'one-node.yaml'))
+    change('properties.env', 'host=postgres.example.com', `host=${address}`)
+    change('properties.env', 'connector_port=5432', `connector_port=${stores.ports.postgres}`)
+    change('properties.env', 'host=redis.example.com', `host=${address}`)
+    change('properties.env', 'redis_port=6379', `redis_port=${stores.ports.redis}`)
+    appendFileSync(path.join(manifests, 'properties.env'), `svc_queue_redis_user=${redisUser}\n`)
+  }
+
+  function change(name: string, from: string, to: string): void {
+    const file = path.join(manifests, name)
+    const text = readFileSync(file, 'utf8')
+    assert.ok(text.includes(from), from)
+    writeFileSync(file, text.replace(from, to))
+  }
+
+  function broughtFiles(): string[] {
+    const file = path.join(folder, 'store-password')
+    writeFileSync(file, password)
+    const authority = trustStoreFile(home.pki)
+    return [file, file, authority, authority]
+  }
+
+  const untilAllAreReady = async (): Promise<void> => {
+    for (const role of roles)
+      await kubectl('rollout', 'status', `statefulset/${role}`, `--timeout=${patience.timeoutMs}ms`)
+  }
+  const untilAnswered = () =>
+    waitUntil(
+      'the row is found',
+      () => askSql(router, query),
+      ({ json }) => isDeepStrictEqual(json, row),
+      patience,
+    )
+  const untilLoaded = () =>
+    waitUntil(
+      'all copies are there',
+      () => router.get<object>(`/svc/coordinator/v1/loadstatus?full`),
+      (left) => isDeepStrictEqual(left, { _default_tier: { [dataSource]: 0 } }),
+      patience,
+    )
+
+  /** Asks again and again, on new connections, while `work` is done: every answer has to be the row. */
+  async function askedWhile(work: () => Promise<void>): Promise<void> {
+    let isDone = false
+    let right = 0
+    const wrong: string[] = []
+    const ask = async (): Promise<void> => {
+      while (!isDone) {
+        const client = createHttpClient(router.url, { trusted, credentials, serverName: 'router.svc.svc' })
+        try {
+          const { status, json, text } = await askSql(client, query)
+          if (isDeepStrictEqual(json, row)) right += 1
+          else wrong.push(`${new Date().toISOString()} ${status} ${text}`)
+        } catch (error) {
+          wrong.push(`${new Date().toISOString()} ${String(error)}`)
+        } finally {
+          await client.close()
+        }
+      }
+    }
+    const asking = Promise.all([ask(), ask(), ask()])
+    try {
+      await work()
+    } finally {
+      isDone = true
+      await asking
+    }
+    assert.deepEqual(wrong, [])
+    assert.ok(right > 30, String(right))
+  }
+
+  test('every pod becomes ready', untilAllAreReady)
+
+  test('a task writes what queries find, and a rule has it copied', async () => {
+    await router.post('/svc/indexer/v1/task', inlineTask(dataSource))
+    await untilAnswered()
+    const rules = [{ type: 'loadForever', tieredReplicants: { _default_tier: 2 } }]
+    await router.post(`/svc/coordinator/v1/rules/${dataSource}`, rules)
+    await untilLoaded()
+  })
+
+  for (const [role, api] of [
+    ['coordinator', 'coordinator'],
+    ['overlord', 'indexer'],
+  ] as const) {
+    test(`another ${role} leads when the pod of the leading one is killed`, async () => {
+      const leader = async (): Promise<string> => (await router.send({ path: `/svc/${api}/v1/leader` })).text
+      const former = await leader()
+      const [pod] = new URL(former).hostname.split('.')
+      await kubectl('delete', 'pod', pod!, '--force', '--grace-period=0')
+      await waitUntil(
+        'another leads',
+        leader,
+        (url) => url.startsWith(`https://${role}-`) && url !== former,
+        patience,
+      )
+      await untilAllAreReady()
+    })
+  }
+
+  test('historicals are taken away and added with queries going on', async () => {
+    await askedWhile(async () => {
+      for (const replicas of [2, 3]) {
+        await kubectl('scale', 'statefulset/historical', `--replicas=${replicas}`)
+        await untilAllAreReady()
+        await untilLoaded()
+      }
+    })
+  })
+
+  test('every pod is replaced with queries going on', async () => {
+    await askedWhile(async () => {
+      await kubectl('rollout', 'restart', 'statefulset')
+      await untilAllAreReady()
+    })
+  })
+
+  test('a changed property comes to every server', async () => {
+    change('properties.env', 'svc_coordinator_period=PT30S', 'svc_coordinator_period=PT20S')
+    await apply()
+    await untilAllAreReady()
+    const { 'svc.coordinator.period': period } =
+      await router.get<Record<string, string>>('/status/properties')
+    assert.equal(period, 'PT20S')
+    await untilAnswered()
+  })
+
+  test('a changed certificate is used by the routers that run', async () => {
+    const shown = async (): Promise<string> => {
+      const { hostname: host, port } = new URL(router.url)
+      const socket = connect({ host, port: Number(port), ca: trusted, servername: 'router.svc.svc' })
+      await once(socket, 'secureConnect')
+      const { fingerprint256 } = socket.getPeerCertificate()
+      socket.destroy()
+      return fingerprint256
+    }
+    const pods = () =>
+      lines(
+        'get',
+        'pods',
+        '--output=jsonpath={range .items[*]}{.metadata.uid} {.status.containerStatuses[0].restartCount}{"\\n"}{end}',
+      )
+    const [before, podsBefore] = [await shown(), await pods()]
+    const pki = path.join(manifests, 'secrets/pki')
+    const args = [
+      'pki',
+      'issue',
+      'router',
+      '--folder',
+      pki,
+      '--type',
+      'pem',
+      '--hosts',
+      '*.routers.svc.svc,router.svc.svc',
+    ]
+    await promisify(execFile)(path.join(repositoryRoot, 'svc'), args)
+    cpSync(path.join(pki, 'router.pem'), path.join(manifests, 'secrets/router.pem'))
+    await apply()
+    // kubelet looks after secrets once a minute or two.
+    await waitUntil('a new one is shown', shown, (fingerprint) => fingerprint !== before, patience)
+    assert.deepEqual(await pods(), podsBefore)
+  })
+})
