@@ -39,6 +39,26 @@ describe('with svc.api.aliases=["druid"]', () => {
     })
   })
 
+  test('what users have stored is told as it is', async () => {
+    const stored = { dataSource: 'wiki', taskContext: { service: 'svc/x', error: 'svcException' } }
+    await cluster.router.post('/druid/coordinator/v1/config/compaction', stored)
+    const path = 'coordinator/v1/config/compaction/wiki'
+    const told = await cluster.router.get<{ taskContext: object }>(`/druid/${path}`)
+    assert.deepEqual(told.taskContext, stored.taskContext)
+    assert.deepEqual(told, await cluster.router.get(`/svc/${path}`))
+  })
+
+  test('services are told with that word', async () => {
+    const path = 'coordinator/v1/cluster'
+    for (const word of ['druid', 'svc']) {
+      const { broker } = await cluster.router.get<{ broker: { service: string }[] }>(`/${word}/${path}`)
+      assert.deepEqual(
+        broker.map(({ service }) => service),
+        [`${word}/broker`],
+      )
+    }
+  })
+
   test('errors are told with the word by which was asked', async () => {
     const path = 'coordinator/v1/rules/history?count=none'
     for (const client of [cluster.router, coordinator]) {

@@ -12,10 +12,10 @@ export function loginProblems(settings: Settings, at: (property: string) => stri
     ...escalatorProblems(settings, at),
     ...settings
       .get('svc.auth.unsecuredPaths')
-      .filter((path) => !isUnsecuredPath(path))
+      .filter((path) => !isUnsecuredPath(path) || isOfAlias(settings, path))
       .map(
         (path) =>
-          `${at('svc.auth.unsecuredPaths')}: [svc.auth.unsecuredPaths] has [${path}], which would match nothing; allowed are whole paths such as [/status/health] and those that end in [/*]`,
+          `${at('svc.auth.unsecuredPaths')}: [svc.auth.unsecuredPaths] has [${path}], which would match nothing; allowed are whole paths such as [/status/health] and those that end in [/*]; a path with the word svc is that of every alias too`,
       ),
     ...settings
       .get('svc.auth.internalClientAllowedNetworks')
@@ -56,6 +56,9 @@ function addNetwork(list: BlockList, network: string): boolean {
 // A path without characters that could mean something else to whoever matches it.
 const isUnsecuredPath = (path: string): boolean =>
   /^(\/[\w.~-]+)*\/?(\/\*)?$/.test(path) && path.startsWith('/')
+
+const isOfAlias = (settings: Settings, path: string): boolean =>
+  settings.get('svc.api.aliases').some((word) => new RegExp(`^/${word}(-ext)?(/|$)`).test(path))
 
 function directoryProblems(settings: Settings, name: string, at: (property: string) => string): string[] {
   if (name === 'allowAll' || settings.getNamed(`${named}.type`, name) !== 'ldap') return []

@@ -92,12 +92,12 @@ export const textList = propertyType('a JSON list of texts such as ["a","b"]', (
 
 /** A JSON list of words that can stand in a path beside `svc`. */
 export const aliasList = propertyType(
-  'a JSON list of words of small letters and digits, none of them svc, proxy, status or a name that SQL has (main, memory, sys, system, temp), such as ["druid"]',
+  'a JSON list of words of small letters and digits, none of them the first of other paths (svc, proxy, status, metrics, interface) or a name that SQL has (main, memory, sys, system, temp), such as ["druid"]',
   (value): readonly string[] => {
     const list = parseJson(value)
     const isWord = (entry: unknown) =>
       typeof entry === 'string' &&
-      /^(?!(svc|proxy|status|main|memory|sys|system|temp)$)[a-z][a-z0-9]{0,30}$/.test(entry)
+      /^(?!(svc|proxy|status|metrics|interface|main|memory|sys|system|temp)$)[a-z][a-z0-9]{0,30}$/.test(entry)
     return Array.isArray(list) && list.every(isWord) ? list : refuse()
   },
 )

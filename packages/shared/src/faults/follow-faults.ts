@@ -86,6 +86,8 @@ export function followFaults(
   const decided = new Set<string>()
   const trouble = createTroubleLog(logger)
   let all: readonly Fault[] = []
+  // Until then the store may not have its tables yet, which is told elsewhere.
+  let wasRead = false
   let tellKilled: (target: string) => void = () => undefined
   const on = (at = aim()): Fault[] =>
     all.length === 0 || !at ? [] : faultsAimedAt(faultsAt(all, Date.now()), at)
@@ -105,6 +107,7 @@ export function followFaults(
       const self = aim()
       if (!self) return
       all = (await loadFaults(database)).faults
+      wasRead = true
       trouble.over('The faults can be read again')
       for (const fault of faultsAt(all, Date.now()).filter(kills)) {
         if (faultsAimedAt([fault], self).length === 0) {
@@ -115,8 +118,10 @@ export function followFaults(
         kill()
       }
     },
-    (error) =>
-      trouble.tell('The faults cannot be read; they stay as they were', { error: describeError(error) }),
+    (error) => {
+      if (wasRead)
+        trouble.tell('The faults cannot be read; they stay as they were', { error: describeError(error) })
+    },
   )
   return {
     strikeRequest: async (path) => {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { describe, it } from 'node:test'
-import { createAliases, jsonInAlias } from './aliases.ts'
+import { notFound } from '@svc/domain/failure'
+import { createAliases, errorInAlias } from './aliases.ts'
+import { errorBody } from './error-body.ts'
 
 const aliases = createAliases(['druid', 'koala'])
 
@@ -35,26 +37,16 @@ describe('aliases', () => {
     assert.equal(request.headers['x-svc-comment'], 'because')
   })
 
-  it('change paths of the interface that an error names', () => {
-    const errorMessage = 'Path [/svc/v2/x] or /svc-ext/y, not /a/svc/z, ./svc/z or /svcs/z'
-    assert.deepEqual(JSON.parse(jsonInAlias({ errorMessage, path: '/svc/v2' }, 'druid')), {
-      errorMessage: 'Path [/druid/v2/x] or /druid-ext/y, not /a/svc/z, ./svc/z or /svcs/z',
-      path: '/svc/v2',
-    })
-  })
-
-  it('change the names of services and of the error in an answer, and nothing else', () => {
-    const body = {
-      error: 'svcException',
-      errorMessage: 'svcException svc/broker svc.query.maxRows /home/svc/x',
-      service: 'svc/coordinator',
-      servers: [{ serviceName: 'svc/broker', dataSource: 'svc/broker' }],
-    }
-    assert.deepEqual(JSON.parse(jsonInAlias(body, 'druid')), {
+  it('change the name of an error and the paths of the interface that it names, and nothing else', () => {
+    const body = errorBody(
+      notFound('Path [/svc/v2/x] or /svc-ext/y, not /a/svc/z, ./svc/z, /svcs/z or svcException', {
+        path: '/svc/v2',
+      }),
+    )
+    assert.deepEqual(errorInAlias(body, 'druid'), {
       ...body,
       error: 'druidException',
-      service: 'druid/coordinator',
-      servers: [{ serviceName: 'druid/broker', dataSource: 'svc/broker' }],
+      errorMessage: 'Path [/druid/v2/x] or /druid-ext/y, not /a/svc/z, ./svc/z, /svcs/z or svcException',
     })
   })
 })

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ErrorBody } from './error-body.ts'
 
 /** Other words under which the interface is offered beside `svc`: `/word/**` and `/word-ext/**`. */
 export interface Aliases {
@@ -38,15 +39,11 @@ export function nameHeadersInAlias(response: ServerResponse, word: string): void
   response.setHeader = (name, value) => set(name.replace(/^x-svc-/i, prefix), value)
 }
 
-const namesOfServices = new Set(['service', 'serviceName', 'error'])
-
-/** JSON of an answer to a request that came by an alias: names of services, of the error and of paths with its word. */
-export function jsonInAlias(body: unknown, word: string): string {
-  return JSON.stringify(body, (key, value) => {
-    if (typeof value !== 'string') return value
-    if (key === 'errorMessage') return value.replace(/(?<![\w./-])\/svc(?=(-ext)?\/)/g, () => `/${word}`)
-    return namesOfServices.has(key) && /^svc(\/|Exception$)/.test(value)
-      ? `${word}${value.slice('svc'.length)}`
-      : value
-  })
+/** An error as it is told to those who came by an alias: its name, and the paths that it names, with that word. */
+export function errorInAlias(body: ErrorBody, word: string): object {
+  return {
+    ...body,
+    error: body.error.replace(/^svc/, word),
+    errorMessage: body.errorMessage.replace(/(?<![\w./-])\/svc(?=(-ext)?\/)/g, () => `/${word}`),
+  }
 }

@@ -523,6 +523,25 @@ describe('a method that is not offered', () => {
   }
 })
 
+describe('logins', () => {
+  it('are counted as they ended, and only where one was asked for', async () => {
+    const counted = async () => {
+      const { text } = await metrics.text()
+      const found = text.matchAll(/^svc_logins_total\{outcome="(\w+)"\} (\d+)/gm)
+      return new Map([...found].map(([, outcome, count]) => [outcome, Number(count)]))
+    }
+    const before = await counted()
+    await call('/things')
+    await call('/things', { headers: as('nobody') })
+    await call('/things', { method: 'HEAD', headers: as('nobody') })
+    await call('/things', { headers: {} })
+    await call('/open', { headers: as('nobody') })
+    const after = await counted()
+    const grown = [...after].map(([outcome, count]) => [outcome, count - (before.get(outcome) ?? 0)])
+    assert.deepEqual(Object.fromEntries(grown), { accepted: 1, refused: 2, throttled: 0, unavailable: 0 })
+  })
+})
+
 describe('HEAD', () => {
   it('answers what GET does, without the body', async () => {
     const [get, head] = await Promise.all([call('/things'), call('/things', { method: 'HEAD' })])

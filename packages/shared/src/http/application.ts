@@ -22,7 +22,7 @@ import type { CallJournal } from '../calls/index.ts'
 import type { Metrics } from '../metrics/index.ts'
 import type { Caller, Security } from '../security/index.ts'
 import { parseJson, withExactLimits } from '../wire/index.ts'
-import { createAliases, jsonInAlias, nameHeadersInAlias } from './aliases.ts'
+import { createAliases, errorInAlias, nameHeadersInAlias } from './aliases.ts'
 import { peerSubject } from './client-certificates.ts'
 import { errorBody, statusOf } from './error-body.ts'
 import { JsonPieces, sendPieces } from './json-pieces.ts'
@@ -129,14 +129,9 @@ export function createApplication({
 
 const skip: RequestHandler = (_request, _response, next) => next()
 
-/** How the login of an answered request ended, seen from its answer. */
+/** How a login ends. */
 const loginOutcomes = ['accepted', 'refused', 'throttled', 'unavailable'] as const
-
-function loginOutcome({ statusCode, locals }: Response): (typeof loginOutcomes)[number] {
-  if (statusCode === statusOf.unauthorized) return 'refused'
-  if (statusCode === statusOf.busy && locals.identity === undefined) return 'throttled'
-  return locals.identity === undefined ? 'unavailable' : 'accepted'
-}
+type LoginOutcome = (typeof loginOutcomes)[number]
 
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'])
 
@@ -166,9 +161,8 @@ function logWhenOver(
     const method = knownMethods.has(request.method) ? request.method : 'other'
     metrics.count('svc_http_requests_total', { method, status: String(response.statusCode) })
     metrics.count('svc_http_request_seconds_total', { method }, durationMs / 1000)
-    if (request.headers.authorization !== undefined) {
-      metrics.count('svc_logins_total', { outcome: loginOutcome(response) })
-    }
+    const outcome: LoginOutcome | undefined = response.locals.loginOutcome
+    if (outcome !== undefined) metrics.count('svc_logins_total', { outcome })
     const quiet =
       request.method === 'GET' || request.method === 'HEAD' || request.path.startsWith('/svc-internal/')
     log[quiet ? 'debug' : 'info']('Request answered', {
@@ -311,6 +305,8 @@ async function authenticate(request: Request, response: Response, security: Secu
     address: addressOf(request),
     server: headerText(request, 'x-svc-from'),
   })
+  const outcome: LoginOutcome = result.kind === 'known' ? 'accepted' : result.kind
+  if (request.headers.authorization !== undefined) response.locals.loginOutcome = outcome
   if (result.kind === 'unavailable') throw new Failure('unavailable', result.message)
   if (result.kind === 'throttled') {
     response.setHeader('Retry-After', String(result.retryAfterSeconds))
@@ -442,9 +438,7 @@ function send(response: Response, answer: unknown): void {
 }
 
 function sendJson(response: Response, body: unknown): void {
-  const { alias } = response.locals
-  const text = withExactLimits(alias === undefined ? JSON.stringify(body) : jsonInAlias(body, alias))
-  const bytes = Buffer.from(text)
+  const bytes = Buffer.from(withExactLimits(JSON.stringify(body)))
   if (!response.hasHeader('Content-Type'))
     response.setHeader('Content-Type', 'application/json; charset=utf-8')
   response.setHeader('Content-Length', bytes.length)
@@ -472,7 +466,9 @@ function answerError(
   if (failure.code === 'unauthorized')
     response.setHeader('WWW-Authenticate', `Basic realm="${response.locals.alias ?? 'svc'}", charset="UTF-8"`)
   if (failure.code === 'unavailable') response.setHeader('Retry-After', '1')
-  sendJson(response.status(statusOf[failure.code]), errorBody(failure))
+  const body = errorBody(failure)
+  const { alias } = response.locals
+  sendJson(response.status(statusOf[failure.code]), alias === undefined ? body : errorInAlias(body, alias))
 }
 
 /** Anything that is not an expected failure is a bug: logged whole, answered with nothing but an id. */

@@ -85,7 +85,8 @@ export function openApiDocument(servers: readonly ServerEndpoints[], version: st
     info: {
       title: 'svc',
       version,
-      description: 'The management interface of a cluster, as its router offers it.',
+      description:
+        'The management interface of a cluster, as its router offers it: paths, parameters, permissions and statuses. The shapes of bodies are not described.',
     },
     servers: [{ url: '/', description: 'The router that serves this document' }],
     tags: Object.entries(roleDescriptions).map(([name, description]) => ({ name, description })),
@@ -117,7 +118,8 @@ const errorSchema = {
 }
 
 function operationOf(role: Role, template: string, endpoint: EndpointDescription): OpenApiOperation {
-  const { method, access, summary, query, body } = endpoint
+  const { method, summary, query, body } = endpoint
+  const access = accessAtRouter(role, endpoint.access)
   const pathParameters = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -129,7 +131,7 @@ function operationOf(role: Role, template: string, endpoint: EndpointDescription
     tags: [role],
     summary,
     description: describeAccess(access),
-    'x-access': access,
+    'x-access': endpoint.access,
     operationId: `${method.toLowerCase()}${template.replace(/[^A-Za-z0-9]+(\w)?/g, (_, next = '') => next.toUpperCase())}`,
     ...(role === 'historical' ? { servers: historicalServers } : {}),
     parameters: [...pathParameters, ...queryParameters(query)],
@@ -148,7 +150,7 @@ function operationOf(role: Role, template: string, endpoint: EndpointDescription
         content: { 'application/json': {} },
       },
       ...Object.fromEntries(
-        statusesOf(endpoint).map((status) => [status, { $ref: '#/components/responses/Error' }]),
+        statusesOf(access, body).map((status) => [status, { $ref: '#/components/responses/Error' }]),
       ),
     },
     security: isOpen ? [{}] : [{ basic: [] }],
@@ -168,7 +170,13 @@ function queryParameters(query: EndpointDescription['query']): Json[] {
   }))
 }
 
-function statusesOf({ access, body }: EndpointDescription): number[] {
+/** What the router asks of a request that it hands on: a login, also where the server itself does not. */
+function accessAtRouter(role: Role, access: Access): Access {
+  const isHandedOn = role !== 'router' && role !== 'historical'
+  return access.kind === 'open' && isHandedOn ? { kind: 'authenticated' } : access
+}
+
+function statusesOf(access: Access, body: EndpointDescription['body']): number[] {
   return [
     statusOf.invalidInput,
     ...(access.kind === 'open' ? [] : [statusOf.unauthorized]),
@@ -184,7 +192,7 @@ function describeAccess(access: Access): string {
     case 'open':
       return 'Needs no login.'
     case 'authenticated':
-      return 'Needs a login; lists hold what the caller may read.'
+      return 'Needs a login; lists hold only what the caller may read.'
     case 'internal':
       return 'For the servers of the cluster.'
     case 'stated':

@@ -38,5 +38,6 @@ export async function explain(
     parameters: Object.values(told).map((value) => ({ type: 'VARCHAR', value: JSON.stringify(value) })),
     datasources: [],
     systemTables: [],
+    outerLimit: undefined,
   }
 }

@@ -1,10 +1,6 @@
-const nativeTypes: Readonly<Record<string, string>> = {
-  TIMESTAMP: 'LONG',
-  BIGINT: 'LONG',
-  BOOLEAN: 'LONG',
-  FLOAT: 'FLOAT',
-  DOUBLE: 'DOUBLE',
-}
-
 /** The type that native queries have for one of SQL. */
-export const nativeType = (sqlType: string): string => nativeTypes[sqlType] ?? 'STRING'
+export function nativeType(sqlType: string): string {
+  if (/^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|BOOLEAN|DATE|TIMESTAMP.*)$/.test(sqlType)) return 'LONG'
+  if (/^(DOUBLE|DECIMAL.*)$/.test(sqlType)) return 'DOUBLE'
+  return sqlType === 'FLOAT' ? 'FLOAT' : 'STRING'
+}

@@ -3,6 +3,7 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { type Segment, segmentId } from '@svc/domain/segment'
 import type { Role } from '@svc/shared/config'
 import { ReportLog, reportPath, ServedSegments } from '@svc/shared/data-server'
+import type { Reply, Route } from '@svc/shared/http'
 import {
   acquireLease,
   ensureDefaultRules,
@@ -22,6 +23,7 @@ import {
 } from '@svc/shared/testing'
 import { createDutyGroup } from '../duties/index.ts'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
+import { atLeader } from '../leadership/index.ts'
 import { createDirectoryFollowers } from '../users/index.ts'
 import { clusterRoutes } from './cluster.ts'
 import { internalRoutes } from './internal.ts'
@@ -268,6 +270,10 @@ describe('what only the leader knows', () => {
       assert.equal(answer.headers.location, `http://192.0.2.1:8081/svc/coordinator/v1${path}?full&x=%2F`)
     }
     assert.equal((await ask('/svc/coordinator/v1/leader')).text, 'http://192.0.2.1:8081')
+    const [someRoute] = clusterRoutes({ context, leadership, segments, servers, rules, dutyGroups: [] })
+    const input = { request: { url: '/svc/coordinator/v1/loadstatus?full' }, word: 'druid' }
+    const reply = atLeader(leadership, context, someRoute as Route).handle(input as never) as Reply
+    assert.equal(reply.headers.Location, 'http://192.0.2.1:8081/druid/coordinator/v1/loadstatus?full')
   })
 
   it('is not to be had while nobody leads', async () => {

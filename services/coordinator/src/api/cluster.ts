@@ -43,11 +43,11 @@ export function clusterRoutes(view: ClusterView): Route[] {
       path: path('/cluster'),
       access: state('READ'),
       summary: 'The servers of the cluster by role',
-      handle: async () => {
+      handle: async ({ word }) => {
         await context.discovery.refresh()
         // Workers of their own are named where there are some: most clusters run tasks on overlords only.
         const named = roles.filter((role) => role !== 'worker' || context.discovery.nodes(role).length > 0)
-        return Object.fromEntries(named.map((role) => [role, nodesOf(context, role)]))
+        return Object.fromEntries(named.map((role) => [role, nodesOf(context, role, word)]))
       },
     }),
     route({
@@ -85,10 +85,10 @@ export function clusterRoutes(view: ClusterView): Route[] {
   ]
 }
 
-function nodesOf(context: ServiceContext, role: Role) {
+function nodesOf(context: ServiceContext, role: Role, word: string) {
   return context.discovery.nodes(role).map(({ host, service, plaintextPort, tlsPort }) => ({
     host,
-    service,
+    service: service.replace(/^svc(?=\/)/, word),
     ...(plaintextPort === null ? {} : { plaintextPort }),
     ...(tlsPort === null ? {} : { tlsPort }),
   }))

@@ -27,8 +27,9 @@ export function atLeader(leadership: Leadership, context: ServiceContext, route:
       if (leadership.term() !== undefined) return route.handle(input)
       const { baseUrl } = context.discovery.leader('coordinator')
       // The path is taken as it came and put behind the leader's address: it can name no other host.
-      const { request } = input as RouteInput<unknown, unknown>
-      return new Reply(307, undefined, { Location: `${baseUrl}${request.url ?? '/'}` })
+      const { request, word } = input as RouteInput<unknown, unknown>
+      const path = (request.url ?? '/').replace(/^\/svc/, `/${word}`)
+      return new Reply(307, undefined, { Location: `${baseUrl}${path}` })
     },
   }
 }
