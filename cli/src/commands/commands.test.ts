@@ -248,7 +248,7 @@ test('Ctrl-C during the start leaves nothing behind', async () => {
   child.kill('SIGINT')
   const { status, stderr } = await outcome
   assert.equal(status, 1)
-  assert.match(stderr, /^svc: Stopped by SIGINT before everything was ready\n$/)
+  assert.match(stderr, /^svc: Stopped by SIGINT before all was done\n$/)
   assert.deepEqual(processes.filter(isRunning), [])
   assert.equal(readRunFile(homeLayout(home)), undefined)
 })

@@ -17,7 +17,7 @@ export function stopRequest(): StopRequest {
   const requested = new Promise<void>((resolve) => {
     const onSignal = (name: NodeJS.Signals) => {
       if (controller.signal.aborted) process.exit(1)
-      controller.abort(unavailable(`Stopped by ${name} before everything was ready`))
+      controller.abort(unavailable(`Stopped by ${name} before all was done`))
       resolve()
     }
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(name, onSignal)

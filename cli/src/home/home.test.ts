@@ -66,6 +66,14 @@ const refused: { name: string; make: (root: string) => void; message: RegExp }[]
     message: /is not a home of svc and not empty/,
   },
   {
+    name: 'a folder whose entries are called like ours',
+    make: (root) => {
+      mkdirSync(path.join(root, 'logs'), { recursive: true })
+      mkdirSync(path.join(root, 'input'))
+    },
+    message: /is not a home of svc and not empty/,
+  },
+  {
     name: 'a home of another format',
     make: (root) => {
       openHome(root)
@@ -103,8 +111,8 @@ for (const { name, make, message } of refused) {
 }
 
 test('a home whose making was cut off is made to its end', () => {
+  writeFileSync(path.join(folder, 'svc-home.json.new'), '{')
   const home = openHome(folder)
-  rmSync(home.marker)
   rmSync(home.pki, { recursive: true })
   openHome(folder)
   assert.ok(existsSync(home.marker) && existsSync(home.pki))

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { constants, existsSync, lstatSync, readdirSync, rmSync } from 'node:fs'
 import { mkdir, rename } from 'node:fs/promises'
 import path from 'node:path'
-import { conflict } from '@svc/domain/failure'
+import { conflict, type Failure } from '@svc/domain/failure'
 import { identify, isRunning, type ProcessIdentity } from '../processes/index.ts'
 
 /** What is done about a folder that a killed command has left behind, before it is removed. */
@@ -21,7 +21,7 @@ export async function makeNewFolder<Result>(
 ): Promise<Result> {
   const place = path.resolve(folder)
   await removeLeftovers(place, endLeftover)
-  if (existsSync(place)) throw conflict(`[${folder}] exists already: name a new folder, or remove it first`)
+  if (existsSync(place)) throw existsAlready(folder)
   const growing = `${place}${suffixOf(identify(process.pid, 'node') as ProcessIdentity)}`
   let leftover = growing
   const remove = () => rmSync(leftover, { recursive: true, force: true, maxRetries: 3 })
@@ -30,13 +30,25 @@ export async function makeNewFolder<Result>(
   try {
     leftover = (await mkdir(growing, { recursive: true })) ?? growing
     const result = await fill(growing)
-    await rename(growing, place)
+    await rename(growing, place).catch((error: NodeJS.ErrnoException) => {
+      throw existsSync(place) ? existsAlready(folder) : error
+    })
     leftover = growing
     return result
   } finally {
     remove()
     process.removeListener('exit', remove)
   }
+}
+
+const existsAlready = (folder: string): Failure =>
+  conflict(`[${folder}] exists already: name a new folder, or remove it first`)
+
+/** Whether nobody else can have made or changed a folder: what its files say of processes is believed. */
+function isOwn(folder: string): boolean {
+  const { uid, mode } = lstatSync(folder)
+  const isFolder = (mode & constants.S_IFMT) === constants.S_IFDIR
+  return isFolder && uid === process.getuid?.() && (mode & 0o022) === 0
 }
 
 /** Names the process that fills the folder for good, so that whoever finds it knows whether that one still runs. */
@@ -54,6 +66,7 @@ async function removeLeftovers(place: string, endLeftover: EndLeftover): Promise
     const holder = identify(Number(pid), 'node')
     if (holder && suffixOf(holder) === suffix && isRunning(holder)) continue
     const leftover = path.join(parent, name)
+    if (!isOwn(leftover)) continue
     await endLeftover(leftover)
     rmSync(leftover, { recursive: true, force: true, maxRetries: 3 })
     process.stderr.write(`svc: removed [${leftover}], which a command that was killed has left behind\n`)

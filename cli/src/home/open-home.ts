@@ -11,7 +11,7 @@ import {
 import path from 'node:path'
 import { conflict, unavailable } from '@svc/domain/failure'
 import { type HomeLayout, homeLayout } from './layout.ts'
-import { writeWhole } from './run-file.ts'
+import { stagingName, writeWhole } from './run-file.ts'
 import { storageFailure } from './storage-failure.ts'
 
 /** A new home takes about 60 MB for Postgres; logs and write-ahead log need room from then on. */
@@ -27,9 +27,11 @@ export function openHome(folder: string): HomeLayout {
   const home = homeLayout(folder)
   try {
     checkIsHome(home)
-    makeFolders(home)
+    makeWithParents(home.root)
     checkRoom(home)
+    // Before anything else: what has no marker is not ours, whatever it is called.
     if (!existsSync(home.marker)) writeWhole(home.marker, `${JSON.stringify({ format: FORMAT })}\n`, 0o644)
+    makeFolders(home)
   } catch (error) {
     throw storageFailure(error, home.root)
   }
@@ -59,9 +61,8 @@ function checkIsHome(home: HomeLayout): void {
     throw conflict(`Home [${home.root}] is a file, not a folder: choose another with --home`)
   }
   if (!existsSync(home.marker)) {
-    // A start that ended before the marker was written left only folders of ours.
-    const ours = new Set(Object.values(home).map((entry) => path.basename(entry)))
-    if (readdirSync(home.root).every((name) => ours.has(name))) return
+    // A start that ended while the marker was written left no more than that.
+    if (readdirSync(home.root).every((name) => name === stagingName(path.basename(home.marker)))) return
     throw conflict(`Folder [${home.root}] is not a home of svc and not empty: choose another with --home`)
   }
   const format = formatOf(home.marker)
@@ -85,7 +86,6 @@ function formatOf(marker: string): unknown {
 function makeFolders(home: HomeLayout): void {
   // Postgres does not run as root, so under root its user must be able to pass through the home; secrets, keys and
   // configuration stand in folders that are closed.
-  makeWithParents(home.root)
   chmodSync(home.root, process.getuid?.() === 0 ? 0o711 : 0o700)
   const { secrets, pki, conf, run, logs, redis, deepStorage, cache, input, taskLogs, tasks } = home
   for (const folder of [secrets, pki, conf, run, logs, redis, deepStorage, cache, input, taskLogs, tasks]) {

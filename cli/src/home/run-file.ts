@@ -55,9 +55,12 @@ export function removeRunFile(home: HomeLayout): void {
   rmSync(home.runFile, { force: true })
 }
 
+/** The name of a file while it is written. */
+export const stagingName = (file: string): string => `${file}.new`
+
 /** Writes a file so that it is there whole or not at all. */
 export function writeWhole(file: string, text: string | Uint8Array, mode: number): void {
-  const staging = `${file}.new`
+  const staging = stagingName(file)
   try {
     writeFileSync(staging, text, { mode })
     renameSync(staging, file)

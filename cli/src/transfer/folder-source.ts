@@ -1,12 +1,21 @@
 import { createReadStream, existsSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { describeError, invalidInput } from '@svc/domain/failure'
+import { describeError, type Failure, invalidInput } from '@svc/domain/failure'
 import { linesOf } from '@svc/shared/wire'
 import { elementsOf } from './json-list.ts'
 import { checkSnapshotManifest, snapshotManifestFile } from './snapshot-manifest.ts'
 import { documents, type SegmentRow, type SnapshotSource } from './snapshot-source.ts'
 import { withoutLogin } from './without-login.ts'
+
+const filesOfSnapshot = [
+  ...Object.values(documents).map(({ file }) => file),
+  'segments.jsonl',
+  'segments.json',
+]
+
+// No segment is written so long.
+const longestRow = 8 * 1024 * 1024
 
 /** A folder with the documents of a snapshot and `segments.jsonl` (a segment a line) or `segments.json` (a list). */
 export function openFolder(folder: string): SnapshotSource {
@@ -25,7 +34,7 @@ export function openFolder(folder: string): SnapshotSource {
   return {
     name: folder,
     check: async () =>
-      (await checkSnapshotManifest(folder))
+      (await checkSnapshotManifest(folder, filesOfSnapshot))
         ? []
         : [
             `Folder [${folder}] has no [${snapshotManifestFile}], which ./svc export writes last: whether its files are whole cannot be told`,
@@ -37,8 +46,11 @@ export function openFolder(folder: string): SnapshotSource {
         if (needed) throw invalidInput(`Folder [${folder}] has no file [${file}]`)
         return undefined
       }
+      const text = await readFile(full, 'utf8').catch((error: unknown) => {
+        throw unreadable(full, error)
+      })
       try {
-        return JSON.parse(await readFile(full, 'utf8')) as unknown
+        return JSON.parse(text) as unknown
       } catch (error) {
         throw invalidInput(`File [${full}] is not JSON: ${describeError(error)}`)
       }
@@ -47,9 +59,20 @@ export function openFolder(folder: string): SnapshotSource {
   }
 }
 
+const unreadable = (file: string, error: unknown): Failure =>
+  invalidInput(`File [${file}] cannot be read: ${describeError(error)}`)
+
+async function* linesOfFile(file: string): AsyncGenerator<string> {
+  try {
+    yield* linesOf(createReadStream(file), longestRow)
+  } catch (error) {
+    throw unreadable(file, error)
+  }
+}
+
 async function* rowsOf(file: string): AsyncIterable<SegmentRow> {
   let row = 0
-  for await (const line of linesOf(createReadStream(file))) {
+  for await (const line of linesOfFile(file)) {
     row += 1
     if (line.trim() === '') continue
     let value: unknown

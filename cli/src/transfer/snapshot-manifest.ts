@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -25,16 +25,18 @@ export async function writeSnapshotManifest(folder: string, files: readonly stri
 
 /**
  * Compares the files of a folder with what its manifest says; whether it has one. Throws a Failure that tells of each
- * file that is missing, cut or changed.
+ * file that is missing, cut or changed, and of each of `read` that is there and not in the manifest.
  */
-export async function checkSnapshotManifest(folder: string): Promise<boolean> {
+export async function checkSnapshotManifest(folder: string, read: readonly string[]): Promise<boolean> {
   const text = await readFile(path.join(folder, snapshotManifestFile), 'utf8').catch((error) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   })
   if (text === undefined) return false
   const { files } = readManifest(folder, text)
-  const problems: string[] = []
+  const problems = read
+    .filter((name) => existsSync(path.join(folder, name)) && !Object.hasOwn(files, name))
+    .map((name) => `[${name}] was not written by it`)
   for (const [name, written] of Object.entries(files)) {
     const found = await describeFile(path.join(folder, name)).catch((error: unknown) => describeError(error))
     if (typeof found === 'string') problems.push(`[${name}] cannot be read: ${found}`)

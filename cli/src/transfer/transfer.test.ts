@@ -445,6 +445,10 @@ describe('a folder that is read', () => {
         () => writeFileSync(file('snapshot.json'), '{"format":1,'),
         /snapshot.json\] is not what .\/svc export/,
       ],
+      [
+        () => writeFileSync(file('snapshot.json'), '{"format":1,"files":{}}'),
+        /\n {2}\[servers.json\] was not written by it[\s\S]*\n {2}\[segments.jsonl\] was not written by it$/,
+      ],
     ]
     for (const [spoil, told] of spoils) {
       cpSync(whole, spoilt, { recursive: true })

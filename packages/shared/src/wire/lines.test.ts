@@ -22,3 +22,13 @@ for (const { text, lines } of [
     }
   })
 }
+
+it('a line without an end is given up', async () => {
+  const endless = Readable.from(
+    (function* () {
+      for (;;) yield 'a'.repeat(1000)
+    })(),
+    { objectMode: false },
+  )
+  await assert.rejects(linesOf(endless, 5000).next(), /A line has more than 5000 characters/)
+})
