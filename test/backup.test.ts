@@ -3,7 +3,7 @@
 // cluster.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { pickPortOffset, startCluster } from '@svc/cli/cluster'
@@ -30,6 +30,20 @@ function damage(file: string): () => void {
   changed[9] = changed[9]! ^ 1
   writeFileSync(file, changed)
   return () => writeFileSync(file, sound)
+}
+
+interface Manifest {
+  readonly homeFiles: readonly {
+    readonly path: string
+    readonly sizeBytes: number
+    readonly sha256: string | null
+  }[]
+}
+
+/** Changes what a backup says of itself. */
+function writeManifest(where: string, change: (manifest: Manifest) => object): void {
+  const file = path.join(where, 'backup.json')
+  writeFileSync(file, JSON.stringify(change(JSON.parse(readFileSync(file, 'utf8')) as Manifest)))
 }
 
 /** What there is of the home `none`, under its name or beside it. */
@@ -118,6 +132,85 @@ describe('a backup', () => {
     assert.equal(torn.status, 2)
     assert.match(torn.stderr, /is no backup/)
     assert.deepEqual(leftOfNone(), [])
+  })
+
+  /** Restores to `none` after a change of a copy of a backup. */
+  async function restoreChanged(from: string, change: (changed: string) => void) {
+    const changed = path.join(folder, 'changed')
+    cpSync(from, changed, { recursive: true })
+    try {
+      change(changed)
+      return await runSvc('restore', changed, '--home', path.join(folder, 'none'))
+    } finally {
+      rmSync(changed, { recursive: true })
+    }
+  }
+
+  test('without its secrets, or with an empty one, becomes nothing', async () => {
+    const without = await restoreChanged(backup, (changed) =>
+      rmSync(path.join(changed, 'secrets'), { recursive: true }),
+    )
+    assert.equal(without.status, 1)
+    assert.match(
+      without.stderr,
+      /damaged: \[secrets\/admin-password\] is missing, \[secrets\/internal-client-password\] is missing/,
+    )
+    const empty = await restoreChanged(backup, (changed) =>
+      writeFileSync(path.join(changed, 'secrets/admin-password'), ''),
+    )
+    assert.equal(empty.status, 1)
+    assert.match(empty.stderr, /damaged: \[secrets\/admin-password\] has \[0\] bytes instead of \[\d+\]/)
+    assert.deepEqual(leftOfNone(), [])
+  })
+
+  test('of an imported home becomes a home with its virtual servers, and nothing without them', async () => {
+    const imported = path.join(folder, 'imported')
+    const servers = '[{"name":"a:1","size":1}]\n'
+    // The servers that run do not look at it.
+    writeFileSync(cluster.home.virtualServers, servers)
+    const written = await runSvc('backup', imported, '--home', cluster.home.root)
+    rmSync(cluster.home.virtualServers)
+    assert.equal(written.status, 0, written.stderr)
+    const lost = await restoreChanged(imported, (changed) =>
+      rmSync(path.join(changed, 'virtual-servers.json')),
+    )
+    assert.equal(lost.status, 1)
+    assert.match(lost.stderr, /damaged: \[virtual-servers\.json\] is missing/)
+    const spoilt = await restoreChanged(imported, (changed) =>
+      damage(path.join(changed, 'virtual-servers.json')),
+    )
+    assert.equal(spoilt.status, 1)
+    assert.match(spoilt.stderr, /damaged: \[virtual-servers\.json\] has another checksum/)
+    assert.deepEqual(leftOfNone(), [])
+    const whole = await restoreChanged(imported, () => undefined)
+    assert.equal(whole.status, 0, whole.stderr)
+    const none = path.join(folder, 'none')
+    assert.equal(readFileSync(path.join(none, 'virtual-servers.json'), 'utf8'), servers)
+    rmSync(none, { recursive: true })
+    rmSync(imported, { recursive: true })
+  })
+
+  test('says nothing by which its passwords could be guessed', () => {
+    const { homeFiles } = JSON.parse(readFileSync(path.join(backup, 'backup.json'), 'utf8')) as Manifest
+    assert.deepEqual(
+      homeFiles.map(({ path: file, sha256 }) => [file, sha256]),
+      [
+        ['secrets/admin-password', null],
+        ['secrets/internal-client-password', null],
+      ],
+    )
+  })
+
+  test('of the earlier format is taken as it is, with a notice', async () => {
+    const { status, stderr } = await restoreChanged(backup, (changed) => {
+      writeManifest(changed, ({ homeFiles: _, ...manifest }) => ({ ...manifest, format: 1 }))
+      rmSync(path.join(changed, 'secrets/internal-client-password'))
+    })
+    assert.equal(status, 0, stderr)
+    assert.match(stderr, /notice: The backup is of an earlier format.*: \[secrets\/admin-password\] of \[/)
+    const none = path.join(folder, 'none')
+    assert.equal(readFileSync(path.join(none, 'secrets/admin-password'), 'utf8'), cluster.adminPassword)
+    rmSync(none, { recursive: true })
   })
 
   test('whose deep storage is damaged becomes nothing', async () => {

@@ -1,22 +1,24 @@
 import { createHash } from 'node:crypto'
 import { createWriteStream, existsSync } from 'node:fs'
-import { chmod, copyFile, mkdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { PassThrough, Transform, type Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { conflict } from '@svc/domain/failure'
 import { type Database, dumpTables, knownMigrations } from '@svc/shared/postgres'
-import { type HomeLayout, makeNewFolder, secretFile } from '../home/index.ts'
+import { type HomeLayout, makeNewFolder, readSecret } from '../home/index.ts'
 import { copyFiles, tellProblems } from './copy-files.ts'
 import {
+  type HomeFile,
+  type HomeFilePath,
   keptSecrets,
   type Manifest,
   manifestFile,
-  secretsFolder,
+  secretPath,
   storageFolder,
   tableFile,
-  virtualServersFile,
+  virtualServersPath,
 } from './manifest.ts'
 
 /** How far a backup is. */
@@ -27,7 +29,7 @@ export interface BackupProgress {
 }
 
 /** What was written. */
-export interface BackupResult extends Omit<Manifest, 'tables'> {
+export interface BackupResult extends Omit<Manifest, 'tables' | 'homeFiles'> {
   readonly folder: string
 }
 
@@ -46,9 +48,7 @@ export async function backUp(
     // Passwords lie in it.
     await chmod(growing, 0o700)
     await mkdir(path.join(growing, 'tables'))
-    await keepSecrets(home, growing)
-    // Of a home that was imported: nothing else could load its segments.
-    if (existsSync(home.virtualServers)) await copyFile(home.virtualServers, virtualServersFile(growing))
+    const homeFiles = await keepHomeFiles(home, growing)
     onProgress({ phase: 'tables', files: 0, sizeBytes: 0 })
     const sums = new Map<string, () => string>()
     const ends: Promise<void>[] = []
@@ -80,25 +80,38 @@ export async function backUp(
     }
     await rm(listFile)
     const manifest: Manifest = {
-      format: 1,
+      format: 2,
       createdAt: new Date().toISOString(),
       migrations: knownMigrations(),
       tables: tables.map((table) => ({ ...table, sha256: sums.get(table.name)?.() ?? '' })),
       files,
       sizeBytes,
+      homeFiles,
     }
     await writeFile(manifestFile(growing), `${JSON.stringify(manifest, null, 2)}\n`)
-    const { tables: _, ...told } = manifest
+    const { tables: _, homeFiles: __, ...told } = manifest
     return { folder, ...told }
   })
 }
 
-async function keepSecrets(home: HomeLayout, folder: string): Promise<void> {
-  await mkdir(secretsFolder(folder), { mode: 0o700 })
-  for (const name of keptSecrets) {
-    const file = secretFile(home, name)
-    if (existsSync(file)) await copyFile(file, path.join(secretsFolder(folder), name))
+/** Writes what a home has of its secrets and virtual servers; returns what was written. */
+async function keepHomeFiles(home: HomeLayout, folder: string): Promise<HomeFile[]> {
+  await mkdir(path.join(folder, 'secrets'), { mode: 0o700 })
+  const found: HomeFile[] = []
+  const keep = async (to: HomeFilePath, content: Buffer, sha256: string | null) => {
+    await writeFile(path.join(folder, to), content, { mode: 0o600 })
+    found.push({ path: to, sizeBytes: content.length, sha256 })
   }
+  for (const name of keptSecrets) {
+    const secret = readSecret(home, name)
+    // An empty file is left by a disk that ran full; nothing was ever opened with it.
+    if (secret) await keep(secretPath(name), Buffer.from(secret), null)
+  }
+  if (existsSync(home.virtualServers)) {
+    const content = await readFile(home.virtualServers)
+    await keep(virtualServersPath, content, createHash('sha256').update(content).digest('hex'))
+  }
+  return found
 }
 
 /** A stream into a compressed file, its end, and then the checksum of what lies on disk. */

@@ -6,27 +6,41 @@ import { z } from 'zod'
 
 /** What a backup says of itself; it is written last, so a folder without it is no backup. */
 export interface Manifest {
-  readonly format: 1
+  readonly format: 1 | 2
   readonly createdAt: string
   readonly migrations: readonly string[]
   readonly tables: readonly (DumpedTable & { readonly sha256: string })[]
+  /** The files of deep storage. */
   readonly files: number
   readonly sizeBytes: number
+  /** Null in the first format, which does not tell them. */
+  readonly homeFiles: readonly HomeFile[] | null
+}
+
+/** A file of the home that lies in the backup. */
+export interface HomeFile {
+  readonly path: HomeFilePath
+  readonly sizeBytes: number
+  /** Null of a secret: it could be guessed by it. */
+  readonly sha256: string | null
 }
 
 export const manifestFile = (folder: string): string => path.join(folder, 'backup.json')
 export const tableFile = (folder: string, table: string): string =>
   path.join(folder, 'tables', `${table}.copy.gz`)
 export const storageFolder = (folder: string): string => path.join(folder, 'deep-storage')
-/** Only in the backup of an imported home. */
-export const virtualServersFile = (folder: string): string => path.join(folder, 'virtual-servers.json')
-export const secretsFolder = (folder: string): string => path.join(folder, 'secrets')
 
+/** Only in the backup of an imported home: nothing else could load its segments. */
+export const virtualServersPath = 'virtual-servers.json'
 /** The passwords that users and servers of the restored cluster go on using. */
 export const keptSecrets = ['admin-password', 'internal-client-password'] as const
+type KeptSecret = (typeof keptSecrets)[number]
+export const secretPath = (name: KeptSecret) => `secrets/${name}` as const
+/** Where a file of the home lies in a backup. */
+export type HomeFilePath = typeof virtualServersPath | ReturnType<typeof secretPath>
+export const homeFilePaths: readonly HomeFilePath[] = [...keptSecrets.map(secretPath), virtualServersPath]
 
-const schema = z.object({
-  format: z.literal(1),
+const described = {
   createdAt: z.string(),
   migrations: z.array(z.string()),
   tables: z.array(
@@ -34,7 +48,19 @@ const schema = z.object({
   ),
   files: z.number(),
   sizeBytes: z.number(),
-})
+}
+const schema = z.discriminatedUnion('format', [
+  z
+    .object({ ...described, format: z.literal(1) })
+    .transform((manifest) => ({ ...manifest, homeFiles: null })),
+  z.object({
+    ...described,
+    format: z.literal(2),
+    homeFiles: z.array(
+      z.object({ path: z.enum(homeFilePaths), sizeBytes: z.number(), sha256: z.string().nullable() }),
+    ),
+  }),
+])
 
 /** The manifest of a backup. Throws a Failure where the folder holds no whole one. */
 export function readManifest(folder: string): Manifest {

@@ -6,18 +6,21 @@ import { addAbortSignal } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { conflict, describeError, unavailable } from '@svc/domain/failure'
+import { errorCode } from '@svc/shared/deep-storage'
 import { canRestore, dumpFiles, restoreTables } from '@svc/shared/postgres'
 import { makeNewHome, withStoreOf } from '../cluster/index.ts'
 import { type HomeLayout, homeLayout, openHome, writeSecret } from '../home/index.ts'
 import { copyFiles, tellProblems } from './copy-files.ts'
 import {
+  type HomeFile,
+  homeFilePaths,
   keptSecrets,
   type Manifest,
   readManifest,
-  secretsFolder,
+  secretPath,
   storageFolder,
   tableFile,
-  virtualServersFile,
+  virtualServersPath,
 } from './manifest.ts'
 
 /** What was made from a backup. */
@@ -25,12 +28,15 @@ export interface RestoreResult {
   readonly home: string
   readonly createdAt: string
   readonly files: number
+  /** What the user should know beyond success. */
+  readonly notices: readonly string[]
 }
 
 /**
- * Makes a new home from a backup, whole or not at all: checks every table against its checksum, fills the store and
- * deep storage, and checks every file against its segment. Nothing runs in it afterwards. Throws a Failure where the
- * backup is not whole or the home exists, or the reason of the signal.
+ * Makes a new home from a backup, whole or not at all: checks the secrets and virtual servers against the manifest and
+ * every table against its checksum, fills the store and deep storage, and checks every file against its segment.
+ * Nothing runs in it afterwards. Throws a Failure where the backup is not whole or the home exists, or the reason of
+ * the signal.
  */
 export async function restore(
   folder: string,
@@ -43,13 +49,19 @@ export async function restore(
       `The backup [${folder}] was made by a version with another schema [${manifest.migrations.at(-1)}]: restore it with that version`,
     )
   }
+  if (manifest.homeFiles !== null) await checkHomeFiles(folder, manifest.homeFiles)
   const { root } = homeLayout(homeFolder)
   try {
     return await makeNewHome(root, async (growing) => {
       await checkTables(folder, manifest, signal)
       await fillHome(openHome(growing), folder, manifest, signal)
       signal.throwIfAborted()
-      return { home: root, createdAt: manifest.createdAt, files: manifest.files }
+      return {
+        home: root,
+        createdAt: manifest.createdAt,
+        files: manifest.files,
+        notices: noticesOf(folder, manifest),
+      }
     })
   } catch (error) {
     // What is ended by the signal tells of it in its own way.
@@ -57,6 +69,38 @@ export async function restore(
     throw error
   }
 }
+
+async function checkHomeFiles(folder: string, files: readonly HomeFile[]): Promise<void> {
+  const problems: string[] = []
+  for (const file of files) {
+    const problem = await problemOf(path.join(folder, file.path), file)
+    if (problem !== undefined) problems.push(`[${file.path}] ${problem}`)
+  }
+  if (problems.length > 0) throw conflict(`The backup [${folder}] is damaged: ${problems.join(', ')}`)
+}
+
+async function problemOf(file: string, { sizeBytes, sha256 }: HomeFile): Promise<string | undefined> {
+  let content: Buffer
+  try {
+    content = await readFile(file)
+  } catch (error) {
+    return errorCode(error) === 'ENOENT' ? 'is missing' : `cannot be read: ${describeError(error)}`
+  }
+  if (content.length !== sizeBytes) return `has [${content.length}] bytes instead of [${sizeBytes}]`
+  const isOther = sha256 !== null && createHash('sha256').update(content).digest('hex') !== sha256
+  return isOther ? 'has another checksum' : undefined
+}
+
+function noticesOf(folder: string, { homeFiles }: Manifest): string[] {
+  if (homeFiles !== null) return []
+  const found = existingHomeFiles(folder)
+  return [
+    `The backup is of an earlier format, which does not say which passwords and virtual servers belong to it: [${found.join(', ')}] of [${homeFilePaths.join(', ')}] were there and were taken as they are`,
+  ]
+}
+
+const existingHomeFiles = (folder: string) =>
+  homeFilePaths.filter((file) => existsSync(path.join(folder, file)))
 
 async function checkTables(folder: string, { tables }: Manifest, signal: AbortSignal): Promise<void> {
   for (const { name, sha256 } of tables) {
@@ -75,12 +119,13 @@ async function checkTables(folder: string, { tables }: Manifest, signal: AbortSi
 async function fillHome(
   home: HomeLayout,
   folder: string,
-  { migrations, tables }: Manifest,
+  { migrations, tables, homeFiles }: Manifest,
   signal: AbortSignal,
 ): Promise<void> {
+  const has = new Set(homeFiles?.map((file) => file.path) ?? existingHomeFiles(folder))
   for (const name of keptSecrets) {
-    const file = path.join(secretsFolder(folder), name)
-    if (existsSync(file)) writeSecret(home, name, await readFile(file, 'utf8'))
+    const file = secretPath(name)
+    if (has.has(file)) writeSecret(home, name, await readFile(path.join(folder, file), 'utf8'))
   }
   await withStoreOf(home, signal, async (database) => {
     await restoreTables(database, migrations, tables, (name) =>
@@ -93,5 +138,5 @@ async function fillHome(
       throw conflict(`The backup [${folder}] is damaged: in its deep storage, ${tellProblems(copied)}`)
     await rm(listFile)
   })
-  if (existsSync(virtualServersFile(folder))) await copyFile(virtualServersFile(folder), home.virtualServers)
+  if (has.has(virtualServersPath)) await copyFile(path.join(folder, virtualServersPath), home.virtualServers)
 }

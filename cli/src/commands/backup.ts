@@ -21,7 +21,7 @@ export function addBackup(program: Command): void {
       `
 The cluster may run and work on: the store is written as it is at one moment, with the files that it names.
 Every file is compared with the size and checksum of its segment: where one is missing or another than was stored,
-nothing is written, and restore makes nothing of such a backup.
+nothing is written, and restore makes nothing of such a backup, nor of one without its passwords.
 The folder holds the passwords of admin and of the servers; only you may read it.
 
 Examples:
@@ -72,6 +72,7 @@ async function runRestore(folder: string, { home, json }: BackupOptions): Promis
     import('./stop-request.ts'),
   ])
   const result = await restore(folder, home ?? defaultHome, stopRequest().signal)
+  for (const notice of result.notices) process.stderr.write(`svc: notice: ${notice}\n`)
   if (json) printJson(result)
   else
     process.stdout.write(
