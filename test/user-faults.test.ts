@@ -56,6 +56,21 @@ test('a server that is killed is started again', async () => {
   await cluster.waitUntilReady('broker')
 })
 
+test('a coordinator that is killed for a time cannot tell the faults, and status says so', async () => {
+  const { status, stderr } = await fault('kill', 'coordinator', '--for', 'PT4S')
+  assert.equal(status, 0, stderr)
+  await waitUntil(
+    'status cannot ask',
+    () => runSvc('status', '--home', home.root),
+    ({ stdout }) => /^Which faults are on is not known, since the coordinator cannot be asked/m.test(stdout),
+  )
+  await waitUntil(
+    'the fault has ended and is not shown',
+    () => runSvc('status', '--home', home.root),
+    ({ status, stdout }) => status === 0 && !/fault/.test(stdout),
+  )
+})
+
 test('requests to a slow server wait until the fault ends by itself', async () => {
   const { status, stderr } = await fault('latency', 'router', '--delay', 'PT0.3S', '--for', 'PT3S')
   assert.equal(status, 0, stderr)

@@ -1,4 +1,4 @@
-import { Failure } from '@svc/domain/failure'
+import { describeError, Failure } from '@svc/domain/failure'
 import { loadSettings } from '@svc/shared/config'
 import { connectToCluster } from '../client/index.ts'
 import { type AnsweredFault, faultsPath } from '../faults/index.ts'
@@ -40,7 +40,7 @@ export interface ClusterStatus {
   /** Epoch milliseconds. */
   readonly startedAt: number | null
   readonly processes: readonly ProcessStatus[]
-  /** The faults that are switched on in a simulation, also those of virtual servers. */
+  /** The faults that are switched on in a simulation, also those of virtual servers; none where they cannot be asked for, which `problem` tells. */
   readonly faults: readonly AnsweredFault[]
   /** What is wrong with the cluster as a whole. */
   readonly problem: string | null
@@ -51,9 +51,9 @@ export async function clusterStatus(home: HomeLayout): Promise<ClusterStatus> {
   const run = readRunFile(home)
   const supervisor = lockHolder(home)
   const trusted = readTrusted(home)
-  const [asked, faults] = await Promise.all([
+  const [asked, { faults, trouble }] = await Promise.all([
     Promise.all(processesOf(home).map((entry) => processStatus(home, entry, trusted))),
-    supervisor === undefined ? [] : faultsOf(home),
+    supervisor === undefined ? noFaults : faultsOf(home),
   ])
   const processes = asked.map((entry) => ({
     ...entry,
@@ -70,18 +70,28 @@ export async function clusterStatus(home: HomeLayout): Promise<ClusterStatus> {
     startedAt: run?.startedAt ?? null,
     processes,
     faults,
-    problem: problemOf(home, supervisor !== undefined, processes),
+    problem: problemOf(home, supervisor !== undefined, processes) ?? trouble,
   }
 }
 
+interface AskedFaults {
+  readonly faults: readonly AnsweredFault[]
+  /** Why there may be others. */
+  readonly trouble: string | null
+}
+
+const noFaults: AskedFaults = { faults: [], trouble: null }
+
 /** The faults that are on, as far as that can be asked: a cluster that is no simulation has none. */
-async function faultsOf(home: HomeLayout): Promise<readonly AnsweredFault[]> {
-  if (!isSimulation(home)) return []
+async function faultsOf(home: HomeLayout): Promise<AskedFaults> {
+  if (!isSimulation(home)) return noFaults
   try {
-    return (await connectToCluster(home).send('GET', faultsPath)) as AnsweredFault[]
+    const faults = (await connectToCluster(home).send('GET', faultsPath)) as AnsweredFault[]
+    return { faults, trouble: null }
   } catch (error) {
-    if (error instanceof Failure) return []
-    throw error
+    if (!(error instanceof Failure)) throw error
+    const trouble = `Which faults are on is not known, since the coordinator cannot be asked: ${describeError(error)}`
+    return { faults: [], trouble }
   }
 }
 

@@ -91,6 +91,7 @@ for (const [given, message] of [
   [['cut', 'worker', '--for', 'PT0S'], /Option --for has value \[PT0S\], .* from PT0.1S to P7D,/],
   [['cut', 'worker', '--for', '-PT1S'], /Option --for has value \[-PT1S\]/],
   [['cut', 'worker', '--for', 'P1Y'], periods],
+  [['kill', 'worker', '--for', 'PT6M'], /from PT0.1S to PT5M, .*only coordinator cannot be ended before/],
   [['cut', 'worker', '--probability', '0'], /Option --probability has value \[0\], .* above 0 and up to 1/],
   [['cut', 'worker', '--probability', '2'], /--probability has value \[2\]/],
   [['cut', 'worker', '--probability', 'x'], /--probability has value \[x\]/],

@@ -1,5 +1,5 @@
 import { invalidInput } from '@svc/domain/failure'
-import { type FaultKind, faultKinds, faultLimits } from '@svc/domain/faults'
+import { type FaultKind, faultKinds, faultLimits, whyKillsAreShort } from '@svc/domain/faults'
 import type { Command } from 'commander'
 import { type AnsweredFault, endOf, faultsPath, hasDelay } from '../faults/index.ts'
 import { connectToHome, existingHome, withHome } from './home-option.ts'
@@ -34,6 +34,8 @@ drop, by cut in what they report; killed, they are there again after 2 s.
 Cut goes both ways between servers, but Postgres and Redis stay in reach: a leader that is cut goes on leading. For
 another one to take over, kill it.
 
+A kill may last 5 minutes at most: clear asks the coordinator, so ${whyKillsAreShort}.
+
 Examples:
   ./svc up --detach --set svc.simulation.enabled=true
   ./svc fault latency router --delay PT0.5S --probability 0.2 --for PT1M
@@ -61,7 +63,7 @@ function addKind(fault: Command, kind: FaultKind): void {
       ...(delay === undefined
         ? {}
         : { delayMs: await readPeriodOption('--delay', delay, faultLimits.delayMs) }),
-      ...(lasts === undefined ? {} : { forMs: await readPeriodOption('--for', lasts, faultLimits.forMs) }),
+      ...(lasts === undefined ? {} : { forMs: await readForOption(kind, lasts) }),
     }
     const body = { kind, target: await nameOf(options, target!), ...given }
     const switchedOn = (await send(options, 'POST', '', body)) as AnsweredFault
@@ -69,7 +71,12 @@ function addKind(fault: Command, kind: FaultKind): void {
   })
     .argument('<target>')
     .option('--probability <n>', 'the part that it strikes, above 0 and up to 1 (default: 1)')
-    .option('--for <period>', 'ends it after this time, such as PT30S')
+    .option(
+      '--for <period>',
+      kind === 'kill'
+        ? `ends it after this time, such as PT30S, PT5M at most: ${whyKillsAreShort}`
+        : 'ends it after this time, such as PT30S',
+    )
   if (hasDelay(kind)) command.option('--delay <period>', 'how long they wait (default: PT1S)')
 }
 
@@ -149,11 +156,17 @@ function readShareOption(text: string): number {
   throw invalidInput(`Option --probability has value [${text}], allowed are numbers above 0 and up to 1`)
 }
 
+const readForOption = (kind: FaultKind, text: string): Promise<number> =>
+  kind === 'kill'
+    ? readPeriodOption('--for', text, faultLimits.killForMs, `; ${whyKillsAreShort}`)
+    : readPeriodOption('--for', text, faultLimits.forMs)
+
 /** The milliseconds of an ISO 8601 period, which has to be within limits. */
 async function readPeriodOption(
   option: string,
   text: string,
   { least, most }: { readonly least: number; readonly most: number },
+  why = '',
 ): Promise<number> {
   const { addPeriod, readPeriod } = await import('@svc/domain/time')
   const period = readPeriod(text)
@@ -161,7 +174,7 @@ async function readPeriodOption(
   if (periodMs >= least && periodMs <= most) return periodMs
   const [from, to] = [least, most].map((ms) => tellPeriod(ms))
   throw invalidInput(
-    `Option ${option} has value [${text}], allowed are ISO 8601 periods from ${from} to ${to}, such as PT30S`,
+    `Option ${option} has value [${text}], allowed are ISO 8601 periods from ${from} to ${to}, such as PT30S${why}`,
   )
 }
 

@@ -35,6 +35,14 @@ describe('a fault that is asked for', () => {
     assert.deepEqual(parseFaultRequest(asked, targets), asked)
   })
 
+  it('may last long, but for a kill', () => {
+    for (const [kind, forMs] of [
+      ['cut', 7 * 86_400_000],
+      ['kill', 300_000],
+    ])
+      assert.equal(parseFaultRequest({ kind, target: 'router', forMs }, targets).forMs, forMs)
+  })
+
   const refused: readonly [json: object, message: RegExp][] = [
     [{ kind: 'flood', target: 'router' }, /^kind .*\[flood\].*latency, cut, kill, slow-disk/],
     [
@@ -47,6 +55,10 @@ describe('a fault that is asked for', () => {
     [{ kind: 'cut', target: 'router', probability: '1' }, /probability/],
     [{ kind: 'latency', target: 'router', delayMs: 0 }, /delayMs .*from 1 to 600000/],
     [{ kind: 'latency', target: 'router', forMs: 5 }, /forMs .*from 100 to/],
+    [
+      { kind: 'kill', target: 'router', forMs: 300_001 },
+      /forMs .*\[300001\].*from 100 to 300000 for a kill: .*only coordinator/,
+    ],
     [{ kind: 'latency', target: 'router', how: 'slow' }, /how .*not a known field/],
   ]
   for (const [json, message] of refused)

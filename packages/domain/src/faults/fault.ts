@@ -50,7 +50,11 @@ export interface FaultAim {
 export const faultLimits = {
   delayMs: { least: 1, most: 600_000 },
   forMs: { least: 100, most: 7 * 86_400_000 },
+  /** Of a kill: who kills the only coordinator again and again has nobody to ask for an earlier end. */
+  killForMs: { least: 100, most: 5 * 60_000 },
 } as const
+/** Why a kill may last no longer, as people are told. */
+export const whyKillsAreShort = 'a kill of the only coordinator cannot be ended before'
 const usualDelayMs = 1000
 // There may be a thousand servers.
 const mostToldTargets = 20
@@ -74,6 +78,14 @@ const readRequest: Reader<FaultRequest> = readFields({
 /** The fault that a JSON body asks for. A target that is none of `targets` is refused, and those are named. */
 export function parseFaultRequest(json: unknown, targets: readonly string[]): FaultRequest {
   const request = readRequest(json, '')
+  const { least, most } = faultLimits.killForMs
+  if (request.kind === 'kill' && request.forMs !== null && request.forMs > most) {
+    throw refuse(
+      'forMs',
+      request.forMs,
+      `a whole number from ${least} to ${most} for a kill: ${whyKillsAreShort}`,
+    )
+  }
   if (targets.includes(request.target)) return request
   throw invalidInput(
     `target with the value [${showValue(request.target)}] is not a role or server of this cluster; allowed are ${tellTargets(targets)}`,
