@@ -36,6 +36,15 @@ for (const [name, trust, told] of [
   })
 }
 
+for (const from of ['https://cluster.example/?token=secret', 'http://cluster.example#secret']) {
+  it(`--from ${from} is refused, and what stands behind the address not told`, async () => {
+    await assert.rejects(openSource(from, {}, signal), {
+      code: 'invalidInput',
+      message: `Option --from has value [${from.split(/[?#]/)[0]}…], allowed is a URL without a query, such as https://cluster.example:9088`,
+    })
+  })
+}
+
 for (const [from, shown] of [
   ['ftp://cluster.example', 'ftp://cluster.example'],
   ['FTP://me:secret@cluster.example/x', 'FTP://…@cluster.example/x'],

@@ -42,6 +42,13 @@ export async function openSource(
       `Option --from has value [${withoutLogin(from)}], allowed are a URL with http or https, and a folder`,
     )
   }
+  // What stands behind the address may be a secret, and is never needed.
+  const [address = ''] = from.split(/[?#]/, 1)
+  if (isHttp && address !== from) {
+    throw invalidInput(
+      `Option --from has value [${withoutLogin(address)}…], allowed is a URL without a query, such as https://cluster.example:9088`,
+    )
+  }
   const { trust } = options
   const trusted = trust === undefined ? undefined : readCertificates(trust)
   if (!isHttp) return openFolder(from)

@@ -50,7 +50,7 @@ export function openFolder(folder: string): SnapshotSource {
         throw unreadable(full, error)
       })
       try {
-        return JSON.parse(text) as unknown
+        return JSON.parse(withoutMark(text)) as unknown
       } catch (error) {
         throw invalidInput(`File [${full}] is not JSON: ${describeError(error)}`)
       }
@@ -58,6 +58,9 @@ export function openFolder(folder: string): SnapshotSource {
     segments: () => (existsSync(lines) ? rowsOf(lines) : elementsOf(createReadStream(list), list)),
   }
 }
+
+/** Some programs begin a text of UTF-8 with a byte order mark. */
+const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '')
 
 const unreadable = (file: string, error: unknown): Failure =>
   invalidInput(`File [${file}] cannot be read: ${describeError(error)}`)
@@ -77,7 +80,7 @@ async function* rowsOf(file: string): AsyncIterable<SegmentRow> {
     if (line.trim() === '') continue
     let value: unknown
     try {
-      value = JSON.parse(line)
+      value = JSON.parse(row === 1 ? withoutMark(line) : line)
     } catch {
       yield { row, problem: 'is not JSON' }
       continue

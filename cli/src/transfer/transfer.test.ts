@@ -478,6 +478,10 @@ describe('a folder that is read', () => {
     rmSync(path.join(whole, 'snapshot.json'))
     const earlier = await exportSnapshot(openFolder(whole), path.join(folder, 'earlier'), options)
     assert.deepEqual([earlier.segments, earlier.notices.length], [10, 1])
+    for (const name of ['servers.json', 'segments.jsonl'])
+      writeFileSync(path.join(whole, name), `\uFEFF${readFileSync(path.join(whole, name), 'utf8')}`)
+    const marked = await exportSnapshot(openFolder(whole), path.join(folder, 'marked'), options)
+    assert.equal(marked.segments, 10)
   })
 
   it('is told where what it says cannot be done', async () => {
