@@ -172,7 +172,9 @@ test('nothing else goes as the escalator: what was received in its name is what 
     for (const call of received) {
       const about = JSON.stringify(call)
       assert.ok(call.tls && servers.has(call.from) && call.path.startsWith('/svc-internal/'), about)
-      assert.ok(call.identity === 'svc_system' || call.status === 401 || call.status === null, about)
+      // Refused, or asked of a server that has just opened its ports and knows no users yet, or given up.
+      const isLetIn = ![401, 503, null].includes(call.status)
+      assert.ok(call.identity === 'svc_system' || (call.identity === '' && !isLetIn), about)
     }
   }
 })
