@@ -10,6 +10,7 @@ import { openHome, repositoryRoot } from '@svc/cli/home'
 import { pkiTools, trustStoreFile } from '@svc/cli/pki'
 import { roles } from '@svc/shared/config'
 import { freePort } from '@svc/shared/testing'
+import { ledRoles, untilAnotherLeads } from '../support/another-leads.ts'
 import { createHttpClient, type HttpClient } from '../support/http-client.ts'
 import { inlineTask } from '../support/inline-task.ts'
 import { askSql } from '../support/sql.ts'
@@ -125,22 +126,15 @@ describe('the stack of a swarm', { skip }, () => {
     )
   })
 
-  for (const [role, api] of [
-    ['coordinator', 'coordinator'],
-    ['overlord', 'indexer'],
-  ] as const) {
-    test(`another ${role} leads when the leading one is killed, and the swarm starts that again`, async () => {
-      const leader = async (): Promise<string> => (await router.send({ path: `/svc/${api}/v1/leader` })).text
-      const former = await leader()
-      const name = new URL(former).hostname
-      const [container] = (await docker(['ps', '--quiet', '--filter', `name=${stack}_${name}.`])).split('\n')
-      await docker(['kill', container!])
-      await waitUntil(
-        'another leads',
-        leader,
-        (url) => url.startsWith(`https://${role}-`) && url !== former,
-        patience,
-      )
+  for (const led of ledRoles) {
+    test(`another ${led[0]} leads when the leading one is killed, and the swarm starts that again`, async () => {
+      const kill = async (host: string) => {
+        const [container] = (await docker(['ps', '--quiet', '--filter', `name=${stack}_${host}.`])).split(
+          '\n',
+        )
+        await docker(['kill', container!])
+      }
+      await untilAnotherLeads(router, led, kill, patience)
       await untilAllRun()
     })
   }

@@ -111,6 +111,19 @@ describe('the web console of another make', { skip }, () => {
     await page.locator('.bp4-menu').getByText(item).click()
   }
 
+  const comment = 'by the console'
+  /** Saves what an open dialog has, and waits until that is told. */
+  async function saveWithComment(told: string): Promise<void> {
+    await button('Next', dialog()).click()
+    await dialog().locator('input, textarea').last().fill(comment)
+    await button('Save', dialog()).click()
+    await page.getByText(told).waitFor()
+  }
+  async function untilInHistory(): Promise<void> {
+    await button('History', dialog()).click()
+    await dialog().getByText(comment).first().waitFor()
+  }
+
   const pages: readonly { hash: string; shows: readonly string[] }[] = [
     {
       hash: '',
@@ -172,13 +185,9 @@ describe('the web console of another make', { skip }, () => {
     await open('datasources')
     await openRowMenu('Edit retention rules')
     await button('New rule', dialog()).click()
-    await button('Next', dialog()).click()
-    await dialog().locator('input, textarea').last().fill('by the console')
-    await button('Save', dialog()).click()
-    await page.getByText('Retention rules submitted successfully').waitFor()
+    await saveWithComment('Retention rules submitted successfully')
     await openRowMenu('Edit retention rules')
-    await button('History', dialog()).click()
-    await dialog().getByText('by the console').first().waitFor()
+    await untilInHistory()
   })
 
   test('compaction is configured', async () => {
@@ -200,15 +209,11 @@ describe('the web console of another make', { skip }, () => {
     await open('')
     await openHeaderMenu('Coordinator dynamic config')
     await dialog().locator('input').first().fill('77')
-    await button('Next', dialog()).click()
-    await dialog().locator('input, textarea').last().fill('by the console')
-    await button('Save', dialog()).click()
-    await page.getByText('Saved coordinator dynamic config').waitFor()
+    await saveWithComment('Saved coordinator dynamic config')
     const config = await cluster.router.get<{ maxSegmentsToMove: number }>('/svc/coordinator/v1/config')
     assert.equal(config.maxSegmentsToMove, 77)
     await openHeaderMenu('Coordinator dynamic config')
-    await button('History', dialog()).click()
-    await dialog().getByText('by the console').first().waitFor()
+    await untilInHistory()
   })
 
   test('the configuration of the overlord is shown', async () => {

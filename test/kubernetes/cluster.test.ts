@@ -13,6 +13,7 @@ import { isDeepStrictEqual, parseEnv, promisify } from 'node:util'
 import { openHome, repositoryRoot } from '@svc/cli/home'
 import { trustStoreFile } from '@svc/cli/pki'
 import { roles } from '@svc/shared/config'
+import { ledRoles, untilAnotherLeads } from '../support/another-leads.ts'
 import { createHttpClient, type HttpClient } from '../support/http-client.ts'
 import { inlineTask } from '../support/inline-task.ts'
 import { askSql } from '../support/sql.ts'
@@ -176,21 +177,11 @@ describe('the manifests of Kubernetes', () => {
     await untilLoaded()
   })
 
-  for (const [role, api] of [
-    ['coordinator', 'coordinator'],
-    ['overlord', 'indexer'],
-  ] as const) {
-    test(`another ${role} leads when the pod of the leading one is killed`, async () => {
-      const leader = async (): Promise<string> => (await router.send({ path: `/svc/${api}/v1/leader` })).text
-      const former = await leader()
-      const [pod] = new URL(former).hostname.split('.')
-      await kubectl('delete', 'pod', pod!, '--force', '--grace-period=0')
-      await waitUntil(
-        'another leads',
-        leader,
-        (url) => url.startsWith(`https://${role}-`) && url !== former,
-        patience,
-      )
+  for (const led of ledRoles) {
+    test(`another ${led[0]} leads when the pod of the leading one is killed`, async () => {
+      const kill = (host: string) =>
+        kubectl('delete', 'pod', host.split('.')[0]!, '--force', '--grace-period=0')
+      await untilAnotherLeads(router, led, kill, patience)
       await untilAllAreReady()
     })
   }

@@ -1,12 +1,10 @@
-import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream, existsSync } from 'node:fs'
 import { copyFile, readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { addAbortSignal } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { conflict, describeError, unavailable } from '@svc/domain/failure'
-import { errorCode } from '@svc/shared/deep-storage'
+import { checksumOfFile, errorCode } from '@svc/shared/deep-storage'
 import { canRestore, dumpFiles, restoreTables } from '@svc/shared/postgres'
 import { makeNewHome, withStoreOf } from '../cluster/index.ts'
 import { type HomeLayout, homeLayout, openHome, writeSecret } from '../home/index.ts'
@@ -80,15 +78,12 @@ async function checkHomeFiles(folder: string, files: readonly HomeFile[]): Promi
 }
 
 async function problemOf(file: string, { sizeBytes, sha256 }: HomeFile): Promise<string | undefined> {
-  let content: Buffer
-  try {
-    content = await readFile(file)
-  } catch (error) {
-    return errorCode(error) === 'ENOENT' ? 'is missing' : `cannot be read: ${describeError(error)}`
-  }
-  if (content.length !== sizeBytes) return `has [${content.length}] bytes instead of [${sizeBytes}]`
-  const isOther = sha256 !== null && createHash('sha256').update(content).digest('hex') !== sha256
-  return isOther ? 'has another checksum' : undefined
+  const found = await checksumOfFile(file).catch((error: unknown) =>
+    errorCode(error) === 'ENOENT' ? 'is missing' : `cannot be read: ${describeError(error)}`,
+  )
+  if (typeof found === 'string') return found
+  if (found.sizeBytes !== sizeBytes) return `has [${found.sizeBytes}] bytes instead of [${sizeBytes}]`
+  return sha256 !== null && found.checksum !== `sha256:${sha256}` ? 'has another checksum' : undefined
 }
 
 function noticesOf(folder: string, { homeFiles }: Manifest): string[] {
@@ -104,11 +99,10 @@ const existingHomeFiles = (folder: string) =>
 
 async function checkTables(folder: string, { tables }: Manifest, signal: AbortSignal): Promise<void> {
   for (const { name, sha256 } of tables) {
-    const hash = createHash('sha256')
-    await pipeline(createReadStream(tableFile(folder, name)), hash, { signal }).catch((error) => {
+    const found = await checksumOfFile(tableFile(folder, name), signal).catch((error: unknown) => {
       throw unavailable(`Table [${name}] of the backup cannot be read: ${describeError(error)}`)
     })
-    if (hash.digest('hex') !== sha256) {
+    if (found.checksum !== `sha256:${sha256}`) {
       throw conflict(
         `Table [${name}] of the backup is damaged: [${tableFile(folder, name)}] has another checksum`,
       )

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { existingHome, withHome } from './home-option.ts'
-import { printJson } from './print.ts'
+import { printJson, tellNotices } from './print.ts'
 
 interface BackupOptions {
   readonly home?: string
@@ -72,7 +72,7 @@ async function runRestore(folder: string, { home, json }: BackupOptions): Promis
     import('./stop-request.ts'),
   ])
   const result = await restore(folder, home ?? defaultHome, stopRequest().signal)
-  for (const notice of result.notices) process.stderr.write(`svc: notice: ${notice}\n`)
+  tellNotices(result.notices)
   if (json) printJson(result)
   else
     process.stdout.write(

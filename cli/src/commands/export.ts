@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { existingHome, withHome } from './home-option.ts'
-import { printJson, tellProgress } from './print.ts'
+import { printJson, tellNotices, tellProgress } from './print.ts'
 import { openSource, type SourceOptions, withSource } from './transfer-source.ts'
 
 interface ExportOptions extends SourceOptions {
@@ -69,7 +69,7 @@ export function tellLeftOut({
   readonly problems: readonly string[]
   readonly notices: readonly string[]
 }): void {
-  for (const notice of notices) process.stderr.write(`svc: notice: ${notice}\n`)
+  tellNotices(notices)
   if (leftOut === 0) return
   process.stderr.write(`svc: left out [${leftOut}] parts:\n${problems.map((line) => `  ${line}\n`).join('')}`)
 }

@@ -121,9 +121,9 @@ async function checkIsOn(options: FaultOptions, id: string): Promise<void> {
 }
 
 /** Instances are known to the home only: the cluster knows them, and virtual servers, by host and port. */
-async function nameOf({ home }: FaultOptions, target: string): Promise<string> {
+async function nameOf(options: FaultOptions, target: string): Promise<string> {
   const { processesOf } = await import('../home/index.ts')
-  const services = processesOf(existingHome(home)).filter(({ url }) => url.startsWith('http'))
+  const services = processesOf(existingHome(options.home)).filter(({ url }) => url.startsWith('http'))
   // An instance that is called as its role: where there are others of that role, it alone is meant.
   const instance = services.find((service) => service.instance === target)
   if (instance) return new URL(instance.url).host
@@ -131,10 +131,10 @@ async function nameOf({ home }: FaultOptions, target: string): Promise<string> {
     services.length === 0 || services.some(({ role, url }) => role === target || new URL(url).host === target)
   if (isKnown) return target
   const hosts = services.map(({ url }) => new URL(url).host)
-  const virtual = target.includes(':') ? await virtualServers(home) : []
-  if (virtual.includes(target)) return target
+  const servers = target.includes(':') ? await dataServers(options) : []
+  if (servers.includes(target)) return target
   const { nearNames } = await import('@svc/domain/validation')
-  const near = nearNames(target, virtual.length > 0 ? virtual : hosts, mostNearServers)
+  const near = nearNames(target, servers.length > 0 ? servers : hosts, mostNearServers)
   const names = [...services.map((service) => service.instance), 'historical', ...near]
   throw invalidInput(
     `Target [${target}] is not a part of this cluster; allowed are [${[...new Set(names)].join('], [')}] and the other servers by host and port`,
@@ -142,9 +142,10 @@ async function nameOf({ home }: FaultOptions, target: string): Promise<string> {
 }
 
 /** The data servers that the cluster knows and those that a fault strikes: one that is cut off may not be known. */
-async function virtualServers(home: string | undefined): Promise<string[]> {
-  const known = (await (await connectToHome(home)).send('GET', '/svc/coordinator/v1/servers')) as string[]
-  const struck = (await send({ ...(home === undefined ? {} : { home }) }, 'GET')) as AnsweredFault[]
+async function dataServers(options: FaultOptions): Promise<string[]> {
+  const client = await connectToHome(options.home)
+  const known = (await client.send('GET', '/svc/coordinator/v1/servers')) as string[]
+  const struck = (await send(options, 'GET')) as AnsweredFault[]
   return [...known, ...struck.map(({ target }) => target)]
 }
 

@@ -8,6 +8,11 @@ export function tellProgress(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
+/** Tells what people should know though nothing failed, on standard error. */
+export function tellNotices(notices: readonly string[]): void {
+  for (const notice of notices) process.stderr.write(`svc: notice: ${notice}\n`)
+}
+
 /** Prints measured figures: as JSON, or coloured for a reader. */
 export function printFigures(figures: object, json: boolean | undefined): void {
   if (json) printJson(figures)

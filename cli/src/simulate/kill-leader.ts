@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { unavailable } from '@svc/domain/failure'
 import { accessToCluster, sendRequest } from '../client/index.ts'
-import { clusterStatus } from '../cluster/index.ts'
-import type { HomeLayout } from '../home/index.ts'
+import { type HomeLayout, processesOf } from '../home/index.ts'
 
 /** How a cluster did when its leading coordinator was killed, in seconds from then. */
 export interface Takeover {
@@ -22,8 +21,7 @@ export async function killLeader(
   signal: AbortSignal,
 ): Promise<Takeover> {
   const { trusted, credentials } = accessToCluster(home)
-  const { processes } = await clusterStatus(home)
-  const coordinators = processes.filter(({ role }) => role === 'coordinator')
+  const coordinators = processesOf(home).filter(({ role }) => role === 'coordinator')
   const leads = async (url: string): Promise<boolean> => {
     const question = `${url}/svc/coordinator/v1/isLeader`
     const answer = await sendRequest({ url: question, trusted, credentials, timeoutMs: 2000 }).catch(
@@ -46,8 +44,8 @@ export async function killLeader(
     return (performance.now() - startedAt) / 1000
   }
   const leader = await whoLeads()
-  if (typeof leader?.pid !== 'number') throw unavailable('No coordinator leads, so none was killed')
-  process.kill(leader.pid, 'SIGKILL')
+  if (!leader?.process) throw unavailable('No coordinator leads, so none was killed')
+  process.kill(leader.process.pid, 'SIGKILL')
   const leadsSeconds = await until(async () => (await whoLeads()) !== undefined)
   return { leadsSeconds, knowsAllSeconds: await until(isLoaded) }
 }

@@ -8,13 +8,13 @@ import { copyManySegments, createDatabase } from '@svc/shared/postgres'
 import { type ClusterClient, connectToCluster } from '../client/index.ts'
 import {
   type Cluster,
-  clusterStatus,
   commonPropertiesFile,
   pickPortOffset,
   runtimePropertiesFile,
   startCluster,
 } from '../cluster/index.ts'
-import { type HomeLayout, homeLayout, isHome, openHome } from '../home/index.ts'
+import { type HomeLayout, homeLayout, isHome, openHome, processesOf } from '../home/index.ts'
+import { isRunning } from '../processes/index.ts'
 import { formatSeconds } from '../terminal/index.ts'
 import { killLeader, type Takeover } from './kill-leader.ts'
 import { type SimulationSize, virtualSegmentSizeBytes, virtualSegments } from './virtual-segments.ts'
@@ -113,7 +113,7 @@ async function live(cluster: Cluster, options: SimulationOptions): Promise<Simul
   try {
     for (;;) {
       if (signal.aborted) throw unavailable('The simulation was stopped')
-      await notePeaks(cluster.home, peaks)
+      notePeaks(cluster.home, peaks)
       const known = (await client.send('GET', '/svc/coordinator/v1/servers?simple')) as {
         type: string
         currSize: number
@@ -133,11 +133,11 @@ async function live(cluster: Cluster, options: SimulationOptions): Promise<Simul
   }
   const loadSeconds = (performance.now() - startedAt) / 1000
   const previewMs = { first: await timePreview(client), again: await timePreview(client) }
-  await notePeaks(cluster.home, peaks)
+  notePeaks(cluster.home, peaks)
   const takeover = options.killLeader
     ? await killLeader(cluster.home, () => isLoaded(client, datasources), signal)
     : undefined
-  await notePeaks(cluster.home, peaks)
+  notePeaks(cluster.home, peaks)
   return {
     servers,
     segments,
@@ -216,11 +216,11 @@ function startProbe(client: ClusterClient) {
   }
 }
 
-async function notePeaks(home: HomeLayout, peaks: Map<string, number>): Promise<void> {
-  const { processes } = await clusterStatus(home)
-  for (const { instance, pid } of processes) {
-    if (pid === null) continue
-    const peakKiB = Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0)
+function notePeaks(home: HomeLayout, peaks: Map<string, number>): void {
+  for (const { instance, process: own } of processesOf(home)) {
+    if (!own || !isRunning(own)) continue
+    const status = readFileSync(`/proc/${own.pid}/status`, 'utf8')
+    const peakKiB = Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? 0)
     peaks.set(instance, Math.max(peaks.get(instance) ?? 0, Math.round(peakKiB / 1024)))
   }
 }

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto'
-import { createReadStream, existsSync } from 'node:fs'
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import { describeError, invalidInput } from '@svc/domain/failure'
+import { checksumOfFile } from '@svc/shared/deep-storage'
 import { z } from 'zod'
 
 /** What a snapshot says of its files; written last. Equal snapshots have equal ones, so there is no time in it. */
@@ -61,7 +60,6 @@ function readManifest(folder: string, text: string): z.infer<typeof schema> {
 }
 
 async function describeFile(file: string): Promise<{ sizeBytes: number; sha256: string }> {
-  const hash = createHash('sha256')
-  await pipeline(createReadStream(file), hash)
-  return { sizeBytes: (await stat(file)).size, sha256: hash.digest('hex') }
+  const { sizeBytes, checksum } = await checksumOfFile(file)
+  return { sizeBytes, sha256: checksum.slice('sha256:'.length) }
 }

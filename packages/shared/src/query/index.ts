@@ -1,5 +1,6 @@
 /** Queries: what may be asked, and processes that answer it with DuckDB from the files they are given. */
 
+export { nativeScalarType } from './native-type.ts'
 export { queryFailure } from './query-failure.ts'
 export { createQueryProcesses, type QueryProcesses, type QuerySession } from './query-processes.ts'
 export {

@@ -16,6 +16,7 @@ import {
   DuckDBUnionValue,
   type DuckDBValue,
 } from '@duckdb/node-api'
+import { nativeScalarType } from './native-type.ts'
 import type { AnswerStyle } from './query-protocol.ts'
 
 /** A column of the answer. */
@@ -113,29 +114,6 @@ const csvField = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.rep
 /** The type of a column as segments have it. */
 function nativeType(type: DuckDBType): string {
   switch (type.typeId) {
-    case DuckDBTypeId.BOOLEAN:
-    case DuckDBTypeId.TINYINT:
-    case DuckDBTypeId.SMALLINT:
-    case DuckDBTypeId.INTEGER:
-    case DuckDBTypeId.BIGINT:
-    case DuckDBTypeId.UTINYINT:
-    case DuckDBTypeId.USMALLINT:
-    case DuckDBTypeId.UINTEGER:
-    case DuckDBTypeId.UBIGINT:
-    case DuckDBTypeId.HUGEINT:
-    case DuckDBTypeId.UHUGEINT:
-    case DuckDBTypeId.DATE:
-    case DuckDBTypeId.TIMESTAMP:
-    case DuckDBTypeId.TIMESTAMP_S:
-    case DuckDBTypeId.TIMESTAMP_MS:
-    case DuckDBTypeId.TIMESTAMP_NS:
-    case DuckDBTypeId.TIMESTAMP_TZ:
-      return 'LONG'
-    case DuckDBTypeId.FLOAT:
-      return 'FLOAT'
-    case DuckDBTypeId.DOUBLE:
-    case DuckDBTypeId.DECIMAL:
-      return 'DOUBLE'
     case DuckDBTypeId.LIST:
     case DuckDBTypeId.ARRAY:
       return 'valueType' in type ? `ARRAY<${nativeType(type.valueType as DuckDBType)}>` : 'ARRAY<STRING>'
@@ -143,7 +121,7 @@ function nativeType(type: DuckDBType): string {
     case DuckDBTypeId.MAP:
       return 'COMPLEX<json>'
     default:
-      return 'STRING'
+      return nativeScalarType(String(type))
   }
 }
 

@@ -1,5 +1,4 @@
-import type { QueryOrder, QuerySession } from '@svc/shared/query'
-import { nativeType } from './native-types.ts'
+import { nativeScalarType, type QueryOrder, type QuerySession } from '@svc/shared/query'
 import { rowsOf } from './rows-of.ts'
 
 const explainPrefix = /^(?:\s|--.*\n|\/\*[\s\S]*?\*\/)*EXPLAIN\s+PLAN\s+FOR(?=\s)/i
@@ -20,10 +19,10 @@ export async function explain(
   sql: string,
   datasources: readonly string[],
 ): Promise<QueryOrder> {
-  const columns = await rowsOf(session, { ...order, text: `DESCRIBE ${order.text}`, outerLimit: undefined })
+  const columns = await rowsOf(session, { ...order, text: `DESCRIBE ${order.text}` })
   const signature = columns.map((column) => ({
     name: String(column.column_name),
-    type: nativeType(String(column.column_type)),
+    type: nativeScalarType(String(column.column_type)),
   }))
   const told = {
     PLAN: [{ query: { queryType: 'sql', query: sql.trim() }, signature }],
@@ -38,6 +37,5 @@ export async function explain(
     parameters: Object.values(told).map((value) => ({ type: 'VARCHAR', value: JSON.stringify(value) })),
     datasources: [],
     systemTables: [],
-    outerLimit: undefined,
   }
 }

@@ -5,12 +5,11 @@ import { notFound } from '@svc/domain/failure'
 import { joinTimes } from '@svc/domain/querying'
 import { ETERNITY, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
 import { identifier } from '@svc/shared/duckdb'
-import type { QuerySession } from '@svc/shared/query'
+import { nativeScalarType, type QuerySession } from '@svc/shared/query'
 import type { Caller } from '@svc/shared/security'
 import { parseJson } from '@svc/shared/wire'
 import { z } from 'zod'
 import { type ColumnTypes, filterSql, intervalsSql } from './native-filter.ts'
-import { nativeType } from './native-types.ts'
 import { type PreparedTable, prepareTables } from './prepare-tables.ts'
 import {
   askRows,
@@ -219,7 +218,7 @@ async function scan(
   )
   const rowSignature = columns.map((name) => ({
     name,
-    type: nativeType(types.get(name) ?? 'VARCHAR'),
+    type: nativeScalarType(types.get(name) ?? 'VARCHAR'),
   }))
   const batches = batchRows(query.batchSize, isList ? fileColumn : undefined, (path, events) => {
     const batch = { segmentId: segmentOf.get(path) ?? '', columns, events: null, rowSignature }

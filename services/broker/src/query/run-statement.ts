@@ -98,7 +98,8 @@ export async function runStatement(
         datasources: prepared.tables.map(({ relation }) => relation),
         systemTables,
         style: asked.style,
-        outerLimit: asked.outerLimit,
+        // What is told of a query is told whole.
+        outerLimit: explained === undefined ? asked.outerLimit : undefined,
         ...limitsOf(engine.sources.context.settings, folder),
       }
       const run =

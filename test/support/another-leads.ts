@@ -1,0 +1,29 @@
+import type { HttpClient } from './http-client.ts'
+import { waitUntil } from './wait-until.ts'
+
+/** The roles that have a leader, with the word that their interface has for them. */
+export const ledRoles = [
+  ['coordinator', 'coordinator'],
+  ['overlord', 'indexer'],
+] as const
+
+/**
+ * Kills the leading server of a role by `kill`, which is given the name of its host, and returns when another one leads.
+ * The names of hosts begin with the role.
+ */
+export async function untilAnotherLeads(
+  router: HttpClient,
+  [role, word]: (typeof ledRoles)[number],
+  kill: (host: string) => Promise<unknown>,
+  patience: { readonly timeoutMs: number; readonly pollMs: number },
+): Promise<void> {
+  const leader = async (): Promise<string> => (await router.send({ path: `/svc/${word}/v1/leader` })).text
+  const former = await leader()
+  await kill(new URL(former).hostname)
+  await waitUntil(
+    'another leads',
+    leader,
+    (url) => url.startsWith(`https://${role}-`) && url !== former,
+    patience,
+  )
+}
