@@ -53,6 +53,13 @@ async function discover(
   })
   return { discovery, logger, gate }
 }
+async function isSomebodyWaiting(): Promise<boolean> {
+  const rows = await database.query(
+    sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+  )
+  return rows.length > 0
+}
+
 type Discovered = Awaited<ReturnType<typeof discover>>['discovery']
 const names = (discovery: Discovered) => discovery.nodes('historical').map(({ name }) => name)
 
@@ -69,7 +76,7 @@ describe('the address of a server', () => {
 
 describe('discovery', () => {
   it('shows the servers of a role that are alive', async (context) => {
-    const { discovery } = await discover(context)
+    const { discovery } = await discover(context, { 'svc.discovery.timeout': 'PT60S' })
     assert.deepEqual(discovery.nodes('historical'), [])
     await saveHeartbeat(database, node('a'))
     await saveHeartbeat(database, node('b', { role: 'broker' }))
@@ -85,7 +92,7 @@ describe('discovery', () => {
   ] as const
   for (const { role, sees } of seen) {
     it(`shows a server that is ${role} [${sees}], of the others, which may be very many, no more`, async (context) => {
-      const { discovery } = await discover(context, {}, role)
+      const { discovery } = await discover(context, { 'svc.discovery.timeout': 'PT60S' }, role)
       for (const one of roles) await saveHeartbeat(database, node('other', { role: one }))
       await discovery.announce(node('me', { role }))
       await discovery.refresh()
@@ -141,23 +148,29 @@ describe('discovery', () => {
       .transaction(async (transaction) => {
         await saveHeartbeat(transaction, node('me'))
         announced = discovery.announce(node('me'))
-        await waitUntil('the announcement waits', async () => {
-          const rows = await database.query(
-            sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-          )
-          return rows.length > 0
-        })
+        await waitUntil('the announcement waits', isSomebodyWaiting)
         discovery.withdraw()
-        // With the second look that it sees, it has removed what was there when it was told to.
-        await saveHeartbeat(database, node('a'))
-        await waitUntil('it looks', () => names(discovery).includes('a'))
-        await removeNode(database, node('a'))
-        await waitUntil('it looks again', () => !names(discovery).includes('a'))
         throw new Error('undone')
       })
       .catch((error: Error) => assert.equal(error.message, 'undone'))
     await announced
     await waitUntil('it is gone', async () => (await loadNodes(database, 60_000)).length === 0)
+  })
+
+  it('forgets a server that stops while its announcement is under way', async (context) => {
+    const { discovery } = await discover(context, { 'svc.discovery.timeout': 'PT60S' })
+    await discovery.refresh()
+    let announced: Promise<void> | undefined
+    let stopped: Promise<void> | undefined
+    await database.transaction(async (transaction) => {
+      await saveHeartbeat(transaction, node('me'))
+      await removeNode(transaction, node('me'))
+      announced = discovery.announce(node('me'))
+      await waitUntil('the announcement waits', isSomebodyWaiting)
+      stopped = discovery.stop()
+    })
+    await Promise.all([announced, stopped])
+    assert.deepEqual(await loadNodes(database, 60_000), [])
   })
 
   it('knows the leader, or says that there is none', async (context) => {
@@ -196,6 +209,7 @@ describe('discovery', () => {
     await gate.cut()
     const { discovery: early, logger: earlyLogger } = await discover(context, {
       'svc.metadata.storage.connector.port': String(gate.port),
+      'svc.discovery.timeout': 'PT60S',
     })
     await assert.rejects(early.refresh())
     await gate.mend()

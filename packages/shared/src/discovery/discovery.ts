@@ -102,16 +102,30 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
       })
     return next
   }
+  const tell = async (): Promise<void> => {
+    const gone = withdrawn
+    if (announced) await saveHeartbeat(database, announced)
+    else if (gone) await removeNode(database, gone)
+    if (withdrawn === gone) withdrawn = undefined
+  }
+  // On two connections at once, an announcement could arrive after the withdrawal that followed it.
+  let told: Promise<void> = Promise.resolve()
+  const tellInTurn = (): Promise<void> => {
+    const turn = told.then(tell)
+    told = turn.catch(() => undefined)
+    return turn
+  }
+  const withdraw = (): void => {
+    withdrawn = announced ?? withdrawn
+    announced = undefined
+    loop.wake()
+  }
   const loop = startLoop(
     heartbeatMs,
     async () => {
       // In the first start of a cluster: asking for tables that are not there would fill the log of Postgres.
       if (!everLooked && !(await isSchemaCurrent(database))) return notYetMs
-      if (announced) await saveHeartbeat(database, announced)
-      if (withdrawn) {
-        await removeNode(database, withdrawn)
-        withdrawn = undefined
-      }
+      await tellInTurn()
       await refresh()
       everLooked = true
       trouble.over('Discovery works again')
@@ -137,21 +151,13 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
     announce: async (node) => {
       announced = node
       withdrawn = undefined
-      await saveHeartbeat(database, node)
-      if (announced !== undefined) return
-      // It was withdrawn while this was under way, and may have been removed before it was written.
-      withdrawn = node
-      loop.wake()
+      await tellInTurn()
     },
-    withdraw: () => {
-      // Removed between two heartbeats, so that none that is under way brings it back.
-      withdrawn = announced
-      announced = undefined
-      loop.wake()
-    },
+    withdraw,
     stop: async () => {
+      withdraw()
       await loop.stop()
-      if (announced) await removeNode(database, announced).catch(() => undefined)
+      await tellInTurn().catch(() => undefined)
     },
   }
 }
