@@ -1,6 +1,7 @@
 import type { FailureCode, FailureContext } from '@svc/domain/failure'
 import type { SegmentColumn } from '@svc/domain/segment'
-import type { Statement } from './read-statement.ts'
+import type { Parameter } from './parameter.ts'
+import type { RunText, Statement } from './read-statement.ts'
 
 /** How rows are written, as the recorded system names it. */
 export const resultFormats = ['object', 'array', 'objectLines', 'arrayLines', 'csv'] as const
@@ -14,12 +15,6 @@ export interface AnswerStyle {
   readonly typesHeader: boolean
   /** The header tells types as SQL has them. */
   readonly sqlTypesHeader: boolean
-}
-
-/** A value for a `?` of the query, or a `$1`. */
-export interface Parameter {
-  readonly type: string
-  readonly value: string | number | boolean | null
 }
 
 /** A file of a relation; with `where`, only the rows for which that SQL is true. */
@@ -64,8 +59,9 @@ export interface QueryText {
 export interface QueryOrder {
   /** See QueryText. */
   readonly schema: string
-  /** What is run, see Statement. */
-  readonly text: string
+  /** What was written, which places in failures are of. */
+  readonly written: string
+  readonly text: RunText
   readonly parameters: readonly Parameter[]
   readonly datasources: readonly DatasourceRelation[]
   readonly systemTables: readonly SystemRelation[]

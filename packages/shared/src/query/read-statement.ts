@@ -1,8 +1,21 @@
-import { invalidInput } from '@svc/domain/failure'
+import { Failure, invalidInput } from '@svc/domain/failure'
 import type { Interval } from '@svc/domain/time'
 import { isJsonObject, type JsonObject } from '@svc/domain/validation'
 import { offeredFunctions, offeredTableFunctions } from './offered-functions.ts'
+import type { Parameter } from './parameter.ts'
 import { queryFailure } from './query-failure.ts'
+import {
+  aggregateEdits,
+  type CallArgument,
+  cutFunction,
+  definedFunctions,
+  type Edit,
+  edited,
+  FunctionCalls,
+  isRewrittenAggregate,
+  type Shift,
+  SqlText,
+} from './sql-functions/index.ts'
 import { TimeConditions, type WrittenCondition } from './time-conditions.ts'
 
 /** A table that a query reads. */
@@ -23,9 +36,18 @@ export interface ReadTable extends TableReference {
 /** What a query is about, before what it compares times with is known. */
 export interface ReadStatement {
   readonly tables: readonly ReadTable[]
-  readonly text: Statement['text']
+  readonly text: RunText
   /** The expressions that conditions compare with, as the parser writes them. */
   readonly expressions: readonly object[]
+}
+
+/** A query as it is run: with another name for the schema that DuckDB has itself, and with its names of aggregates. */
+export interface RunText {
+  readonly sql: string
+  /** By how much places in it are later than in what was written. */
+  readonly shifts: readonly Shift[]
+  /** Statements that define functions that it calls. */
+  readonly macros: readonly string[]
 }
 
 /** What a query is about. */
@@ -34,11 +56,7 @@ export interface Statement {
     /** Rows of other times do not count, sorted; undefined where rows of any time may. */
     readonly times: readonly Interval[] | undefined
   })[]
-  /**
-   * The query as it is run: of the same length, with another name for the schema that DuckDB has itself, so that
-   * places in it are places in what was written.
-   */
-  readonly text: string
+  readonly text: RunText
 }
 
 /** The name under which our INFORMATION_SCHEMA stands; DuckDB's own cannot be replaced, and shows too much. */
@@ -81,7 +99,12 @@ const tableNodes = new Set([
  * The tables of a query, from what DuckDB's parser makes of it as JSON; `word` is the schema of the datasources. Anything
  * but one SELECT made of what is offered is an invalidInput failure with line and column.
  */
-export function readStatement(sql: string, parsed: string, word: string): ReadStatement {
+export function readStatement(
+  sql: string,
+  parsed: string,
+  word: string,
+  parameters: readonly Parameter[] = [],
+): ReadStatement {
   // A number beyond what 64 bits hold is infinite, which JSON has no word for.
   if (/"value":-?Infinity\b/.test(parsed)) {
     throw invalidInput(
@@ -98,9 +121,16 @@ export function readStatement(sql: string, parsed: string, word: string): ReadSt
   if (statements.length !== 1) {
     throw invalidInput(`The query has [${statements.length}] statements; allowed is one SELECT statement`)
   }
-  const reader = new StatementReader(sql, word)
+  const reader = new StatementReader(sql, word, parameters)
   reader.read(statements[0], new Set())
   return { tables: reader.tables, text: reader.text(), expressions: reader.conditions.expressions }
+}
+
+/** What is written like a column without a table. */
+function unitOf(node: unknown): string | undefined {
+  if (!isJsonObject(node) || node.class !== 'COLUMN_REF') return undefined
+  const names = node.column_names as readonly string[]
+  return names.length === 1 && /^[A-Za-z]+$/.test(names[0] as string) ? names[0] : undefined
 }
 
 const offsetOf = (value: unknown): number | undefined => (value === undefined ? undefined : Number(value))
@@ -110,16 +140,22 @@ class StatementReader {
   readonly conditions = new TimeConditions()
   private readonly sql: string
   private readonly word: string
+  private readonly parameters: readonly Parameter[]
   private readonly bytes: Buffer
+  private readonly calls = new FunctionCalls()
+  private readonly edits: Edit[] = []
+  private tokens: SqlText | undefined
 
-  constructor(sql: string, word: string) {
+  constructor(sql: string, word: string, parameters: readonly Parameter[]) {
     this.sql = sql
     this.word = word
+    this.parameters = parameters
     this.bytes = Buffer.from(sql)
   }
 
-  text(): string {
-    return this.bytes.toString('utf8')
+  text(): RunText {
+    const { text, shifts } = edited(this.bytes.toString('utf8'), this.edits)
+    return { sql: text, shifts, macros: this.calls.macros() }
   }
 
   /** Reads a part of the statement; `scope` has the names of its WITH clauses in lower case. */
@@ -150,8 +186,59 @@ class StatementReader {
     if (kind === 'COLUMN_REF') this.renameSchema(node, (node.column_names as readonly string[])[0] ?? '')
     if (typeof name !== 'string') return
     const isForeign = (node.schema !== '' && node.schema !== 'main') || node.catalog !== ''
-    if (isForeign || !this.offered(node).has(name.toLowerCase()))
+    const lower = name.toLowerCase()
+    const isTable = this.tableFunctions.has(node)
+    if (!isForeign && !isTable && isRewrittenAggregate(lower)) this.rewriteAggregate(node, name)
+    else if (!isForeign && !isTable && definedFunctions.has(lower)) this.noteCall(node, lower)
+    else if (isForeign || !this.offered(node).has(lower))
       this.refuse(node, `Function [${name}] is not offered`)
+  }
+
+  private noteCall(node: JsonObject, name: string): void {
+    const children = node.children as readonly unknown[]
+    if (name.startsWith('timestamp') && children.length === 3) this.quoteUnit(children[0])
+    try {
+      this.calls.add(
+        name,
+        children.map((child, place) => this.argumentOf(child, place === 0)),
+      )
+    } catch (error) {
+      if (error instanceof Failure) this.refuse(node, error.message)
+      throw error
+    }
+  }
+
+  /** TIMESTAMPADD and TIMESTAMPDIFF have a unit that is written like a column. */
+  private quoteUnit(node: unknown): void {
+    const unit = unitOf(node)
+    if (unit === undefined) return
+    const start = Number((node as JsonObject).query_location)
+    this.edits.push({ start, end: start + unit.length, text: `'${unit}'` })
+  }
+
+  private argumentOf(node: unknown, mayBeUnit: boolean): CallArgument {
+    if (!isJsonObject(node)) return undefined
+    if (node.class === 'CAST') return this.argumentOf(node.child, false) === null ? null : undefined
+    if (node.class === 'PARAMETER') {
+      const parameter = this.parameters[Number(node.identifier) - 1]
+      return parameter && (parameter.value === null ? null : String(parameter.value))
+    }
+    if (node.class !== 'CONSTANT') return mayBeUnit ? unitOf(node) : undefined
+    const {
+      type,
+      is_null: isNull,
+      value,
+    } = node.value as { type: { id: string }; is_null: boolean; value?: unknown }
+    if (isNull) return null
+    return type.id === 'VARCHAR' ? String(value) : undefined
+  }
+
+  private rewriteAggregate(node: JsonObject, name: string): void {
+    this.tokens ??= new SqlText(this.sql)
+    const edits = aggregateEdits(this.tokens, Number(node.query_location), name, cutFunction)
+    if (typeof edits === 'string') this.refuse(node, edits)
+    if (edits.some(({ text }) => text.includes(cutFunction))) this.calls.addCut()
+    this.edits.push(...edits)
   }
 
   // The function of a table reference is read right after it.

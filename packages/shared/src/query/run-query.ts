@@ -10,16 +10,17 @@ import {
   openLockedDatabase,
   storedTypes,
 } from '../duckdb/index.ts'
+import type { Parameter } from './parameter.ts'
 import { queryFailure } from './query-failure.ts'
 import type {
   DatasourceRelation,
-  Parameter,
   QueryOrder,
   QueryText,
   RelationFile,
   SystemRelation,
 } from './query-protocol.ts'
 import { informationSchemaName, readStatement, type Statement } from './read-statement.ts'
+import { placeBefore, SqlText } from './sql-functions/index.ts'
 import { type TimeValue, withValues } from './time-conditions.ts'
 
 /** Where the bytes of an answer go; resolves when more may come. */
@@ -40,8 +41,10 @@ export async function parseQuery(
     threads: 1,
   })
   try {
-    const { tables, text, expressions } = readStatement(sql, await parseText(database, sql), schema)
-    const values = await timeValues(database, expressions, parameters)
+    const readable = new SqlText(sql).withUnitsAsArguments()
+    const parsed = await parseText(database, readable)
+    const { tables, text, expressions } = readStatement(readable, parsed, schema, parameters)
+    const values = await timeValues(database, expressions, parameters, text.macros)
     return {
       text,
       tables: tables.map(({ condition, ...table }) => ({
@@ -81,9 +84,11 @@ async function timeValues(
   { connection }: LockedDatabase,
   expressions: readonly object[],
   parameters: readonly Parameter[],
+  macros: readonly string[],
 ): Promise<TimeValue[] | undefined> {
   if (expressions.length === 0) return []
   try {
+    for (const macro of macros) await connection.run(macro)
     const [template] = await (await connection.run("SELECT json_serialize_sql('SELECT 1')")).getRows()
     const deserialize = await connection.prepare('SELECT json_deserialize_sql($1::JSON)')
     const values: TimeValue[] = []
@@ -118,7 +123,7 @@ async function timeValues(
       if (!(isTime || (type === 'VARCHAR' && isWritten)) || !Number.isFinite(ms)) return undefined
       const isMoving = String(type).endsWith('ZONE') || /now|current/i.test(text)
       // The beginning of a month may be another one a moment later.
-      if (isMoving && /date_trunc/i.test(text)) return undefined
+      if (isMoving && /date_trunc|time_floor|time_ceil/i.test(text)) return undefined
       values.push({ ms: Number(ms), slackMs: isMoving ? movingMs : roundingMs })
     }
     return values
@@ -167,6 +172,7 @@ async function defineTables({ connection }: LockedDatabase, order: QueryOrder): 
     await connection.run(`CREATE VIEW ${schema}.${identifier(relation.name)} AS ${relationSql(relation)}`)
   }
   for (const table of order.systemTables) await connection.run(systemTableSql(table))
+  for (const macro of order.text.macros) await connection.run(macro)
   await connection.run(`USE ${schema}`)
 }
 
@@ -213,7 +219,7 @@ function systemTableSql({ schema, name, file, columns }: SystemRelation): string
 
 async function answer({ connection }: LockedDatabase, order: QueryOrder, sink: AnswerSink): Promise<number> {
   const { createResultWriter } = await import('./result-writer.ts')
-  const prepared = await connection.prepare(order.text)
+  const prepared = await connection.prepare(order.text.sql)
   await bind(prepared, order.parameters)
   const result = await prepared.stream()
   const names = result.deduplicatedColumnNames()
@@ -341,7 +347,8 @@ function failureOf(error: unknown, order: QueryOrder): Failure {
   if (type === 'INTERNAL' || type === 'Fatal') {
     return new Failure('internalServerError', `The query cannot be answered: ${told}`, {}, error)
   }
-  return queryFailure(order.text, position === undefined ? undefined : Number(position), told)
+  const place = position === undefined ? undefined : placeBefore(order.text.shifts, Number(position))
+  return queryFailure(order.written, place, told)
 }
 
 interface ToldError {

@@ -6,8 +6,9 @@ import { text } from 'node:stream/consumers'
 import { invalidInput } from '@svc/domain/failure'
 import type { Interval } from '@svc/domain/time'
 import { literal, openLockedDatabase } from '../duckdb/index.ts'
+import type { Parameter } from './parameter.ts'
 import { createQueryProcesses } from './query-processes.ts'
-import type { AnswerStyle, DatasourceRelation, Parameter, QueryOrder } from './query-protocol.ts'
+import type { AnswerStyle, DatasourceRelation, QueryOrder } from './query-protocol.ts'
 
 /** A folder with data and a secret beside it, and processes to query the data. */
 export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
@@ -54,7 +55,7 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
     const session = await processes.acquire('ann', given.signal ?? AbortSignal.timeout(60_000))
     try {
       const statement = given.unread
-        ? { text: sql, tables: [] }
+        ? { text: { sql, shifts: [], macros: [] }, tables: [] }
         : await session.read({ sql, parameters: given.parameters ?? [], schema })
       const other = statement.tables.find(({ name }) => name !== 'wiki')
       if (other) throw invalidInput(`Table [${other.name}] does not exist`)
@@ -63,6 +64,7 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
       await session.run(
         {
           schema,
+          written: sql,
           text: statement.text,
           parameters: given.parameters ?? [],
           datasources: [

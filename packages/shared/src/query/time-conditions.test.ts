@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { after, describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { Parameter } from './query-protocol.ts'
+import type { Parameter } from './parameter.ts'
 import { openTestQueries } from './test-queries.ts'
 
 const queries = await openTestQueries()

@@ -1,4 +1,5 @@
 import type { TimeCondition } from '@svc/domain/querying'
+import { ETERNITY, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
 import { isJsonObject, type JsonObject } from '@svc/domain/validation'
 
 /** What a query asks of the time of a table's rows; values are expressions of the parser, by their index. */
@@ -37,8 +38,10 @@ const castTypes = new Set([
 ])
 // Made of constants they are constants, and what they cost does not depend on the values.
 const functions = new Set(
-  `+ - date_trunc epoch_ms get_current_timestamp make_date make_timestamp now to_days to_hours to_minutes to_months
-   to_seconds to_timestamp to_weeks to_years trunc`.split(/\s+/),
+  `+ - date_trunc epoch_ms get_current_timestamp make_date make_timestamp millis_to_timestamp now time_ceil time_floor
+   time_parse time_shift to_days to_hours to_minutes to_months to_seconds to_timestamp to_weeks to_years trunc`.split(
+    /\s+/,
+  ),
 )
 
 /** Collects what the SELECTs of a statement ask of the time of their tables. */
@@ -100,6 +103,12 @@ export class TimeConditions {
         )
         return parts.length > 0 ? { kind: 'and', parts } : undefined
       }
+      case 'FUNCTION': {
+        const [time, interval] = children
+        if (String(node.function_name).toLowerCase() !== 'time_in_interval' || !isTime(time)) return undefined
+        const parts = boundsOf(interval).flatMap(([kind, value]) => is([kind], value) ?? [])
+        return parts.length > 0 ? { kind: 'and', parts } : undefined
+      }
       case 'COMPARE_IN':
         return isTime(children[0])
           ? any(children.slice(1).map((value) => is(['atLeast', 'atMost'], value)))
@@ -117,6 +126,31 @@ export class TimeConditions {
       }
     }
   }
+}
+
+function intervalOf(text: string): Interval {
+  try {
+    return parseInterval(text)
+  } catch {
+    // The call tells what is wrong with it.
+    return ETERNITY
+  }
+}
+
+/** The ends of an interval that stands as it is in a query, as texts like it. */
+function boundsOf(node: unknown): ['atLeast' | 'atMost', JsonObject][] {
+  if (!isJsonObject(node) || node.class !== 'CONSTANT') return []
+  const value = node.value as JsonObject
+  if (typeof value.value !== 'string') return []
+  const { start, end } = intervalOf(value.value)
+  return (
+    [
+      ['atLeast', start],
+      ['atMost', end],
+    ] as const
+  ).flatMap(([kind, instant]) =>
+    Number.isFinite(instant) ? [[kind, { ...node, value: { ...value, value: formatInstant(instant) } }]] : [],
+  )
 }
 
 function any(parts: readonly (WrittenCondition | undefined)[]): WrittenCondition | undefined {

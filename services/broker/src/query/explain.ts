@@ -1,4 +1,5 @@
-import { nativeScalarType, type QueryOrder, type QuerySession } from '@svc/shared/query'
+import { nativeScalarType, type QueryOrder, type QuerySession, type RunText } from '@svc/shared/query'
+import { ownText } from './own-text.ts'
 import { rowsOf } from './rows-of.ts'
 
 const explainPrefix = /^(?:\s|--.*\n|\/\*[\s\S]*?\*\/)*EXPLAIN\s+PLAN\s+FOR(?=\s)/i
@@ -8,6 +9,17 @@ export function withoutExplain(sql: string): string | undefined {
   const prefix = explainPrefix.exec(sql)?.[0]
   return prefix === undefined ? undefined : prefix.replace(/\S/g, ' ') + sql.slice(prefix.length)
 }
+
+const describe = 'DESCRIBE '
+
+const describing = ({ sql, shifts, macros }: RunText): RunText => ({
+  sql: describe + sql,
+  shifts: [
+    { offset: describe.length, bytes: describe.length },
+    ...shifts.map(({ offset, bytes }) => ({ offset: offset + describe.length, bytes })),
+  ],
+  macros,
+})
 
 /**
  * The order that tells what another would do, in the columns of the recorded system: the query as it is run with the
@@ -19,7 +31,10 @@ export async function explain(
   sql: string,
   datasources: readonly string[],
 ): Promise<QueryOrder> {
-  const columns = await rowsOf(session, { ...order, text: `DESCRIBE ${order.text}` })
+  const columns = await rowsOf(session, {
+    ...order,
+    text: describing(order.text),
+  })
   const signature = columns.map((column) => ({
     name: String(column.column_name),
     type: nativeScalarType(String(column.column_type)),
@@ -31,9 +46,11 @@ export async function explain(
   }
   return {
     ...order,
-    text: `SELECT ${Object.keys(told)
-      .map((name) => `?::VARCHAR AS "${name}"`)
-      .join(', ')}`,
+    ...ownText(
+      `SELECT ${Object.keys(told)
+        .map((name) => `?::VARCHAR AS "${name}"`)
+        .join(', ')}`,
+    ),
     parameters: Object.values(told).map((value) => ({ type: 'VARCHAR', value: JSON.stringify(value) })),
     datasources: [],
     systemTables: [],

@@ -10,6 +10,7 @@ import type { Caller } from '@svc/shared/security'
 import { parseJson } from '@svc/shared/wire'
 import { z } from 'zod'
 import { type ColumnTypes, filterSql, intervalsSql } from './native-filter.ts'
+import { ownText } from './own-text.ts'
 import { type PreparedTable, prepareTables } from './prepare-tables.ts'
 import {
   askRows,
@@ -229,8 +230,8 @@ async function scan(
   await session.run(
     {
       schema: 'svc',
-      text: `SELECT ${[identifier(fileColumn), ...selected].join(', ')} FROM svc.${identifier(table.dataSource)}
-        WHERE ${await whereSql(run, query.filter, types)} ${order} ${limit} OFFSET ${query.offset}`,
+      ...ownText(`SELECT ${[identifier(fileColumn), ...selected].join(', ')} FROM svc.${identifier(table.dataSource)}
+        WHERE ${await whereSql(run, query.filter, types)} ${order} ${limit} OFFSET ${query.offset}`),
       parameters: [],
       datasources: [{ ...table.relation, fileColumn }],
       systemTables: [],

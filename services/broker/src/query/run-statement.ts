@@ -23,6 +23,7 @@ import {
 } from '@svc/shared/query'
 import type { Caller } from '@svc/shared/security'
 import { explain, withoutExplain } from './explain.ts'
+import { ownText } from './own-text.ts'
 import { holdNewest, type PreparedTables, prepareTables, type TableSources } from './prepare-tables.ts'
 import { rowsOf } from './rows-of.ts'
 import { type DescribedColumn, findSystemTable, type SystemTable } from './system-tables.ts'
@@ -93,6 +94,7 @@ export async function runStatement(
       const systemTables = await writeSystemTables(engine, asked, session, folder, system)
       const order: QueryOrder = {
         schema: asked.schema,
+        written: asked.sql,
         text: statement,
         parameters: asked.parameters,
         datasources: prepared.tables.map(({ relation }) => relation),
@@ -271,7 +273,7 @@ export function askRows(
 ): Promise<Record<string, unknown>[]> {
   return rowsOf(session, {
     schema: 'svc',
-    text: query.sql,
+    ...ownText(query.sql),
     parameters: [],
     datasources: query.datasources,
     systemTables: [],

@@ -1,0 +1,313 @@
+import { Failure, invalidInput } from '@svc/domain/failure'
+import { parseInterval } from '@svc/domain/time'
+import { literal } from '../../duckdb/index.ts'
+import { bound } from './bound.ts'
+import { ceilSql, floorSql, readBucketPeriod, shiftSql } from './time-buckets.ts'
+import { formatSql, parseSql } from './time-pattern.ts'
+import { differenceSql, partSql, periodOfUnit } from './time-units.ts'
+import { readZone } from './time-zone.ts'
+
+/** An argument of a call: the text that it is, null for nothing, or undefined where only the query's run tells. */
+export type CallArgument = string | null | undefined
+
+/** A function as a macro; its parameters are `a`, `b`, `c` and so on. */
+interface DefinedFunction {
+  readonly least: number
+  readonly most: number
+  /** The places of arguments that have to be texts, or nothing where they may be left out, which the macro is made for. */
+  readonly literals?: readonly number[]
+  /** The places of arguments for which nothing stands for none. */
+  readonly optional?: readonly number[]
+  /** The SQL of a call with those arguments; the others are undefined. */
+  body(given: readonly CallArgument[]): string
+}
+
+const parameterOf = (place: number): string => `a${place}`
+const [a, b, c] = [0, 1, 2].map(parameterOf) as [string, string, string]
+const instant = `CAST(${a} AS TIMESTAMP)`
+const text = `CAST(${a} AS VARCHAR)`
+
+const mostConcatenated = 50
+
+const plain = (least: number, most: number, body: (count: number) => string): DefinedFunction => ({
+  least,
+  most,
+  body: ({ length }) => body(length),
+})
+const alike = (count: number, body: string): DefinedFunction => plain(count, count, () => body)
+
+const zoneOf = (given: CallArgument) => readZone(given ?? 'UTC')
+const originOf = (given: readonly CallArgument[]): string | undefined =>
+  given.length > 2 && given[2] !== null ? `CAST(${c} AS TIMESTAMP)` : undefined
+
+const rounded = (name: 'floor' | 'ceil'): DefinedFunction => ({
+  least: 1,
+  most: 2,
+  literals: [1],
+  body: ([, unit]) => {
+    if (unit === undefined) return `system.main.${name}(${a})`
+    const period = periodOfUnit(String(unit))
+    const sql = name === 'floor' ? floorSql : ceilSql
+    return sql(instant, period, readZone('UTC'), undefined)
+  },
+})
+
+const trimmed = (name: string): DefinedFunction =>
+  plain(1, 2, (count) => `system.main.${name}(${text}, ${count > 1 ? b : "' '"})`)
+const padded = (name: string): DefinedFunction =>
+  plain(2, 3, (count) => (count < 3 ? `system.main.${name}(${text}, ${b}, ' ')` : padWith(name)))
+// Nothing to fill up with leaves the text as it is.
+const padWith = (name: string): string =>
+  `CASE WHEN ${c} = '' THEN system.main.left(${text}, ${b}) ELSE system.main.${name}(${text}, ${b}, CASE ${c} WHEN '' THEN ' ' ELSE ${c} END) END`
+
+const bucket = (sql: typeof floorSql): DefinedFunction => ({
+  least: 2,
+  most: 4,
+  literals: [1, 3],
+  optional: [2, 3],
+  body: (given) => sql(instant, readBucketPeriod(String(given[1])), zoneOf(given[3]), originOf(given)),
+})
+
+const withoutEnd = `system.main.regexp_replace(${text}, '(?:' || ${b} || ')+$', '')`
+const digitsOfNumbers = '0123456789abcdefghijklmnopqrstuvwxyz'
+
+/** The functions that are defined here, by their names in lower case. */
+const definitions: Readonly<Record<string, DefinedFunction>> = {
+  // Times.
+  time_floor: bucket(floorSql),
+  time_ceil: bucket(ceilSql),
+  time_shift: {
+    least: 3,
+    most: 4,
+    literals: [1, 3],
+    optional: [3],
+    body: ([, period, , zone]) => shiftSql(instant, readBucketPeriod(String(period)), c, zoneOf(zone)),
+  },
+  time_extract: {
+    least: 2,
+    most: 3,
+    literals: [1, 2],
+    optional: [2],
+    body: ([, unit, zone]) => partSql(instant, String(unit), zoneOf(zone)),
+  },
+  // What EXTRACT stands for.
+  date_part: {
+    least: 2,
+    most: 2,
+    literals: [0],
+    body: ([unit]) => partSql(`CAST(${b} AS TIMESTAMP)`, String(unit), readZone('UTC')),
+  },
+  time_format: {
+    least: 1,
+    most: 3,
+    literals: [1, 2],
+    optional: [1, 2],
+    body: ([, pattern, zone]) => formatSql(instant, pattern ?? undefined, zoneOf(zone)),
+  },
+  time_parse: {
+    least: 1,
+    most: 3,
+    literals: [1, 2],
+    optional: [1, 2],
+    body: ([, pattern, zone]) => parseSql(text, pattern ?? undefined, zoneOf(zone)),
+  },
+  time_in_interval: {
+    least: 2,
+    most: 2,
+    literals: [1],
+    body: ([, interval]) => {
+      const { start, end } = parseInterval(String(interval), 'the interval')
+      const bounds = [
+        ...(Number.isFinite(start) ? [`${instant} >= epoch_ms(${start})`] : []),
+        ...(Number.isFinite(end) ? [`${instant} < epoch_ms(${end})`] : []),
+      ]
+      return bounds.length > 0 ? `(${bounds.join(' AND ')})` : `(${instant} IS NOT NULL)`
+    },
+  },
+  millis_to_timestamp: alike(1, `epoch_ms(CAST(${a} AS BIGINT))`),
+  timestamp_to_millis: alike(1, `epoch_ms(${instant})`),
+  timestampadd: {
+    least: 3,
+    most: 3,
+    literals: [0],
+    body: ([unit]) => shiftSql(`CAST(${c} AS TIMESTAMP)`, periodOfUnit(String(unit)), b, readZone('UTC')),
+  },
+  timestampdiff: {
+    least: 3,
+    most: 3,
+    literals: [0],
+    body: ([unit]) => differenceSql(String(unit), `CAST(${b} AS TIMESTAMP)`, `CAST(${c} AS TIMESTAMP)`),
+  },
+  floor: rounded('floor'),
+  ceil: rounded('ceil'),
+  ceiling: rounded('ceil'),
+  // Numbers.
+  safe_divide: alike(2, `CASE WHEN ${b} = 0 THEN NULL ELSE ${a} // ${b} END`),
+  div: alike(2, `CAST(trunc(${a} // ${b}) AS BIGINT)`),
+  truncate: plain(1, 2, (count) => (count > 1 ? `trunc(${a}, ${b})` : `trunc(${a})`)),
+  bitwise_and: alike(2, `CAST(${a} AS BIGINT) & CAST(${b} AS BIGINT)`),
+  bitwise_or: alike(2, `CAST(${a} AS BIGINT) | CAST(${b} AS BIGINT)`),
+  bitwise_xor: alike(2, `xor(CAST(${a} AS BIGINT), CAST(${b} AS BIGINT))`),
+  bitwise_complement: alike(1, `~CAST(${a} AS BIGINT)`),
+  parse_long: plain(1, 2, (count) => parseLong(count > 1 ? b : '10')),
+  // Texts.
+  btrim: trimmed('trim'),
+  trim: trimmed('trim'),
+  ltrim: trimmed('ltrim'),
+  rtrim: trimmed('rtrim'),
+  lpad: padded('lpad'),
+  rpad: padded('rpad'),
+  strlen: alike(1, `length(${text})`),
+  contains_string: alike(2, `contains(${text}, CAST(${b} AS VARCHAR))`),
+  icontains_string: alike(2, `contains(lower(${text}), lower(CAST(${b} AS VARCHAR)))`),
+  concat: plain(1, mostConcatenated, (count) => {
+    const texts = Array.from({ length: count }, (_, place) => `CAST(${parameterOf(place)} AS VARCHAR)`)
+    // Of nothing alone, DuckDB makes no text.
+    return `CAST(${texts.join(' || ')} AS VARCHAR)`
+  }),
+  textcat: alike(2, `${text} || CAST(${b} AS VARCHAR)`),
+  regexp_like: alike(2, `regexp_matches(${text}, ${b})`),
+  regexp_extract: plain(
+    2,
+    4,
+    (count) =>
+      `CASE WHEN regexp_matches(${text}, ${b}) THEN system.main.regexp_extract(${[text, b, c, parameterOf(3)].slice(0, count).join(', ')}) END`,
+  ),
+  regexp_replace: {
+    least: 3,
+    most: 4,
+    literals: [2],
+    body: ([, , replacement, ...more]) =>
+      more.length > 0
+        ? `system.main.regexp_replace(${text}, ${b}, ${c}, ${parameterOf(3)})`
+        : `system.main.regexp_replace(${text}, ${b}, ${literal(replacementOf(String(replacement)))}, 'g')`,
+  },
+  // Empty texts at the end are left out.
+  string_to_array: alike(
+    2,
+    `CASE WHEN ${text} = '' THEN [''] WHEN ${withoutEnd} = '' THEN [] ELSE string_split_regex(${withoutEnd}, ${b}) END`,
+  ),
+  // Others.
+  nvl: alike(2, `coalesce(${a}, ${b})`),
+}
+
+/** The functions that are defined here. */
+export const definedFunctions: ReadonlySet<string> = new Set(Object.keys(definitions))
+
+function parseLong(radix: string): string {
+  const digits = `system.main.regexp_replace(lower(${text}), CASE ${radix} WHEN 16 THEN '^(0x|[+-])' ELSE '^[+-]' END, '')`
+  const placesOf = (all: string) =>
+    `list_transform(string_split(${all}, ''), lambda svc_digit: system.main.strpos('${digitsOfNumbers}', svc_digit) - 1)`
+  const sign = `CASE system.main.left(${text}, 1) WHEN '-' THEN -1 ELSE 1 END`
+  return bound('digits', digits, (all) =>
+    bound(
+      'places',
+      placesOf(all),
+      (places) =>
+        `CASE WHEN ${all} <> '' AND length(${all}) < 65 AND list_min(${places}) >= 0 AND list_max(${places}) < ${radix}
+          THEN TRY_CAST(TRY(${sign} * list_reduce(${places}, lambda svc_sum, svc_place: svc_sum * ${radix} + svc_place, CAST(0 AS HUGEINT))) AS BIGINT) END`,
+    ),
+  )
+}
+
+/** A replacement as Java writes it, in the writing of DuckDB. */
+function replacementOf(written: string): string {
+  let text = ''
+  for (let at = 0; at < written.length; at++) {
+    const character = written.charAt(at)
+    const next = written.charAt(at + 1)
+    if (character === '$') {
+      if (!/^\d(?!\d)/.test(written.slice(at + 1)))
+        throw invalidInput(
+          `the replacement has the value [${written}]; allowed are groups from $0 to $9, and \\$ for the sign itself`,
+        )
+      text += `\\${next}`
+      at += 1
+    } else if (character === '\\') {
+      text += next === '\\' ? '\\\\' : next
+      at += 1
+    } else text += character
+  }
+  return text
+}
+
+/** The function that cuts a text to its first bytes, of which no character is cut. */
+export const cutFunction = 'svc_first_bytes'
+const cutBytes = (less: number): string => `TRY(decode(encode(${text})[1:${b} - ${less}]))`
+const cutSql = `CASE WHEN system.main.strlen(${text}) <= ${b} THEN ${text}
+  ELSE coalesce(${[0, 1, 2, 3].map(cutBytes).join(', ')}, '') END`
+
+/** Collects the calls of the functions that are defined here, and makes the macros that they need. */
+export class FunctionCalls {
+  private readonly byName = new Map<string, Map<number, Map<string, readonly CallArgument[]>>>()
+  private cuts = false
+
+  /** Notes a call of a defined function, by its name in lower case. What is wrong with it is an invalidInput failure. */
+  add(name: string, given: readonly CallArgument[]): void {
+    const { least, most, literals = [], optional = [], body } = definitions[name] as DefinedFunction
+    const shown = name === 'date_part' ? 'EXTRACT' : name.toUpperCase()
+    if (given.length < least || given.length > most)
+      throw invalidInput(
+        `Function [${shown}] has [${given.length}] arguments; allowed are ${least === most ? least : `${least} to ${most}`}`,
+      )
+    for (const place of literals) {
+      if (place >= given.length || typeof given[place] === 'string') continue
+      if (given[place] === null && optional.includes(place)) continue
+      throw invalidInput(
+        `Function [${shown}] has an expression for argument [${place + 1}]; allowed is a text as it is`,
+      )
+    }
+    const relevant = given.map((value, place) => {
+      if (literals.includes(place)) return value
+      return optional.includes(place) && value === null ? null : undefined
+    })
+    try {
+      body(relevant)
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      throw invalidInput(`Function [${shown}]: ${error.message}`)
+    }
+    const byCount = this.byName.get(name) ?? new Map<number, Map<string, readonly CallArgument[]>>()
+    const variants = byCount.get(given.length) ?? new Map<string, readonly CallArgument[]>()
+    variants.set(JSON.stringify(relevant.map((value) => value ?? (value === null ? null : 0))), relevant)
+    this.byName.set(name, byCount.set(given.length, variants))
+  }
+
+  /** Notes that texts are cut. */
+  addCut(): void {
+    this.cuts = true
+  }
+
+  /** The statements that define what is called. */
+  macros(): string[] {
+    const macros = [...this.byName].map(([name, byCount]) => {
+      const overloads = [...byCount].map(([count, variants]) => {
+        const parameters = Array.from({ length: count }, (_, place) => parameterOf(place))
+        return `(${parameters.join(', ')}) AS ${bodyOf(definitions[name] as DefinedFunction, [...variants.values()])}`
+      })
+      return `CREATE MACRO main.${name}${overloads.join(', ')}`
+    })
+    return this.cuts ? [...macros, `CREATE MACRO main.${cutFunction}(${a}, ${b}) AS ${cutSql}`] : macros
+  }
+}
+
+/** What one macro answers for all calls with as many arguments. */
+function bodyOf(
+  { body, literals = [], optional = [] }: DefinedFunction,
+  variants: readonly (readonly CallArgument[])[],
+): string {
+  const [first] = variants as readonly [readonly CallArgument[]]
+  const places = [...new Set([...literals, ...optional])].filter((place) => place < first.length)
+  if (places.length === 0) return `(${body(first)})`
+  const cases = variants.map((given) => {
+    const conditions = places.map((place) => {
+      const value = given[place]
+      if (value === null) return `${parameterOf(place)} IS NULL`
+      return value === undefined
+        ? `${parameterOf(place)} IS NOT NULL`
+        : `${parameterOf(place)} = ${literal(value)}`
+    })
+    return `WHEN ${conditions.join(' AND ')} THEN ${body(given)}`
+  })
+  return `(CASE ${cases.join(' ')} END)`
+}
