@@ -445,6 +445,50 @@ describe('brokers', () => {
   })
 })
 
+describe('the cancelling of a query', () => {
+  // What the brokers answer, 0 for one that is away, and what the caller gets.
+  const cases: readonly [statuses: readonly number[], told: number][] = [
+    [[202], 202],
+    [[404, 202, 404], 202],
+    [[403, 202], 202],
+    [[404, 403], 403],
+    [[404, 404], 404],
+    [[0, 202], 202],
+    [[0, 404], 503],
+    [[404, 500], 500],
+    [[], 503],
+  ]
+  for (const [statuses, told] of cases) {
+    it(`comes to all brokers: ${statuses.join(', ') || 'none'} make ${told}`, async (scope) => {
+      const seen: string[] = []
+      for (const [index, status] of statuses.entries()) {
+        const { server, port } = await startLeader(
+          scope,
+          (request, response) => {
+            seen.push(`${index} ${request.method} ${request.url} ${request.headers.authorization}`)
+            response.writeHead(status).end(String(index))
+          },
+          'nobody',
+        )
+        if (status === 0) server.close()
+        await saveHeartbeat(database, brokerNode(port))
+      }
+      const router = await startRouter(scope)
+      const answer = await httpRequest(router.port, {
+        method: 'DELETE',
+        path: '/svc/v2/sql/a%2Fb',
+        headers: { authorization: 'Basic YTpi' },
+      })
+      assert.equal(answer.status, told)
+      const asked = statuses.flatMap((status, index) =>
+        status === 0 ? [] : `${index} DELETE /svc/v2/sql/a%2Fb Basic YTpi`,
+      )
+      assert.deepEqual(seen.sort(), asked)
+      if (told !== 503) assert.equal(statuses[Number(answer.text)], told)
+    })
+  }
+})
+
 describe('a caller who leaves', () => {
   for (const begun of [false, true]) {
     it(`ends the request at the target, ${begun ? 'in the middle of' : 'before'} its answer`, async (scope) => {

@@ -56,6 +56,7 @@ export function createProxy(context: ServiceContext): Proxy {
     agent = createAgent()
   })
   const aliases = context.settings.get('svc.api.aliases')
+  const queryTimeoutMs = context.settings.get('svc.query.maxTimeout') + headersTimeoutMs
   let nextBroker = 0
 
   function addressOf({ role }: Target): string {
@@ -70,6 +71,10 @@ export function createProxy(context: ServiceContext): Proxy {
     const requestTarget = request.originalUrl
     const target = targetOf(requestTarget, aliases)
     if (!target) throw notFound(`Path [${requestTarget.split('?', 1)[0]}] does not exist`)
+    if (target.role === 'broker' && request.method === 'DELETE') {
+      await cancelEverywhere(target, request, response)
+      return
+    }
     const hasBody =
       request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length']) > 0
     if ((await reach(target, request, response, hasBody)) === 'moved') {
@@ -80,6 +85,39 @@ export function createProxy(context: ServiceContext): Proxy {
       }
     }
     // A target may answer before it has read the whole body: the caller's connection is good for more only then.
+    request.resume()
+  }
+
+  /**
+   * Has a query cancelled by whichever broker it runs in: all are asked, and the caller gets the answer that tells most.
+   * Where none knows the query and one could not be asked, nobody can say that there is no such query.
+   */
+  async function cancelEverywhere(target: Target, request: IncomingMessage, response: ServerResponse) {
+    await discovery.refresh().catch(() => undefined)
+    const origins = discovery.nodes('broker').map(({ baseUrl }) => baseUrl)
+    if (origins.length === 0) throw unavailable('No broker is running')
+    const asked = await Promise.allSettled(
+      origins.map(async (origin) => {
+        assertNotCut(target)
+        const { statusCode, headers, body } = await agent.request(
+          sentTo(origin, target, request, response, null),
+        )
+        return { statusCode, headers, body: Buffer.from(await body.arrayBuffer()) }
+      }),
+    )
+    const answers = asked.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+    const failed = asked.findIndex(({ status }) => status === 'rejected')
+    const answer =
+      answers.find(({ statusCode }) => statusCode === 202) ??
+      answers.find(({ statusCode }) => statusCode !== 404) ??
+      (failed < 0 ? answers[0] : undefined)
+    if (answer === undefined) {
+      const { reason } = asked[failed] as PromiseRejectedResult
+      throw unavailable(`The broker at [${origins[failed]}] cannot be reached: ${describeError(reason)}`, {
+        server: origins[failed] as string,
+      })
+    }
+    response.writeHead(answer.statusCode, keptHeaders(answer.headers)).end(answer.body)
     request.resume()
   }
 
@@ -117,18 +155,34 @@ export function createProxy(context: ServiceContext): Proxy {
     response: ServerResponse,
     hasBody: boolean,
   ): Promise<Relayed> {
-    if (context.faults.cutsCall(target.path.split('?', 1)[0] as string))
-      throw new Error('a fault that was asked for cuts this server off')
-    const sent = {
-      origin,
-      path: target.path,
-      method: request.method as Dispatcher.HttpMethod,
-      headers: [...sentHeaders(request), 'X-Request-Id', String(response.getHeader('x-request-id'))],
-      body: hasBody ? bodyOf(request) : null,
-    }
+    assertNotCut(target)
+    const sent = sentTo(origin, target, request, response, hasBody ? bodyOf(request) : null)
     return await relay(agent, sent, response, keptHeaders, (error) =>
       logger.debug('An answer broke off', { error: describeError(error) }),
     )
+  }
+
+  function assertNotCut({ path }: Target): void {
+    if (context.faults.cutsCall(path.split('?', 1)[0] as string))
+      throw new Error('a fault that was asked for cuts this server off')
+  }
+
+  function sentTo(
+    origin: string,
+    { role, path }: Target,
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: Readable | null,
+  ) {
+    return {
+      origin,
+      path,
+      method: request.method as Dispatcher.HttpMethod,
+      headers: [...sentHeaders(request), 'X-Request-Id', String(response.getHeader('x-request-id'))],
+      body,
+      // A query is answered with the first of its rows, and a broker sees to it that it ends in time.
+      ...(role === 'broker' && request.method === 'POST' ? { headersTimeout: queryTimeoutMs } : {}),
+    }
   }
 
   return {

@@ -18,6 +18,7 @@ export const failureKinds = {
   timedOut: { category: 'TIMEOUT', persona: 'USER' },
   unavailable: { category: 'UNAVAILABLE', persona: 'OPERATOR' },
   internalServerError: { category: 'RUNTIME_FAILURE', persona: 'OPERATOR' },
+  cancelled: { category: 'CANCELED', persona: 'USER' },
 } as const satisfies Record<string, { category: string; persona: Persona }>
 
 /** The name of a kind of failure, as the `errorCode` of an answer. */
@@ -73,6 +74,8 @@ export const unsupportedMediaType = build('unsupportedMediaType')
 export const busy = build('busy')
 /** It took longer than it may. */
 export const timedOut = build('timedOut')
+/** Somebody asked for its end. */
+export const cancelled = build('cancelled')
 /** Something this depends on is away; worth trying again. */
 export const unavailable = build('unavailable')
 

@@ -18,6 +18,7 @@ export const statusOf: Readonly<Record<FailureCode, number>> = {
   unsupportedMediaType: 415,
   busy: 429,
   internalServerError: 500,
+  cancelled: 500,
   unavailable: 503,
   timedOut: 504,
 }

@@ -11,6 +11,7 @@ import type { ServedView } from '../served/index.ts'
 import { datasourceRoutes } from './datasource-routes.ts'
 import { createFetchedFiles } from './fetched-files.ts'
 import { queryRoutes } from './query-routes.ts'
+import { createRunningQueries } from './running-queries.ts'
 import { createUsedSegments } from './used-segments.ts'
 
 /** The part of a broker that answers queries. */
@@ -48,8 +49,9 @@ export function createQueries(context: ServiceContext, view: ServedView, own: Da
   const sources = { context, view, own, used: createUsedSegments(database), files }
   const ending = new AbortController()
   const engine = { sources, processes, workDirectory, ending: ending.signal }
+  const running = { sql: createRunningQueries(), native: createRunningQueries() }
   return {
-    routes: [...queryRoutes(engine), ...datasourceRoutes(database)],
+    routes: [...queryRoutes(engine, running), ...datasourceRoutes(database)],
     stop: async () => {
       await processes.untilIdle(queryGraceMs)
       ending.abort(unavailable('This server is stopping'))

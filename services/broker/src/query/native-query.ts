@@ -6,13 +6,13 @@ import { joinTimes } from '@svc/domain/querying'
 import { ETERNITY, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
 import { identifier } from '@svc/shared/duckdb'
 import { nativeScalarType, type QuerySession } from '@svc/shared/query'
-import type { Caller } from '@svc/shared/security'
 import { parseJson } from '@svc/shared/wire'
 import { z } from 'zod'
 import { type ColumnTypes, filterSql, intervalsSql } from './native-filter.ts'
 import { ownText } from './own-text.ts'
 import { type PreparedTable, prepareTables } from './prepare-tables.ts'
 import {
+  type AskedQuery,
   askRows,
   assertMayRead,
   limitsOf,
@@ -96,12 +96,13 @@ export const parseNativeQuery = (json: unknown): NativeQuery =>
 export async function runNativeQuery(
   engine: QueryEngine,
   query: NativeQuery,
-  { caller, signal }: { readonly caller: Caller; readonly signal: AbortSignal },
+  { caller, signal, onRead }: Pick<AskedQuery, 'caller' | 'signal' | 'onRead'>,
   response: ServerResponse,
   begin: (notLoaded: Readonly<Record<string, number>>) => void,
 ): Promise<void> {
   const { dataSource } = query
   assertMayRead(caller, dataSource)
+  onRead([dataSource])
   const intervals = (query.intervals ?? []).map((interval, index) =>
     parseInterval(interval, `intervals[${index}]`),
   )

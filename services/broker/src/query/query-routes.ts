@@ -1,8 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { configLimitBytes, jsonBody, type Route, route, statedDatasource, streamed } from '@svc/shared/http'
+import { notFound } from '@svc/domain/failure'
+import {
+  configLimitBytes,
+  jsonBody,
+  Reply,
+  type Route,
+  route,
+  statedDatasource,
+  streamed,
+} from '@svc/shared/http'
 import type { AnswerStyle } from '@svc/shared/query'
 import { parseNativeQuery, runNativeQuery } from './native-query.ts'
 import { type QueryEngine, runStatement, withinTime } from './run-statement.ts'
+import { type RunningQueries, underWay } from './running-queries.ts'
 import { parseSqlRequest, timeoutOf } from './sql-request.ts'
 
 const contentTypes: Readonly<Record<AnswerStyle['format'], string>> = {
@@ -13,8 +23,16 @@ const contentTypes: Readonly<Record<AnswerStyle['format'], string>> = {
   csv: 'text/csv; charset=utf-8',
 }
 
+/** Queries under way, which can be cancelled; those of either endpoint have ids of their own. */
+export interface CancellableQueries {
+  readonly sql: RunningQueries
+  readonly native: RunningQueries
+}
+
+const readOfQuery = statedDatasource('READ', 'every datasource of the query')
+
 /** The endpoints of queries. */
-export function queryRoutes(engine: QueryEngine): Route[] {
+export function queryRoutes(engine: QueryEngine, running: CancellableQueries): Route[] {
   const { settings } = engine.sources.context
   return [
     route({
@@ -25,28 +43,32 @@ export function queryRoutes(engine: QueryEngine): Route[] {
       body: jsonBody(parseSqlRequest, { limitBytes: configLimitBytes }),
       handle: async ({ body, caller, word, signal, response }) => {
         const { query, parameters, style, context } = body
-        await withinTime(timeoutOf(context, settings), [signal, engine.ending], (given) =>
-          runStatement(
-            engine,
-            {
-              sql: query,
-              schema: word,
-              parameters,
-              style,
-              fromDeepStorage: context.fromDeepStorage,
-              outerLimit: context.outerLimit,
-              caller,
-              signal: given,
-            },
-            (notLoaded) => {
-              response.writeHead(200, {
-                'Content-Type': contentTypes[style.format],
-                'X-Svc-SQL-Query-Id': headerText(context.queryId ?? randomUUID()),
-                ...(style.header ? { 'X-Svc-SQL-Header-Included': 'yes' } : {}),
-                ...responseContext(notLoaded),
-              })
-              return response
-            },
+        const id = context.queryId ?? randomUUID()
+        await underWay(running.sql, id, caller, ({ signal: cancelling, onRead }) =>
+          withinTime(timeoutOf(context, settings), [signal, engine.ending, cancelling], (given) =>
+            runStatement(
+              engine,
+              {
+                sql: query,
+                schema: word,
+                parameters,
+                style,
+                fromDeepStorage: context.fromDeepStorage,
+                outerLimit: context.outerLimit,
+                caller,
+                signal: given,
+                onRead,
+              },
+              (notLoaded) => {
+                response.writeHead(200, {
+                  'Content-Type': contentTypes[style.format],
+                  'X-Svc-SQL-Query-Id': headerText(id),
+                  ...(style.header ? { 'X-Svc-SQL-Header-Included': 'yes' } : {}),
+                  ...responseContext(notLoaded),
+                })
+                return response
+              },
+            ),
           ),
         )
         response.end()
@@ -60,21 +82,47 @@ export function queryRoutes(engine: QueryEngine): Route[] {
       summary: 'Answers a native query: timeBoundary, dataSourceMetadata or scan',
       body: jsonBody(parseNativeQuery, { limitBytes: configLimitBytes }),
       handle: async ({ body, caller, signal, response }) => {
-        await withinTime(timeoutOf(body.context, settings), [signal, engine.ending], (given) =>
-          runNativeQuery(engine, body, { caller, signal: given }, response, (notLoaded) => {
-            response.writeHead(200, {
-              'Content-Type': 'application/json',
-              'X-Svc-Query-Id': headerText(body.context.queryId ?? randomUUID()),
-              ...responseContext(notLoaded),
-            })
-          }),
+        const id = body.context.queryId ?? randomUUID()
+        await underWay(running.native, id, caller, ({ signal: cancelling, onRead }) =>
+          withinTime(timeoutOf(body.context, settings), [signal, engine.ending, cancelling], (given) =>
+            runNativeQuery(engine, body, { caller, signal: given, onRead }, response, (notLoaded) => {
+              response.writeHead(200, {
+                'Content-Type': 'application/json',
+                'X-Svc-Query-Id': headerText(id),
+                ...responseContext(notLoaded),
+              })
+            }),
+          ),
         )
         response.end()
         return streamed
       },
     }),
+    route({
+      method: 'DELETE',
+      path: '/svc/v2/sql/:queryId',
+      access: readOfQuery,
+      summary: 'Cancels the SQL queries of an id that are under way',
+      handle: ({ params: { queryId = '' }, caller }) => {
+        if (running.sql.cancel(queryId, caller) === 0)
+          throw notFound(`No SQL query [${queryId}] is under way`, { queryId })
+        return accepted
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/svc/v2/:queryId',
+      access: readOfQuery,
+      summary: 'Cancels the native queries of an id that are under way, if there are any',
+      handle: ({ params: { queryId = '' }, caller }) => {
+        running.native.cancel(queryId, caller)
+        return accepted
+      },
+    }),
   ]
 }
+
+const accepted = new Reply(202)
 
 /** What a header can hold. */
 const headerText = (text: string): string => encodeURI(text)

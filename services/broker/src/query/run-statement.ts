@@ -46,9 +46,11 @@ export interface AskedQuery extends QueryText {
   readonly outerLimit: number | undefined
   readonly caller: Caller
   readonly signal: AbortSignal
+  /** Hears which datasources the query reads, as soon as that is known and the caller may. */
+  onRead(dataSources: readonly string[]): void
 }
 
-/** Gives up with a timedOut failure after the time, or when the caller has left. */
+/** Gives up with a timedOut failure after the time, or with the failure with which one of the signals is aborted. */
 export async function withinTime<T>(
   timeoutMs: number,
   signals: readonly AbortSignal[],
@@ -57,10 +59,11 @@ export async function withinTime<T>(
   const late = new AbortController()
   const failure = timedOut(`The query took longer than the [${timeoutMs}] ms that it may`)
   const timer = setTimeout(() => late.abort(failure), timeoutMs)
+  const any = AbortSignal.any([...signals, late.signal])
   try {
-    return await work(AbortSignal.any([...signals, late.signal]))
+    return await work(any)
   } catch (error) {
-    throw late.signal.aborted ? failure : error
+    throw any.reason instanceof Failure ? any.reason : error
   } finally {
     clearTimeout(timer)
   }
@@ -83,6 +86,7 @@ export async function runStatement(
       schema: asked.schema,
     })
     const datasources = datasourcesOf(asked, tables)
+    asked.onRead([...datasources.keys()])
     const system = systemTablesOf(asked, tables)
     const prepared = await prepareTables(engine.sources, [...datasources.keys()], {
       fromDeepStorage: asked.fromDeepStorage,
