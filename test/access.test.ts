@@ -127,6 +127,7 @@ describe('what the servers ask for', () => {
     assert.deepEqual(withAccess('internal'), [
       'GET /svc-internal/v1/security/directory',
       'GET /svc-internal/v1/security/known',
+      'GET /svc-internal/v1/segments/holders',
       'POST /svc-internal/v1/segments/files',
       'POST /svc-internal/v1/servers/report',
     ])

@@ -106,6 +106,42 @@ test('a query about them is refused, since they have no rows; those about tables
   )
 })
 
+test('the tables about servers tell each of them, and what it holds', async () => {
+  const servers = await historicals()
+  const told = await sqlRows(
+    router,
+    `SELECT server, tier, curr_size, max_size, server_type FROM sys.servers WHERE server_type = 'historical' ORDER BY server`,
+  )
+  assert.deepEqual(
+    told,
+    servers
+      .map(({ host, tier, currSize, maxSize, type }) => [host, tier, currSize, maxSize, type])
+      .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
+  )
+  assert.deepEqual(
+    await sqlRows(router, 'SELECT server_type, count(*) FROM sys.servers GROUP BY 1 ORDER BY 1'),
+    [
+      ['broker', 1],
+      ['coordinator', 1],
+      ['historical', 8],
+      ['overlord', 1],
+      ['router', 1],
+    ],
+  )
+  assert.deepEqual(
+    await sqlRows(
+      router,
+      `SELECT server, sum(size) FROM sys.servers JOIN sys.server_segments USING (server)
+       JOIN sys.segments USING (segment_id) GROUP BY 1 ORDER BY 1`,
+    ),
+    told.map(([server, , size]) => [server, size]),
+  )
+  assert.deepEqual(
+    await sqlRows(router, 'SELECT min(num_replicas), max(num_replicas), count(*) FROM sys.segments'),
+    [[3, 3, count]],
+  )
+})
+
 test('servers can be added and taken away, and the leader knows at once', async () => {
   const path = '/svc/historical/v1/virtualServers'
   const process = cluster.at('historical-1')

@@ -135,7 +135,9 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'GET /svc/indexer/v1/task/:task/log',
     'GET /svc/indexer/v1/task/:task/status',
     'POST /svc/v2',
+    'DELETE /svc/v2/:queryId',
     'POST /svc/v2/sql',
+    'DELETE /svc/v2/sql/:queryId',
   ],
   'WRITE STATE STATE': [
     'DELETE /svc/simulation/v1/faults',
@@ -181,6 +183,7 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'GET /svc-internal/v1/security/directory',
     'GET /svc-internal/v1/security/known',
     'POST /svc-internal/v1/segments/files',
+    'GET /svc-internal/v1/segments/holders',
     'POST /svc-internal/v1/servers/report',
   ],
   'WRITE CONFIG security': [

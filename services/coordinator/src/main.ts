@@ -137,7 +137,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       ...compactionStatusRoutes(planner, compactionDuties.wake),
       ...segmentUseRoutes(context, '/svc/coordinator/v1'),
       killIntervalRoute(context),
-      ...internalRoutes(context, leadership, servers, followers),
+      ...internalRoutes(context, leadership, segments, servers, followers),
       ...securityRoutes(context, followers),
     ],
     start: async () => {

@@ -17,6 +17,7 @@ export {
   segmentFilesRoute,
   takeFiles,
 } from './segment-files.ts'
+export { type SegmentHolders, segmentHoldersPath } from './segment-holders.ts'
 export { sendReport } from './send-report.ts'
 export { type ChangesSince, ServedSegments } from './served-segments.ts'
 export {

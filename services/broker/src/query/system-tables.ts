@@ -1,7 +1,9 @@
+import { createInterface } from 'node:readline'
 import { forbidden } from '@svc/domain/failure'
 import { matchRule, rulesOf } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
 import { analyzeTimeline } from '@svc/domain/timeline'
+import { type SegmentHolders, segmentHoldersPath } from '@svc/shared/data-server'
 import {
   loadDatasourceNames,
   loadPayloads,
@@ -75,8 +77,15 @@ async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
   const { database, clock } = context
   await view.catchUp()
   const rules = await loadRules(database)
+  // What is held by servers that are no processes can be followed from none.
+  const historicals = context.settings.get('svc.simulation.enabled')
+    ? new Set(
+        (await listedServers(input)).filter(({ type }) => type === 'historical').map(({ host }) => host),
+      )
+    : undefined
   for (const dataSource of await readableDatasources(input)) {
     const segments = await loadStoredSegments(database, { dataSource, used: true })
+    const copies = historicals && (await copiesOn(historicals, input, dataSource))
     const { overshadowed } = analyzeTimeline(segments)
     const compiled = rulesOf(rules, dataSource, clock.now())
     for (let from = 0; from < segments.length; from += payloadsAtOnce) {
@@ -90,7 +99,7 @@ async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
         const payload = payloads.get(id)
         if (!payload) continue
         const isOvershadowed = overshadowed[from + index] ? 1 : 0
-        const replicas = view.replicasOf(id)
+        const replicas = copies ? (copies.get(id) ?? 0) : view.replicasOf(id)
         const wanted = compiled[matchRule(compiled, interval)]?.wanted
         yield {
           segment_id: id,
@@ -124,59 +133,107 @@ async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
   }
 }
 
+/** How many of some servers hold each segment of a datasource; those that none holds are left out. */
+async function copiesOn(
+  servers: ReadonlySet<string>,
+  input: SystemTableInput,
+  dataSource: string,
+): Promise<Map<string, number>> {
+  const copies = new Map<string, number>()
+  for await (const [id, ...holders] of segmentHolders(input, dataSource))
+    copies.set(id, holders.filter((holder) => servers.has(holder)).length)
+  return copies
+}
+
 function compactionStateOf(payload: object): string | null {
   const state = (payload as { lastCompactionState?: unknown }).lastCompactionState
   return state === undefined || state === null ? null : withExactLimits(JSON.stringify(state))
 }
 
-interface DataServerSize {
+/** A server that holds segments, as the coordinator lists it; virtual ones are no processes. */
+interface ListedServer {
   readonly host: string
+  readonly type: string
   readonly tier: string
   readonly currSize: number
   readonly maxSize: number
 }
 
-async function serverRows({ sources, caller, signal }: SystemTableInput): Promise<SystemRow[]> {
-  assertReadsState(caller, 'servers')
-  const { client, discovery } = sources.context
-  await discovery.refresh()
-  const sizes = await client.callLeader<DataServerSize[]>('coordinator', {
+const listedServers = ({ sources, signal }: SystemTableInput): Promise<ListedServer[]> =>
+  sources.context.client.callLeader<ListedServer[]>('coordinator', {
     method: 'GET',
     path: '/svc/coordinator/v1/servers?simple',
     signal,
   })
-  const sizeOf = new Map(sizes.map((size) => [size.host, size]))
-  return (['coordinator', 'overlord', 'broker', 'historical', 'router', 'worker'] as const).flatMap((role) =>
-    discovery.nodes(role).map(({ name, host, plaintextPort, tlsPort }) => {
-      const size = sizeOf.get(name)
-      const leads = role === 'coordinator' || role === 'overlord'
-      const isLeader = leads && discovery.hasLeader(role) && discovery.leader(role).node === name
-      return {
-        server: name,
-        host,
-        plaintext_port: plaintextPort ?? -1,
-        tls_port: tlsPort ?? -1,
-        server_type: role,
-        tier: size?.tier ?? null,
-        curr_size: size?.currSize ?? 0,
-        max_size: size?.maxSize ?? 0,
-        is_leader: leads ? (isLeader ? 1 : 0) : null,
-      }
-    }),
+
+/** The used segments of a datasource that are held somewhere, with the names of the servers, as the coordinator knows them. */
+async function* segmentHolders(
+  { sources, signal }: SystemTableInput,
+  dataSource: string,
+): AsyncIterable<SegmentHolders> {
+  const { client, discovery } = sources.context
+  const body = await client.open(discovery.leader('coordinator').baseUrl, {
+    method: 'GET',
+    path: `${segmentHoldersPath}?dataSource=${encodeURIComponent(dataSource)}`,
+    signal,
+  })
+  try {
+    for await (const line of createInterface({ input: body })) yield JSON.parse(line) as SegmentHolders
+  } finally {
+    body.destroy()
+  }
+}
+
+async function serverRows(input: SystemTableInput): Promise<SystemRow[]> {
+  assertReadsState(input.caller, 'servers')
+  const { discovery } = input.sources.context
+  await discovery.refresh()
+  const listed = new Map((await listedServers(input)).map((server) => [server.host, server]))
+  const nodes = (['coordinator', 'overlord', 'broker', 'historical', 'router', 'worker'] as const).flatMap(
+    (role) =>
+      discovery.nodes(role).map(({ name, host, plaintextPort, tlsPort }) => {
+        const leads = role === 'coordinator' || role === 'overlord'
+        const isLeader = leads && discovery.hasLeader(role) && discovery.leader(role).node === name
+        return {
+          server: name,
+          host,
+          plaintext_port: plaintextPort ?? -1,
+          tls_port: tlsPort ?? -1,
+          server_type: role as string,
+          is_leader: leads ? (isLeader ? 1 : 0) : null,
+        }
+      }),
   )
+  const processes = new Set(nodes.map(({ server }) => server))
+  // A historical that is virtual servers holds nothing itself: only they are listed.
+  const shown = nodes.filter(({ server, server_type: role }) => role !== 'historical' || listed.has(server))
+  const virtual = [...listed.values()]
+    .filter(({ host }) => !processes.has(host))
+    .map(({ host, type }) => ({
+      server: host,
+      host,
+      plaintext_port: -1,
+      tls_port: -1,
+      server_type: type,
+      is_leader: null,
+    }))
+  return [...shown, ...virtual].map((row) => {
+    const held = listed.get(row.server)
+    return {
+      ...row,
+      tier: held?.tier ?? null,
+      curr_size: held?.currSize ?? 0,
+      max_size: held?.maxSize ?? 0,
+    }
+  })
 }
 
 async function* serverSegmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
-  const { sources, caller } = input
-  assertReadsState(caller, 'server_segments')
-  await sources.view.catchUp()
-  const { database, discovery } = sources.context
+  assertReadsState(input.caller, 'server_segments')
+  await input.sources.context.discovery.refresh()
   for (const dataSource of await readableDatasources(input)) {
-    const segments = await loadStoredSegments(database, { dataSource, used: true })
-    for (const { name } of discovery.nodes('historical')) {
-      const served = sources.view.servedBy(name)
-      for (const { id } of segments) if (served.has(id)) yield { server: name, segment_id: id }
-    }
+    for await (const [segmentId, ...servers] of segmentHolders(input, dataSource))
+      for (const server of servers) yield { server, segment_id: segmentId }
   }
 }
 

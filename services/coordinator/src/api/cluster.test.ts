@@ -44,7 +44,7 @@ before(async () => {
   const view = { context, leadership, segments, servers, rules, dutyGroups: [dutyGroup] }
   const followers = createDirectoryFollowers(context, leadership)
   await context.serve({
-    routes: [...clusterRoutes(view), ...internalRoutes(context, leadership, servers, followers)],
+    routes: [...clusterRoutes(view), ...internalRoutes(context, leadership, segments, servers, followers)],
   })
 })
 beforeEach(async () => {

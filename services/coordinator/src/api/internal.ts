@@ -1,10 +1,17 @@
 import { unavailable } from '@svc/domain/failure'
-import { type ReportAnswer, reportLimitBytes, reportPath, reportSchema } from '@svc/shared/data-server'
-import { internal, jsonBody, type Route, route } from '@svc/shared/http'
+import {
+  type ReportAnswer,
+  reportLimitBytes,
+  reportPath,
+  reportSchema,
+  type SegmentHolders,
+  segmentHoldersPath,
+} from '@svc/shared/data-server'
+import { internal, JsonPieces, jsonBody, type Route, route } from '@svc/shared/http'
 import { directoryPath, directoryWaitMs, knownDirectoryPath, type ServiceContext } from '@svc/shared/service'
 import { parseJson } from '@svc/shared/wire'
 import { z } from 'zod'
-import type { ServerInventory } from '../inventory/index.ts'
+import { type SegmentInventory, type ServerInventory, servedSegments } from '../inventory/index.ts'
 import type { Leadership } from '../leadership/index.ts'
 import type { DirectoryFollowers } from '../users/index.ts'
 
@@ -12,6 +19,7 @@ import type { DirectoryFollowers } from '../users/index.ts'
 export function internalRoutes(
   context: ServiceContext,
   leadership: Leadership,
+  segments: SegmentInventory,
   servers: ServerInventory,
   followers: DirectoryFollowers,
 ): Route[] {
@@ -29,6 +37,17 @@ export function internalRoutes(
         if (term === undefined) throw unavailable('This coordinator does not lead')
         servers.forgetGone(body.gone ?? [])
         return servers.take(body.servers, term, performance.now())
+      },
+    }),
+    route({
+      method: 'GET',
+      path: segmentHoldersPath,
+      access: internal,
+      summary: 'Which servers hold the used segments of a datasource, a list a line',
+      query: z.object({ dataSource: z.string() }),
+      handle: ({ query }) => {
+        if (leadership.term() === undefined) throw unavailable('This coordinator does not lead')
+        return new JsonPieces(holdersOf(segments, servers, query.dataSource))
       },
     }),
     route({
@@ -59,6 +78,19 @@ export function internalRoutes(
       handle: async ({ query }) => ({ silent: await followers.untilKnown(query.version) }),
     }),
   ]
+}
+
+async function* holdersOf(
+  segments: SegmentInventory,
+  servers: ServerInventory,
+  dataSource: string,
+): AsyncGenerator<string> {
+  for await (const together of servedSegments(segments, servers, [dataSource])) {
+    for (const { segment, servers: holders } of together) {
+      const line: SegmentHolders = [segment.id, ...holders]
+      yield `${JSON.stringify(line)}\n`
+    }
+  }
 }
 
 /** Resolves when users or roles change, the caller leaves, this server stops, or the wait has been long enough. */
