@@ -42,6 +42,12 @@ describe('the times that a query asks for', () => {
       `SELECT * FROM a WHERE __time > ${third} - INTERVAL 1 DAY AND __time < ${third} + INTERVAL '2' DAY`,
       { a: '2..5' },
     ],
+    [`SELECT * FROM a WHERE TIME_IN_INTERVAL(__time, '2026-01-03/P2D') AND x = 1`, { a: '3..5' }],
+    [`SELECT * FROM a WHERE NOT TIME_IN_INTERVAL(__time, '2026-01-03/P2D')`, { a: 'any' }],
+    [`SELECT * FROM a WHERE TIME_IN_INTERVAL(x, '2026-01-03/P2D')`, { a: 'any' }],
+    [`SELECT * FROM a WHERE __time >= TIME_SHIFT(${third}, 'P1D', -1)`, { a: '2..' }],
+    [`SELECT * FROM a WHERE __time >= TIME_FLOOR(TIME_PARSE('2026-01-03T12'), 'P1D')`, { a: '3..' }],
+    [`SELECT * FROM a WHERE __time >= TIME_FLOOR(now(), 'P1M')`, { a: 'any' }],
     [`SELECT * FROM a WHERE __time < date_trunc('month', TIMESTAMP '2026-01-20') AND x = 1`, { a: '..1' }],
     [
       `SELECT * FROM a WHERE (__time < ${third} OR __time > '2026-01-07') AND __time < '2026-01-09'`,
