@@ -48,12 +48,14 @@ export interface HttpClientOptions {
   readonly serverName?: string | undefined
   /** The address of this machine that it calls from. */
   readonly localAddress?: string | undefined
+  /** Sees every answer before whoever asked; what it throws, that one gets. */
+  readonly onAnswer?: ((request: SentRequest, answer: Answer) => void) | undefined
 }
 
 /** A client of the server at `url`. */
 export function createHttpClient(
   url: string,
-  { trusted, credentials, serverName, localAddress }: HttpClientOptions = {},
+  { trusted, credentials, serverName, localAddress, onAnswer }: HttpClientOptions = {},
 ): HttpClient {
   const connect = {
     ...(trusted === undefined ? {} : { ca: trusted }),
@@ -81,7 +83,14 @@ export function createHttpClient(
       body,
     })
     const answered = await answer.body.text()
-    return { status: answer.statusCode, headers: answer.headers, text: answered, json: parseJson(answered) }
+    const whole: Answer = {
+      status: answer.statusCode,
+      headers: answer.headers,
+      text: answered,
+      json: parseJson(answered),
+    }
+    onAnswer?.(request, whole)
+    return whole
   }
 
   async function sendExpectingSuccess(request: SentRequest): Promise<Answer> {

@@ -12,12 +12,13 @@ import { logFile } from '@svc/cli/home'
 import { Failure } from '@svc/domain/failure'
 import { loadSettings, type Settings } from '@svc/shared/config'
 import { createDatabase, type Database } from '@svc/shared/postgres'
+import { checkAnswer } from './check-answer.ts'
 import { createHttpClient, type HttpClient } from './http-client.ts'
 import { newTestFolder, removeTestFolder } from './test-folder.ts'
 
 /** A cluster of a test in a home of its own, with ways to ask it. */
 export interface TestCluster extends Cluster {
-  /** The router, asked as admin. */
+  /** The router, asked as admin; an answer that is not what the OpenAPI document tells is an error. */
   readonly router: HttpClient
   /** A server by its instance, asked as admin. */
   at(instance: string): HttpClient
@@ -86,7 +87,13 @@ function describeCluster(cluster: Cluster, folder: string): TestCluster {
   const at = (instance: string): HttpClient => {
     const url = urls[instance]
     if (url === undefined) throw new Error(`No instance ${instance}; there are ${Object.keys(urls)}`)
-    const client = clients.get(instance) ?? createHttpClient(url, { trusted, credentials })
+    const client =
+      clients.get(instance) ??
+      createHttpClient(url, {
+        trusted,
+        credentials,
+        ...(instance === 'router' ? { onAnswer: checkAnswer } : {}),
+      })
     clients.set(instance, client)
     return client
   }

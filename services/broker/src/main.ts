@@ -1,7 +1,8 @@
 import { unavailable } from '@svc/domain/failure'
 import { createDataServer, servedSegmentsRoute } from '@svc/shared/data-server'
-import { open, type Route, route, state } from '@svc/shared/http'
+import { emptyAnswer, jsonAnswer, open, type Route, route, state } from '@svc/shared/http'
 import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
+import { z } from 'zod'
 
 import { createQueries } from './query/index.ts'
 import { createServedView, type ServedView } from './served/index.ts'
@@ -32,6 +33,7 @@ function brokerRoutes(view: ServedView): Route[] {
       path: '/svc/broker/v1/loadstatus',
       access: state('READ'),
       summary: 'Whether the broker knows what every historical serves',
+      answers: [jsonAnswer(z.object({ inventoryInitialized: z.boolean(), segmentCount: z.int() }))],
       handle: () => ({ inventoryInitialized: view.isInitialized(), segmentCount: view.segmentCount() }),
     }),
     route({
@@ -39,6 +41,7 @@ function brokerRoutes(view: ServedView): Route[] {
       path: '/svc/broker/v1/readiness',
       access: open,
       summary: 'The same as a status code',
+      answers: [emptyAnswer],
       handle: () => {
         if (!view.isInitialized())
           throw unavailable('The broker does not know yet what every historical serves')

@@ -1,7 +1,8 @@
 import { unavailable } from '@svc/domain/failure'
 import { createDataServer, segmentFilesRoute, servedSegmentsRoute } from '@svc/shared/data-server'
-import { open, type Route, route, state } from '@svc/shared/http'
+import { emptyAnswer, jsonAnswer, open, type Route, route, state } from '@svc/shared/http'
 import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
+import { z } from 'zod'
 import { createVirtualServers, virtualServerRoutes } from './virtual-servers/index.ts'
 
 function buildHistorical(context: ServiceContext): ServicePart {
@@ -33,6 +34,7 @@ function historicalRoutes({ readiness }: ServiceContext): Route[] {
       path: '/svc/historical/v1/loadstatus',
       access: state('READ'),
       summary: 'Whether all that lay on disk at the start is served',
+      answers: [jsonAnswer(z.object({ cacheInitialized: z.boolean() }))],
       handle: () => ({ cacheInitialized: readiness.isReady() }),
     }),
     route({
@@ -40,6 +42,7 @@ function historicalRoutes({ readiness }: ServiceContext): Route[] {
       path: '/svc/historical/v1/readiness',
       access: open,
       summary: 'The same as a status code',
+      answers: [emptyAnswer],
       handle: () => {
         if (!readiness.isReady()) throw unavailable('The server is starting')
       },

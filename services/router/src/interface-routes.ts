@@ -1,5 +1,6 @@
-import { authenticated, Reply, type Route, route } from '@svc/shared/http'
+import { authenticated, jsonAnswer, Reply, type Route, route, textAnswer } from '@svc/shared/http'
 import { interfacePage, readStoredDocument } from '@svc/shared/openapi'
+import { z } from 'zod'
 
 const pageHeaders = {
   'Content-Type': 'text/html; charset=utf-8',
@@ -15,6 +16,7 @@ export function interfaceRoutes(): Route[] {
       path: '/openapi.json',
       access: authenticated,
       summary: 'This interface as an OpenAPI document',
+      answers: [jsonAnswer(z.looseObject({ openapi: z.string() }))],
       handle: async () => {
         const { text } = await readStoredDocument()
         return new Reply(200, text, { 'Content-Type': 'application/json' })
@@ -25,6 +27,7 @@ export function interfaceRoutes(): Route[] {
       path: '/interface',
       access: authenticated,
       summary: 'This interface as a page to read',
+      answers: [textAnswer('text/html')],
       handle: async () => {
         const { document } = await readStoredDocument()
         return new Reply(200, interfacePage(document), pageHeaders)

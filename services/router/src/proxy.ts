@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { describeError, notFound, unavailable } from '@svc/domain/failure'
-import { type Route, route, state } from '@svc/shared/http'
+import { jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
 import { Agent, type Dispatcher, errors } from 'undici'
+import { z } from 'zod'
 import { type Relayed, relay } from './relay.ts'
 import { type Target, targetOf } from './target.ts'
 
@@ -193,6 +194,7 @@ export function createProxy(context: ServiceContext): Proxy {
         path: '/svc/router/v1/brokers',
         access: state('READ'),
         summary: 'The brokers that queries are handed to',
+        answers: [jsonAnswer(z.object({ brokers: z.array(z.string()) }))],
         handle: async () => {
           await discovery.refresh()
           return { brokers: discovery.nodes('broker').map(({ name }) => name) }

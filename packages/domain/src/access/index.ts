@@ -10,5 +10,11 @@ export {
 export { type AccessExplanation, explainAccess } from './explain.ts'
 export { compileGroupPattern, isGroupPattern } from './group-pattern.ts'
 export { allowedPasswordLengths, hasAllowedLength, longestName, longestPassword } from './login-length.ts'
-export { longestNamePattern, parsePermissions } from './parse-permissions.ts'
+export {
+  longestNamePattern,
+  parsePermissions,
+  permissionSchema,
+  permissionsSchema,
+  shownPermissionSchema,
+} from './parse-permissions.ts'
 export * from './permission.ts'

@@ -6,6 +6,44 @@ const mostPermissions = 10_000
 /** Longest pattern of a resource name. */
 export const longestNamePattern = 1024
 
+/** The JSON schema of a permission as it is posted; actions are taken in any case of letters. */
+export const permissionSchema = (): JsonObject => ({
+  title: 'Permission',
+  type: 'object',
+  properties: {
+    resource: {
+      type: 'object',
+      properties: {
+        type: { type: 'string', enum: resourceTypes },
+        name: { type: 'string', maxLength: longestNamePattern, description: 'A regular expression' },
+      },
+      required: ['type', 'name'],
+      additionalProperties: false,
+    },
+    action: { type: 'string', description: actions.join(' or ') },
+  },
+  required: ['resource', 'action'],
+  additionalProperties: false,
+})
+
+/** The JSON schema of a permission as it is shown. */
+export const shownPermissionSchema = (): JsonObject => ({
+  title: 'ShownPermission',
+  type: 'object',
+  properties: {
+    resourceAction: permissionSchema(),
+    resourceNamePattern: { type: 'string' },
+  },
+  required: ['resourceAction'],
+})
+
+/** The JSON schema of a list of permissions: as they are posted, or as they are shown. */
+export const permissionsSchema = (): JsonObject => ({
+  type: 'array',
+  items: { anyOf: [permissionSchema(), shownPermissionSchema()] },
+  maxItems: mostPermissions,
+})
+
 /**
  * The permissions of a JSON list, as they are posted or as they are shown. `isPattern` tells whether a text is a
  * regular expression. The first thing that is wrong is an invalidInput failure that names it.

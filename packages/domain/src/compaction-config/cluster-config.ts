@@ -1,6 +1,8 @@
 import { invalidInput } from '../failure/index.ts'
-import { formatInterval, type Interval, parseInterval } from '../time/index.ts'
+import { formatInterval, type Interval, intervalSchema, parseInterval } from '../time/index.ts'
 import {
+  described,
+  type JsonObject,
   optional,
   type Reader,
   readByType,
@@ -13,6 +15,7 @@ import {
   readSizeBytes,
   readWhole,
   refuse,
+  schemaOf,
   withoutNulls,
 } from '../validation/index.ts'
 
@@ -71,20 +74,25 @@ export const defaultClusterConfig: ClusterCompactionConfig = {
 }
 
 /** The name of an engine in any case of letters. */
-export const readEngine: Reader<CompactionEngine> = (json, field) =>
-  readOneOf(compactionEngines)(typeof json === 'string' ? json.toLowerCase() : json, field)
+export const readEngine: Reader<CompactionEngine> = described(
+  { type: 'string', description: `${compactionEngines.join(' or ')}, in any case of letters` },
+  (json, field) => readOneOf(compactionEngines)(typeof json === 'string' ? json.toLowerCase() : json, field),
+)
 
 // An empty name is none, as the recorded system has it.
-const readPriorityDatasource: Reader<string | null> = (json, field) =>
-  json === '' ? null : optional(readName())(json, field)
-const readInterval: Reader<Interval> = (json, field) =>
+const readPriorityDatasource: Reader<string | null> = described(
+  { type: ['string', 'null'] },
+  (json, field) => (json === '' ? null : optional(readName())(json, field)),
+)
+const readInterval: Reader<Interval> = described(intervalSchema, (json, field) =>
   parseInterval(
     (() => {
       if (typeof json === 'string') return json
       throw refuse(field, json, 'an ISO 8601 interval such as [2026-01-01/2026-02-01]')
     })(),
     field,
-  )
+  ),
+)
 const percent = optional(readNumber(0, 100), 0)
 
 const readPolicy = readByType<CompactionPolicy>({
@@ -129,6 +137,12 @@ export function parseClusterConfig(json: unknown, field = ''): ClusterCompaction
   }
   return config
 }
+
+/** The JSON schema of a cluster configuration. */
+export const clusterConfigSchema = (): JsonObject => ({
+  title: 'ClusterCompactionConfig',
+  ...schemaOf(readConfig),
+})
 
 /** The configuration as JSON, in the recorded order of fields. */
 export function formatClusterConfig(config: ClusterCompactionConfig): Record<string, unknown> {

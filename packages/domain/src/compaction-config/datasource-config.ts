@@ -1,6 +1,7 @@
 import { invalidInput } from '../failure/index.ts'
-import { formatPeriod, type Period, parsePeriod } from '../time/index.ts'
+import { formatPeriod, type Period, parsePeriod, periodSchema } from '../time/index.ts'
 import {
+  described,
   isJsonObject,
   type JsonObject,
   optional,
@@ -12,6 +13,7 @@ import {
   readText,
   readWhole,
   refuse,
+  schemaOf,
   withoutNulls,
 } from '../validation/index.ts'
 import { type ClusterCompactionConfig, type CompactionEngine, readEngine } from './cluster-config.ts'
@@ -54,21 +56,23 @@ const defaultInputSizeBytes = 100_000_000_000_000
 const oneDay: Period = parsePeriod('P1D')
 const mostPriority = 999_999
 
-const readDataSource: Reader<string> = (json, field) => {
+const readDataSource: Reader<string> = described(readName(), (json, field) => {
   const name = readName()(json, field)
   if (name.includes('/') || name !== name.trim()) {
     throw refuse(field, json, 'a name without / and without blanks around it')
   }
   return name
-}
+})
 
-const readContext: Reader<JsonObject> = (json, field) => {
+const readContext: Reader<JsonObject> = described(readAnyObject, (json, field) => {
   const context = readAnyObject(json, field)
   if (Object.hasOwn(context, 'priority')) {
     optional(readWhole(-mostPriority, mostPriority))(context.priority, `${field}.priority`)
   }
   return context
-}
+})
+
+const readPeriod = described(periodSchema, (json, field) => parsePeriod(readText(json, field), field))
 
 const readConfig = readFields({
   // The recorded system's own name for a configuration that says everything itself.
@@ -77,7 +81,7 @@ const readConfig = readFields({
   taskPriority: optional(readWhole(-mostPriority, mostPriority), defaultPriority),
   inputSegmentSizeBytes: optional(readWhole(0, Number.MAX_SAFE_INTEGER), defaultInputSizeBytes),
   maxRowsPerSegment: optional(readWhole(1, mostInt)),
-  skipOffsetFromLatest: optional((json, field) => parsePeriod(readText(json, field), field), oneDay),
+  skipOffsetFromLatest: optional(readPeriod, oneDay),
   tuningConfig: optional(readTuningConfig),
   granularitySpec: optional(readGranularitySpec),
   dimensionsSpec: optional(readDimensionsSpec),
@@ -115,6 +119,12 @@ export function parseCompactionConfig(json: unknown, field = ''): CompactionConf
   }
   return config
 }
+
+/** The JSON schema of the configuration of a datasource. */
+export const compactionConfigSchema = (): JsonObject => ({
+  title: 'CompactionConfig',
+  ...schemaOf(readConfig),
+})
 
 /** The configuration as JSON in the recorded order of fields; parseCompactionConfig reads it back. */
 export function formatCompactionConfig(config: CompactionConfig): Record<string, unknown> {

@@ -1,5 +1,6 @@
-import { formatInterval, parseInterval } from '../time/index.ts'
+import { formatInterval, intervalSchema, parseInterval } from '../time/index.ts'
 import {
+  described,
   optional,
   type Reader,
   readByType,
@@ -10,6 +11,7 @@ import {
   readOneOf,
   readText,
   refuse,
+  titled,
   withoutNulls,
 } from '../validation/index.ts'
 
@@ -53,29 +55,29 @@ export type RowFilter =
   | { readonly type: 'interval'; readonly dimension: '__time'; readonly intervals: readonly string[] }
 
 const column = readName()
-const value: Reader<FilterValue> = (json, field) => {
+const value: Reader<FilterValue> = described({ type: ['string', 'number'] }, (json, field) => {
   if (typeof json === 'string' || (typeof json === 'number' && Number.isFinite(json))) return json
   throw refuse(field, json, 'a text or a number')
-}
+})
 const valueType = readOneOf(['STRING', 'LONG', 'FLOAT', 'DOUBLE'])
-const interval: Reader<string> = (json, field) => formatInterval(parseInterval(readText(json, field), field))
-const character: Reader<string> = (json, field) => {
+const interval: Reader<string> = described(intervalSchema, (json, field) =>
+  formatInterval(parseInterval(readText(json, field), field)),
+)
+const character: Reader<string> = described(readText, (json, field) => {
   const text = readText(json, field)
   if ([...text].length !== 1) throw refuse(field, json, 'one character')
   return text
-}
+})
 const type = <const Type extends string>(name: Type) => readOneOf([name])
 // Reads the fields and leaves out those that are not given.
-const kept =
-  (read: Reader<object>): Reader<RowFilter> =>
-  (json, field) =>
-    withoutNulls(read(json, field)) as RowFilter
+const kept = (read: Reader<object>): Reader<RowFilter> =>
+  described(read, (json, field) => withoutNulls(read(json, field)) as RowFilter)
 
 const fieldsOf = (name: 'and' | 'or') =>
   kept(
     readFields({
       type: type(name),
-      fields: readList((json, field) => readFilter(json, field), { least: 1 }),
+      fields: readList(nested, { least: 1 }),
     }),
   )
 
@@ -101,39 +103,56 @@ const ranged = kept(
     upperOpen: optional(readFlag),
   }),
 )
-const withABound =
-  (read: Reader<RowFilter>): Reader<RowFilter> =>
-  (json, field) => {
+const withABound = (read: Reader<RowFilter>): Reader<RowFilter> =>
+  described(read, (json, field) => {
     const filter = read(json, field) as { lower?: FilterValue; upper?: FilterValue } & RowFilter
     if (filter.lower === undefined && filter.upper === undefined) {
       throw refuse(`${field}.lower`, undefined, 'a text or a number, or upper in its place')
     }
     return filter
-  }
+  })
+
+// A filter within another one.
+const nested: Reader<RowFilter> = described(
+  {
+    type: 'object',
+    required: ['type'],
+    properties: { type: { type: 'string' } },
+    additionalProperties: true,
+  },
+  (json, field) => readFilter(json, field),
+)
 
 /** A filter of rows. */
-export const readFilter: Reader<RowFilter> = readByType<RowFilter>({
-  true: kept(readFields({ type: type('true') })),
-  false: kept(readFields({ type: type('false') })),
-  and: fieldsOf('and'),
-  or: fieldsOf('or'),
-  not: kept(readFields({ type: type('not'), field: (json, field) => readFilter(json, field) })),
-  selector: kept(readFields({ type: type('selector'), dimension: column, value: optional(value) })),
-  equals: kept(readFields({ type: type('equals'), column, matchValueType: valueType, matchValue: value })),
-  null: kept(readFields({ type: type('null'), column })),
-  in: kept(
-    readFields({ type: type('in'), dimension: column, values: readList(optional(value), { most: 100_000 }) }),
-  ),
-  bound: withABound(bounded),
-  range: withABound(ranged),
-  like: kept(
-    readFields({ type: type('like'), dimension: column, pattern: readText, escape: optional(character) }),
-  ),
-  interval: kept(
-    readFields({
-      type: type('interval'),
-      dimension: readOneOf(['__time']),
-      intervals: readList(interval, { least: 1 }),
-    }),
-  ),
-})
+export const readFilter: Reader<RowFilter> = titled(
+  'RowFilter',
+  readByType<RowFilter>({
+    true: kept(readFields({ type: type('true') })),
+    false: kept(readFields({ type: type('false') })),
+    and: fieldsOf('and'),
+    or: fieldsOf('or'),
+    not: kept(readFields({ type: type('not'), field: nested })),
+    selector: kept(readFields({ type: type('selector'), dimension: column, value: optional(value) })),
+    equals: kept(readFields({ type: type('equals'), column, matchValueType: valueType, matchValue: value })),
+    null: kept(readFields({ type: type('null'), column })),
+    in: kept(
+      readFields({
+        type: type('in'),
+        dimension: column,
+        values: readList(optional(value), { most: 100_000 }),
+      }),
+    ),
+    bound: withABound(bounded),
+    range: withABound(ranged),
+    like: kept(
+      readFields({ type: type('like'), dimension: column, pattern: readText, escape: optional(character) }),
+    ),
+    interval: kept(
+      readFields({
+        type: type('interval'),
+        dimension: readOneOf(['__time']),
+        intervals: readList(interval, { least: 1 }),
+      }),
+    ),
+  }),
+)

@@ -1,5 +1,13 @@
 import { bucketOf, formatPeriod, type Granularity, granularities, readPeriod } from '../time/index.ts'
-import { isJsonObject, optional, type Reader, readFields, readFlag, refuse } from '../validation/index.ts'
+import {
+  described,
+  isJsonObject,
+  optional,
+  type Reader,
+  readFields,
+  readFlag,
+  refuse,
+} from '../validation/index.ts'
 
 /** How rows are cut into segments and rolled up; what is null is left as it is found. */
 export interface GranularitySpec {
@@ -38,16 +46,19 @@ const lengthOf = (granularity: Granularity): number => {
 const ofOneLength = granularities.filter((name) => !['ALL', 'MONTH', 'QUARTER', 'YEAR'].includes(name))
 
 /** A granularity by its name, in any case of letters, or as the object that the recorded system also writes. */
-export const readGranularity: Reader<Granularity> = (json, field) => {
-  const found = typeof json === 'string' ? named(json) : isJsonObject(json) ? described(json) : undefined
-  if (found === undefined) throw refuse(field, json, allowed)
-  return found
-}
+export const readGranularity: Reader<Granularity> = described(
+  { type: ['string', 'object'], additionalProperties: true, description: `${allowed}, or as an object` },
+  (json, field) => {
+    const found = typeof json === 'string' ? named(json) : isJsonObject(json) ? ofObject(json) : undefined
+    if (found === undefined) throw refuse(field, json, allowed)
+    return found
+  },
+)
 
 const named = (text: string): Granularity | undefined =>
   granularities.find((known) => known === text.toUpperCase())
 
-function described({ type, ...more }: Readonly<Record<string, unknown>>): Granularity | undefined {
+function ofObject({ type, ...more }: Readonly<Record<string, unknown>>): Granularity | undefined {
   const { period, duration, timeZone = 'UTC', origin = null, ...unknown } = more
   const inUtc = timeZone === null || timeZone === 'UTC' || timeZone === 'Etc/UTC'
   if (!inUtc || origin !== null || Object.keys(unknown).length > 0) return undefined
@@ -61,13 +72,13 @@ function described({ type, ...more }: Readonly<Record<string, unknown>>): Granul
   return undefined
 }
 
-const readSegmentGranularity: Reader<Granularity> = (json, field) => {
+const readSegmentGranularity: Reader<Granularity> = described(readGranularity, (json, field) => {
   const granularity = readGranularity(json, field)
   if (granularity === 'NONE') {
     throw refuse(field, json, `one of ${granularities.filter((name) => name !== 'NONE').join(', ')}`)
   }
   return granularity
-}
+})
 
 /** A granularitySpec. */
 export const readGranularitySpec: Reader<GranularitySpec> = readFields({

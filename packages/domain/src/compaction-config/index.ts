@@ -4,6 +4,7 @@ export {
   type CompactionEngine,
   type CompactionPolicy,
   clusterConfigOf,
+  clusterConfigSchema,
   compactionEngines,
   defaultClusterConfig,
   type FixedIntervalOrder,
@@ -15,6 +16,7 @@ export {
 export {
   assertRunnableBy,
   type CompactionConfig,
+  compactionConfigSchema,
   formatCompactionConfig,
   parseCompactionConfig,
 } from './datasource-config.ts'

@@ -1,5 +1,6 @@
 import { invalidInput } from '../failure/index.ts'
 import {
+  described,
   optional,
   type Reader,
   readByType,
@@ -10,6 +11,8 @@ import {
   readOneOf,
   readWhole,
   refuse,
+  schemaOf,
+  titled,
 } from '../validation/index.ts'
 
 /** Rows are cut after so many, as they come. */
@@ -50,10 +53,10 @@ const mostRows = 2_147_483_647
 const mostTotalRows = 2 ** 63
 
 // The recorded system writes -1 for what is not given.
-const orNone =
-  (read: Reader<number>): Reader<number | null> =>
-  (json, field) =>
-    json === -1 ? null : optional(read)(json, field)
+const orNone = (read: Reader<number>): Reader<number | null> =>
+  described({ ...schemaOf(optional(read)), minimum: -1 }, (json, field) =>
+    json === -1 ? null : optional(read)(json, field),
+  )
 const rowCount = orNone(readWhole(1, mostRows))
 const names = (least: number) => readList(readName(), { least, most: 1000 })
 const type = <const Type extends string>(name: Type) => readOneOf([name])
@@ -72,10 +75,10 @@ const dynamicFields = readFields({
   maxRowsPerSegment: rowCount,
   maxTotalRows: orNone(readWhole(1, mostTotalRows)),
 })
-const readDynamic: Reader<DynamicPartitionsSpec> = (json, field) => {
+const readDynamic: Reader<DynamicPartitionsSpec> = described(dynamicFields, (json, field) => {
   const spec = dynamicFields(json, field)
   return { ...spec, maxRowsPerSegment: spec.maxRowsPerSegment ?? defaultRowsPerSegment }
-}
+})
 
 const hashedFields = readFields({
   type: type('hashed'),
@@ -85,13 +88,13 @@ const hashedFields = readFields({
   maxRowsPerSegment: rowCount,
   targetRowsPerSegment: rowCount,
 })
-const readHashed: Reader<HashedPartitionsSpec> = (json, field) => {
+const readHashed: Reader<HashedPartitionsSpec> = described(hashedFields, (json, field) => {
   const { targetRowsPerSegment, ...spec } = hashedFields(json, field)
   const { numShards } = spec
   assertOneGiven({ targetRowsPerSegment, maxRowsPerSegment: spec.maxRowsPerSegment, numShards }, field)
   const given = targetRowsPerSegment ?? spec.maxRowsPerSegment
   return { ...spec, maxRowsPerSegment: numShards === null ? (given ?? defaultRowsPerSegment) : null }
-}
+})
 
 const rangeFields = readFields({
   type: type('range'),
@@ -100,7 +103,7 @@ const rangeFields = readFields({
   partitionDimensions: names(1),
   assumeGrouped: optional(readFlag, false),
 })
-const readRange: Reader<RangePartitionsSpec> = (json, field) => {
+const readRange: Reader<RangePartitionsSpec> = described(rangeFields, (json, field) => {
   const spec = rangeFields(json, field)
   const { targetRowsPerSegment, maxRowsPerSegment } = spec
   assertOneGiven({ targetRowsPerSegment, maxRowsPerSegment }, field)
@@ -112,11 +115,14 @@ const readRange: Reader<RangePartitionsSpec> = (json, field) => {
     )
   }
   return spec
-}
+})
 
 /** A partitionsSpec with its defaults. */
-export const readPartitionsSpec: Reader<PartitionsSpec> = readByType<PartitionsSpec>({
-  dynamic: readDynamic,
-  hashed: readHashed,
-  range: readRange,
-})
+export const readPartitionsSpec: Reader<PartitionsSpec> = titled(
+  'PartitionsSpec',
+  readByType<PartitionsSpec>({
+    dynamic: readDynamic,
+    hashed: readHashed,
+    range: readRange,
+  }),
+)

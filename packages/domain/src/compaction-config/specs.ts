@@ -1,5 +1,6 @@
-import { readPeriod } from '../time/index.ts'
+import { periodSchema, readPeriod } from '../time/index.ts'
 import {
+  described,
   type JsonObject,
   optional,
   type Reader,
@@ -14,6 +15,7 @@ import {
   readText,
   readWhole,
   refuse,
+  titled,
   withoutNulls,
 } from '../validation/index.ts'
 import { type RowFilter, readFilter } from './filter.ts'
@@ -65,18 +67,16 @@ const mostInt = 2_147_483_647
 const mostLong = Number.MAX_SAFE_INTEGER
 const count = (least: number) => optional(readWhole(least, mostInt))
 // Leaves out what is not given, so that it is written as it was.
-const kept =
-  (read: Reader<object>): Reader<JsonObject> =>
-  (json, field) =>
-    withoutNulls(read(json, field)) as JsonObject
+const kept = (read: Reader<object>): Reader<JsonObject> =>
+  described(read, (json, field) => withoutNulls(read(json, field)) as JsonObject)
 const typeOf = <const Type extends string>(name: Type) => readOneOf([name])
 
 const compression = optional(readOneOf(['lz4', 'lzf', 'zstd', 'uncompressed', 'none']))
-const frontCodedBuckets: Reader<number> = (json, field) => {
+const frontCodedBuckets: Reader<number> = described(readWhole(1, 128), (json, field) => {
   const size = readWhole(1, 128)(json, field)
   if (Number.isInteger(Math.log2(size))) return size
   throw refuse(field, json, 'a power of two from 1 to 128')
-}
+})
 const readDictionary = readByType<JsonObject>({
   utf8: kept(readFields({ type: typeOf('utf8') })),
   frontCoded: kept(
@@ -91,18 +91,21 @@ const readBitmap = readByType<JsonObject>({
   roaring: kept(readFields({ type: typeOf('roaring'), compressRunOnSerialization: optional(readFlag) })),
   concise: kept(readFields({ type: typeOf('concise') })),
 })
-const readIndexSpec = kept(
-  readFields({
-    bitmap: optional(readBitmap),
-    dimensionCompression: compression,
-    stringDictionaryEncoding: optional(readDictionary),
-    metricCompression: compression,
-    longEncoding: optional(readOneOf(['longs', 'auto'])),
-    metadataCompression: compression,
-    complexMetricCompression: compression,
-    jsonCompression: compression,
-    autoColumnFormatSpec: optional(readAnyObject),
-  }),
+const readIndexSpec = titled(
+  'IndexSpec',
+  kept(
+    readFields({
+      bitmap: optional(readBitmap),
+      dimensionCompression: compression,
+      stringDictionaryEncoding: optional(readDictionary),
+      metricCompression: compression,
+      longEncoding: optional(readOneOf(['longs', 'auto'])),
+      metadataCompression: compression,
+      complexMetricCompression: compression,
+      jsonCompression: compression,
+      autoColumnFormatSpec: optional(readAnyObject),
+    }),
+  ),
 )
 
 const readSplitHint = readByType<JsonObject>({
@@ -138,42 +141,45 @@ const readWriteOutMedium = readByType<JsonObject>(
     ]),
   ),
 )
-const readPeriodText: Reader<string> = (json, field) => {
+const readPeriodText: Reader<string> = described(periodSchema, (json, field) => {
   const text = readText(json, field)
   if (readPeriod(text) === undefined) throw refuse(field, json, 'an ISO 8601 period such as [PT10S]')
   return text
-}
-
-const tuningFields = readFields({
-  maxRowsInMemory: count(-1),
-  appendableIndexSpec: optional(readAppendableIndex),
-  maxBytesInMemory: optional(readWhole(-1, mostLong)),
-  maxTotalRows: optional(readWhole(1, 2 ** 63)),
-  splitHintSpec: optional(readSplitHint),
-  partitionsSpec: optional(readPartitionsSpec),
-  indexSpec: optional(readIndexSpec),
-  indexSpecForIntermediatePersists: optional(readIndexSpec),
-  maxPendingPersists: count(0),
-  pushTimeout: optional(readWhole(0, mostLong)),
-  segmentWriteOutMediumFactory: optional(readWriteOutMedium),
-  maxNumConcurrentSubTasks: count(1),
-  maxRetry: count(0),
-  taskStatusCheckPeriodMs: optional(readWhole(0, mostLong)),
-  chatHandlerTimeout: optional(readPeriodText),
-  chatHandlerNumRetries: count(0),
-  maxNumSegmentsToMerge: count(2),
-  totalNumMergeTasks: count(1),
-  maxColumnsToMerge: count(-1),
-  type: optional(typeOf('index_parallel'), 'index_parallel' as const),
-  forceGuaranteedRollup: optional(readFlag),
 })
 
+const tuningFields = titled(
+  'TuningConfig',
+  readFields({
+    maxRowsInMemory: count(-1),
+    appendableIndexSpec: optional(readAppendableIndex),
+    maxBytesInMemory: optional(readWhole(-1, mostLong)),
+    maxTotalRows: optional(readWhole(1, 2 ** 63)),
+    splitHintSpec: optional(readSplitHint),
+    partitionsSpec: optional(readPartitionsSpec),
+    indexSpec: optional(readIndexSpec),
+    indexSpecForIntermediatePersists: optional(readIndexSpec),
+    maxPendingPersists: count(0),
+    pushTimeout: optional(readWhole(0, mostLong)),
+    segmentWriteOutMediumFactory: optional(readWriteOutMedium),
+    maxNumConcurrentSubTasks: count(1),
+    maxRetry: count(0),
+    taskStatusCheckPeriodMs: optional(readWhole(0, mostLong)),
+    chatHandlerTimeout: optional(readPeriodText),
+    chatHandlerNumRetries: count(0),
+    maxNumSegmentsToMerge: count(2),
+    totalNumMergeTasks: count(1),
+    maxColumnsToMerge: count(-1),
+    type: optional(typeOf('index_parallel'), 'index_parallel' as const),
+    forceGuaranteedRollup: optional(readFlag),
+  }),
+)
+
 /** A tuningConfig; what is not given is null. */
-export const readTuningConfig: Reader<TuningConfig> = (json, field) => {
+export const readTuningConfig: Reader<TuningConfig> = described(tuningFields, (json, field) => {
   const tuning = tuningFields(json, field)
   const { partitionsSpec } = tuning
   return { ...tuning, forceGuaranteedRollup: partitionsSpec !== null && partitionsSpec.type !== 'dynamic' }
-}
+})
 
 /** A transformSpec. */
 export const readTransformSpec: Reader<TransformSpec> = readFields({ filter: optional(readFilter) })
@@ -193,7 +199,11 @@ export const readProjections: Reader<readonly JsonObject[]> = readList(
       filter: optional(readFilter),
       virtualColumns: optional(readList(readAnyObject)),
       groupingColumns: optional(
-        readList((json, field) => (typeof json === 'string' ? json : readAnyObject(json, field))),
+        readList(
+          described({ type: ['string', 'object'], additionalProperties: true }, (json, field) =>
+            typeof json === 'string' ? json : readAnyObject(json, field),
+          ),
+        ),
       ),
       aggregators: optional(readList(readAnyObject)),
       ordering: optional(readList(readAnyObject)),

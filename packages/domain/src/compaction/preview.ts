@@ -2,22 +2,28 @@ import {
   assertRunnableBy,
   type ClusterCompactionConfig,
   type CompactionConfig,
+  clusterConfigSchema,
+  compactionConfigSchema,
   parseClusterConfig,
   parseCompactionConfig,
 } from '../compaction-config/index.ts'
 import { invalidInput } from '../failure/index.ts'
 import { segmentId } from '../segment/index.ts'
-import { formatInterval, parseInstant, parseInterval } from '../time/index.ts'
+import { formatInterval, intervalSchema, parseInstant, parseInterval } from '../time/index.ts'
 import {
+  described,
   isJsonObject,
+  type JsonObject,
   optional,
   type Reader,
+  readAnyObject,
   readFields,
   readList,
   readName,
   readText,
   readWhole,
   refuse,
+  schemaOf,
 } from '../validation/index.ts'
 import type { CompactionSegment } from './compaction-segment.ts'
 import { parseCompactionState } from './compaction-state.ts'
@@ -38,20 +44,20 @@ const partition = readWhole(0, 2_147_483_647)
 
 const segmentFields = readFields({
   dataSource: readName(),
-  interval: (json, field) => {
+  interval: described(intervalSchema, (json, field) => {
     const interval = parseInterval(readText(json, field), field)
     if (interval.start === interval.end) throw refuse(field, json, 'an interval that is not empty')
     return interval
-  },
+  }),
   version: readName(),
   partitionNum: partition,
   partitions: partition,
   size: count,
   numRows: optional(count),
-  lastCompactionState: optional(parseCompactionState),
+  lastCompactionState: optional(described(readAnyObject, parseCompactionState)),
 })
 
-const readSegment: Reader<CompactionSegment> = (json, field) => {
+const readSegment: Reader<CompactionSegment> = described(segmentFields, (json, field) => {
   const { size, numRows, lastCompactionState, ...key } = segmentFields(json, field)
   return {
     ...key,
@@ -60,15 +66,23 @@ const readSegment: Reader<CompactionSegment> = (json, field) => {
     totalRows: numRows ?? undefined,
     lastCompactionState: lastCompactionState ?? undefined,
   }
-}
+})
 
 const previewFields = {
-  clusterConfig: optional(parseClusterConfig),
-  compactionConfigs: optional(readList(parseCompactionConfig, { most: mostConfigs })),
+  clusterConfig: optional(described(clusterConfigSchema(), parseClusterConfig)),
+  compactionConfigs: optional(
+    readList(described(compactionConfigSchema(), parseCompactionConfig), { most: mostConfigs }),
+  ),
   segments: optional(readList(readSegment, { most: mostSegments })),
-  now: optional((json, field) => parseInstant(readText(json, field), field)),
+  now: optional(described(readText, (json, field) => parseInstant(readText(json, field), field))),
 }
 const readPreview = readFields(previewFields)
+
+/** The JSON schema of what a preview is asked about: its own fields, or those of the cluster configuration alone. */
+export const compactionPreviewSchema = (): JsonObject => ({
+  title: 'CompactionPreviewRequest',
+  anyOf: [schemaOf(readPreview), clusterConfigSchema()],
+})
 
 /**
  * What a preview is asked about. Besides the object with its own fields, the cluster configuration alone is taken, as

@@ -1,6 +1,8 @@
 import { invalidInput } from '../failure/index.ts'
 import {
+  described,
   isJsonObject,
+  type JsonObject,
   optional,
   type Reader,
   readFields,
@@ -8,6 +10,7 @@ import {
   readText,
   readWhole,
   refuse,
+  schemaOf,
   showValue,
 } from '../validation/index.ts'
 
@@ -62,10 +65,13 @@ const mostToldTargets = 20
 const onceMs = 10_000
 
 /** A fault that never strikes is none. */
-const readShare: Reader<number> = (json, field) => {
-  if (typeof json === 'number' && json > 0 && json <= 1) return json
-  throw refuse(field, json, 'a number above 0 and up to 1')
-}
+const readShare: Reader<number> = described(
+  { type: 'number', exclusiveMinimum: 0, maximum: 1 },
+  (json, field) => {
+    if (typeof json === 'number' && json > 0 && json <= 1) return json
+    throw refuse(field, json, 'a number above 0 and up to 1')
+  },
+)
 
 const readRequest: Reader<FaultRequest> = readFields({
   kind: readOneOf(faultKinds),
@@ -74,6 +80,9 @@ const readRequest: Reader<FaultRequest> = readFields({
   delayMs: optional(readWhole(faultLimits.delayMs.least, faultLimits.delayMs.most), usualDelayMs),
   forMs: optional(readWhole(faultLimits.forMs.least, faultLimits.forMs.most)),
 })
+
+/** The JSON schema of a fault that somebody asks for. */
+export const faultRequestSchema = (): JsonObject => ({ title: 'FaultRequest', ...schemaOf(readRequest) })
 
 /** The fault that a JSON body asks for. A target that is none of `targets` is refused, and those are named. */
 export function parseFaultRequest(json: unknown, targets: readonly string[]): FaultRequest {

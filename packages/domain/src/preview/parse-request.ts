@@ -1,17 +1,19 @@
 import { invalidInput } from '../failure/index.ts'
-import { defaultRulesName, mostRules, parseRules, type Rule } from '../rules/index.ts'
+import { defaultRulesName, mostRules, parseRules, type Rule, rulesSchema } from '../rules/index.ts'
 import {
   addPeriod,
   formatInstant,
   formatInterval,
   type Interval,
+  intervalSchema,
   lastTime,
   type Period,
   parseInstant,
   parseInterval,
   parsePeriod,
+  periodSchema,
 } from '../time/index.ts'
-import { isJsonObject, type JsonObject, refuse } from '../validation/index.ts'
+import { isJsonObject, type JsonObject, orNull, refuse } from '../validation/index.ts'
 import type { PreviewServer } from './cluster.ts'
 
 /** A segment as a request gives it, with what it left out filled in. */
@@ -51,6 +53,59 @@ const segmentFields = ['dataSource', 'interval', 'version', 'partitionNum', 'par
 // What an answer adds to a segment: rows of an answer may be sent as they came.
 const answeredFields = ['overshadowed', 'rule', 'action', 'loaded', 'brokers']
 const serverFields = ['name', 'type', 'tier', 'maxSize']
+
+const textSchema = { type: 'string', minLength: 1, maxLength: longestText }
+const countSchema = (most: number) => ({ type: 'integer', minimum: 0, maximum: most })
+const objectSchema = (properties: JsonObject, required: readonly string[]) => ({
+  type: 'object',
+  properties,
+  required,
+  additionalProperties: false,
+})
+
+const segmentSchema = () => {
+  const partition = orNull(countSchema(2_147_483_647))
+  const own = {
+    dataSource: orNull(textSchema),
+    interval: intervalSchema,
+    version: orNull(textSchema),
+    partitionNum: partition,
+    partitions: partition,
+    size: orNull(countSchema(Number.MAX_SAFE_INTEGER)),
+  }
+  return objectSchema({ ...own, ...Object.fromEntries(answeredFields.map((name) => [name, {}])) }, [
+    'interval',
+  ])
+}
+const serverSchema = () =>
+  objectSchema(
+    {
+      name: textSchema,
+      type: { type: 'string', enum: ['historical', 'broker'] },
+      tier: textSchema,
+      maxSize: orNull(countSchema(Number.MAX_SAFE_INTEGER)),
+    },
+    ['name', 'type', 'tier'],
+  )
+
+/** The JSON schema of a request for a preview. */
+export const previewRequestSchema = (): JsonObject => ({
+  title: 'RulesPreviewRequest',
+  ...objectSchema(
+    {
+      now: { type: ['string', 'null'], description: 'ISO 8601 date and time' },
+      rules: {
+        anyOf: [rulesSchema(), { type: 'object', additionalProperties: rulesSchema() }],
+        description: 'One list for all datasources, or lists by datasource',
+      },
+      defaultRules: orNull(rulesSchema()),
+      segments: orNull({ type: 'array', items: segmentSchema(), maxItems: mostSegments }),
+      servers: orNull({ type: 'array', items: serverSchema(), maxItems: mostServers }),
+      horizon: orNull(periodSchema),
+    },
+    ['rules'],
+  ),
+})
 
 function refuseUnknown(json: JsonObject, known: readonly string[], path: string): void {
   for (const name of Object.keys(json)) {

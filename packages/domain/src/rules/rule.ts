@@ -3,9 +3,11 @@ import {
   formatInterval,
   formatPeriod,
   type Interval,
+  intervalSchema,
   type Period,
   parseInterval,
   parsePeriod,
+  periodSchema,
 } from '../time/index.ts'
 import { isJsonObject, type JsonObject, refuse, showValue } from '../validation/index.ts'
 
@@ -126,6 +128,37 @@ const readers: Readonly<Record<FieldName, (rule: JsonObject, path: string) => un
       readFlag(rule.useDefaultTierForNull, `${path}.useDefaultTierForNull`),
     ),
 }
+
+const flagSchema = { type: ['boolean', 'null'] }
+const fieldSchemas: Readonly<Record<FieldName, JsonObject>> = {
+  period: periodSchema,
+  interval: intervalSchema,
+  includeFuture: flagSchema,
+  useDefaultTierForNull: flagSchema,
+  tieredReplicants: {
+    type: ['object', 'null'],
+    description: 'Number of copies by tier',
+    additionalProperties: { type: 'integer', minimum: 0, maximum: mostReplicants },
+  },
+}
+const requiredFields: readonly FieldName[] = ['period', 'interval']
+
+/** The JSON schema of a rule. */
+export const ruleSchema = (): JsonObject => ({
+  title: 'Rule',
+  anyOf: ruleTypes.map((type) => ({
+    type: 'object',
+    properties: {
+      ...Object.fromEntries(fieldsOfType[type].map((name) => [name, fieldSchemas[name]])),
+      type: { type: 'string', enum: [type] },
+    },
+    required: [...fieldsOfType[type].filter((name) => requiredFields.includes(name)), 'type'],
+    additionalProperties: false,
+  })),
+})
+
+/** The JSON schema of a list of rules. */
+export const rulesSchema = (): JsonObject => ({ type: 'array', items: ruleSchema(), maxItems: mostRules })
 
 function readRule(json: unknown, path: string): Rule {
   if (!isJsonObject(json)) throw refuse(path, json, 'a rule: an object with a type')

@@ -2,6 +2,9 @@ import { refuse } from '../validation/index.ts'
 import { formatInstant, readInstant } from './instant.ts'
 import { addPeriod, readPeriod, subtractPeriod } from './period.ts'
 
+/** The JSON schema of an interval. */
+export const intervalSchema = { type: 'string', description: 'ISO 8601 interval' } as const
+
 /** A half-open stretch of time in epoch milliseconds: `start` belongs to it, `end` does not. */
 export interface Interval {
   readonly start: number

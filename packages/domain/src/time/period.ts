@@ -2,6 +2,9 @@ import { refuse } from '../validation/index.ts'
 import { calendarFromDays, dayMs, daysFromCalendar, daysOfMonth } from './calendar.ts'
 import { furthestInstantMs } from './instant.ts'
 
+/** The JSON schema of a period. */
+export const periodSchema = { type: 'string', description: 'ISO 8601 period' } as const
+
 /** An ISO 8601 period, unit by unit; no unit is negative. */
 export interface Period {
   readonly years: number

@@ -1,11 +1,53 @@
 import { type Failure, invalidInput } from '../failure/index.ts'
 import { refuse, showValue } from './refuse.ts'
 
-/** Makes a value of JSON into what it means, or refuses it by the name of its field. */
-export type Reader<Value> = (json: unknown, field: string) => Value
-
 /** An object of JSON. */
 export type JsonObject = Readonly<Record<string, unknown>>
+
+/** Makes a value of JSON into what it means, or refuses it by the name of its field. */
+export interface Reader<Value> {
+  (json: unknown, field: string): Value
+  /** The JSON schema of what it takes. It may take less than that: a schema tells no conditions between fields. */
+  readonly schema?: () => JsonObject
+}
+
+/** The JSON schema of what a reader takes: anything, where nothing is told of it. */
+export const schemaOf = (read: Reader<unknown>): JsonObject => read.schema?.() ?? {}
+
+/** The reader, of which it is told what it takes: a JSON schema, or what another reader takes. */
+export function described<Value>(
+  schema: JsonObject | Reader<unknown>,
+  read: (json: unknown, field: string) => Value,
+): Reader<Value> {
+  const schemaOfIt = () => (typeof schema === 'function' ? schemaOf(schema) : schema)
+  return Object.assign((json: unknown, field: string) => read(json, field), { schema: schemaOfIt })
+}
+
+/** The reader under a name by which its schema is known. */
+export const titled = <Value>(title: string, read: Reader<Value>): Reader<Value> =>
+  Object.assign((json: unknown, field: string) => read(json, field), {
+    schema: () => ({ title, ...schemaOf(read) }),
+  })
+
+/** The schema of what may also be null. */
+export function orNull(schema: JsonObject): JsonObject {
+  const { type, title, enum: values, anyOf } = schema
+  if (Object.keys(schema).length === 0) return schema
+  if (Array.isArray(anyOf) && title === undefined) return { ...schema, anyOf: [...anyOf, { type: 'null' }] }
+  return typeof type === 'string' && title === undefined && values === undefined
+    ? { ...schema, type: [type, 'null'] }
+    : { anyOf: [schema, { type: 'null' }] }
+}
+
+/** Whether a field that a reader reads may be left out. */
+function mayBeLeftOut(read: Reader<unknown>): boolean {
+  try {
+    read(undefined, '')
+    return true
+  } catch {
+    return false
+  }
+}
 
 type Readers<Shape> = { readonly [Name in keyof Shape]: Reader<Shape[Name]> }
 
@@ -24,18 +66,17 @@ function unknownField(owner: string, name: string, value: unknown, known: readon
 }
 
 /** A text. */
-export const readText: Reader<string> = (json, field) => {
+export const readText: Reader<string> = described({ type: 'string' }, (json, field) => {
   if (typeof json !== 'string') throw refuse(field, json, 'a text')
   return json
-}
+})
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
 const controlCharacter = /[\u0000-\u001f\u007f]/
 
 /** A name of 1 to `longest` characters: not blank, without control characters. */
-export const readName =
-  (longest = 255): Reader<string> =>
-  (json, field) => {
+export const readName = (longest = 255): Reader<string> =>
+  described({ type: 'string', minLength: 1, maxLength: longest }, (json, field) => {
     if (
       typeof json !== 'string' ||
       json.trim() === '' ||
@@ -50,98 +91,116 @@ export const readName =
       )
     }
     return json
-  }
+  })
 
 /** True or false. */
-export const readFlag: Reader<boolean> = (json, field) => {
+export const readFlag: Reader<boolean> = described({ type: 'boolean' }, (json, field) => {
   if (typeof json !== 'boolean') throw refuse(field, json, 'true or false')
   return json
-}
+})
 
 /** A number from `least` to `most`. */
-export const readNumber =
-  (least: number, most: number): Reader<number> =>
-  (json, field) => {
+export const readNumber = (least: number, most: number): Reader<number> =>
+  described({ type: 'number', minimum: least, maximum: most }, (json, field) => {
     if (typeof json !== 'number' || !(json >= least && json <= most)) {
       throw refuse(field, json, `a number from ${least} to ${most}`)
     }
     return json
-  }
+  })
 
 /** A whole number from `least` to `most`. */
-export const readWhole =
-  (least: number, most: number): Reader<number> =>
-  (json, field) => {
+export const readWhole = (least: number, most: number): Reader<number> =>
+  described({ type: 'integer', minimum: least, maximum: most }, (json, field) => {
     if (typeof json !== 'number' || !Number.isInteger(json) || json < least || json > most) {
       throw refuse(field, json, `a whole number from ${least} to ${most}`)
     }
     return json
-  }
+  })
 
 /** One of a few texts. */
-export const readOneOf =
-  <const Texts extends readonly string[]>(texts: Texts): Reader<Texts[number]> =>
-  (json, field) => {
+export const readOneOf = <const Texts extends readonly string[]>(texts: Texts): Reader<Texts[number]> =>
+  described({ type: 'string', enum: texts }, (json, field) => {
     const found = texts.find((text) => text === json)
     if (found === undefined) throw refuse(field, json, `one of ${texts.join(', ')}`)
     return found
-  }
+  })
 
 /** What may be left out, or be null, which means the same; `fallback` then stands for it. */
 export function optional<Value>(read: Reader<Value>): Reader<Value | null>
 export function optional<Value, Fallback>(read: Reader<Value>, fallback: Fallback): Reader<Value | Fallback>
 export function optional<Value>(read: Reader<Value>, fallback: unknown = null): Reader<unknown> {
-  return (json, field) => (json === undefined || json === null ? fallback : read(json, field))
+  return Object.assign(
+    (json: unknown, field: string) => (json === undefined || json === null ? fallback : read(json, field)),
+    { schema: () => orNull(schemaOf(read)) },
+  )
 }
 
 /** A list of `least` to `most` things. */
-export const readList =
-  <Value>(read: Reader<Value>, { least = 0, most = 10_000 } = {}): Reader<readonly Value[]> =>
-  (json, field) => {
-    if (!Array.isArray(json) || json.length < least || json.length > most) {
-      throw refuse(field, json, least === 0 ? 'a list' : `a list with at least ${least} entry`)
-    }
-    return json.map((item, index) => read(item, `${field}[${index}]`))
-  }
+export const readList = <Value>(
+  read: Reader<Value>,
+  { least = 0, most = 10_000 } = {},
+): Reader<readonly Value[]> =>
+  Object.assign(
+    (json: unknown, field: string) => {
+      if (!Array.isArray(json) || json.length < least || json.length > most) {
+        throw refuse(field, json, least === 0 ? 'a list' : `a list with at least ${least} entry`)
+      }
+      return json.map((item, index) => read(item, `${field}[${index}]`))
+    },
+    { schema: () => ({ type: 'array', items: schemaOf(read), minItems: least, maxItems: most }) },
+  )
 
 /** An object of any fields, kept as it is. */
-export const readAnyObject: Reader<JsonObject> = (json, field) => {
-  if (!isJsonObject(json)) throw refuse(field, json, 'an object')
-  return json
-}
+export const readAnyObject: Reader<JsonObject> = described(
+  { type: 'object', additionalProperties: true },
+  (json, field) => {
+    if (!isJsonObject(json)) throw refuse(field, json, 'an object')
+    return json
+  },
+)
 
 /** An object of these fields and no others; the fields of what is read are in the order of `readers`. */
-export const readFields =
-  <Shape extends object>(readers: Readers<Shape>, whole = 'an object'): Reader<Shape> =>
-  (json, field) => {
+export function readFields<Shape extends object>(
+  readers: Readers<Shape>,
+  whole = 'an object',
+): Reader<Shape> {
+  const entries = Object.entries(readers) as [string, Reader<unknown>][]
+  const names = entries.map(([name]) => name)
+  const read = (json: unknown, field: string): Shape => {
     if (!isJsonObject(json)) throw refuse(field === '' ? 'The body' : field, json, whole)
-    const names = Object.keys(readers)
     for (const name of Object.keys(json)) {
       if (!Object.hasOwn(readers, name)) throw unknownField(field, name, json[name], names)
     }
     return Object.fromEntries(
-      names.map((name) => [
+      entries.map(([name, readField]) => [
         name,
-        readers[name as keyof Shape](
-          Object.hasOwn(json, name) ? json[name] : undefined,
-          fieldOf(field, name),
-        ),
+        readField(Object.hasOwn(json, name) ? json[name] : undefined, fieldOf(field, name)),
       ]),
     ) as Shape
   }
+  const schema = () => ({
+    type: 'object',
+    properties: Object.fromEntries(entries.map(([name, readField]) => [name, schemaOf(readField)])),
+    required: entries.filter(([, readField]) => !mayBeLeftOut(readField)).map(([name]) => name),
+    additionalProperties: false,
+  })
+  return Object.assign(read, { schema })
+}
 
 /** An object whose `type` tells which reader reads it. */
-export const readByType =
-  <Value>(readers: Readonly<Record<string, Reader<Value>>>): Reader<Value> =>
-  (json, field) => {
+export function readByType<Value>(readers: Readonly<Record<string, Reader<Value>>>): Reader<Value> {
+  const read = (json: unknown, field: string): Value => {
     if (!isJsonObject(json)) throw refuse(field, json, 'an object with a type')
     const type = Object.hasOwn(json, 'type') ? json.type : undefined
-    const read = typeof type === 'string' && Object.hasOwn(readers, type) ? readers[type] : undefined
-    if (read === undefined) {
+    const readOfType = typeof type === 'string' && Object.hasOwn(readers, type) ? readers[type] : undefined
+    if (readOfType === undefined) {
       throw refuse(fieldOf(field, 'type'), type, `one of ${Object.keys(readers).join(', ')}`)
     }
-    return read(json, field)
+    return readOfType(json, field)
   }
+  const schemas = () => Object.values(readers).map(schemaOf)
+  return Object.assign(read, { schema: () => ({ anyOf: schemas() }) })
+}
 
 /** The object without its fields that are null: as it is written where null and absent mean the same. */
 export const withoutNulls = <Shape extends object>(value: Shape): Partial<Shape> =>

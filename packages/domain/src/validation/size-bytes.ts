@@ -1,4 +1,4 @@
-import type { Reader } from './readers.ts'
+import { described, type Reader } from './readers.ts'
 import { refuse } from './refuse.ts'
 
 const byteUnits: Readonly<Record<string, number>> = {
@@ -24,10 +24,13 @@ export function parseSizeBytes(text: string): number | undefined {
 }
 
 /** A number of bytes: a whole number, or a text with a unit. */
-export const readSizeBytes: Reader<number> = (json, field) => {
-  const bytes = typeof json === 'string' ? parseSizeBytes(json) : json
-  if (typeof bytes !== 'number' || !Number.isSafeInteger(bytes) || bytes < 0) {
-    throw refuse(field, json, 'a number of bytes such as [10000000], [100M] or [10 MiB]')
-  }
-  return bytes
-}
+export const readSizeBytes: Reader<number> = described(
+  { type: ['integer', 'string'], minimum: 0 },
+  (json, field) => {
+    const bytes = typeof json === 'string' ? parseSizeBytes(json) : json
+    if (typeof bytes !== 'number' || !Number.isSafeInteger(bytes) || bytes < 0) {
+      throw refuse(field, json, 'a number of bytes such as [10000000], [100M] or [10 MiB]')
+    }
+    return bytes
+  },
+)

@@ -11,7 +11,7 @@ import {
 import { refuse } from '@svc/domain/validation'
 import { z } from 'zod'
 import type { ClusterTime } from '../postgres/index.ts'
-import { parseJson } from '../wire/index.ts'
+import { parserOf } from '../wire/index.ts'
 
 /** What somebody wants of the clock: another time, a step ahead, another pace. */
 export interface ClockChange {
@@ -36,17 +36,21 @@ const changeSchema = z.strictObject({
 })
 
 /** The change that a JSON body asks for; what is wrong with it is an invalidInput failure that names the field. */
-export function parseClockChange(json: unknown): ClockChange {
-  const { now, advance, rate } = parseJson(changeSchema, json, { subject: 'The change of the clock' })
-  if (now == null && advance == null && rate == null)
-    throw invalidInput('The change of the clock is empty; allowed are [now] or [advance], and [rate]')
-  if (now != null && advance != null) throw refuse('advance', advance, 'either [now] or [advance], not both')
-  return {
-    now: now == null ? undefined : parseInstant(now, 'now'),
-    advance: advance == null ? undefined : parsePeriod(advance, 'advance'),
-    rate: rate ?? undefined,
-  }
-}
+export const parseClockChange = parserOf(
+  changeSchema,
+  { subject: 'The change of the clock' },
+  ({ now, advance, rate }): ClockChange => {
+    if (now == null && advance == null && rate == null)
+      throw invalidInput('The change of the clock is empty; allowed are [now] or [advance], and [rate]')
+    if (now != null && advance != null)
+      throw refuse('advance', advance, 'either [now] or [advance], not both')
+    return {
+      now: now == null ? undefined : parseInstant(now, 'now'),
+      advance: advance == null ? undefined : parsePeriod(advance, 'advance'),
+      rate: rate ?? undefined,
+    }
+  },
+)
 
 /** The time after a change. A time before the present one, or beyond the last, is an invalidInput failure. */
 export function decideClockChange(change: ClockChange, current: ClusterTime): ClusterTime {

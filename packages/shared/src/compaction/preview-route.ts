@@ -1,15 +1,20 @@
 import {
   type CompactionPreviewRequest,
+  compactionPreviewSchema,
   type DescribedPlan,
   describePlan,
   parseCompactionPreview,
 } from '@svc/domain/compaction'
 import { assertRunnableBy } from '@svc/domain/compaction-config'
 import type { CompactionPlanner } from '../compaction-planning/index.ts'
-import { type Access, jsonBody, type Route, route } from '../http/index.ts'
+import { type Access, jsonAnswer, jsonBody, type Route, route } from '../http/index.ts'
+import { compactionPreviewShape } from '../shapes/index.ts'
+import { shapedParser, shapeOf } from '../wire/index.ts'
 
 // Segments of a datasource as a user may have written them down.
 const requestLimitBytes = 32 * 1024 * 1024
+
+const requestShape = shapeOf(compactionPreviewSchema())
 
 /** What would be compacted, in which order. Reads only. */
 async function describePreview(
@@ -41,7 +46,8 @@ export function compactionPreviewRoute(path: string, access: Access, planner: Co
     path,
     access,
     summary: 'What would be compacted and in which order; nothing is changed',
-    body: jsonBody((json) => parseCompactionPreview(json), { limitBytes: requestLimitBytes }),
+    body: jsonBody(shapedParser(requestShape, parseCompactionPreview), { limitBytes: requestLimitBytes }),
+    answers: [jsonAnswer(compactionPreviewShape)],
     handle: async ({ body, caller }) => whatIsSeen(await describePreview(planner, body), caller.sees),
   })
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseJson } from '../wire/index.ts'
+import { type Parser, parserOf } from '../wire/index.ts'
 
 /** The name under which the configuration and its history are kept. */
 export const coordinatorConfigName = 'coordinator.config'
@@ -47,6 +47,9 @@ const changeSchema = z
   )
 const storedSchema = z.object(fields)
 
+/** The shape of the whole configuration. */
+export const coordinatorConfigShape = storedSchema.meta({ title: 'CoordinatorConfig' })
+
 /** The dynamic configuration of the coordinator. */
 export type CoordinatorConfig = z.infer<typeof storedSchema>
 /** Some of its fields. */
@@ -83,9 +86,11 @@ export function readCoordinatorConfig(stored: { readonly value: string } | undef
 }
 
 /** The fields of a change; the first that is wrong is an invalidInput failure that names it. */
-export function parseConfigChange(json: unknown): CoordinatorConfigChange {
-  return parseJson(changeSchema, json, { subject: 'The configuration' }) as CoordinatorConfigChange
-}
+export const parseConfigChange: Parser<CoordinatorConfigChange> = parserOf(
+  changeSchema.meta({ title: 'CoordinatorConfigChange' }),
+  { subject: 'The configuration' },
+  (change) => change as CoordinatorConfigChange,
+)
 
 /** What servers are there for beside taking part in everything, by their names. */
 export interface ServerParts {

@@ -5,8 +5,8 @@ import { pipeline } from 'node:stream/promises'
 import { unavailable } from '@svc/domain/failure'
 import { z } from 'zod'
 import { errorCode } from '../deep-storage/index.ts'
-import { internal, jsonBody, type Route, route, streamed } from '../http/index.ts'
-import { parseJson } from '../wire/index.ts'
+import { internal, jsonBody, type Route, route, streamed, textAnswer } from '../http/index.ts'
+import { parserOf } from '../wire/index.ts'
 import type { DataServer } from './data-server.ts'
 
 /** Where the Parquet files of segments are fetched from a data server that serves them. */
@@ -33,7 +33,8 @@ export function segmentFilesRoute(server: DataServer): Route {
     path: segmentFilesPath,
     access: internal,
     summary: 'The Parquet files of segments that are served here, one after the other',
-    body: jsonBody((json) => parseJson(requestSchema, json, { subject: 'The request' })),
+    body: jsonBody(parserOf(requestSchema, { subject: 'The request' })),
+    answers: [textAnswer('application/octet-stream')],
     handle: async ({ body: { ids }, response }) => {
       response.writeHead(200, { 'Content-Type': 'application/octet-stream' })
       for (const id of ids) {

@@ -1,7 +1,7 @@
 import { unavailable } from '@svc/domain/failure'
 import { dataSourceOfId } from '@svc/domain/segment'
 import { z } from 'zod'
-import { type Route, route, state } from '../http/index.ts'
+import { jsonAnswer, type Route, route, state } from '../http/index.ts'
 import type { ServiceContext } from '../service/index.ts'
 import type { DataServer } from './data-server.ts'
 
@@ -36,6 +36,7 @@ export function servedSegmentsRoute(
       hash: z.string().default(''),
       timeout: wholeNumber.min(0).max(60_000).default(0),
     }),
+    answers: [jsonAnswer(z.looseObject({}))],
     handle: async ({ query, signal, caller }): Promise<ServedSegmentsAnswer> => {
       if (stopping.aborted) throw unavailable('This server is stopping')
       const follows = query.hash === served.session

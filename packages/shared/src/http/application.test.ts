@@ -19,6 +19,7 @@ import { z } from 'zod'
 import { createMetrics } from '../metrics/index.ts'
 import { basicHeader, createSecurity, hashPassword } from '../security/index.ts'
 import { httpRequest, recordingLogger, testSettings, waitUntil } from '../testing/index.ts'
+import { shapedParser, unparsed } from '../wire/index.ts'
 import {
   authenticated,
   config,
@@ -98,27 +99,54 @@ const pages = async function* () {
 let held: { signal: AbortSignal; answer: () => void } | undefined
 
 const routes: readonly Route[] = [
-  route({ method: 'GET', path: '/open', access: open, summary: '', handle: () => ({ open: true }) }),
-  route({ method: 'GET', path: '/things', access: state('READ'), summary: '', handle: () => ['one'] }),
   route({
+    answers: [],
+    method: 'GET',
+    path: '/open',
+    access: open,
+    summary: '',
+    handle: () => ({ open: true }),
+  }),
+  route({
+    answers: [],
+    method: 'GET',
+    path: '/things',
+    access: state('READ'),
+    summary: '',
+    handle: () => ['one'],
+  }),
+  route({
+    answers: [],
     method: 'POST',
     path: '/things',
     access: state('WRITE'),
     summary: '',
     query: z.object({ mode: z.enum(['fast', 'slow']).default('fast') }),
-    body: jsonBody((json) => json, { limitBytes: 1000 }),
+    body: jsonBody(unparsed(z.unknown()), { limitBytes: 1000 }),
     handle: ({ body, query }) => ({ body, mode: query.mode }),
   }),
   route({
+    answers: [],
     method: 'POST',
     path: '/optional',
     access: state('WRITE'),
     summary: '',
-    body: jsonBody((json) => json ?? 'nothing', { optional: true }),
+    body: jsonBody(
+      shapedParser(z.unknown(), (json) => json ?? 'nothing'),
+      { optional: true },
+    ),
     handle: ({ body }) => ({ body }),
   }),
-  route({ method: 'POST', path: '/bodiless', access: state('WRITE'), summary: '', handle: () => undefined }),
   route({
+    answers: [],
+    method: 'POST',
+    path: '/bodiless',
+    access: state('WRITE'),
+    summary: '',
+    handle: () => undefined,
+  }),
+  route({
+    answers: [],
     method: 'GET',
     path: '/things/special',
     access: state('READ'),
@@ -126,6 +154,7 @@ const routes: readonly Route[] = [
     handle: () => 'the special one',
   }),
   route({
+    answers: [],
     method: 'GET',
     path: '/things/:dataSource',
     access: datasource('READ'),
@@ -133,16 +162,32 @@ const routes: readonly Route[] = [
     handle: ({ params }) => ({ named: params.dataSource }),
   }),
   route({
+    answers: [],
     method: 'DELETE',
     path: '/things/:dataSource',
     access: datasource('WRITE'),
     summary: '',
     handle: () => undefined,
   }),
-  route({ method: 'GET', path: '/config', access: config('READ'), summary: '', handle: () => ({}) }),
-  route({ method: 'GET', path: '/mine', access: authenticated, summary: '', handle: ({ audit }) => audit }),
-  route({ method: 'GET', path: '/inner', access: internal, summary: '', handle: () => ({}) }),
   route({
+    answers: [],
+    method: 'GET',
+    path: '/config',
+    access: config('READ'),
+    summary: '',
+    handle: () => ({}),
+  }),
+  route({
+    answers: [],
+    method: 'GET',
+    path: '/mine',
+    access: authenticated,
+    summary: '',
+    handle: ({ audit }) => audit,
+  }),
+  route({ answers: [], method: 'GET', path: '/inner', access: internal, summary: '', handle: () => ({}) }),
+  route({
+    answers: [],
     method: 'GET',
     path: '/stated',
     access: statedDatasource('READ', 'what the query names'),
@@ -150,6 +195,7 @@ const routes: readonly Route[] = [
     handle: ({ caller }) => ({ can: caller.can('READ', 'DATASOURCE', 'wiki') }),
   }),
   route({
+    answers: [],
     method: 'GET',
     path: '/failure/:kind',
     access: open,
@@ -159,6 +205,7 @@ const routes: readonly Route[] = [
     },
   }),
   route({
+    answers: [],
     method: 'GET',
     path: '/bug',
     access: authenticated,
@@ -168,6 +215,7 @@ const routes: readonly Route[] = [
     },
   }),
   route({
+    answers: [],
     method: 'GET',
     path: '/thrown',
     access: open,
@@ -177,14 +225,23 @@ const routes: readonly Route[] = [
     },
   }),
   route({
+    answers: [],
     method: 'GET',
     path: '/reply',
     access: open,
     summary: '',
     handle: () => new Reply(202, 'some text', { 'Content-Type': 'text/plain', 'X-More': 'yes' }),
   }),
-  route({ method: 'GET', path: '/empty', access: open, summary: '', handle: () => new Reply(204) }),
   route({
+    answers: [],
+    method: 'GET',
+    path: '/empty',
+    access: open,
+    summary: '',
+    handle: () => new Reply(204),
+  }),
+  route({
+    answers: [],
     method: 'GET',
     path: '/broken-stream',
     access: open,
@@ -195,6 +252,7 @@ const routes: readonly Route[] = [
     },
   }),
   route({
+    answers: [],
     method: 'GET',
     path: '/stream',
     access: open,
@@ -215,6 +273,7 @@ const routes: readonly Route[] = [
     ] as const
   ).map(([name, make]) =>
     route({
+      answers: [],
       method: 'GET',
       path: `/pieces/${name}`,
       access: open,
@@ -223,6 +282,7 @@ const routes: readonly Route[] = [
     }),
   ),
   route({
+    answers: [],
     method: 'GET',
     path: '/held',
     access: open,
@@ -795,7 +855,7 @@ describe('a caller who leaves', () => {
 describe('an application', () => {
   const security = createSecurity(testSettings('router'), { current: () => ({ missing: '' }) })
   const answering = (method: Route['method'], path: string) =>
-    route({ method, path, access: open, summary: '', handle: () => undefined })
+    route({ answers: [], method, path, access: open, summary: '', handle: () => undefined })
 
   it('cannot have two routes for one method of a path', () => {
     const twice = [answering('GET', '/a/:b'), answering('POST', '/a/:b'), answering('GET', '/a/:b')]

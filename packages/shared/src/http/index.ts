@@ -1,7 +1,13 @@
 /** HTTP as every server speaks it: routes as data, one application, one error shape, the listening ports. */
+export { type Answer, emptyAnswer, jsonAnswer, noContent, textAnswer } from './answer.ts'
 export { type ApplicationOptions, createApplication, type Forbidden, type NotedCalls } from './application.ts'
 export { peerSubject } from './client-certificates.ts'
-export { describeEndpoint, type EndpointDescription } from './describe-endpoint.ts'
+export {
+  type AnswerDescription,
+  describeEndpoint,
+  type EndpointDescription,
+  type JsonSchema,
+} from './describe-endpoint.ts'
 export { errorBody, failureOf, statusOf } from './error-body.ts'
 export { JsonPieces, jsonList, jsonListOf, jsonObject, jsonObjectOf } from './json-pieces.ts'
 export * from './route.ts'

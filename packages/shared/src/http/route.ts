@@ -1,7 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ResourceType } from '@svc/domain/access'
+import type { FailureCode } from '@svc/domain/failure'
 import type { z } from 'zod'
 import type { Caller } from '../security/index.ts'
+import type { Parser } from '../wire/index.ts'
+import type { Answer } from './answer.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
@@ -136,13 +139,17 @@ export interface Route {
   readonly summary: string
   readonly query?: z.ZodType | undefined
   readonly body?: BodyDefinition | undefined
+  /** What it answers where it can do what it is asked, as the OpenAPI document tells it. */
+  readonly answers: readonly Answer[]
+  /** How it may fail beyond what a request of its kind always may. */
+  readonly failures?: readonly FailureCode[]
   /** The answer: JSON with 200, undefined for 200 with an empty body, a Reply, JsonPieces, or `streamed`. */
   handle(input: RouteInput<never, never>): unknown
 }
 
 /** How a JSON body is checked, and how large it may be. */
 export interface BodyDefinition {
-  readonly parse: (json: unknown) => unknown
+  readonly parse: Parser<unknown>
   readonly limitBytes: number
   /** The body may be left out; `parse` then sees undefined. */
   readonly optional?: boolean
@@ -150,7 +157,7 @@ export interface BodyDefinition {
 
 interface TypedRoute<Query, Body> extends Omit<Route, 'handle' | 'query' | 'body'> {
   readonly query?: z.ZodType<Query>
-  readonly body?: BodyDefinition & { readonly parse: (json: unknown) => Body }
+  readonly body?: BodyDefinition & { readonly parse: Parser<Body> }
   handle(input: RouteInput<Query, Body>): unknown
 }
 
@@ -164,8 +171,8 @@ export const configLimitBytes = 1024 * 1024
 
 /** A JSON body of at most 1 MiB that `parse` checks. */
 export function jsonBody<Body>(
-  parse: (json: unknown) => Body,
+  parse: Parser<Body>,
   options: { limitBytes?: number; optional?: boolean } = {},
-): BodyDefinition & { readonly parse: (json: unknown) => Body } {
+): BodyDefinition & { readonly parse: Parser<Body> } {
   return { parse, limitBytes: options.limitBytes ?? configLimitBytes, optional: options.optional ?? false }
 }

@@ -289,3 +289,6 @@ export const indexTask = record({
   context: optionalOr(object, {}),
   spec: record({ dataSchema, ioConfig, tuningConfig: optional(tuningConfig) }),
 })
+
+/** The shape of an index_parallel task. */
+export const indexTaskShape = indexTask.meta({ title: 'IndexTask' })

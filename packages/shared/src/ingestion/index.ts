@@ -8,6 +8,7 @@ export type {
   InputSource,
   MetricSpec,
 } from './index-spec.ts'
+export { indexTaskShape } from './index-spec-schema.ts'
 export type { InputAccess } from './input-access.ts'
 export { columnsOf, typeOfColumn } from './parquet-columns.ts'
 export { longestInlineDataBytes, parseIndexSpec } from './parse-index-spec.ts'

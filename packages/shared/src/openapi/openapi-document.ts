@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Role } from '../config/index.ts'
-import { type Access, type EndpointDescription, statusOf } from '../http/index.ts'
+import { type Access, type AnswerDescription, type EndpointDescription, statusOf } from '../http/index.ts'
 
 /** The endpoints of a server of one role. */
 export interface ServerEndpoints {
@@ -69,13 +70,14 @@ function pathInDocument(role: Role, path: string): string | undefined {
 /** The whole interface as it is seen at the router, with what only historicals answer, in the order of its paths. */
 export function openApiDocument(servers: readonly ServerEndpoints[], version: string): OpenApiDocument {
   const paths = new Map<string, Map<string, OpenApiOperation>>()
+  const shapes = createShapes()
   for (const { role, endpoints } of servers) {
     for (const endpoint of endpoints) {
       const path = pathInDocument(role, endpoint.path)
       if (path === undefined) continue
       const template = path.replace(/:(\w+)/g, '{$1}')
       const methods = paths.get(template) ?? new Map<string, OpenApiOperation>()
-      methods.set(endpoint.method.toLowerCase(), operationOf(role, template, endpoint))
+      methods.set(endpoint.method.toLowerCase(), operationOf(role, template, endpoint, shapes))
       paths.set(template, methods)
     }
   }
@@ -86,19 +88,25 @@ export function openApiDocument(servers: readonly ServerEndpoints[], version: st
       title: 'svc',
       version,
       description:
-        'The management interface of a cluster, as its router offers it: paths, parameters, permissions and statuses. The shapes of bodies are not described.',
+        'The management interface of a cluster, as its router offers it: paths, parameters, permissions, and the shapes of what is sent and answered. An answer may have more fields than are told. A coordinator that is asked itself and does not lead answers 307 with the address of the one that does; the router goes there by itself.',
     },
     servers: [{ url: '/', description: 'The router that serves this document' }],
     tags: Object.entries(roleDescriptions).map(([name, description]) => ({ name, description })),
     paths: Object.fromEntries(sorted.map(([path, methods]) => [path, Object.fromEntries(methods)])),
     components: {
       securitySchemes: { basic: { type: 'http', scheme: 'basic' } },
-      schemas: { Error: errorSchema },
+      schemas: { Error: errorSchema, ...shapes.byTitle() },
       responses: {
-        Error: {
-          description: 'What failed and why',
-          content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-        },
+        Error: errorResponse('What failed and why'),
+        Busy: errorResponse('Too much is going on: too many refused logins, or too many queries', {
+          'Retry-After': {
+            description: 'Seconds after which to ask again, where that is known',
+            schema: { type: 'integer' },
+          },
+        }),
+        Unavailable: errorResponse('Something that is needed is not there now', {
+          'Retry-After': { description: 'Seconds after which to ask again', schema: { type: 'integer' } },
+        }),
       },
     },
   }
@@ -117,7 +125,45 @@ const errorSchema = {
   },
 }
 
-function operationOf(role: Role, template: string, endpoint: EndpointDescription): OpenApiOperation {
+const errorResponse = (description: string, headers?: Json): Json => ({
+  description,
+  ...(headers ? { headers } : {}),
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+})
+
+/** The schemas that stand in the document by their titles. */
+interface Shapes {
+  /** The schema with references in place of everything in it that has a title. */
+  refer(schema: Json): Json
+  byTitle(): Readonly<Record<string, Json>>
+}
+
+function createShapes(): Shapes {
+  const found = new Map<string, Json>()
+  const referIn = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(referIn)
+    return typeof value === 'object' && value !== null ? refer(value as Json) : value
+  }
+  function refer({ title, ...schema }: Json): Json {
+    const inner = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, referIn(value)]))
+    if (typeof title !== 'string') return title === undefined ? inner : { ...inner, title: referIn(title) }
+    const known = found.get(title) ?? inner
+    if (!isDeepStrictEqual(known, inner)) throw new Error(`There are two shapes with the title [${title}]`)
+    found.set(title, inner)
+    return { $ref: `#/components/schemas/${title}` }
+  }
+  return {
+    refer,
+    byTitle: () => Object.fromEntries([...found].sort(([left], [right]) => (left < right ? -1 : 1))),
+  }
+}
+
+function operationOf(
+  role: Role,
+  template: string,
+  endpoint: EndpointDescription,
+  shapes: Shapes,
+): OpenApiOperation {
   const { method, summary, query, body } = endpoint
   const access = accessAtRouter(role, endpoint.access)
   const pathParameters = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
@@ -140,21 +186,31 @@ function operationOf(role: Role, template: string, endpoint: EndpointDescription
           requestBody: {
             required: !body.optional,
             description: `At most ${body.limitBytes} bytes`,
-            content: { 'application/json': { schema: {} } },
+            content: { 'application/json': { schema: shapes.refer(body.schema) } },
           },
         }
       : {}),
     responses: {
-      200: {
-        description: 'Done; JSON where there is something to tell',
-        content: { 'application/json': {} },
-      },
       ...Object.fromEntries(
-        statusesOf(access, body).map((status) => [status, { $ref: '#/components/responses/Error' }]),
+        statusesOf(access, endpoint).map((status) => [
+          status,
+          { $ref: `#/components/responses/${responseNames[status] ?? 'Error'}` },
+        ]),
       ),
+      ...Object.fromEntries(endpoint.answers.map((answer) => [answer.status, responseOf(answer, shapes)])),
     },
     security: isOpen ? [{}] : [{ basic: [] }],
   }
+}
+
+const responseNames: Readonly<Record<number, string>> = {
+  [statusOf.busy]: 'Busy',
+  [statusOf.unavailable]: 'Unavailable',
+}
+
+function responseOf({ description, content }: AnswerDescription, shapes: Shapes): Json {
+  const types = Object.entries(content).map(([type, schema]) => [type, { schema: shapes.refer(schema) }])
+  return { description, ...(types.length > 0 ? { content: Object.fromEntries(types) } : {}) }
 }
 
 function queryParameters(query: EndpointDescription['query']): Json[] {
@@ -176,13 +232,15 @@ function accessAtRouter(role: Role, access: Access): Access {
   return access.kind === 'open' && isHandedOn ? { kind: 'authenticated' } : access
 }
 
-function statusesOf(access: Access, body: EndpointDescription['body']): number[] {
+function statusesOf(access: Access, { body, failures }: EndpointDescription): number[] {
   return [
     statusOf.invalidInput,
-    ...(access.kind === 'open' ? [] : [statusOf.unauthorized]),
+    // Whoever has to log in may have failed to too often.
+    ...(access.kind === 'open' ? [] : [statusOf.unauthorized, statusOf.busy]),
     ...(access.kind === 'open' || access.kind === 'authenticated' ? [] : [statusOf.forbidden]),
     statusOf.notFound,
     ...(body ? [statusOf.tooLarge, statusOf.unsupportedMediaType] : []),
+    ...failures.map((failure) => statusOf[failure]),
     statusOf.unavailable,
   ]
 }

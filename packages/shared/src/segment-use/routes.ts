@@ -1,9 +1,9 @@
 import { invalidInput } from '@svc/domain/failure'
 import { parseInterval } from '@svc/domain/time'
 import { z } from 'zod'
-import { datasource, jsonBody, type Route, route } from '../http/index.ts'
+import { datasource, jsonAnswer, jsonBody, type Route, route } from '../http/index.ts'
 import type { ServiceContext } from '../service/index.ts'
-import { parseJson } from '../wire/index.ts'
+import { parserOf } from '../wire/index.ts'
 import { markSelectedUnused, markSelectedUsed, type SegmentSelection } from './mark.ts'
 
 const text = z.string({ error: 'a text' })
@@ -16,23 +16,32 @@ const selectionSchema = z.strictObject({
 })
 
 /** Either an interval, with versions if wanted, or segment ids. */
-function parseSelection(json: unknown): SegmentSelection {
-  const subject = 'The selection of segments'
-  const { interval, segmentIds, versions } = parseJson(selectionSchema, json, { subject })
-  if ((interval == null) === (segmentIds == null)) {
-    throw invalidInput('Exactly one of [interval] and [segmentIds] must be given')
-  }
-  if (segmentIds?.length === 0)
-    throw invalidInput('Field [segmentIds] is []; allowed is a list of at least one id')
-  if (segmentIds != null && versions != null)
-    throw invalidInput('Field [versions] is only allowed with [interval]')
-  return {
-    within: interval == null ? undefined : parseInterval(interval),
-    ids: segmentIds ?? undefined,
-    versions: versions ?? undefined,
-  }
-}
+const parseSelection = parserOf(
+  selectionSchema,
+  { subject: 'The selection of segments' },
+  ({ interval, segmentIds, versions }): SegmentSelection => {
+    if ((interval == null) === (segmentIds == null)) {
+      throw invalidInput('Exactly one of [interval] and [segmentIds] must be given')
+    }
+    if (segmentIds?.length === 0)
+      throw invalidInput('Field [segmentIds] is []; allowed is a list of at least one id')
+    if (segmentIds != null && versions != null)
+      throw invalidInput('Field [versions] is only allowed with [interval]')
+    return {
+      within: interval == null ? undefined : parseInterval(interval),
+      ids: segmentIds ?? undefined,
+      versions: versions ?? undefined,
+    }
+  },
+)
 
+const answers = [
+  jsonAnswer(
+    z
+      .object({ numChangedSegments: z.int(), segmentStateChanged: z.boolean() })
+      .meta({ title: 'SegmentsMarked' }),
+  ),
+]
 const answer = (numChangedSegments: number) => ({
   numChangedSegments,
   segmentStateChanged: numChangedSegments > 0,
@@ -48,6 +57,7 @@ export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: st
       access: datasource('WRITE'),
       summary: 'Marks segments used: by interval, by interval and versions, or by id',
       body: jsonBody(parseSelection),
+      answers,
       handle: async ({ params, body, audit }) =>
         answer(await markSelectedUsed(database, params.dataSource as string, body, audit, clock.now())),
     }),
@@ -57,6 +67,7 @@ export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: st
       access: datasource('WRITE'),
       summary: 'Marks segments unused: by interval, by interval and versions, or by id',
       body: jsonBody(parseSelection),
+      answers,
       handle: async ({ params, body, audit }) =>
         answer(await markSelectedUnused(database, params.dataSource as string, body, audit, clock.now())),
     }),
@@ -65,6 +76,7 @@ export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: st
       path,
       access: datasource('WRITE'),
       summary: 'Marks all segments of a datasource used that no newer version hides',
+      answers,
       handle: async ({ params, audit }) =>
         answer(await markSelectedUsed(database, params.dataSource as string, {}, audit, clock.now())),
     }),
@@ -73,6 +85,7 @@ export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: st
       path,
       access: datasource('WRITE'),
       summary: 'Marks all segments of a datasource unused',
+      answers,
       handle: async ({ params, audit }) =>
         answer(await markSelectedUnused(database, params.dataSource as string, {}, audit, clock.now())),
     }),
@@ -81,6 +94,7 @@ export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: st
       path: `${path}/segments/:segment`,
       access: datasource('WRITE'),
       summary: 'Marks a segment used, unless a newer version hides it',
+      answers,
       handle: async ({ params, audit }) => {
         const { dataSource = '', segment = '' } = params
         return answer(await markSelectedUsed(database, dataSource, { ids: [segment] }, audit, clock.now()))
@@ -91,6 +105,7 @@ export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: st
       path: `${path}/segments/:segment`,
       access: datasource('WRITE'),
       summary: 'Marks a segment unused',
+      answers,
       handle: async ({ params, audit }) => {
         const { dataSource = '', segment = '' } = params
         return answer(await markSelectedUnused(database, dataSource, { ids: [segment] }, audit, clock.now()))

@@ -1,8 +1,24 @@
 import { z } from 'zod'
 import type { CallJournal } from '../calls/index.ts'
-import { type Route, route, state } from '../http/index.ts'
+import { jsonAnswer, type Route, route, state } from '../http/index.ts'
 
 const most = 1000
+
+const callShape = z
+  .object({
+    time: z.string(),
+    direction: z.enum(['sent', 'received']),
+    from: z.string(),
+    to: z.string(),
+    method: z.string(),
+    path: z.string(),
+    tls: z.boolean(),
+    identity: z.string(),
+    certificate: z.string().nullable(),
+    status: z.int().nullable(),
+    error: z.string().nullable(),
+  })
+  .meta({ title: 'Call', description: 'A call among the servers, seen by one of its two sides' })
 
 /** The endpoint that tells the last calls among the servers. */
 export function callRoutes(journal: CallJournal): Route[] {
@@ -13,6 +29,7 @@ export function callRoutes(journal: CallJournal): Route[] {
       access: state('READ'),
       summary: 'The last calls that this server made to others or had from them, newest first',
       query: z.object({ count: z.coerce.number().int().min(1).max(most).default(most) }),
+      answers: [jsonAnswer(z.array(callShape))],
       handle: ({ query }) => journal.last(query.count),
     }),
   ]

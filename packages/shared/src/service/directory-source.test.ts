@@ -129,6 +129,7 @@ describe('the directory of the coordinator', () => {
     await context.serve({
       routes: [
         route({
+          answers: [],
           method: 'GET',
           path: directoryPath,
           access: internal,

@@ -130,7 +130,9 @@ export async function runService(
   const part = build(context)
   const routes = [...statusRoutes(context), ...callRoutes(journal), ...part.routes]
   if (listRoutes) {
-    process.stdout.write(`${JSON.stringify(routes.map(describeEndpoint))}\n`)
+    // A pipe takes it piece by piece; an exit before the last would cut it off.
+    const text = `${JSON.stringify(routes.map(describeEndpoint))}\n`
+    await new Promise((resolve) => process.stdout.write(text, resolve))
     process.exit(0)
   }
   for (const notice of settingsNotices(settings)) logger.warn(notice)

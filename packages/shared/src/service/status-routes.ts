@@ -1,8 +1,34 @@
 import { totalmem } from 'node:os'
 import { unavailable } from '@svc/domain/failure'
-import { config, open, Reply, type Route, route, securityConfig, state } from '../http/index.ts'
+import { z } from 'zod'
+import {
+  config,
+  emptyAnswer,
+  jsonAnswer,
+  open,
+  Reply,
+  type Route,
+  route,
+  securityConfig,
+  state,
+  textAnswer,
+} from '../http/index.ts'
 import { interfaceVersion } from '../runtime/index.ts'
 import type { ServiceContext } from './context.ts'
+
+const statusShape = z
+  .object({
+    version: z.string(),
+    modules: z.array(z.unknown()),
+    memory: z.object({
+      maxMemory: z.int(),
+      totalMemory: z.int(),
+      freeMemory: z.int(),
+      usedMemory: z.int(),
+      directMemory: z.int(),
+    }),
+  })
+  .meta({ title: 'ServerStatus' })
 
 /** The endpoints that every server has. */
 export function statusRoutes(context: ServiceContext): Route[] {
@@ -17,6 +43,7 @@ export function statusRoutes(context: ServiceContext): Route[] {
       path: '/status/health',
       access: open,
       summary: 'Whether the server has started',
+      answers: [jsonAnswer(z.boolean())],
       handle: () => context.readiness.isReady() || notReady(),
     }),
     route({
@@ -24,6 +51,7 @@ export function statusRoutes(context: ServiceContext): Route[] {
       path: '/status/ready',
       access: open,
       summary: 'Whether the server has started and has no trouble',
+      answers: [jsonAnswer(z.boolean())],
       handle: () => (context.readiness.isReady() && context.readiness.troubles() === '') || notReady(),
     }),
     route({
@@ -31,6 +59,7 @@ export function statusRoutes(context: ServiceContext): Route[] {
       path: '/status',
       access: state('READ'),
       summary: 'Version and memory',
+      answers: [jsonAnswer(statusShape)],
       handle: () => {
         const memory = process.memoryUsage()
         return {
@@ -52,6 +81,7 @@ export function statusRoutes(context: ServiceContext): Route[] {
       path: '/metrics',
       access: state('READ'),
       summary: 'The metrics of this server, for Prometheus',
+      answers: [textAnswer('text/plain')],
       handle: async () => {
         const { text, contentType } = await context.metrics.text()
         return new Reply(200, text, { 'Content-Type': contentType })
@@ -62,6 +92,7 @@ export function statusRoutes(context: ServiceContext): Route[] {
       path: '/status/selfDiscovered/status',
       access: state('READ'),
       summary: 'Whether the server finds itself in discovery',
+      answers: [jsonAnswer(z.object({ selfDiscovered: z.boolean() }))],
       handle: () => ({ selfDiscovered: isDiscovered() }),
     }),
     route({
@@ -69,6 +100,7 @@ export function statusRoutes(context: ServiceContext): Route[] {
       path: '/status/selfDiscovered',
       access: state('READ'),
       summary: 'The same as a status code',
+      answers: [emptyAnswer],
       handle: () => {
         if (!isDiscovered()) throw unavailable('The server does not find itself in discovery')
       },
@@ -80,6 +112,7 @@ export function statusRoutes(context: ServiceContext): Route[] {
       path: '/status/properties',
       access: config('READ'),
       summary: 'The configuration without passwords',
+      answers: [jsonAnswer(z.record(z.string(), z.string()))],
       handle: () => context.settings.list(),
     }),
   ]
@@ -96,6 +129,7 @@ function securityLoadStatus(
     path: `/svc-ext/basic-security/${kind}/loadStatus`,
     access: securityConfig('READ'),
     summary: `Whether this server has what it needs for ${kind}`,
+    answers: [jsonAnswer(z.record(z.string(), z.boolean()))],
     handle: () => {
       const loaded = !('missing' in context.directory().current())
       return Object.fromEntries(context.settings.get(names).map((name) => [name, loaded]))

@@ -1,5 +1,5 @@
 /** What coordinator and overlord both know of tasks: ids, and the tasks that either submits. */
 
-export { type KillSpec, newKillTask, parseKillSpec } from './kill-task.ts'
-export { type CompactSpec, isCompactTask, parseCompactSpec } from './parse-compact-spec.ts'
+export { type KillSpec, killTaskShape, newKillTask, parseKillSpec } from './kill-task.ts'
+export { type CompactSpec, compactTaskSchema, isCompactTask, parseCompactSpec } from './parse-compact-spec.ts'
 export { newTaskId } from './task-id.ts'

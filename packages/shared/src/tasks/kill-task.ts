@@ -33,6 +33,9 @@ const killSchema = z.strictObject({
   context: z.record(z.string(), z.unknown()).nullish(),
 })
 
+/** The shape of a kill task. */
+export const killTaskShape = killSchema.meta({ title: 'KillTask' })
+
 /** The kill task of a JSON body; the first thing that is wrong is an invalidInput failure that names it. */
 export function parseKillSpec(json: unknown): KillSpec {
   const task = parseJson(killSchema, json, { subject: 'The task' })

@@ -1,6 +1,11 @@
-import { type CompactionConfig, parseCompactionConfig } from '@svc/domain/compaction-config'
-import { bucketOf, type Granularity, type Interval, parseInterval } from '@svc/domain/time'
 import {
+  type CompactionConfig,
+  compactionConfigSchema,
+  parseCompactionConfig,
+} from '@svc/domain/compaction-config'
+import { bucketOf, type Granularity, type Interval, intervalSchema, parseInterval } from '@svc/domain/time'
+import {
+  described,
   isJsonObject,
   type JsonObject,
   optional,
@@ -13,6 +18,7 @@ import {
   readName,
   readOneOf,
   readText,
+  schemaOf,
 } from '@svc/domain/validation'
 
 /** A compact task, checked. */
@@ -31,13 +37,13 @@ export interface CompactSpec {
   readonly config: CompactionConfig
 }
 
-const interval: Reader<Interval> = (json, field) => parseInterval(readText(json, field), field)
+const interval: Reader<Interval> = described(intervalSchema, (json, field) =>
+  parseInterval(readText(json, field), field),
+)
 
+const wholeInterval = readFields({ type: readOneOf(['interval']), interval })
 const readInput = readByType<{ readonly interval: Interval; readonly segments: readonly string[] | null }>({
-  interval: (json, field) => ({
-    ...readFields({ type: readOneOf(['interval']), interval })(json, field),
-    segments: null,
-  }),
+  interval: described(wholeInterval, (json, field) => ({ ...wholeInterval(json, field), segments: null })),
   uncompacted: readFields({
     type: readOneOf(['uncompacted']),
     interval,
@@ -57,17 +63,21 @@ const readTask = readFields({
   }),
   context: optional(readAnyObject, {}),
   // These are read as the fields of a configuration are.
-  tuningConfig: asIs,
-  granularitySpec: asIs,
-  dimensionsSpec: asIs,
-  metricsSpec: asIs,
-  transformSpec: asIs,
-  projections: asIs,
+  tuningConfig: asInConfiguration('tuningConfig'),
+  granularitySpec: asInConfiguration('granularitySpec'),
+  dimensionsSpec: asInConfiguration('dimensionsSpec'),
+  metricsSpec: asInConfiguration('metricsSpec'),
+  transformSpec: asInConfiguration('transformSpec'),
+  projections: asInConfiguration('projections'),
 })
 
-function asIs(json: unknown): unknown {
-  return json
+function asInConfiguration(name: string): Reader<unknown> {
+  const fields = () => compactionConfigSchema().properties as Readonly<Record<string, JsonObject>>
+  return Object.assign((json: unknown) => json, { schema: () => fields()[name] ?? {} })
 }
+
+/** The JSON schema of a compact task. */
+export const compactTaskSchema = (): JsonObject => ({ title: 'CompactTask', ...schemaOf(readTask) })
 
 /** The compact task of a JSON body; the first thing that is wrong is an invalidInput failure that names it. */
 export function parseCompactSpec(json: unknown): CompactSpec {

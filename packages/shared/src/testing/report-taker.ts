@@ -1,6 +1,8 @@
+import { z } from 'zod'
 import { type Report, type ReportAnswer, reportPath, reportSchema } from '../data-server/index.ts'
-import { internal, jsonBody, route } from '../http/index.ts'
+import { internal, jsonAnswer, jsonBody, route } from '../http/index.ts'
 import { acquireLease } from '../postgres/index.ts'
+import { parserOf } from '../wire/index.ts'
 import { createTestContext } from './service-context.ts'
 import type { TestStores } from './stores.ts'
 import type { Scope } from './temporary.ts'
@@ -19,7 +21,8 @@ export async function startReportTaker(
         path: reportPath,
         access: internal,
         summary: '',
-        body: jsonBody((json) => reportSchema.parse(json)),
+        body: jsonBody(parserOf(reportSchema, { subject: 'The report' })),
+        answers: [jsonAnswer(z.looseObject({}))],
         handle: ({ body }) => answer(body),
       }),
     ],

@@ -3,4 +3,5 @@
 export { withExactLimits } from './exact-limits.ts'
 export { linesOf } from './lines.ts'
 export { parseJson } from './parse-json.ts'
+export { type Parser, parserOf, shapedParser, shapeOf, unparsed } from './parser.ts'
 export { intervalParameter, positiveCount, presence } from './query-parameters.ts'

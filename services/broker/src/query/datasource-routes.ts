@@ -1,5 +1,7 @@
-import { authenticated, datasource, type Route, route } from '@svc/shared/http'
+import { authenticated, datasource, jsonAnswer, type Route, route } from '@svc/shared/http'
 import { type Database, loadDatasourceNames, loadSegmentRecords } from '@svc/shared/postgres'
+import { namesShape } from '@svc/shared/shapes'
+import { z } from 'zod'
 
 const mostLookedAt = 200
 
@@ -11,6 +13,7 @@ export function datasourceRoutes(database: Database): Route[] {
       path: '/svc/v2/datasources',
       access: authenticated,
       summary: 'The names of the datasources that the caller may query',
+      answers: [jsonAnswer(namesShape)],
       handle: async ({ caller }) =>
         (await loadDatasourceNames(database, false)).filter((name) => caller.can('READ', 'DATASOURCE', name)),
     }),
@@ -19,6 +22,7 @@ export function datasourceRoutes(database: Database): Route[] {
       path: '/svc/v2/datasources/:dataSource',
       access: datasource('READ'),
       summary: 'The dimensions and metrics of the newest segments of a datasource',
+      answers: [jsonAnswer(z.object({ dimensions: namesShape, metrics: namesShape }))],
       handle: async ({ params }) => {
         const newest = await loadSegmentRecords(database, {
           dataSource: params.dataSource as string,

@@ -6,7 +6,7 @@ import { joinTimes } from '@svc/domain/querying'
 import { ETERNITY, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
 import { identifier } from '@svc/shared/duckdb'
 import { nativeScalarType, type QuerySession } from '@svc/shared/query'
-import { parseJson } from '@svc/shared/wire'
+import { type Parser, parserOf } from '@svc/shared/wire'
 import { z } from 'zod'
 import { type ColumnTypes, filterSql, intervalsSql } from './native-filter.ts'
 import { ownText } from './own-text.ts'
@@ -89,8 +89,9 @@ export type NativeQuery = z.output<typeof schema> & { readonly context: QueryCon
 type ScanQuery = NativeQuery & { readonly queryType: 'scan' }
 
 /** The native query that JSON stands for, or an invalidInput failure. */
-export const parseNativeQuery = (json: unknown): NativeQuery =>
-  parseJson(schema, json, { subject: 'The body' })
+export const parseNativeQuery: Parser<NativeQuery> = parserOf(schema.meta({ title: 'NativeQuery' }), {
+  subject: 'The body',
+})
 
 /** Answers a native query into the response; `begin` writes its head. */
 export async function runNativeQuery(

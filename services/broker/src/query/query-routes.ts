@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { notFound } from '@svc/domain/failure'
+import { type FailureCode, notFound } from '@svc/domain/failure'
 import {
+  type Answer,
   configLimitBytes,
+  jsonAnswer,
   jsonBody,
   Reply,
   type Route,
@@ -10,6 +12,7 @@ import {
   streamed,
 } from '@svc/shared/http'
 import type { AnswerStyle } from '@svc/shared/query'
+import { z } from 'zod'
 import { parseNativeQuery, runNativeQuery } from './native-query.ts'
 import { type QueryEngine, runStatement, withinTime } from './run-statement.ts'
 import { type RunningQueries, underWay } from './running-queries.ts'
@@ -31,6 +34,17 @@ export interface CancellableQueries {
 
 const readOfQuery = statedDatasource('READ', 'every datasource of the query')
 
+const sqlAnswer: Answer = {
+  status: 200,
+  description: 'Rows as objects or lists, as the resultFormat of the query says: one list, lines, or CSV',
+  content: {
+    'application/json': z.array(z.union([z.looseObject({}), z.array(z.unknown())])),
+    'text/plain': z.string(),
+    'text/csv': z.string(),
+  },
+}
+const queryFailures: readonly FailureCode[] = ['conflict', 'busy', 'timedOut']
+
 /** The endpoints of queries. */
 export function queryRoutes(engine: QueryEngine, running: CancellableQueries): Route[] {
   const { settings } = engine.sources.context
@@ -41,6 +55,8 @@ export function queryRoutes(engine: QueryEngine, running: CancellableQueries): R
       access: statedDatasource('READ', 'every table of the query'),
       summary: 'Answers a SELECT statement as a stream',
       body: jsonBody(parseSqlRequest, { limitBytes: configLimitBytes }),
+      answers: [sqlAnswer],
+      failures: queryFailures,
       handle: async ({ body, caller, word, signal, response }) => {
         const { query, parameters, style, context } = body
         const id = context.queryId ?? randomUUID()
@@ -81,6 +97,8 @@ export function queryRoutes(engine: QueryEngine, running: CancellableQueries): R
       access: statedDatasource('READ', 'the datasource of the query'),
       summary: 'Answers a native query: timeBoundary, dataSourceMetadata or scan',
       body: jsonBody(parseNativeQuery, { limitBytes: configLimitBytes }),
+      answers: [jsonAnswer(z.array(z.looseObject({})))],
+      failures: queryFailures,
       handle: async ({ body, caller, signal, response }) => {
         const id = body.context.queryId ?? randomUUID()
         await underWay(running.native, id, caller, ({ signal: cancelling, onRead }) =>

@@ -1,7 +1,7 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Settings } from '@svc/shared/config'
 import { type AnswerStyle, type Parameter, resultFormats } from '@svc/shared/query'
-import { parseJson } from '@svc/shared/wire'
+import { parserOf } from '@svc/shared/wire'
 import { z } from 'zod'
 
 /** A query as it is asked. */
@@ -75,48 +75,55 @@ export const contextSchema = z
     }),
   )
 
-const schema = z.strictObject({
-  query: z.string({ error: 'a text with one SELECT statement' }),
-  parameters: z
-    .array(
-      z.strictObject({
-        type: z
-          .string({ error: `one of ${parameterTypes.join(', ')}` })
-          .refine((type) => parameterTypes.includes(type.toUpperCase()), {
-            error: `one of ${parameterTypes.join(', ')}`,
+const schema = z
+  .strictObject({
+    query: z.string({ error: 'a text with one SELECT statement' }),
+    parameters: z
+      .array(
+        z.strictObject({
+          type: z
+            .string({ error: `one of ${parameterTypes.join(', ')}` })
+            .refine((type) => parameterTypes.includes(type.toUpperCase()), {
+              error: `one of ${parameterTypes.join(', ')}`,
+            }),
+          value: z.union([z.string(), z.number(), z.boolean(), z.null()], {
+            error: 'a text, number, true, false or null',
           }),
-        value: z.union([z.string(), z.number(), z.boolean(), z.null()], {
-          error: 'a text, number, true, false or null',
         }),
-      }),
-      { error: 'a list of {"type", "value"}' },
-    )
-    .optional(),
-  resultFormat: z.enum(resultFormats, { error: `one of ${resultFormats.join(', ')}` }).optional(),
-  header: trueOrFalse.optional(),
-  typesHeader: trueOrFalse.optional(),
-  sqlTypesHeader: trueOrFalse.optional(),
-  context: contextSchema,
-  // Some clients say here too which kind of query it is.
-  queryType: z.literal('sql', { error: 'sql' }).optional(),
-})
+        { error: 'a list of {"type", "value"}' },
+      )
+      .optional(),
+    resultFormat: z.enum(resultFormats, { error: `one of ${resultFormats.join(', ')}` }).optional(),
+    header: trueOrFalse.optional(),
+    typesHeader: trueOrFalse.optional(),
+    sqlTypesHeader: trueOrFalse.optional(),
+    context: contextSchema,
+    // Some clients say here too which kind of query it is.
+    queryType: z.literal('sql', { error: 'sql' }).optional(),
+  })
+  .meta({ title: 'SqlQuery' })
 
 /** The request that JSON stands for, or an invalidInput failure. */
-export function parseSqlRequest(json: unknown): SqlRequest {
-  const {
-    query,
-    parameters = [],
-    resultFormat = 'object',
-    ...rest
-  } = parseJson(schema, json, { subject: 'The body' })
-  const { header = false, typesHeader = false, sqlTypesHeader = false, context } = rest
-  if (!header && (typesHeader || sqlTypesHeader)) {
-    const field = typesHeader ? 'typesHeader' : 'sqlTypesHeader'
-    throw invalidInput(`${field} has the value [true]; allowed is true only where header is true`, { field })
-  }
-  if (query.includes('\0')) throw invalidInput('query has a character U+0000; allowed is a text without it')
-  return { query, parameters, style: { format: resultFormat, header, typesHeader, sqlTypesHeader }, context }
-}
+export const parseSqlRequest = parserOf(
+  schema,
+  { subject: 'The body' },
+  ({ query, parameters = [], resultFormat = 'object', ...rest }): SqlRequest => {
+    const { header = false, typesHeader = false, sqlTypesHeader = false, context } = rest
+    if (!header && (typesHeader || sqlTypesHeader)) {
+      const field = typesHeader ? 'typesHeader' : 'sqlTypesHeader'
+      throw invalidInput(`${field} has the value [true]; allowed is true only where header is true`, {
+        field,
+      })
+    }
+    if (query.includes('\0')) throw invalidInput('query has a character U+0000; allowed is a text without it')
+    return {
+      query,
+      parameters,
+      style: { format: resultFormat, header, typesHeader, sqlTypesHeader },
+      context,
+    }
+  },
+)
 
 /** How long a query may take in milliseconds. */
 export function timeoutOf({ timeoutMs }: QueryContext, settings: Settings): number {

@@ -1,8 +1,8 @@
 import { forbidden, invalidInput, unavailable } from '@svc/domain/failure'
 import { formatInstant } from '@svc/domain/time'
 import { parseClockChange, type SimulatedClock } from '@svc/shared/clock'
-import { jsonBody, type Route, route, state } from '@svc/shared/http'
-import { parseJson } from '@svc/shared/wire'
+import { jsonAnswer, jsonBody, type Route, route, state } from '@svc/shared/http'
+import { parseJson, shapedParser, unparsed } from '@svc/shared/wire'
 import { z } from 'zod'
 import { atLeader } from '../leadership/index.ts'
 import type { ClusterView } from './cluster-view.ts'
@@ -12,6 +12,18 @@ const path = (rest: string): string => `/svc/simulation/v1${rest}`
 const runSchema = z.strictObject({
   groups: z.array(z.string({ error: 'a text' }), { error: 'a list of names of duty groups' }).nullish(),
 })
+const parseRun = shapedParser(
+  runSchema,
+  (json) => parseJson(runSchema, json ?? {}, { subject: 'The request' }).groups ?? undefined,
+)
+
+const clockShape = z.object({ now: z.string(), rate: z.number() }).meta({ title: 'Clock' })
+const runShape = z
+  .object({
+    now: z.string(),
+    groups: z.array(z.object({ name: z.string(), duties: z.array(z.looseObject({})) })),
+  })
+  .meta({ title: 'DutyRuns' })
 
 /** The endpoints of the clock that can be moved, and of runs of the duties on demand. */
 export function clockAndDutyRunRoutes({ context, leadership, dutyGroups }: ClusterView): Route[] {
@@ -34,6 +46,7 @@ export function clockAndDutyRunRoutes({ context, leadership, dutyGroups }: Clust
       path: path('/clock'),
       access: state('READ'),
       summary: 'The simulated time of the cluster, and how many times as fast as real time it goes',
+      answers: [jsonAnswer(clockShape)],
       handle: async () => {
         const simulated = theClock()
         await simulated.refresh()
@@ -45,7 +58,8 @@ export function clockAndDutyRunRoutes({ context, leadership, dutyGroups }: Clust
       path: path('/clock'),
       access: state('WRITE'),
       summary: 'Moves the simulated time to a time or by a period, or changes its pace; it never goes back',
-      body: jsonBody((json) => json),
+      body: jsonBody(unparsed(parseClockChange.shape)),
+      answers: [jsonAnswer(clockShape)],
       handle: async ({ body, audit }) => {
         const simulated = theClock()
         await simulated.move(parseClockChange(body), audit)
@@ -60,10 +74,8 @@ export function clockAndDutyRunRoutes({ context, leadership, dutyGroups }: Clust
         path: path('/run'),
         access: state('WRITE'),
         summary: 'Runs the duties as of the time of the cluster, all or some groups, and tells what they did',
-        body: jsonBody(
-          (json) => parseJson(runSchema, json ?? {}, { subject: 'The request' }).groups ?? undefined,
-          { optional: true },
-        ),
+        body: jsonBody(parseRun, { optional: true }),
+        answers: [jsonAnswer(runShape)],
         handle: async ({ body: names }) => {
           const known = dutyGroups.map(({ name }) => name)
           const unknown = names?.find((name) => !known.includes(name))

@@ -5,8 +5,19 @@ import { type DatasourceLoadStatus, loadStatusOf, serversThatCannotHold } from '
 import { defaultRulesName, type RulesByName } from '@svc/domain/rules'
 import { type Role, roles } from '@svc/shared/config'
 import { serverPartsOf } from '@svc/shared/coordinator-config'
-import { datasource, open, Reply, type Route, route, state } from '@svc/shared/http'
+import {
+  datasource,
+  jsonAnswer,
+  noContent,
+  open,
+  Reply,
+  type Route,
+  route,
+  state,
+  textAnswer,
+} from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
+import { leaderShape } from '@svc/shared/shapes'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
 import { loadCoordinatorConfig } from '../inventory/index.ts'
@@ -15,6 +26,32 @@ import type { ClusterView } from './cluster-view.ts'
 import { warningsHeader } from './warnings-header.ts'
 
 const path = (rest: string): string => `/svc/coordinator/v1${rest}`
+
+const nodeShape = z
+  .object({
+    host: z.string(),
+    service: z.string(),
+    plaintextPort: z.int().optional(),
+    tlsPort: z.int().optional(),
+  })
+  .meta({ title: 'ClusterNode' })
+
+const dutyGroupShape = z
+  .object({
+    name: z.string(),
+    period: z.string(),
+    dutyNames: z.array(z.string()),
+    lastRunStart: z.string().nullable(),
+    lastRunEnd: z.string().nullable(),
+    avgRuntimeMillis: z.int(),
+    lastRunMillis: z.int(),
+    runs: z.int(),
+    failures: z.record(z.string(), z.int()),
+  })
+  .meta({ title: 'DutyGroup' })
+
+const numbersShape = z.record(z.string(), z.number())
+const loadStatusShape = z.union([numbersShape, z.record(z.string(), numbersShape)])
 
 /** Leadership, the servers of the cluster, duties, and how far the loading of segments has come. */
 export function clusterRoutes(view: ClusterView): Route[] {
@@ -25,6 +62,7 @@ export function clusterRoutes(view: ClusterView): Route[] {
       path: path('/leader'),
       access: state('READ'),
       summary: 'The address of the leading coordinator',
+      answers: [textAnswer('text/plain')],
       handle: () =>
         new Reply(200, context.discovery.leader('coordinator').baseUrl, { 'Content-Type': 'text/plain' }),
     }),
@@ -33,6 +71,10 @@ export function clusterRoutes(view: ClusterView): Route[] {
       path: path('/isLeader'),
       access: open,
       summary: 'Whether this coordinator leads; 404 if not',
+      answers: [
+        jsonAnswer(leaderShape),
+        jsonAnswer(leaderShape, { status: 404, description: 'It does not' }),
+      ],
       handle: () => {
         const leader = leadership.term() !== undefined
         return new Reply(leader ? 200 : 404, { leader })
@@ -43,6 +85,7 @@ export function clusterRoutes(view: ClusterView): Route[] {
       path: path('/cluster'),
       access: state('READ'),
       summary: 'The servers of the cluster by role',
+      answers: [jsonAnswer(z.record(z.string(), z.array(nodeShape)))],
       handle: async ({ word }) => {
         await context.discovery.refresh()
         // Workers of their own are named where there are some: most clusters run tasks on overlords only.
@@ -55,6 +98,7 @@ export function clusterRoutes(view: ClusterView): Route[] {
       path: path('/duties'),
       access: state('READ'),
       summary: 'How the runs of the duties went',
+      answers: [jsonAnswer(z.object({ dutyGroups: z.array(dutyGroupShape) }))],
       handle: () => ({ dutyGroups: dutyGroups.map((group) => group.status()) }),
     }),
     ...[
@@ -65,6 +109,7 @@ export function clusterRoutes(view: ClusterView): Route[] {
         summary:
           'How much of each datasource is loaded: in percent, simple in segments left, full in copies left by tier',
         query: z.object({ simple: presence, full: presence }),
+        answers: [jsonAnswer(loadStatusShape)],
         handle: async ({ query, caller }) => {
           const { status, headers } = await loadStatus(view, query, caller.sees)
           return new Reply(200, status, headers)
@@ -76,6 +121,7 @@ export function clusterRoutes(view: ClusterView): Route[] {
         access: datasource('READ'),
         summary: 'The same of one datasource',
         query: z.object({ simple: presence, full: presence }),
+        answers: [jsonAnswer(loadStatusShape), noContent('It has no used segments')],
         handle: async ({ params, query }) => {
           const { status, headers } = await loadStatus(view, query, () => true, params.dataSource)
           return Object.keys(status).length === 0 ? new Reply(204) : new Reply(200, status, headers)

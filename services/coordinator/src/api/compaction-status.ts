@@ -2,7 +2,8 @@ import { describeIntervals, describeStatus } from '@svc/domain/compaction'
 import { notFound } from '@svc/domain/failure'
 import { compactionPreviewRoute } from '@svc/shared/compaction'
 import type { CompactionPlanner } from '@svc/shared/compaction-planning'
-import { config, type Route, route, state } from '@svc/shared/http'
+import { config, emptyAnswer, jsonAnswer, type Route, route, state } from '@svc/shared/http'
+import { compactionStatusShape } from '@svc/shared/shapes'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
 
@@ -22,6 +23,7 @@ export function compactionStatusRoutes(planner: CompactionPlanner, runNow: () =>
       access: state('READ'),
       summary: 'How far the compaction of each datasource, or of one, is; with full every interval',
       query: z.object({ dataSource: oneText.optional(), full: presence }),
+      answers: [jsonAnswer(z.object({ latestStatus: z.array(compactionStatusShape) }))],
       handle: async ({ query: { dataSource, full }, caller }) => {
         const live = await livePlan()
         const findings = live === undefined ? [] : [...live.findings.values()]
@@ -44,6 +46,7 @@ export function compactionStatusRoutes(planner: CompactionPlanner, runNow: () =>
       access: state('READ'),
       summary: 'The bytes of a datasource that await compaction',
       query: z.object({ dataSource: oneText.min(1, { error: 'the name of a datasource' }) }),
+      answers: [jsonAnswer(z.object({ remainingSegmentSize: z.int() }))],
       handle: async ({ query: { dataSource }, caller }) => {
         const plan = caller.sees(dataSource) ? (await livePlan())?.plan : undefined
         const counts = plan?.counts.get(dataSource)
@@ -57,6 +60,7 @@ export function compactionStatusRoutes(planner: CompactionPlanner, runNow: () =>
       path: `${path}/compact`,
       access: config('WRITE'),
       summary: 'Runs the duty of compaction as soon as possible',
+      answers: [emptyAnswer],
       handle: () => runNow(),
     }),
   ]

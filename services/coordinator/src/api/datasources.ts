@@ -4,16 +4,19 @@ import {
   authenticated,
   datasource,
   JsonPieces,
+  jsonAnswer,
   jsonList,
   jsonListOf,
   jsonObject,
   jsonObjectOf,
+  noContent,
   Reply,
   type Route,
   type RouteInput,
   route,
 } from '@svc/shared/http'
 import { loadPayloads } from '@svc/shared/postgres'
+import { namesShape, segmentShape } from '@svc/shared/shapes'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
 import {
@@ -26,9 +29,20 @@ import {
 import { atLeader } from '../leadership/index.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { continued, payloadTextPages, wholeDatasource } from './payload-pieces.ts'
+import {
+  datasourceShape,
+  datasourceSizesShape,
+  intervalsShape,
+  servedSegmentShape,
+  sizeAndCountShape,
+} from './served-shapes.ts'
 
 const base = '/svc/coordinator/v1'
 const detail = z.object({ simple: presence, full: presence })
+
+const datasourceSummaryShape = z
+  .object({ name: z.string(), properties: datasourceSizesShape })
+  .meta({ title: 'DatasourceSummary' })
 
 /** Nothing of this name is served: the recorded system answers with no content. */
 const nothing = new Reply(204)
@@ -90,6 +104,9 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       access: authenticated,
       summary: 'The datasources that are served; simple with sizes, full with segments',
       query: detail,
+      answers: [
+        jsonAnswer(z.union([namesShape, z.array(z.union([datasourceSummaryShape, datasourceShape]))])),
+      ],
       handle: async (input) => {
         await segments.refresh()
         const names = readableNames(input)
@@ -116,6 +133,10 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       access: datasource('READ'),
       summary: 'What is served of a datasource; full with its segments',
       query: detail,
+      answers: [
+        jsonAnswer(z.union([datasourceSizesShape, datasourceShape])),
+        noContent('Nothing of it is served'),
+      ],
       handle: async ({ params, query }) => {
         await segments.refresh()
         const served = await servedOfOne(params.dataSource)
@@ -130,6 +151,7 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       path: `${base}/datasources/:dataSource/tiers`,
       access: datasource('READ'),
       summary: 'The tiers that serve a datasource',
+      answers: [jsonAnswer(namesShape)],
       handle: async ({ params }) => {
         await segments.refresh()
         const found = new Set<string>()
@@ -144,6 +166,7 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       access: datasource('READ'),
       summary: 'The intervals that are served, newest first; simple with sizes, full with segments',
       query: detail,
+      answers: [jsonAnswer(intervalsShape), noContent('Nothing of it is served')],
       handle: async ({ params, query }) => {
         await segments.refresh()
         const served = await servedOfOne(params.dataSource, true)
@@ -157,6 +180,7 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       summary:
         'The segments that are served in an interval (start_end); simple by interval with sizes, full with servers',
       query: detail,
+      answers: [jsonAnswer(intervalsShape), noContent('Nothing of it is served')],
       handle: async ({ params, query }) => {
         const wanted = pathInterval(params.interval as string)
         const showsIntervals = query.simple || query.full
@@ -178,6 +202,10 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       access: datasource('READ'),
       summary: 'The ids of the segments that are served; full with their metadata',
       query: detail,
+      answers: [
+        jsonAnswer(z.union([namesShape, z.array(segmentShape)])),
+        noContent('Nothing of it is served'),
+      ],
       handle: async ({ params, query }) => {
         await segments.refresh()
         const served = await servedOfOne(params.dataSource)
@@ -190,6 +218,7 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       path: `${base}/datasources/:dataSource/segments/:segment`,
       access: datasource('READ'),
       summary: 'A segment and the servers that serve it',
+      answers: [jsonAnswer(servedSegmentShape), noContent('Nothing of it is served')],
       handle: async ({ params }) => {
         const { dataSource = '', segment: id = '' } = params
         if (!parseSegmentId(dataSource, id)) return nothing
@@ -207,6 +236,14 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       access: authenticated,
       summary: 'All intervals that are served, with sizes by datasource; full with segments',
       query: detail,
+      answers: [
+        jsonAnswer(
+          z.record(
+            z.string(),
+            z.record(z.string(), z.union([sizeAndCountShape, z.record(z.string(), servedSegmentShape)])),
+          ),
+        ),
+      ],
       handle: async (input) => {
         await segments.refresh()
         const served = servedOf(readableNames(input), true)

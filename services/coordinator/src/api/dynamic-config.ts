@@ -1,17 +1,17 @@
 import {
-  type CoordinatorConfigChange,
   coordinatorConfigName,
+  coordinatorConfigShape,
   parseConfigChange,
   readCoordinatorConfig,
   warningsOfChange,
 } from '@svc/shared/coordinator-config'
-import { config, jsonBody, Reply, type Route, route } from '@svc/shared/http'
+import { config, emptyAnswer, jsonAnswer, jsonBody, Reply, type Route, route } from '@svc/shared/http'
 import { loadAudit, loadConfig, saveConfig } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { intervalParameter, positiveCount } from '@svc/shared/wire'
 import { z } from 'zod'
 import { loadCoordinatorConfig } from '../inventory/index.ts'
-import { historyEntry } from './history-entry.ts'
+import { historyEntry, historyEntryShape } from './history-entry.ts'
 import { warningsHeader } from './warnings-header.ts'
 
 const path = '/svc/coordinator/v1/config'
@@ -24,6 +24,7 @@ export function dynamicConfigRoutes({ database, clock }: ServiceContext): Route[
       path,
       access: config('READ'),
       summary: 'The dynamic configuration of the coordinator',
+      answers: [jsonAnswer(coordinatorConfigShape)],
       handle: () => loadCoordinatorConfig(database),
     }),
     route({
@@ -31,7 +32,9 @@ export function dynamicConfigRoutes({ database, clock }: ServiceContext): Route[
       path,
       access: config('WRITE'),
       summary: 'Changes the fields that are given; the others keep their values',
-      body: jsonBody((json): CoordinatorConfigChange => parseConfigChange(json)),
+      body: jsonBody(parseConfigChange),
+      answers: [emptyAnswer],
+      failures: ['conflict'],
       handle: async ({ body, audit }) => {
         const stored = await loadConfig(database, coordinatorConfigName)
         const changed = { ...readCoordinatorConfig(stored), ...body }
@@ -48,6 +51,7 @@ export function dynamicConfigRoutes({ database, clock }: ServiceContext): Route[
       access: config('READ'),
       summary: 'Changes of the dynamic configuration',
       query: z.object({ interval: intervalParameter.optional(), count: positiveCount.optional() }),
+      answers: [jsonAnswer(z.array(historyEntryShape))],
       handle: async ({ query }) => {
         const entries = await loadAudit(database, { type: coordinatorConfigName, ...query })
         return entries.map(historyEntry)

@@ -1,16 +1,38 @@
 import { randomUUID } from 'node:crypto'
 import { forbidden, notFound } from '@svc/domain/failure'
-import { type Fault, faultsAt, parseFaultRequest, switchOn } from '@svc/domain/faults'
+import {
+  type Fault,
+  faultKinds,
+  faultRequestSchema,
+  faultsAt,
+  parseFaultRequest,
+  switchOn,
+} from '@svc/domain/faults'
 import { formatInstant } from '@svc/domain/time'
 import { roles } from '@svc/shared/config'
 import { faultsConfigName, faultsPath, loadFaults } from '@svc/shared/faults'
-import { type AuditInfo, jsonBody, type Route, route, state } from '@svc/shared/http'
+import { type AuditInfo, jsonAnswer, jsonBody, type Route, route, state } from '@svc/shared/http'
 import { saveConfig } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
+import { shapeOf, unparsed } from '@svc/shared/wire'
+import { z } from 'zod'
 import type { ServerInventory } from '../inventory/index.ts'
 
 // Enough of a random id to tell the faults of a cluster apart.
 const idDigits = 8
+
+const faultShape = z
+  .object({
+    id: z.string(),
+    kind: z.enum(faultKinds),
+    target: z.string(),
+    probability: z.number(),
+    delayMs: z.int(),
+    since: z.string(),
+    until: z.string().nullable(),
+  })
+  .meta({ title: 'Fault' })
+const clearedShape = z.object({ cleared: z.int() })
 
 /** The endpoints of faults that users switch on and off, where the cluster is a simulation. */
 export function faultRoutes(
@@ -45,6 +67,7 @@ export function faultRoutes(
       path: faultsPath,
       access: state('READ'),
       summary: 'The faults that are switched on',
+      answers: [jsonAnswer(z.array(faultShape))],
       handle: async () => {
         checkSimulated()
         return (await load()).faults.map(describe)
@@ -55,7 +78,9 @@ export function faultRoutes(
       path: faultsPath,
       access: state('WRITE'),
       summary: 'Switches a fault on: latency, cut, kill or slow-disk, of a role or a server',
-      body: jsonBody((json) => json),
+      body: jsonBody(unparsed(shapeOf(faultRequestSchema()))),
+      answers: [jsonAnswer(faultShape)],
+      failures: ['conflict'],
       handle: async ({ body, audit }) => {
         checkSimulated()
         await discovery.refresh()
@@ -74,6 +99,8 @@ export function faultRoutes(
       path: faultsPath,
       access: state('WRITE'),
       summary: 'Switches all faults off',
+      answers: [jsonAnswer(clearedShape)],
+      failures: ['conflict'],
       handle: async ({ audit }) => {
         checkSimulated()
         const { faults, revision } = await load()
@@ -86,6 +113,8 @@ export function faultRoutes(
       path: `${faultsPath}/:fault`,
       access: state('WRITE'),
       summary: 'Switches a fault off',
+      answers: [jsonAnswer(clearedShape)],
+      failures: ['conflict'],
       handle: async ({ params, audit }) => {
         checkSimulated()
         const { faults, revision } = await load()

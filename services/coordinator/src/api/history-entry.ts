@@ -1,5 +1,19 @@
 import { formatInstant } from '@svc/domain/time'
 import type { StoredAuditEntry } from '@svc/shared/postgres'
+import { auditInfoShape } from '@svc/shared/shapes'
+import { z } from 'zod'
+
+/** The shape of an entry of a history. */
+export const historyEntryShape = z
+  .object({
+    key: z.string(),
+    type: z.string(),
+    auditInfo: auditInfoShape,
+    request: z.unknown(),
+    payload: z.string(),
+    auditTime: z.string(),
+  })
+  .meta({ title: 'AuditEntry', description: 'The payload is what was stored, as a JSON text' })
 
 /** An entry of a history as the endpoints of histories answer it. */
 export function historyEntry(entry: StoredAuditEntry) {

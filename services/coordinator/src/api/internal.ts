@@ -7,9 +7,9 @@ import {
   type SegmentHolders,
   segmentHoldersPath,
 } from '@svc/shared/data-server'
-import { internal, JsonPieces, jsonBody, type Route, route } from '@svc/shared/http'
+import { internal, JsonPieces, jsonAnswer, jsonBody, type Route, route } from '@svc/shared/http'
 import { directoryPath, directoryWaitMs, knownDirectoryPath, type ServiceContext } from '@svc/shared/service'
-import { parseJson } from '@svc/shared/wire'
+import { parserOf } from '@svc/shared/wire'
 import { z } from 'zod'
 import { type SegmentInventory, type ServerInventory, servedSegments } from '../inventory/index.ts'
 import type { Leadership } from '../leadership/index.ts'
@@ -29,9 +29,10 @@ export function internalRoutes(
       path: reportPath,
       access: internal,
       summary: 'What data servers serve, loaded, dropped and failed to do',
-      body: jsonBody((json) => parseJson(reportSchema, json, { subject: 'The report' }), {
+      body: jsonBody(parserOf(reportSchema, { subject: 'The report' }), {
         limitBytes: reportLimitBytes,
       }),
+      answers: [jsonAnswer(z.looseObject({}))],
       handle: ({ body }): ReportAnswer => {
         const term = leadership.term()
         if (term === undefined) throw unavailable('This coordinator does not lead')
@@ -56,6 +57,7 @@ export function internalRoutes(
       access: internal,
       summary: 'Users and roles; held back until they differ from the version that the caller has',
       query: z.object({ version: z.coerce.number().int().default(-1) }),
+      answers: [jsonAnswer(z.object({ directory: z.looseObject({}).nullable() }))],
       handle: async ({ query, signal, request }) => {
         const directory = context.directory()
         const server = request.headers['x-svc-from']
@@ -75,6 +77,7 @@ export function internalRoutes(
       access: internal,
       summary: 'Waits until the servers decide by a version of users and roles; tells those that do not',
       query: z.object({ version: z.coerce.number().int() }),
+      answers: [jsonAnswer(z.object({ silent: z.array(z.string()) }))],
       handle: async ({ query }) => ({ silent: await followers.untilKnown(query.version) }),
     }),
   ]

@@ -1,4 +1,4 @@
-import { datasource, type Route, route } from '@svc/shared/http'
+import { datasource, emptyAnswer, type Route, route } from '@svc/shared/http'
 import { saveTask } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { newKillTask } from '@svc/shared/tasks'
@@ -11,6 +11,7 @@ export function killIntervalRoute({ database, logger }: ServiceContext): Route {
     path: '/svc/coordinator/v1/datasources/:dataSource/intervals/:interval',
     access: datasource('WRITE'),
     summary: 'Erases the unused segments of an interval (start_end) through a kill task',
+    answers: [emptyAnswer],
     handle: async ({ params, caller }) => {
       const dataSource = params.dataSource as string
       const interval = pathInterval(params.interval as string)

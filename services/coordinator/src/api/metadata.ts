@@ -5,6 +5,7 @@ import {
   authenticated,
   datasource,
   JsonPieces,
+  jsonAnswer,
   jsonBody,
   jsonList,
   jsonListOf,
@@ -19,11 +20,13 @@ import {
   pagesOfUsedSegments,
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
-import { positiveCount, presence } from '@svc/shared/wire'
+import { namesShape, segmentShape } from '@svc/shared/shapes'
+import { positiveCount, presence, shapedParser } from '@svc/shared/wire'
 import { z } from 'zod'
 import type { ClusterView } from './cluster-view.ts'
 import { pathInterval } from './datasources.ts'
 import { continued, wholeDatasource } from './payload-pieces.ts'
+import { datasourceShape } from './served-shapes.ts'
 
 const base = '/svc/coordinator/v1/metadata'
 const fullOnly = z.object({ full: presence })
@@ -44,6 +47,28 @@ function readIntervals(json: unknown): Interval[] {
   }
   return json.map((text: string, index) => parseInterval(text, `[${index}]`))
 }
+
+const idsOrSegmentsShape = z.union([namesShape, z.array(segmentShape)])
+const segmentWithStatusShape = segmentShape
+  .extend({
+    overshadowed: z.boolean().optional(),
+    replicationFactor: z.int().optional(),
+    numRows: z.int().optional(),
+    realtime: z.boolean().optional(),
+  })
+  .meta({ title: 'SegmentWithStatus', description: 'The status is told where it is asked for' })
+const unusedSegmentShape = z
+  .object({
+    dataSegment: segmentShape,
+    createdDate: z.string(),
+    usedStatusLastUpdatedDate: z.string(),
+    used: z.boolean(),
+    schemaFingerprint: z.string().nullable(),
+    numRows: z.int(),
+    upgradedFromSegmentId: z.string().nullable(),
+    indexingStateFingerprint: z.string().nullable(),
+  })
+  .meta({ title: 'UnusedSegment' })
 
 /** How the rules of now see the used segments of a datasource: which are hidden, and how many copies are wanted. */
 interface RulesView {
@@ -108,6 +133,7 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       access: authenticated,
       summary: 'The datasources with used segments; full with them',
       query: z.object({ full: presence, includeUnused: presence }),
+      answers: [jsonAnswer(z.union([namesShape, z.array(datasourceShape)]))],
       handle: async ({ caller, query }) => {
         const readable = await readableNames(caller, query.includeUnused)
         if (!query.full) return readable
@@ -122,6 +148,7 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       path: `${base}/datasources/:dataSource`,
       access: datasource('READ'),
       summary: 'A datasource with its used segments',
+      answers: [jsonAnswer(datasourceShape)],
       handle: async ({ params }) => {
         const name = params.dataSource as string
         const payloads = payloadsOf(name)
@@ -137,6 +164,7 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       summary:
         'All used segments, of some datasources if they are named; on request whether they are overshadowed',
       query: z.object({ datasources: names, includeOvershadowedStatus: presence }),
+      answers: [jsonAnswer(z.array(segmentWithStatusShape))],
       handle: async ({ caller, query }) => {
         const readable = (await readableNames(caller)).filter((name) => query.datasources?.has(name) ?? true)
         if (query.includeOvershadowedStatus) await segments.refresh()
@@ -153,6 +181,7 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       access: datasource('READ'),
       summary: 'The ids of the used segments; full with their metadata',
       query: fullOnly,
+      answers: [jsonAnswer(idsOrSegmentsShape)],
       handle: async ({ params, query }) => {
         const dataSource = params.dataSource as string
         const ids = async function* () {
@@ -168,7 +197,8 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       access: datasource('READ'),
       summary: 'The ids of the used segments that overlap some intervals; full with their metadata',
       query: fullOnly,
-      body: jsonBody(readIntervals),
+      body: jsonBody(shapedParser(z.array(z.string()).max(mostIntervals), readIntervals)),
+      answers: [jsonAnswer(idsOrSegmentsShape)],
       handle: async ({ params, query, body }) => {
         const dataSource = params.dataSource as string
         const found = new Set<string>()
@@ -186,6 +216,7 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       access: datasource('READ'),
       summary: 'The metadata of a used segment, on request also of an unused one',
       query: z.object({ includeUnused: flagParameter }),
+      answers: [jsonAnswer(segmentShape)],
       handle: async ({ params, query }) => {
         const { dataSource = '', segment = '' } = params
         const used = query.includeUnused ? undefined : true
@@ -205,6 +236,7 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
         lastSegmentId: z.string().optional(),
         sortOrder: z.string().optional(),
       }),
+      answers: [jsonAnswer(z.array(unusedSegmentShape))],
       handle: async ({ params, query }) => {
         const order = query.sortOrder?.toUpperCase() ?? 'ASC'
         if (order !== 'ASC' && order !== 'DESC') {

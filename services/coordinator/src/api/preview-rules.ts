@@ -1,16 +1,30 @@
 import { forbidden, tooLarge } from '@svc/domain/failure'
-import { configLimitBytes, jsonBody, Reply, type Route, route, statedDatasource } from '@svc/shared/http'
-import { positiveCount, presence } from '@svc/shared/wire'
+import { previewRequestSchema } from '@svc/domain/preview'
+import { rulesSchema } from '@svc/domain/rules'
+import {
+  configLimitBytes,
+  jsonAnswer,
+  jsonBody,
+  Reply,
+  type Route,
+  route,
+  statedDatasource,
+} from '@svc/shared/http'
+import { rulesShape } from '@svc/shared/shapes'
+import { positiveCount, presence, shapeOf, unparsed } from '@svc/shared/wire'
 import { z } from 'zod'
 import { atLeader } from '../leadership/index.ts'
 import type { Previews } from '../preview/index.ts'
 import type { ClusterView } from './cluster-view.ts'
 import type { RuleLists } from './rules.ts'
+import { rulesPreviewShape } from './rules-preview-shape.ts'
 
 // A hundred thousand rules find room in it, so that they can be told to be too many.
 const limitBytes = 16 * 1024 * 1024
 const defaultPage = 1000
 const largestPage = 10_000
+
+const requestShape = shapeOf({ anyOf: [previewRequestSchema(), rulesSchema()] })
 
 const query = z.object({
   full: presence,
@@ -43,6 +57,7 @@ export function previewRulesRoutes(
     access: { kind: 'permission', action: 'READ', type: 'DATASOURCE', name: namesake },
     summary: `The rules of a datasource that is called ${namesake}; with full the cluster default rules after them`,
     query: z.object({ full: presence }),
+    answers: [jsonAnswer(rulesShape)],
     handle: ({ query: { full } }) => lists.show(namesake, full),
   })
   const previewed = atLeader(
@@ -55,7 +70,12 @@ export function previewRulesRoutes(
       summary:
         'What rules would do to given segments and servers, or to those of the cluster; full with a page of the segments of the cluster. A list replaces the rules of a datasource that is called simulate',
       query,
-      body: jsonBody((json) => json, { limitBytes }),
+      body: jsonBody(unparsed(requestShape), { limitBytes }),
+      answers: [
+        jsonAnswer(rulesPreviewShape, {
+          description: 'The preview; after a list of rules the body is empty',
+        }),
+      ],
       handle: async ({ body, query: page, caller, audit, signal }) => {
         if (Array.isArray(body)) {
           if (!caller.can('WRITE', 'DATASOURCE', namesake))

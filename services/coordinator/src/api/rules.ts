@@ -1,11 +1,20 @@
 import { describeError, invalidInput } from '@svc/domain/failure'
 import { type PreviewWarning, warningsOfList } from '@svc/domain/preview'
-import { defaultRule, defaultRulesName, formatRule, parseRules, type Rule } from '@svc/domain/rules'
+import {
+  defaultRule,
+  defaultRulesName,
+  formatRule,
+  parseRules,
+  type Rule,
+  rulesSchema,
+} from '@svc/domain/rules'
 import { readName } from '@svc/domain/validation'
 import {
   type AuditInfo,
   configLimitBytes,
   datasource,
+  emptyAnswer,
+  jsonAnswer,
   jsonBody,
   Reply,
   type Route,
@@ -14,10 +23,11 @@ import {
 } from '@svc/shared/http'
 import { loadAudit, saveRules } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import { intervalParameter, positiveCount, presence } from '@svc/shared/wire'
+import { rulesShape } from '@svc/shared/shapes'
+import { intervalParameter, positiveCount, presence, shapeOf, unparsed } from '@svc/shared/wire'
 import { z } from 'zod'
 import type { FollowedRules } from '../inventory/index.ts'
-import { historyEntry } from './history-entry.ts'
+import { historyEntry, historyEntryShape } from './history-entry.ts'
 import { warningsHeader } from './warnings-header.ts'
 
 const rulesPath = '/svc/coordinator/v1/rules'
@@ -108,6 +118,7 @@ export function rulesRoutes(
       path: rulesPath,
       access: state('READ'),
       summary: 'The cluster default rules, and those of all datasources that the caller may read',
+      answers: [jsonAnswer(z.record(z.string(), rulesShape))],
       handle: async ({ caller }) =>
         Object.fromEntries(
           [...(await rules.current())]
@@ -122,6 +133,7 @@ export function rulesRoutes(
       summary:
         'Changes of the cluster default rules, and of those of all datasources that the caller may read',
       query: historyQuery,
+      answers: [jsonAnswer(z.array(historyEntryShape))],
       handle: async ({ query, caller }) =>
         (await history(undefined, query)).filter(({ key }) => key === defaultRulesName || caller.sees(key)),
     }),
@@ -131,6 +143,7 @@ export function rulesRoutes(
       access: datasource('READ'),
       summary: 'The rules of a datasource; with full the cluster default rules after them',
       query: z.object({ full: presence }),
+      answers: [jsonAnswer(rulesShape)],
       handle: ({ params, query }) => lists.show(params.dataSource as string, query.full),
     }),
     route({
@@ -138,7 +151,8 @@ export function rulesRoutes(
       path: `${rulesPath}/:dataSource`,
       access: datasource('WRITE'),
       summary: 'Replaces the rules of a datasource, or the cluster default rules under _default',
-      body: jsonBody((json) => json, { limitBytes: configLimitBytes }),
+      body: jsonBody(unparsed(shapeOf(rulesSchema())), { limitBytes: configLimitBytes }),
+      answers: [emptyAnswer],
       handle: ({ params, body, audit }) => lists.replace(params.dataSource as string, body, audit),
     }),
     route({
@@ -147,6 +161,7 @@ export function rulesRoutes(
       access: datasource('READ'),
       summary: 'Changes of the rules of a datasource',
       query: historyQuery,
+      answers: [jsonAnswer(z.array(historyEntryShape))],
       handle: ({ params, query }) => history(params.dataSource, query),
     }),
   ]

@@ -2,6 +2,7 @@ import { notFound } from '@svc/domain/failure'
 import { dataSourceOfId } from '@svc/domain/segment'
 import {
   JsonPieces,
+  jsonAnswer,
   jsonList,
   jsonListOf,
   jsonObject,
@@ -12,6 +13,7 @@ import {
 } from '@svc/shared/http'
 import { loadPayloads } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
+import { namesShape, segmentShape } from '@svc/shared/shapes'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
 import {
@@ -26,10 +28,35 @@ import {
 import { atLeader } from '../leadership/index.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { payloadTextPages } from './payload-pieces.ts'
+import { sizeAndCountShape } from './served-shapes.ts'
 
 const base = '/svc/coordinator/v1'
 const detail = z.object({ simple: presence, full: presence })
 const simpleOnly = z.object({ simple: presence })
+
+const serverShape = z
+  .object({
+    host: z.string(),
+    tier: z.string(),
+    type: z.string(),
+    priority: z.int(),
+    currSize: z.int(),
+    maxSize: z.int(),
+    segments: z.record(z.string(), segmentShape).optional(),
+  })
+  .meta({ title: 'Server', description: 'Segments by their ids are told where they are asked for' })
+const tierSizeShape = z.object({ currSize: z.int(), maxSize: z.int() })
+const loadQueueShape = z
+  .object({ segmentsToLoad: namesShape, segmentsToDrop: namesShape })
+  .meta({ title: 'LoadQueue' })
+const loadQueueSizeShape = z
+  .object({
+    segmentsToLoad: z.int(),
+    segmentsToDrop: z.int(),
+    segmentsToLoadSize: z.int(),
+    segmentsToDropSize: z.int(),
+  })
+  .meta({ title: 'LoadQueueSize' })
 
 /** The endpoints of data servers, their tiers and their load queues. */
 export function serverRoutes(view: ClusterView): Route[] {
@@ -69,6 +96,7 @@ export function serverRoutes(view: ClusterView): Route[] {
       access: state('READ'),
       summary: 'The data servers; simple with their sizes, full with their segments',
       query: detail,
+      answers: [jsonAnswer(z.union([namesShape, z.array(serverShape)]))],
       handle: async ({ query, caller }) => {
         const known = servers.servers()
         if (query.full) {
@@ -86,6 +114,7 @@ export function serverRoutes(view: ClusterView): Route[] {
       access: state('READ'),
       summary: 'A data server with its segments; simple without them',
       query: detail,
+      answers: [jsonAnswer(serverShape)],
       handle: async (input) => {
         const server = serverOf(input)
         return input.query.simple
@@ -99,6 +128,7 @@ export function serverRoutes(view: ClusterView): Route[] {
       access: state('READ'),
       summary: 'The ids of the segments that a data server serves; full with their metadata',
       query: detail,
+      answers: [jsonAnswer(z.union([namesShape, z.array(segmentShape)]))],
       handle: async (input) => {
         const ids = shownIds(serverOf(input), input.caller)
         if (!input.query.full) return ids
@@ -113,6 +143,7 @@ export function serverRoutes(view: ClusterView): Route[] {
       path: `${base}/servers/:server/segments/:segment`,
       access: state('READ'),
       summary: 'The metadata of a segment that a data server serves',
+      answers: [jsonAnswer(segmentShape)],
       handle: async (input) => {
         const id = input.params.segment as string
         const payload = serverOf(input).served.has(id)
@@ -129,6 +160,7 @@ export function serverRoutes(view: ClusterView): Route[] {
       access: state('READ'),
       summary: 'The tiers; simple with their sizes',
       query: simpleOnly,
+      answers: [jsonAnswer(z.union([namesShape, z.record(z.string(), tierSizeShape)]))],
       handle: ({ query }) => {
         const byTier = [...Map.groupBy(historicals(), ({ tier }) => tier)].sort(([a], [b]) =>
           a < b ? -1 : 1,
@@ -151,6 +183,9 @@ export function serverRoutes(view: ClusterView): Route[] {
       access: state('READ'),
       summary: 'The datasources of a tier; simple with sizes by interval',
       query: simpleOnly,
+      answers: [
+        jsonAnswer(z.union([namesShape, z.record(z.string(), z.record(z.string(), sizeAndCountShape))])),
+      ],
       handle: async ({ params, query, caller }) => {
         await segments.refresh()
         const tier = params.tier as string
@@ -177,6 +212,7 @@ export function serverRoutes(view: ClusterView): Route[] {
       access: state('READ'),
       summary: 'What the data servers are asked to load and drop; simple in counts',
       query: simpleOnly,
+      answers: [jsonAnswer(z.record(z.string(), z.union([loadQueueShape, loadQueueSizeShape])))],
       handle: ({ query, caller }) =>
         query.simple
           ? queueSizes()

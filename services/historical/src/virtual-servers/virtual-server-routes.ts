@@ -1,9 +1,13 @@
 import { invalidInput } from '@svc/domain/failure'
 import { readVirtualServerGroups, type VirtualServerGroup, virtualServerGroups } from '@svc/shared/config'
-import { jsonBody, type Route, route, state } from '@svc/shared/http'
+import { emptyAnswer, jsonAnswer, jsonBody, type Route, route, state } from '@svc/shared/http'
+import { shapedParser } from '@svc/shared/wire'
+import { z } from 'zod'
 import type { VirtualServers } from './virtual-servers.ts'
 
 const path = '/svc/historical/v1/virtualServers'
+
+const groupsShape = z.array(z.looseObject({ tier: z.string().optional() }))
 
 /** The endpoints by which the servers of a simulation are seen and changed; only a process of such servers has them. */
 export function virtualServerRoutes(servers: VirtualServers): Route[] {
@@ -13,6 +17,7 @@ export function virtualServerRoutes(servers: VirtualServers): Route[] {
       path,
       access: state('READ'),
       summary: 'The groups of virtual servers of this process',
+      answers: [jsonAnswer(groupsShape)],
       handle: () => servers.groups().map(describeGroup),
     }),
     route({
@@ -21,7 +26,8 @@ export function virtualServerRoutes(servers: VirtualServers): Route[] {
       access: state('WRITE'),
       summary:
         'Makes other virtual servers of this process until it is started again; answers when the leader knows',
-      body: jsonBody(parseGroups),
+      body: jsonBody(shapedParser(groupsShape, parseGroups)),
+      answers: [emptyAnswer],
       handle: async ({ body }) => {
         await servers.replace(body)
       },

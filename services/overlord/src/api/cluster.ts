@@ -1,12 +1,32 @@
 import { formatInstant } from '@svc/domain/time'
 import { capacityOf, taskWorkers, totalWorkerCapacity } from '@svc/shared/discovery'
-import { config, open, Reply, type Route, route, state } from '@svc/shared/http'
+import { config, jsonAnswer, open, Reply, type Route, route, state, textAnswer } from '@svc/shared/http'
 import { loadTasks } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
+import { leaderShape } from '@svc/shared/shapes'
 import type { TaskRunner } from '@svc/shared/task-running'
+import { z } from 'zod'
 import { countUnfinished } from './tasks.ts'
 
 const path = (rest: string): string => `/svc/indexer/v1${rest}`
+
+const workerShape = z
+  .object({
+    worker: z.object({
+      scheme: z.string(),
+      host: z.string(),
+      ip: z.string(),
+      capacity: z.int(),
+      version: z.string(),
+      category: z.string(),
+    }),
+    currCapacityUsed: z.int(),
+    currParallelIndexCapacityUsed: z.int(),
+    availabilityGroups: z.array(z.string()),
+    runningTasks: z.array(z.string()),
+    lastCompletedTaskTime: z.string(),
+  })
+  .meta({ title: 'Worker' })
 
 /** Leadership and workers. */
 export function clusterRoutes(
@@ -20,6 +40,7 @@ export function clusterRoutes(
       path: path('/leader'),
       access: state('READ'),
       summary: 'The address of the leading overlord',
+      answers: [textAnswer('text/plain')],
       handle: () =>
         new Reply(200, context.discovery.leader('overlord').baseUrl, { 'Content-Type': 'text/plain' }),
     }),
@@ -28,6 +49,10 @@ export function clusterRoutes(
       path: path('/isLeader'),
       access: open,
       summary: 'Whether this overlord leads; 404 if not',
+      answers: [
+        jsonAnswer(leaderShape),
+        jsonAnswer(leaderShape, { status: 404, description: 'It does not' }),
+      ],
       handle: () => {
         const leader = term() !== undefined
         return new Reply(leader ? 200 : 404, { leader })
@@ -38,6 +63,7 @@ export function clusterRoutes(
       path: path('/workers'),
       access: state('READ'),
       summary: 'The servers that run tasks',
+      answers: [jsonAnswer(z.array(workerShape))],
       handle: async () => {
         await context.discovery.refresh()
         const running = await loadTasks(context.database, { states: ['RUNNING'], limit: 10_000 })
@@ -67,6 +93,7 @@ export function clusterRoutes(
       path: path('/worker'),
       access: config('READ'),
       summary: 'How tasks are given to workers, which cannot be changed: to any that has a slot',
+      answers: [jsonAnswer(z.looseObject({ type: z.string() }))],
       handle: () => ({ type: 'default', selectStrategy: { type: 'equalDistribution' }, autoScaler: null }),
     }),
     route({
@@ -74,6 +101,7 @@ export function clusterRoutes(
       path: path('/worker/history'),
       access: config('READ'),
       summary: 'Changes of how tasks are given to workers: none',
+      answers: [jsonAnswer(z.array(z.looseObject({})))],
       handle: () => [],
     }),
     route({
@@ -81,6 +109,7 @@ export function clusterRoutes(
       path: path('/totalWorkerCapacity'),
       access: config('READ'),
       summary: 'Task slots of the cluster',
+      answers: [jsonAnswer(z.object({ currentClusterCapacity: z.int(), usedClusterCapacity: z.int() }))],
       handle: async () => {
         await context.discovery.refresh()
         return {

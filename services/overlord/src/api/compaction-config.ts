@@ -7,7 +7,17 @@ import {
 } from '@svc/domain/compaction-config'
 import { invalidInput, notFound } from '@svc/domain/failure'
 import { compactionHistory, compactionHistoryQuery } from '@svc/shared/compaction'
-import { authenticated, config, datasource, jsonBody, type Route, route, updated } from '@svc/shared/http'
+import {
+  authenticated,
+  config,
+  datasource,
+  emptyAnswer,
+  jsonAnswer,
+  jsonBody,
+  type Route,
+  route,
+  updated,
+} from '@svc/shared/http'
 import {
   changeClusterCompactionConfig,
   compactionSupervisorId,
@@ -22,6 +32,13 @@ import {
   terminateCompactionSupervisor,
 } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
+import {
+  clusterCompactionConfigShape,
+  compactionConfigShape,
+  compactionHistoryShape,
+} from '@svc/shared/shapes'
+import { shapedParser } from '@svc/shared/wire'
+import { z } from 'zod'
 
 const path = (rest: string): string => `/svc/indexer/v1/compaction${rest}`
 
@@ -51,6 +68,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       path: path('/isSupervisorEnabled'),
       access: config('READ'),
       summary: 'Whether supervisors run compaction',
+      answers: [jsonAnswer(z.boolean())],
       handle: usesSupervisors,
     }),
     route({
@@ -58,6 +76,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       path: path('/config/cluster'),
       access: config('READ'),
       summary: 'What holds for the compaction of all datasources',
+      answers: [jsonAnswer(clusterCompactionConfigShape)],
       handle: async () => formatClusterConfig(await loadClusterCompactionConfig(database)),
     }),
     route({
@@ -65,7 +84,8 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       path: path('/config/cluster'),
       access: config('WRITE'),
       summary: 'Sets what holds for the compaction of all datasources; what is not given takes its default',
-      body: jsonBody((json) => parseClusterConfig(json)),
+      body: jsonBody(shapedParser(clusterCompactionConfigShape, (json) => parseClusterConfig(json))),
+      answers: [emptyAnswer],
       handle: async ({ body, audit }) => {
         await changeClusterCompactionConfig(database, () => body, audit, clock.now())
         changed()
@@ -77,6 +97,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       path: path('/config/datasources'),
       access: authenticated,
       summary: 'The configurations of the datasources that the caller may read',
+      answers: [jsonAnswer(z.object({ compactionConfigs: z.array(compactionConfigShape) }))],
       handle: async ({ caller }) => {
         const readable = (await configs()).filter(({ dataSource }) =>
           caller.can('READ', 'DATASOURCE', dataSource),
@@ -89,6 +110,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       path: oneConfig,
       access: datasource('READ'),
       summary: 'The configuration of a datasource',
+      answers: [jsonAnswer(compactionConfigShape)],
       handle: async ({ params }) => {
         const dataSource = params.dataSource as string
         const found = await configOf(dataSource)
@@ -101,7 +123,8 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       path: oneConfig,
       access: datasource('WRITE'),
       summary: 'Sets the configuration of a datasource',
-      body: jsonBody((json) => parseCompactionConfig(json)),
+      body: jsonBody(shapedParser(compactionConfigShape, (json) => parseCompactionConfig(json))),
+      answers: [emptyAnswer],
       handle: async ({ params, body, audit }) => {
         if (body.dataSource !== params.dataSource) {
           throw invalidInput(
@@ -123,6 +146,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       path: oneConfig,
       access: datasource('WRITE'),
       summary: 'Removes the configuration of a datasource: it is no longer compacted',
+      answers: [emptyAnswer],
       handle: async ({ params, audit }) => {
         const dataSource = params.dataSource as string
         const remove = (await usesSupervisors()) ? terminateCompactionSupervisor : deleteCompactionConfig
@@ -139,6 +163,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       access: datasource('READ'),
       summary: 'What held for a datasource after each change; with count the newest ones, newest first',
       query: compactionHistoryQuery,
+      answers: [jsonAnswer(z.object({ entries: compactionHistoryShape }))],
       handle: async ({ params, query }) => ({
         entries: await compactionHistory(
           database,

@@ -1,7 +1,8 @@
 import { describeIntervals, describeStatus } from '@svc/domain/compaction'
 import { compactionPreviewRoute } from '@svc/shared/compaction'
 import type { CompactionPlanner, LivePlan } from '@svc/shared/compaction-planning'
-import { authenticated, config, datasource, type Route, route } from '@svc/shared/http'
+import { authenticated, config, datasource, jsonAnswer, type Route, route } from '@svc/shared/http'
+import { compactionStatusShape } from '@svc/shared/shapes'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
 
@@ -43,6 +44,7 @@ export function compactionStatusRoutes(planner: CompactionPlanner): Route[] {
       summary:
         'How far the compaction of each datasource is that the caller may read; with full every interval',
       query: statusQuery,
+      answers: [jsonAnswer(z.object({ latestStatus: z.array(compactionStatusShape) }))],
       handle: async ({ caller, query }) => {
         const live = await planner.plan()
         const readable = [...live.findings.keys()].filter((name) => caller.can('READ', 'DATASOURCE', name))
@@ -59,6 +61,7 @@ export function compactionStatusRoutes(planner: CompactionPlanner): Route[] {
       access: datasource('READ'),
       summary: 'How far the compaction of one datasource is: zero or one entry',
       query: statusQuery,
+      answers: [jsonAnswer(z.object({ latestStatus: z.array(compactionStatusShape) }))],
       handle: async ({ params, query }) => {
         const dataSource = params.dataSource as string
         const live = await planner.plan()

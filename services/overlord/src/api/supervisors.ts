@@ -1,14 +1,24 @@
 import {
   assertRunnableBy,
   type ClusterCompactionConfig,
+  compactionConfigSchema,
   parseCompactionConfig,
 } from '@svc/domain/compaction-config'
 import { Failure, forbidden, notFound } from '@svc/domain/failure'
 import { formatInstant } from '@svc/domain/time'
-import { optional, readAnyObject, readFields, readFlag, readOneOf } from '@svc/domain/validation'
+import {
+  described,
+  optional,
+  readFields,
+  readFlag,
+  readOneOf,
+  schemaOf,
+  titled,
+} from '@svc/domain/validation'
 import {
   type AuditInfo,
   authenticated,
+  jsonAnswer,
   jsonBody,
   type Route,
   type RouteInput,
@@ -30,16 +40,42 @@ import {
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
-import { presence } from '@svc/shared/wire'
+import { compactionStatusShape, namesShape } from '@svc/shared/shapes'
+import { presence, shapedParser, shapeOf } from '@svc/shared/wire'
 import { z } from 'zod'
 
 const path = (rest = ''): string => `/svc/indexer/v1/supervisor${rest}`
 
-const readSupervisor = readFields({
-  type: readOneOf(['autocompact']),
-  spec: readAnyObject,
-  suspended: optional(readFlag, false),
-})
+const readSupervisor = titled(
+  'Supervisor',
+  readFields({
+    type: readOneOf(['autocompact']),
+    spec: described(compactionConfigSchema(), parseCompactionConfig),
+    suspended: optional(readFlag, false),
+  }),
+)
+
+const supervisorShape = shapeOf(schemaOf(readSupervisor))
+const supervisorStatusShape = z
+  .object({
+    id: z.string(),
+    dataSource: z.string(),
+    state: z.string(),
+    detailedState: z.string(),
+    healthy: z.boolean(),
+    suspended: z.boolean(),
+    spec: supervisorShape.optional(),
+    type: z.string().optional(),
+    source: z.string().optional(),
+    specString: z.string().optional(),
+  })
+  .meta({ title: 'SupervisorStatus', description: 'What it is to do is told where it is asked for' })
+const versionsShape = z.array(
+  z
+    .object({ spec: z.looseObject({ type: z.string() }), version: z.string() })
+    .meta({ title: 'SupervisorVersion' }),
+)
+const idShape = z.object({ id: z.string() })
 
 /** What a supervisor is at: `healthy` is whether it can do its work, or was told not to. */
 function stateOf({ config, suspended }: CompactionSupervisor, cluster: ClusterCompactionConfig) {
@@ -137,6 +173,7 @@ export function supervisorRoutes(
         system: presence,
         state: z.string({ error: 'one text, given once' }).optional(),
       }),
+      answers: [jsonAnswer(z.union([namesShape, z.array(supervisorStatusShape)]))],
       handle: async ({ caller, query }) => {
         const all = await loadCompactionSupervisors(database)
         const mine = all.filter(({ dataSource }) => caller.can('WRITE', 'DATASOURCE', dataSource))
@@ -161,10 +198,13 @@ export function supervisorRoutes(
       path: path(),
       access: statedDatasource('WRITE', 'the datasource that the body names'),
       summary: 'Creates a supervisor, or gives it another configuration',
-      body: jsonBody((json) => {
-        const { spec, suspended } = readSupervisor(json, '')
-        return { config: parseCompactionConfig(spec, 'spec'), suspended }
-      }),
+      body: jsonBody(
+        shapedParser(supervisorShape, (json) => {
+          const { spec, suspended } = readSupervisor(json, '')
+          return { config: spec, suspended }
+        }),
+      ),
+      answers: [jsonAnswer(idShape)],
       handle: async ({ body, caller, audit }) => {
         const { dataSource } = body.config
         assertMay(caller, 'WRITE', dataSource)
@@ -178,6 +218,7 @@ export function supervisorRoutes(
       path: path('/history'),
       access: authenticated,
       summary: 'All versions of all supervisors of datasources that the caller may read, newest first',
+      answers: [jsonAnswer(z.record(z.string(), versionsShape))],
       handle: async ({ caller }) => {
         const versions = (await loadSupervisorVersions(database)).filter(({ dataSource }) =>
           caller.can('READ', 'DATASOURCE', dataSource),
@@ -207,6 +248,7 @@ export function supervisorRoutes(
         path: path(`/${name}`),
         access: authenticated,
         summary: `${does} the supervisors of datasources that the caller may write`,
+        answers: [jsonAnswer(z.object({ status: z.literal('success') }))],
         handle: forAll(({ id }, audit) => act(id, audit)),
       }),
     ),
@@ -215,6 +257,7 @@ export function supervisorRoutes(
       path: path('/terminateAll'),
       access: authenticated,
       summary: 'Terminates the supervisors of datasources that the caller may write',
+      answers: [jsonAnswer(z.object({ status: z.literal('success') }))],
       handle: forAll(({ dataSource }, audit) =>
         terminateCompactionSupervisor(database, dataSource, audit, clock.now()),
       ),
@@ -224,6 +267,7 @@ export function supervisorRoutes(
       path: path('/:supervisor'),
       access: readsOne,
       summary: 'What a supervisor is to do',
+      answers: [jsonAnswer(supervisorShape)],
       handle: async (input) => formatSupervisor(await supervisorOf(input, 'READ')),
     }),
     route({
@@ -231,6 +275,11 @@ export function supervisorRoutes(
       path: path('/:supervisor/status'),
       access: readsOne,
       summary: 'How far a supervisor is',
+      answers: [
+        jsonAnswer(
+          z.object({ id: z.string(), generationTime: z.string(), payload: compactionStatusShape.nullable() }),
+        ),
+      ],
       handle: async (input) => {
         const { id, dataSource } = await supervisorOf(input, 'READ')
         return {
@@ -245,6 +294,7 @@ export function supervisorRoutes(
       path: path('/:supervisor/health'),
       access: readsOne,
       summary: 'Whether a supervisor can do its work',
+      answers: [jsonAnswer(z.object({ healthy: z.boolean() }))],
       handle: async (input) => {
         const supervisor = await supervisorOf(input, 'READ')
         return { healthy: stateOf(supervisor, await loadClusterCompactionConfig(database)).healthy }
@@ -255,6 +305,7 @@ export function supervisorRoutes(
       path: path('/:supervisor/stats'),
       access: readsOne,
       summary: 'Rows that a supervisor has read: supervisors of compaction read none themselves',
+      answers: [jsonAnswer(z.looseObject({}))],
       handle: async (input) => {
         await supervisorOf(input, 'READ')
         return {}
@@ -265,6 +316,7 @@ export function supervisorRoutes(
       path: path('/:supervisor/history'),
       access: readsOne,
       summary: 'All versions of a supervisor, newest first, also of one that is terminated',
+      answers: [jsonAnswer(versionsShape)],
       handle: async ({ params, caller }) => {
         const id = params.supervisor as string
         const versions = (await loadSupervisorVersions(database, id)).filter(({ dataSource }) =>
@@ -279,6 +331,7 @@ export function supervisorRoutes(
       path: path('/:supervisor/suspend'),
       access: writesOne,
       summary: 'Keeps a supervisor from submitting further tasks',
+      answers: [jsonAnswer(supervisorShape)],
       handle: setSuspended(true),
     }),
     route({
@@ -286,6 +339,7 @@ export function supervisorRoutes(
       path: path('/:supervisor/resume'),
       access: writesOne,
       summary: 'Lets a suspended supervisor go on',
+      answers: [jsonAnswer(supervisorShape)],
       handle: setSuspended(false),
     }),
     ...['terminate', 'shutdown'].map((name) =>
@@ -294,6 +348,7 @@ export function supervisorRoutes(
         path: path(`/:supervisor/${name}`),
         access: writesOne,
         summary: 'Ends a supervisor for good; its history stays',
+        answers: [jsonAnswer(idShape)],
         handle: terminate,
       }),
     ),

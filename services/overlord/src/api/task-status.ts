@@ -1,5 +1,39 @@
 import { formatInstant } from '@svc/domain/time'
 import type { StoredTask } from '@svc/shared/postgres'
+import { z } from 'zod'
+
+const location = z.object({ host: z.string().nullable(), port: z.int(), tlsPort: z.int() })
+const taskState = z.enum(['RUNNING', 'SUCCESS', 'FAILED'])
+
+/** The shape of a task in lists. */
+export const taskShape = z
+  .object({
+    id: z.string(),
+    groupId: z.string(),
+    type: z.string(),
+    createdTime: z.string(),
+    queueInsertionTime: z.string(),
+    statusCode: taskState,
+    status: taskState,
+    runnerStatusCode: z.enum(['WAITING', 'PENDING', 'RUNNING', 'NONE']),
+    duration: z.int(),
+    location,
+    dataSource: z.string(),
+    errorMsg: z.string().nullable(),
+    progress: z.unknown().optional(),
+  })
+  .meta({ title: 'Task', description: 'The duration is in milliseconds, -1 as long as the task is not over' })
+
+/** The shape of a task in short. */
+export const taskStatusShape = z
+  .object({
+    id: z.string(),
+    status: taskState,
+    duration: z.int(),
+    errorMsg: z.string().nullable(),
+    location,
+  })
+  .meta({ title: 'TaskStatus' })
 
 /** A task as lists and statuses show it. */
 export function describeTask(task: StoredTask) {

@@ -5,6 +5,7 @@ import { conflict, forbidden, invalidInput, notFound } from '@svc/domain/failure
 import { refuse } from '@svc/domain/validation'
 import {
   authenticated,
+  jsonAnswer,
   jsonBody,
   type Route,
   type RouteInput,
@@ -12,8 +13,9 @@ import {
   state,
   statedDatasource,
   streamed,
+  textAnswer,
 } from '@svc/shared/http'
-import { type InputAccess, parseIndexSpec } from '@svc/shared/ingestion'
+import { type InputAccess, indexTaskShape, parseIndexSpec } from '@svc/shared/ingestion'
 import {
   cancelTask,
   loadReadableTasks,
@@ -29,10 +31,16 @@ import {
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { type TaskRunner, taskLogFile } from '@svc/shared/task-running'
-import { newTaskId, parseCompactSpec, parseKillSpec } from '@svc/shared/tasks'
-import { parseJson, positiveCount } from '@svc/shared/wire'
+import {
+  compactTaskSchema,
+  killTaskShape,
+  newTaskId,
+  parseCompactSpec,
+  parseKillSpec,
+} from '@svc/shared/tasks'
+import { parserOf, positiveCount, shapeOf, unparsed } from '@svc/shared/wire'
 import { z } from 'zod'
-import { describeTask, describeTaskStatus } from './task-status.ts'
+import { describeTask, describeTaskStatus, taskShape, taskStatusShape } from './task-status.ts'
 
 const path = (rest: string): string => `/svc/indexer/v1${rest}`
 
@@ -59,6 +67,9 @@ const mostTasksAtOnce = 1000
 const taskIdsSchema = z
   .array(z.string({ error: 'the id of a task' }), { error: 'a list of ids of tasks' })
   .max(mostTasksAtOnce, { error: `at most ${mostTasksAtOnce} ids` })
+
+const taskIdShape = z.object({ task: z.string() })
+const newTaskShape = z.union([indexTaskShape, shapeOf(compactTaskSchema()), killTaskShape])
 
 const listQuery = z.object({
   state: z.enum(Object.keys(statesOf) as ListedState[]).optional(),
@@ -129,6 +140,7 @@ export function taskRoutes(
       access: authenticated,
       summary,
       query: listQuery,
+      answers: [jsonAnswer(z.array(taskShape))],
       handle: ({ caller, query }) => list(caller, query, state),
     })
 
@@ -138,7 +150,9 @@ export function taskRoutes(
       path: path('/task'),
       access: statedDatasource('WRITE', 'the datasource that the body names'),
       summary: 'Submits a task',
-      body: jsonBody((json) => json, { limitBytes: settings.get('svc.request.maxTaskSize') }),
+      body: jsonBody(unparsed(newTaskShape), { limitBytes: settings.get('svc.request.maxTaskSize') }),
+      answers: [jsonAnswer(taskIdShape)],
+      failures: ['conflict'],
       handle: submit,
     }),
     listRoute('tasks', 'Tasks, newest first'),
@@ -152,7 +166,8 @@ export function taskRoutes(
       access: state('WRITE'),
       summary:
         'How far several tasks have come, by their ids; those that the caller may not read are left out',
-      body: jsonBody((json) => parseJson(taskIdsSchema, json, { subject: 'The list of tasks' })),
+      body: jsonBody(parserOf(taskIdsSchema, { subject: 'The list of tasks' })),
+      answers: [jsonAnswer(z.record(z.string(), taskStatusShape))],
       handle: async ({ body, caller }) => {
         const found = await loadTasks(database, { ids: body, limit: mostTasksAtOnce })
         const shown = found.filter(({ dataSource }) => caller.sees(dataSource))
@@ -164,6 +179,7 @@ export function taskRoutes(
       path: path('/task/:task'),
       access: statedDatasource('READ', 'the datasource of the task'),
       summary: 'What a task was asked to do',
+      answers: [jsonAnswer(z.object({ task: z.string(), payload: z.looseObject({}) }))],
       handle: async (input) => {
         const { id } = await taskOf(input, 'READ')
         return { task: id, payload: await loadTaskPayload(database, id) }
@@ -174,6 +190,7 @@ export function taskRoutes(
       path: path('/task/:task/status'),
       access: statedDatasource('READ', 'the datasource of the task'),
       summary: 'How far a task has come',
+      answers: [jsonAnswer(z.object({ task: z.string(), status: taskShape }))],
       handle: async (input) => {
         const task = await taskOf(input, 'READ')
         return { task: task.id, status: describeTask(task) }
@@ -185,6 +202,7 @@ export function taskRoutes(
       access: statedDatasource('READ', 'the datasource of the task'),
       summary: 'The log of a task; a negative offset counts from its end',
       query: z.object({ offset: z.coerce.number().int().default(0) }),
+      answers: [textAnswer('text/plain')],
       handle: async (input) => {
         const { id } = await taskOf(input, 'READ')
         await sendLog(
@@ -201,6 +219,7 @@ export function taskRoutes(
       path: path('/task/:task/shutdown'),
       access: statedDatasource('WRITE', 'the datasource of the task'),
       summary: 'Ends a task',
+      answers: [jsonAnswer(taskIdShape)],
       handle: async (input) => {
         const task = await taskOf(input, 'WRITE')
         const { id } = task

@@ -1,5 +1,5 @@
 import { formatInstant } from '@svc/domain/time'
-import { type Route, route, securityConfig } from '@svc/shared/http'
+import { jsonAnswer, type Route, route, securityConfig } from '@svc/shared/http'
 import { loadSecurityEvents, type SecurityEventType, securityEventTypes } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { intervalParameter, positiveCount } from '@svc/shared/wire'
@@ -37,6 +37,25 @@ const auditQuery = z.strictObject({
   before: positiveCount.optional(),
 })
 
+const auditShape = z
+  .object({
+    entries: z.array(
+      z.object({
+        id: z.int(),
+        kind: z.enum(Object.keys(kinds) as [Kind, ...Kind[]]),
+        key: z.string(),
+        identity: z.string(),
+        author: z.string(),
+        comment: z.string(),
+        address: z.string(),
+        time: z.string(),
+        details: z.unknown(),
+      }),
+    ),
+    before: z.int().nullable(),
+  })
+  .meta({ title: 'SecurityAudit', description: 'With the number in before the next page is asked for' })
+
 /** The endpoint of what happened to users and roles and at the doors of the servers, newest first, page by page. */
 export function securityAuditRoute({ database }: ServiceContext): Route {
   return route({
@@ -45,6 +64,7 @@ export function securityAuditRoute({ database }: ServiceContext): Route {
     access: securityConfig('READ'),
     summary: 'Changes of users and roles, refused logins, missing permissions and logins of administrators',
     query: auditQuery,
+    answers: [jsonAnswer(auditShape)],
     handle: async ({ query: { kind, identity, key, address, interval, count, before } }) => {
       const types = kind === undefined ? securityEventTypes : [kinds[kind]]
       const query = { types, identity, key, ip: address, interval, before, count: count + 1 }

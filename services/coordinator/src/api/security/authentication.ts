@@ -1,5 +1,5 @@
 import { allowedPasswordLengths, hasAllowedLength } from '@svc/domain/access'
-import { jsonBody, type Route, route, securityConfig } from '@svc/shared/http'
+import { emptyAnswer, jsonAnswer, jsonBody, type Route, route, securityConfig } from '@svc/shared/http'
 import {
   addAuthenticationUser,
   loadSecurityDirectory,
@@ -8,7 +8,8 @@ import {
 } from '@svc/shared/postgres'
 import { type Credentials, hashPassword } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
-import { parseJson } from '@svc/shared/wire'
+import { namesShape } from '@svc/shared/shapes'
+import { type Parser, parserOf } from '@svc/shared/wire'
 import { z } from 'zod'
 import { type ChangeSecurity, expect, nameParameter } from './change.ts'
 import { isLoginName } from './has-administrator.ts'
@@ -17,14 +18,14 @@ const base = '/svc-ext/basic-security/authentication'
 const usersPath = `${base}/db/:authenticator/users`
 
 /** A parser of new passwords of at least so many characters; values are not repeated in a refusal: they are secrets. */
-function credentialsParser(shortest: number): (json: unknown) => { readonly password: string } {
+function credentialsParser(shortest: number): Parser<{ readonly password: string }> {
   const allowed = allowedPasswordLengths(shortest)
   const schema = z.strictObject({
     password: z
       .string({ error: `a text of ${allowed}` })
       .refine((password) => hasAllowedLength(password, shortest), { error: allowed }),
   })
-  return (json) => parseJson(schema, json, { subject: 'The credentials', hideValues: true })
+  return parserOf(schema.meta({ title: 'Credentials' }), { subject: 'The credentials', hideValues: true })
 }
 
 /** The endpoints of users that can log in. */
@@ -51,6 +52,7 @@ export function authenticationRoutes(context: ServiceContext, change: ChangeSecu
       path: usersPath,
       access: securityConfig('READ'),
       summary: 'The names of the users that can log in',
+      answers: [jsonAnswer(namesShape)],
       handle: async (input) => Object.keys(await loadUsers(authenticatorOf(input))),
     }),
     route({
@@ -58,6 +60,11 @@ export function authenticationRoutes(context: ServiceContext, change: ChangeSecu
       path: `${usersPath}/:user`,
       access: securityConfig('READ'),
       summary: 'A user and whether it has a password; salt and hash are never shown',
+      answers: [
+        jsonAnswer(
+          z.object({ name: z.string(), credentials: z.object({ algorithm: z.string() }).nullable() }),
+        ),
+      ],
       handle: async (input) => {
         const users = await loadUsers(authenticatorOf(input))
         const name = nameParameter(input.params, 'user')
@@ -71,6 +78,8 @@ export function authenticationRoutes(context: ServiceContext, change: ChangeSecu
       path: `${usersPath}/:user`,
       access: securityConfig('WRITE'),
       summary: 'Makes a user, which cannot log in before it has a password',
+      answers: [emptyAnswer],
+      failures: ['conflict'],
       handle: async (input) => {
         const authenticator = authenticatorOf(input)
         const user = nameParameter(input.params, 'user')
@@ -91,6 +100,8 @@ export function authenticationRoutes(context: ServiceContext, change: ChangeSecu
       path: `${usersPath}/:user`,
       access: securityConfig('WRITE'),
       summary: 'Removes a user that can log in',
+      answers: [emptyAnswer],
+      failures: ['conflict'],
       handle: async (input) => {
         const authenticator = authenticatorOf(input)
         const user = nameParameter(input.params, 'user')
@@ -108,6 +119,8 @@ export function authenticationRoutes(context: ServiceContext, change: ChangeSecu
       access: securityConfig('WRITE'),
       summary: 'Sets the password of a user',
       body: jsonBody(credentialsParser(settings.get('svc.auth.credentials.minLength'))),
+      answers: [emptyAnswer],
+      failures: ['conflict'],
       handle: async (input) => {
         const authenticator = authenticatorOf(input)
         const user = nameParameter(input.params, 'user')
@@ -127,6 +140,7 @@ export function authenticationRoutes(context: ServiceContext, change: ChangeSecu
       path: `${base}/db/:authenticator/cachedSerializedUserMap`,
       access: securityConfig('READ'),
       summary: 'The users as servers know them, without what proves them',
+      answers: [jsonAnswer(z.record(z.string(), z.object({ name: z.string() })))],
       handle: async (input) => {
         const users = await loadUsers(authenticatorOf(input))
         return Object.fromEntries(Object.keys(users).map((name) => [name, { name }]))
@@ -137,6 +151,7 @@ export function authenticationRoutes(context: ServiceContext, change: ChangeSecu
       path: `${base}/refreshAll`,
       access: securityConfig('READ'),
       summary: 'Nothing needs to be refreshed here: every change reaches all servers by itself',
+      answers: [emptyAnswer],
       handle: () => context.directory().refresh(),
     }),
   ]

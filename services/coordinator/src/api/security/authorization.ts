@@ -1,5 +1,20 @@
-import { isGroupPattern, type Permission, parsePermissions } from '@svc/domain/access'
-import { jsonBody, type Route, type RouteInput, route, securityConfig } from '@svc/shared/http'
+import {
+  isGroupPattern,
+  type Permission,
+  parsePermissions,
+  permissionSchema,
+  permissionsSchema,
+  shownPermissionSchema,
+} from '@svc/domain/access'
+import {
+  emptyAnswer,
+  jsonAnswer,
+  jsonBody,
+  type Route,
+  type RouteInput,
+  route,
+  securityConfig,
+} from '@svc/shared/http'
 import {
   addAuthorizationUser,
   addGroupMapping,
@@ -18,7 +33,8 @@ import {
 } from '@svc/shared/postgres'
 import { type AuthorizerDirectory, isNamePattern } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
-import { parseJson, presence } from '@svc/shared/wire'
+import { namesShape } from '@svc/shared/shapes'
+import { parserOf, presence, shapedParser, shapeOf } from '@svc/shared/wire'
 import { z } from 'zod'
 import { type ChangeSecurity, emptyAuthorizer, expect, nameParameter } from './change.ts'
 
@@ -36,8 +52,23 @@ const mappingSchema = z.strictObject({
   roles: z.array(z.string()).default([]),
 })
 
-const parseMapping = (json: unknown): z.infer<typeof mappingSchema> =>
-  parseJson(mappingSchema, json, { subject: 'The group mapping' })
+const parseMapping = parserOf(mappingSchema.meta({ title: 'GroupMapping' }), { subject: 'The group mapping' })
+
+const permissionsShape = z.array(z.union([shapeOf(shownPermissionSchema()), shapeOf(permissionSchema())]))
+const roleShape = z
+  .object({
+    name: z.string(),
+    users: namesShape.nullish(),
+    groups: namesShape.optional(),
+    permissions: permissionsShape,
+  })
+  .meta({ title: 'Role', description: 'Users and group mappings are told where they are asked for' })
+const rolesShape = z.union([namesShape, z.array(roleShape)])
+const userShape = z.object({ name: z.string(), roles: rolesShape }).meta({ title: 'User' })
+const mappingShape = z
+  .object({ name: z.string(), groupPattern: z.string(), roles: rolesShape })
+  .meta({ title: 'ShownGroupMapping' })
+const roleMapShape = z.record(z.string(), z.array(shapeOf(permissionSchema())))
 
 type Input = Pick<RouteInput<unknown, unknown>, 'params'>
 
@@ -79,6 +110,8 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       path: `${store}${path}`,
       access: securityConfig('WRITE'),
       summary,
+      answers: [emptyAnswer],
+      failures: ['conflict'],
       handle: async (input) => {
         const authorizer = authorizerOf(input)
         const parameters = Object.keys(input.params).filter((parameter) => parameter !== 'authorizer')
@@ -94,6 +127,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       path: `${store}/users`,
       access: securityConfig('READ'),
       summary: 'The names of the users',
+      answers: [jsonAnswer(namesShape)],
       handle: async (input) => Object.keys((await load(input)).users),
     }),
     route({
@@ -102,6 +136,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       access: securityConfig('READ'),
       summary: 'A user with its roles; full with their permissions',
       query: viewQuery,
+      answers: [jsonAnswer(userShape)],
       handle: async (input) => {
         const directory = await load(input)
         const name = nameParameter(input.params, 'user')
@@ -151,6 +186,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       path: `${store}/roles`,
       access: securityConfig('READ'),
       summary: 'The names of the roles',
+      answers: [jsonAnswer(namesShape)],
       handle: async (input) => Object.keys((await load(input)).roles),
     }),
     route({
@@ -159,6 +195,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       access: securityConfig('READ'),
       summary: 'A role with its permissions; full with its users and group mappings',
       query: viewQuery,
+      answers: [jsonAnswer(roleShape)],
       handle: async (input) => {
         const directory = await load(input)
         const name = nameParameter(input.params, 'role')
@@ -179,6 +216,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       access: securityConfig('READ'),
       summary: 'The permissions of a role',
       query: viewQuery,
+      answers: [jsonAnswer(permissionsShape)],
       handle: async (input) => {
         const { roles } = await load(input)
         return showPermissions(entryOf(roles, nameParameter(input.params, 'role'), 'Role'), input.query)
@@ -195,7 +233,11 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       path: `${store}/roles/:role/permissions`,
       access: securityConfig('WRITE'),
       summary: 'Replaces the permissions of a role',
-      body: jsonBody((json) => parsePermissions(json, isNamePattern)),
+      body: jsonBody(
+        shapedParser(shapeOf(permissionsSchema()), (json) => parsePermissions(json, isNamePattern)),
+      ),
+      answers: [emptyAnswer],
+      failures: ['conflict'],
       handle: async (input) => {
         const authorizer = authorizerOf(input)
         const role = nameParameter(input.params, 'role')
@@ -210,6 +252,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       path: `${store}/groupMappings`,
       access: securityConfig('READ'),
       summary: 'The names of the group mappings',
+      answers: [jsonAnswer(namesShape)],
       handle: async (input) => Object.keys((await load(input)).groupMappings),
     }),
     route({
@@ -218,6 +261,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       access: securityConfig('READ'),
       summary: 'A group mapping; full with the permissions of its roles',
       query: viewQuery,
+      answers: [jsonAnswer(mappingShape)],
       handle: async (input) => {
         const directory = await load(input)
         const name = nameParameter(input.params, 'mapping')
@@ -233,6 +277,8 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       access: securityConfig('WRITE'),
       summary: 'Makes a group mapping',
       body: jsonBody(parseMapping),
+      answers: [emptyAnswer],
+      failures: ['conflict'],
       handle: async (input) => {
         const authorizer = authorizerOf(input)
         const mapping = nameParameter(input.params, 'mapping')
@@ -285,6 +331,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       path: `${store}/cachedSerializedUserMap`,
       access: securityConfig('READ'),
       summary: 'Users and roles as servers know them',
+      answers: [jsonAnswer(z.object({ userMap: z.record(z.string(), namesShape), roleMap: roleMapShape }))],
       handle: async (input) => {
         const { users, roles } = await load(input)
         return { userMap: users, roleMap: roles }
@@ -295,6 +342,14 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       path: `${store}/cachedSerializedGroupMappingMap`,
       access: securityConfig('READ'),
       summary: 'Group mappings and roles as servers know them',
+      answers: [
+        jsonAnswer(
+          z.object({
+            groupMappingMap: z.record(z.string(), z.object({ groupPattern: z.string(), roles: namesShape })),
+            roleMap: roleMapShape,
+          }),
+        ),
+      ],
       handle: async (input) => {
         const { groupMappings, roles } = await load(input)
         return { groupMappingMap: groupMappings, roleMap: roles }
@@ -305,6 +360,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       path: `${base}/refreshAll`,
       access: securityConfig('READ'),
       summary: 'Nothing needs to be refreshed here: every change reaches all servers by itself',
+      answers: [emptyAnswer],
       handle: () => context.directory().refresh(),
     }),
   ]

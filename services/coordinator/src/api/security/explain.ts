@@ -1,6 +1,6 @@
-import { explainAccess, type Access as NeededAccess } from '@svc/domain/access'
+import { explainAccess, type Access as NeededAccess, permissionSchema } from '@svc/domain/access'
 import { asksDirectory, asksForLogin, letsEveryoneIn } from '@svc/shared/config'
-import { type Access, type Route, route, securityConfig } from '@svc/shared/http'
+import { type Access, jsonAnswer, type Route, route, securityConfig } from '@svc/shared/http'
 import { loadSecurityDirectory } from '@svc/shared/postgres'
 import { createTroubleLog } from '@svc/shared/runtime'
 import {
@@ -14,6 +14,7 @@ import {
   unsecuredPaths,
 } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
+import { shapeOf } from '@svc/shared/wire'
 import { z } from 'zod'
 import { emptyAuthorizer, expect } from './change.ts'
 import { findEndpoint } from './endpoint-access.ts'
@@ -29,6 +30,33 @@ const explainQuery = z.strictObject({
   /** The directory groups of the user, one a parameter; those that the directory tells where none is given. */
   group: z.union([text.transform((one) => [one]), z.array(text).max(1000)]).default([]),
 })
+
+const explanationShape = z
+  .object({
+    user: z.string(),
+    method: z.string(),
+    path: z.string(),
+    authorizer: z.string(),
+    endpoint: z.string(),
+    needs: z.looseObject({ kind: z.string() }),
+    authenticators: z.array(
+      z.object({
+        name: z.string(),
+        knows: z.string(),
+        skipOnFailure: z.boolean().optional(),
+        usesThisAuthorizer: z.boolean(),
+      }),
+    ),
+    groups: z.array(z.object({ group: z.string(), counts: z.boolean() })),
+    mappings: z.array(z.object({ mapping: z.string(), group: z.string(), roles: z.array(z.string()) })),
+    roles: z.array(z.object({ role: z.string(), from: z.array(z.string()), exists: z.boolean() })),
+    permissions: z.array(
+      z.object({ role: z.string(), permission: shapeOf(permissionSchema()), grants: z.boolean() }),
+    ),
+    allowed: z.boolean(),
+    because: z.string(),
+  })
+  .meta({ title: 'AccessExplanation' })
 
 /** What an authenticator knows of a user. */
 const knowledgeTexts = {
@@ -66,6 +94,7 @@ export function explainRoute({ settings, database, logger }: ServiceContext): Ro
     summary:
       'Which authenticators, roles, mappings and permissions decide about a request of a user, and why',
     query: explainQuery,
+    answers: [jsonAnswer(explanationShape)],
     handle: async ({ params, query: { user, path, method, group: given } }) => {
       const asked = params.authorizer as string
       const known = settings.get('svc.auth.authorizers')

@@ -1,0 +1,325 @@
+// Proves that the answers of a cluster with data are what the OpenAPI document tells: every operation is asked, each
+// status, content type and JSON must be told, and what is sent must be what the document takes.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { operationOf, operations, problemOfBody } from './support/check-answer.ts'
+import { runTask, untilTaskSucceeds } from './support/flights.ts'
+import type { Answer, SentRequest } from './support/http-client.ts'
+import { inlineTask } from './support/inline-task.ts'
+import { startTestCluster } from './support/test-cluster.ts'
+import { untilLoaded } from './support/until-loaded.ts'
+import { waitUntil } from './support/wait-until.ts'
+
+const cluster = await startTestCluster({
+  profile: 'secure',
+  instances: 'worker=1',
+  set: ['svc.simulation.enabled=true', 'svc.simulation.clock.enabled=true'],
+})
+after(() => cluster.end())
+const { router } = cluster
+
+/** The operations that were asked, each with the statuses that came. */
+const asked = new Map<string, Set<number>>()
+
+/** Asks, of a cluster that checks each answer by the document, and notes which operation that was. */
+async function ask(method: string, path: string, json?: unknown): Promise<Answer> {
+  const operation = operationOf(method, path)
+  assert.ok(operation, `The document does not have ${method} ${path}`)
+  if (json !== undefined) assert.equal(problemOfBody(operation, json), undefined, `${method} ${path}`)
+  const server = operation.operation.tags.includes('historical') ? cluster.at('historical-1') : router
+  const request: SentRequest = json === undefined ? { method, path } : { method, path, json }
+  const answer = await server.send(request)
+  const { operationId } = operation.operation
+  asked.set(operationId, (asked.get(operationId) ?? new Set()).add(answer.status))
+  assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${answer.text}`)
+  return answer
+}
+
+const dataSource = 'one'
+const compacted = {
+  dataSource,
+  skipOffsetFromLatest: 'PT0S',
+  granularitySpec: { segmentGranularity: 'MONTH' },
+}
+const coordinator = '/svc/coordinator/v1'
+const indexer = '/svc/indexer/v1'
+const interval = '2026-01-01_2026-01-02'
+
+async function askAll(paths: readonly string[]): Promise<void> {
+  for (const path of paths) await ask('GET', path)
+}
+
+/** A path as it is, and with each of some words as its query. */
+const withWords = (path: string, ...words: readonly string[]): string[] => [
+  path,
+  ...words.map((word) => `${path}?${word}`),
+]
+
+test('every server tells what it is as it is told', async () => {
+  const status = ['', '/health', '/ready', '/selfDiscovered', '/selfDiscovered/status', '/properties']
+  for (const way of ['', '/proxy/coordinator', '/proxy/overlord']) {
+    await askAll(status.map((rest) => `${way}/status${rest}`))
+    await askAll([
+      `${way}/metrics`,
+      `${way}/svc/internal/v1/calls`,
+      `${way}/svc-ext/basic-security/authentication/loadStatus`,
+      `${way}/svc-ext/basic-security/authorization/loadStatus`,
+    ])
+  }
+  await askAll([
+    '/interface',
+    '/openapi.json',
+    '/svc/router/v1/brokers',
+    '/svc/broker/v1/loadstatus',
+    '/svc/broker/v1/readiness',
+    '/svc/historical/v1/loadstatus',
+    '/svc/historical/v1/readiness',
+    `${coordinator}/leader`,
+    `${coordinator}/isLeader`,
+    `${coordinator}/cluster`,
+    `${indexer}/leader`,
+    `${indexer}/isLeader`,
+    `${indexer}/workers`,
+    `${indexer}/worker`,
+    `${indexer}/worker/history`,
+    `${indexer}/totalWorkerCapacity`,
+  ])
+})
+
+test('tasks, segments and queries are answered as told', async () => {
+  const { task } = (await ask('POST', `${indexer}/task`, inlineTask(dataSource))).json as { task: string }
+  await untilTaskSucceeds(router, task)
+  await runTask(router, { ...inlineTask('two') })
+  await untilLoaded(router)
+  const path = `${indexer}/task/${encodeURIComponent(task)}`
+  await askAll([path, `${path}/status`, `${path}/log`])
+  for (const name of ['tasks', 'runningTasks', 'pendingTasks', 'waitingTasks', 'completeTasks'])
+    await ask('GET', `${indexer}/${name}`)
+  await ask('POST', `${indexer}/taskStatus`, [task])
+  await ask('POST', `${path}/shutdown`)
+
+  const one = `${coordinator}/datasources/${dataSource}`
+  const metadata = `${coordinator}/metadata/datasources`
+  const [segment = ''] = (await ask('GET', `${metadata}/${dataSource}/segments`)).json as string[]
+  const id = encodeURIComponent(segment)
+  await askAll([
+    ...withWords(`${coordinator}/datasources`, 'simple', 'full'),
+    ...withWords(one, 'simple', 'full'),
+    ...withWords(`${one}/intervals`, 'simple', 'full'),
+    ...withWords(`${one}/intervals/${interval}`, 'simple', 'full'),
+    ...withWords(`${one}/segments`, 'full'),
+    ...withWords(`${one}/loadstatus`, 'simple', 'full', 'forceMetadataRefresh=true'),
+    `${one}/segments/${id}`,
+    `${one}/tiers`,
+    ...withWords(`${coordinator}/intervals`, 'simple', 'full'),
+    ...withWords(`${coordinator}/loadstatus`, 'simple', 'full'),
+    ...withWords(`${coordinator}/loadqueue`, 'simple'),
+    ...withWords(`${coordinator}/tiers`, 'simple'),
+    ...withWords(`${coordinator}/tiers/_default_tier`, 'simple'),
+    ...withWords(metadata, 'full', 'includeUnused'),
+    `${metadata}/${dataSource}`,
+    `${metadata}/${dataSource}/segments?full`,
+    `${metadata}/${dataSource}/segments/${id}`,
+    ...withWords(`${coordinator}/metadata/segments`, 'includeOvershadowedStatus'),
+    '/svc/v2/datasources',
+    `/svc/v2/datasources/${dataSource}`,
+  ])
+  await ask('POST', `${metadata}/${dataSource}/segments`, [interval.replace('_', '/')])
+  await ask('POST', `${metadata}/${dataSource}/segments?full`, [interval.replace('_', '/')])
+  const servers = (await ask('GET', `${coordinator}/servers`)).json as string[]
+  await askAll(withWords(`${coordinator}/servers`, 'simple', 'full').slice(1))
+  let holders = 0
+  for (const server of servers.map((name) => `${coordinator}/servers/${name}`)) {
+    await askAll([...withWords(server, 'simple'), ...withWords(`${server}/segments`, 'full')])
+    const ids = (await ask('GET', `${server}/segments`)).json as string[]
+    if (!ids.includes(segment)) continue
+    holders += 1
+    await ask('GET', `${server}/segments/${id}`)
+  }
+  assert.ok(holders > 0)
+  const nothing = [`${one}none`, `${one}none/intervals`, `${one}none/segments`, `${one}none/loadstatus`]
+  for (const path of nothing) assert.equal((await ask('GET', path)).status, 204)
+
+  for (const resultFormat of ['object', 'array', 'objectLines', 'arrayLines', 'csv'])
+    await ask('POST', '/svc/v2/sql', { query: `SELECT * FROM ${dataSource}`, resultFormat, header: true })
+  for (const queryType of ['timeBoundary', 'dataSourceMetadata', 'scan'])
+    await ask('POST', '/svc/v2', { queryType, dataSource })
+
+  for (const way of [coordinator, indexer]) {
+    const marked = `${way}/datasources/${dataSource}`
+    await ask('POST', `${marked}/markUnused`, { interval: interval.replace('_', '/') })
+    await ask('GET', `${metadata}/${dataSource}/unusedSegments`)
+    await ask('POST', `${marked}/markUsed`, { segmentIds: [segment] })
+    await ask('DELETE', `${marked}/segments/${id}`)
+    await ask('POST', `${marked}/segments/${id}`)
+    await ask('DELETE', marked)
+    await ask('POST', marked)
+  }
+  await ask('DELETE', `${coordinator}/datasources/two/intervals/${interval}`)
+  await ask('POST', `${indexer}/task`, {
+    type: 'kill',
+    dataSource: 'two',
+    interval: interval.replace('_', '/'),
+  })
+})
+
+test('rules and their previews are answered as told', async () => {
+  const rules = `${coordinator}/rules`
+  const list = [
+    { type: 'loadByPeriod', period: 'P30D', tieredReplicants: { _default_tier: 1 } },
+    { type: 'loadForever', tieredReplicants: { _default_tier: 1, cold: 1 } },
+  ]
+  await ask('POST', `${rules}/${dataSource}`, list)
+  await askAll([
+    rules,
+    `${rules}/history?count=5`,
+    ...withWords(`${rules}/${dataSource}`, 'full'),
+    `${rules}/${dataSource}/history`,
+    ...withWords(`${rules}/simulate`, 'full'),
+  ])
+  const preview = {
+    rules: list,
+    segments: [{ interval: '2026-01-01/2026-01-02', size: 5 }],
+    servers: [{ name: 'a', type: 'historical', tier: '_default_tier' }],
+    horizon: 'P90D',
+  }
+  await ask('POST', `${rules}/simulate`, preview)
+  await ask('POST', `${rules}/simulate?full`, { rules: { [dataSource]: [{ type: 'dropForever' }] } })
+})
+
+test('configurations are answered as told', async () => {
+  const config = `${coordinator}/config`
+  await ask('POST', config, { maxSegmentsToMove: 7 })
+  await askAll([config, `${config}/history`])
+  await ask('POST', `${config}/compaction`, compacted)
+  await ask('POST', `${config}/compaction/taskslots?ratio=0.2`)
+  await askAll([
+    `${config}/compaction`,
+    `${config}/compaction/${dataSource}`,
+    `${config}/compaction/${dataSource}/history`,
+    `${coordinator}/compaction/progress?dataSource=${dataSource}`,
+    ...withWords(`${coordinator}/compaction/status`, 'full'),
+  ])
+  await ask('POST', `${coordinator}/compaction/simulate`, { compactionConfigs: [compacted] })
+  await ask('POST', `${coordinator}/compaction/compact`)
+  await ask('DELETE', `${config}/compaction/${dataSource}`)
+  assert.equal((await router.send({ path: `${config}/compaction/taskslots` })).status, 405)
+
+  const compaction = `${indexer}/compaction`
+  const one = `${compaction}/config/datasources/${dataSource}`
+  await ask('POST', `${compaction}/config/cluster`, { useSupervisors: true, engine: 'native' })
+  await ask('POST', one, compacted)
+  await askAll([
+    `${compaction}/config/cluster`,
+    `${compaction}/config/datasources`,
+    one,
+    `${one}/history`,
+    `${compaction}/isSupervisorEnabled`,
+    ...withWords(`${compaction}/status/datasources`, 'full'),
+    ...withWords(`${compaction}/status/datasources/${dataSource}`, 'full'),
+  ])
+  await ask('POST', `${compaction}/simulate`, { clusterConfig: { compactionTaskSlotRatio: 1 } })
+  await ask('DELETE', one)
+})
+
+test('supervisors are answered as told', async () => {
+  const all = `${indexer}/supervisor`
+  const one = `${all}/autocompact__${dataSource}`
+  const create = () => ask('POST', all, { type: 'autocompact', spec: compacted })
+  await create()
+  await askAll([
+    ...withWords(all, 'full', 'system', 'state=true'),
+    `${all}/history`,
+    one,
+    ...['status', 'health', 'stats', 'history'].map((name) => `${one}/${name}`),
+  ])
+  for (const name of ['suspend', 'resume', 'terminate']) await ask('POST', `${one}/${name}`)
+  await create()
+  await ask('POST', `${one}/shutdown`)
+  await create()
+  for (const name of ['suspendAll', 'resumeAll', 'terminateAll']) await ask('POST', `${all}/${name}`)
+})
+
+test('users, roles and mappings are answered as told', async () => {
+  const security = '/proxy/coordinator/svc-ext/basic-security'
+  const authentication = `${security}/authentication/db/MyBasicMetadataAuthenticator`
+  const authorization = `${security}/authorization/db/MyBasicMetadataAuthorizer`
+  const views = (path: string) => withWords(path, 'full', 'simplifyPermissions', 'full&simplifyPermissions')
+  await ask('POST', `${authentication}/users/ann`)
+  await ask('GET', `${authentication}/users/ann`)
+  await ask('POST', `${authentication}/users/ann/credentials`, { password: 'a-password-of-ann' })
+  await ask('POST', `${authorization}/users/ann`)
+  await ask('POST', `${authorization}/roles/reader`)
+  const permissions = [{ resource: { type: 'DATASOURCE', name: '.*' }, action: 'READ' }]
+  await ask('POST', `${authorization}/roles/reader/permissions`, permissions)
+  await ask('POST', `${authorization}/users/ann/roles/reader`)
+  await ask('POST', `${authorization}/groupMappings/staff`, { groupPattern: 'CN=staff,DC=test', roles: [] })
+  await ask('POST', `${authorization}/groupMappings/staff/roles/reader`)
+  await askAll([
+    `${authentication}/users`,
+    `${authentication}/users/ann`,
+    `${authentication}/cachedSerializedUserMap`,
+    `${security}/authentication/refreshAll`,
+    `${security}/authorization/refreshAll`,
+    `${authorization}/users`,
+    ...views(`${authorization}/users/ann`),
+    `${authorization}/roles`,
+    ...views(`${authorization}/roles/reader`),
+    ...views(`${authorization}/roles/reader/permissions`),
+    `${authorization}/groupMappings`,
+    ...views(`${authorization}/groupMappings/staff`),
+    `${authorization}/cachedSerializedUserMap`,
+    `${authorization}/cachedSerializedGroupMappingMap`,
+    `${authorization}/explain?user=ann&path=/svc/coordinator/v1/rules/${dataSource}`,
+    `${authorization}/explain?user=nobody&path=/status`,
+  ])
+  await ask('DELETE', `${authorization}/groupMappings/staff/roles/reader`)
+  await ask('DELETE', `${authorization}/groupMappings/staff`)
+  await ask('DELETE', `${authorization}/users/ann/roles/reader`)
+  await ask('DELETE', `${authorization}/roles/reader`)
+  await ask('DELETE', `${authorization}/users/ann`)
+  await ask('DELETE', `${authentication}/users/ann`)
+  await waitUntil(
+    'the changes are told',
+    () => ask('GET', `${security}/audit`),
+    ({ json }) => (json as { entries: readonly unknown[] }).entries.length > 0,
+  )
+  await ask('GET', `${security}/audit?count=1`)
+})
+
+test('the simulation is answered as told', async () => {
+  const simulation = '/svc/simulation/v1'
+  await ask('GET', `${simulation}/clock`)
+  await ask('POST', `${simulation}/clock`, { advance: 'PT1S' })
+  const on = () => ask('POST', `${simulation}/faults`, { kind: 'latency', target: 'broker', delayMs: 1 })
+  const { id } = (await on()).json as { id: string }
+  await ask('GET', `${simulation}/faults`)
+  await ask('DELETE', `${simulation}/faults/${id}`)
+  await on()
+  await ask('DELETE', `${simulation}/faults`)
+  await ask('POST', `${simulation}/run`)
+  await ask('POST', `${simulation}/run`, { groups: ['HistoricalManagementDuties'] })
+  await ask('GET', `${coordinator}/duties`)
+})
+
+test('failures are answered as told', async () => {
+  const conflict = await router.send({
+    method: 'POST',
+    path: '/proxy/coordinator/svc-ext/basic-security/authorization/db/MyBasicMetadataAuthorizer/roles/admin',
+  })
+  assert.equal(conflict.status, 400)
+  let answer: Answer
+  do answer = await router.send({ path: `${coordinator}/rules`, credentials: 'ann:wrong' })
+  while (answer.status === 401)
+  assert.equal(answer.status, 429)
+  assert.match(String(answer.headers['retry-after']), /^[1-9]\d*$/)
+})
+
+test('every operation of the document was asked and could do what it was asked', () => {
+  const left = operations.filter(({ operation }) => !asked.has(operation.operationId))
+  assert.deepEqual(
+    left.map(({ method, template }) => `${method} ${template}`),
+    // It tells nothing but that it is not offered.
+    ['get /svc/coordinator/v1/config/compaction/taskslots'],
+  )
+})
