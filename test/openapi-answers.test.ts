@@ -87,9 +87,11 @@ test('every server tells what it is as it is told', async () => {
 })
 
 test('tasks, segments and queries are answered as told', async () => {
+  const once = [{ type: 'loadForever', tieredReplicants: { _default_tier: 1 } }]
+  await ask('POST', `${coordinator}/rules/_default`, once)
   const { task } = (await ask('POST', `${indexer}/task`, inlineTask(dataSource))).json as { task: string }
   await untilTaskSucceeds(router, task)
-  await runTask(router, { ...inlineTask('two') })
+  await runTask(router, inlineTask('two'))
   await untilLoaded(router)
   const path = `${indexer}/task/${encodeURIComponent(task)}`
   await askAll([path, `${path}/status`, `${path}/log`])

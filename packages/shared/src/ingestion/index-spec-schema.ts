@@ -91,18 +91,20 @@ const timestampSpec = record({
   missingValue: optional(timeText(parseFiniteInstant, 'an ISO 8601 date or date and time')),
 })
 
-const dimension = z.preprocess(
-  (value) => (typeof value === 'string' ? { name: value } : value),
-  record(
-    {
-      type: optionalOr(oneOf(dimensionTypes), 'string'),
-      name: storedColumnName,
-      createBitmapIndex: optional(flag),
-      multiValueHandling: optional(text),
-    },
-    'a name or an object',
-  ).transform(({ name, type }) => ({ name, type })),
-)
+const dimension = z
+  .preprocess(
+    (value) => (typeof value === 'string' ? { name: value } : value),
+    record(
+      {
+        type: optionalOr(oneOf(dimensionTypes), 'string'),
+        name: storedColumnName,
+        createBitmapIndex: optional(flag),
+        multiValueHandling: optional(text),
+      },
+      'a name or an object',
+    ).transform(({ name, type }) => ({ name, type })),
+  )
+  .meta({ type: ['string', 'object'] })
 
 const dimensionsSpec = record({
   dimensions: optionalOr(list(dimension).max(mostColumns, { error: `at most ${mostColumns} names` }), []),

@@ -1,7 +1,6 @@
+import { escaped } from './escaped.ts'
 import type { OpenApiDocument, OpenApiOperation } from './openapi-document.ts'
-
-const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-const escaped = (text: string): string => text.replace(/[&<>"]/g, (character) => escapes[character] as string)
+import { shapeAnchor, shapeHtml } from './shape-html.ts'
 
 const style = `
 :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif }
@@ -10,6 +9,8 @@ h2 { margin-top: 2.5rem; border-bottom: 1px solid }
 details { border-bottom: 1px solid color-mix(in srgb, currentColor 20%, transparent); padding: .35rem 0 }
 summary { cursor: pointer; display: grid; grid-template-columns: 4.5rem minmax(0, 3fr) minmax(0, 2fr); gap: .6rem }
 summary code { overflow-wrap: anywhere }
+pre { margin: .2rem 0 .6rem; padding: .4rem .7rem; overflow-x: auto; background: color-mix(in srgb, currentColor 7%, transparent) }
+pre i { opacity: .7 }
 table { border-collapse: collapse; margin: .5rem 0 } td, th { text-align: left; padding: .1rem 1rem .1rem 0 }
 .method { font-weight: 600 }
 @media (max-width: 40rem) { summary { grid-template-columns: 1fr } }
@@ -26,6 +27,11 @@ export function interfacePage(document: OpenApiDocument): string {
       .map(({ path, method, operation }) => operationHtml(path, method, operation))
     return `<h2 id="${escaped(name)}">${escaped(name)}</h2>\n<p>${escaped(description)}.</p>\n${rows.join('\n')}`
   })
+  const schemas = document.components.schemas as Readonly<Record<string, Schema>>
+  const shapes = Object.entries(schemas).map(
+    ([name, { description, ...schema }]) =>
+      `<h3 id="${escaped(shapeAnchor(name))}">${escaped(name)}</h3>${typeof description === 'string' ? `<p>${escaped(description)}.</p>` : ''}<pre>${shapeHtml(schema)}</pre>`,
+  )
   const contents = document.tags.map(({ name }) => `<a href="#${escaped(name)}">${escaped(name)}</a>`)
   return `<!doctype html>
 <html lang="en">
@@ -34,8 +40,11 @@ export function interfacePage(document: OpenApiDocument): string {
 <body>
 <h1>${escaped(document.info.title)}: the interface</h1>
 <p>${escaped(document.info.description)} <a href="/openapi.json">OpenAPI document</a></p>
-<p>${contents.join(' · ')}</p>
+<p>${contents.join(' · ')} · <a href="#shapes">shapes</a></p>
 ${sections.join('\n')}
+<h2 id="shapes">shapes</h2>
+<p>What has a name above. A field with a question mark may be left out; an answer may have more fields than are told.</p>
+${shapes.join('\n')}
 </body>
 </html>
 `
@@ -49,13 +58,28 @@ function operationHtml(path: string, method: string, operation: OpenApiOperation
   )
   const table =
     rows.length > 0 ? `<table><tr><th>parameter</th><th>in</th><th></th></tr>${rows.join('')}</table>` : ''
-  const body = operation.requestBody as { description: string; required: boolean } | undefined
-  const told = body
-    ? `<p>JSON body, ${body.required ? 'required' : 'optional'}. ${escaped(body.description)}.</p>`
+  const body = operation.requestBody as
+    | { readonly description: string; readonly required: boolean; readonly content: Content }
+    | undefined
+  const sent = body
+    ? `<p>JSON body, ${body.required ? 'required' : 'optional'}. ${escaped(body.description)}.</p>${contentHtml(body.content)}`
     : ''
+  const responses = Object.entries(operation.responses)
+  const answers = responses
+    .filter(([, response]) => !('$ref' in response))
+    .map(([status, { description, content }]) => {
+      const types = Object.keys((content ?? {}) as Content)
+      return `<p>Answers ${[status, ...types].map(escaped).join(', ')}: ${escaped(String(description))}.</p>${contentHtml((content ?? {}) as Content)}`
+    })
+  const errors = responses.filter(([, response]) => '$ref' in response).map(([status]) => status)
   return `<details><summary><span class="method">${method.toUpperCase()}</span><code>${escaped(path)}</code><span>${escaped(operation.summary)}</span></summary>
-<p>${escaped(operation.description)}</p>${table}${told}
-<p>Errors: ${Object.keys(operation.responses)
-    .filter((status) => status !== '200')
-    .join(', ')}</p></details>`
+<p>${escaped(operation.description)}</p>${table}${sent}${answers.join('')}
+<p>Errors: ${errors.join(', ')}, as <a href="#${shapeAnchor('Error')}">Error</a></p></details>`
 }
+
+type Schema = Readonly<Record<string, unknown>>
+type Content = Readonly<Record<string, { readonly schema: Schema }>>
+
+/** The shapes of JSON; of what is text, its content type says all. */
+const contentHtml = (content: Content): string =>
+  content['application/json'] ? `<pre>${shapeHtml(content['application/json'].schema)}</pre>` : ''
