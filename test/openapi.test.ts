@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { loadEndpoints, openApiText } from '@svc/cli/development'
-import { readStoredDocument } from '@svc/shared/openapi'
+import { interfacePage, readStoredDocument } from '@svc/shared/openapi'
 import { startTestCluster } from './support/test-cluster.ts'
 
 const { text: stored, document } = await readStoredDocument()
@@ -42,6 +42,40 @@ test('no two operations have one name', () => {
     names.filter((name, index) => names.indexOf(name) !== index),
     [],
   )
+})
+
+test('every operation tells what it takes and answers', () => {
+  const untold = Object.entries(document.paths).flatMap(([template, methods]) =>
+    Object.entries(methods).flatMap(([method, { requestBody, responses }]) => {
+      const told = Object.entries(responses).filter(([, response]) => !('$ref' in response))
+      const contents = [requestBody, ...told.map(([, response]) => response)].flatMap((part) =>
+        Object.values((part?.content ?? {}) as Record<string, { readonly schema: object }>),
+      )
+      const isTold = told.length > 0 && contents.every(({ schema }) => Object.keys(schema).length > 0)
+      return isTold ? [] : [`${method} ${template}`]
+    }),
+  )
+  // It is there to say that it is not offered.
+  assert.deepEqual(untold, ['get /svc/coordinator/v1/config/compaction/taskslots'])
+})
+
+test('the page shows the shapes, and each link on it leads somewhere', () => {
+  const page = interfacePage(document)
+  const targets = new Set([...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id))
+  const links = [...page.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id)
+  assert.deepEqual(
+    links.filter((link) => !targets.has(link)),
+    [],
+  )
+  for (const name of Object.keys(document.components.schemas as object))
+    assert.ok(targets.has(`shape-${name}`), name)
+  const lines = [
+    '  dataSource: string',
+    '  taskPriority?: integer | null',
+    '  skipOffsetFromLatest?: string | null',
+  ]
+  const [, config = ''] = /id="shape-CompactionConfig">.*?<pre>(.*?)<\/pre>/s.exec(page) ?? []
+  for (const line of lines) assert.ok(config.includes(line), line)
 })
 
 test('the router serves the document and the page, to who has logged in', async () => {

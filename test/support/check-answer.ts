@@ -51,7 +51,7 @@ export function operationOf(method: string, path: string): Operation | undefined
 }
 
 /** What is wrong with an answer by what the document tells of its operation; undefined if nothing is. */
-export function problemOfAnswer(
+function problemOfAnswer(
   { template, method, operation }: Operation,
   { status, headers, text, json }: Answer,
 ): string | undefined {
@@ -89,6 +89,12 @@ export function problemOfBody({ template, method, operation }: Operation, body: 
     'schema',
   )
   return validate(body) ? undefined : ajv.errorsText(validate.errors).slice(0, 600)
+}
+
+/** What the document has against a value that is to have a shape that it names; undefined if nothing. */
+export function problemOfShape(name: string, value: unknown): string | undefined {
+  const validate = validatorAt('components', 'schemas', name)
+  return validate(value) ? undefined : ajv.errorsText(validate.errors).slice(0, 600)
 }
 
 /** Throws where an answer of the router is not what the document tells, if it tells of the request at all. */

@@ -1,5 +1,5 @@
-import type { FailureCode } from '@svc/domain/failure'
 import { isDeepStrictEqual } from 'node:util'
+import type { FailureCode } from '@svc/domain/failure'
 import { z } from 'zod'
 import type { Access, Method, Route } from './route.ts'
 
