@@ -17,10 +17,7 @@ export function interfaceRoutes(): Route[] {
       access: authenticated,
       summary: 'This interface as an OpenAPI document',
       answers: [jsonAnswer(z.looseObject({ openapi: z.string() }))],
-      handle: async () => {
-        const { text } = await readStoredDocument()
-        return new Reply(200, text, { 'Content-Type': 'application/json' })
-      },
+      handle: async () => (await readStoredDocument()).document,
     }),
     route({
       method: 'GET',

@@ -1,4 +1,5 @@
 import { clusterConfigSchema, compactionConfigSchema } from '@svc/domain/compaction-config'
+import type { JsonObject } from '@svc/domain/validation'
 import { z } from 'zod'
 import { shapeOf } from '../wire/index.ts'
 import { auditInfoShape } from './segments.ts'
@@ -7,6 +8,18 @@ import { auditInfoShape } from './segments.ts'
 export const compactionConfigShape = shapeOf(compactionConfigSchema())
 /** What is configured for the compaction of all datasources. */
 export const clusterCompactionConfigShape = shapeOf(clusterConfigSchema())
+
+/** The shape of what has all fields but some, as answers have them where a request may leave them out. */
+const withAllFields = (schema: JsonObject, ...optional: readonly string[]): z.ZodType =>
+  shapeOf({
+    allOf: [schema],
+    required: Object.keys(schema.properties as JsonObject).filter((name) => !optional.includes(name)),
+  })
+
+/** The configuration of a datasource as it is answered: with what stands for the fields that were left out. */
+export const wholeCompactionConfigShape = withAllFields(compactionConfigSchema(), 'type', 'projections')
+/** The configuration of the cluster as it is answered. */
+export const wholeClusterCompactionConfigShape = withAllFields(clusterConfigSchema())
 
 const figures = { interval: z.string(), bytes: z.int(), segments: z.int() }
 

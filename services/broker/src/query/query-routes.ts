@@ -43,6 +43,20 @@ const sqlAnswer: Answer = {
     'text/csv': z.string(),
   },
 }
+const scanBatchShape = z
+  .object({
+    segmentId: z.string(),
+    columns: z.array(z.string()),
+    events: z.array(z.union([z.looseObject({}), z.array(z.unknown())])),
+    rowSignature: z.array(z.object({ name: z.string(), type: z.string().nullable() })),
+  })
+  .meta({
+    title: 'ScanBatch',
+    description: 'Events are objects or lists, as the resultFormat of the query says',
+  })
+const timeResultShape = z
+  .object({ timestamp: z.string(), result: z.record(z.string(), z.string()) })
+  .meta({ title: 'TimeResult', description: 'What timeBoundary and dataSourceMetadata tell' })
 const queryFailures: readonly FailureCode[] = ['conflict', 'busy', 'timedOut']
 
 /** The endpoints of queries. */
@@ -97,7 +111,7 @@ export function queryRoutes(engine: QueryEngine, running: CancellableQueries): R
       access: statedDatasource('READ', 'the datasource of the query'),
       summary: 'Answers a native query: timeBoundary, dataSourceMetadata or scan',
       body: jsonBody(parseNativeQuery, { limitBytes: configLimitBytes }),
-      answers: [jsonAnswer(z.array(z.looseObject({})))],
+      answers: [jsonAnswer(z.array(z.union([scanBatchShape, timeResultShape])))],
       failures: queryFailures,
       handle: async ({ body, caller, signal, response }) => {
         const id = body.context.queryId ?? randomUUID()

@@ -36,6 +36,8 @@ import {
   clusterCompactionConfigShape,
   compactionConfigShape,
   compactionHistoryShape,
+  wholeClusterCompactionConfigShape,
+  wholeCompactionConfigShape,
 } from '@svc/shared/shapes'
 import { shapedParser } from '@svc/shared/wire'
 import { z } from 'zod'
@@ -76,7 +78,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       path: path('/config/cluster'),
       access: config('READ'),
       summary: 'What holds for the compaction of all datasources',
-      answers: [jsonAnswer(clusterCompactionConfigShape)],
+      answers: [jsonAnswer(wholeClusterCompactionConfigShape)],
       handle: async () => formatClusterConfig(await loadClusterCompactionConfig(database)),
     }),
     route({
@@ -97,7 +99,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       path: path('/config/datasources'),
       access: authenticated,
       summary: 'The configurations of the datasources that the caller may read',
-      answers: [jsonAnswer(z.object({ compactionConfigs: z.array(compactionConfigShape) }))],
+      answers: [jsonAnswer(z.object({ compactionConfigs: z.array(wholeCompactionConfigShape) }))],
       handle: async ({ caller }) => {
         const readable = (await configs()).filter(({ dataSource }) =>
           caller.can('READ', 'DATASOURCE', dataSource),
@@ -110,7 +112,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       path: oneConfig,
       access: datasource('READ'),
       summary: 'The configuration of a datasource',
-      answers: [jsonAnswer(compactionConfigShape)],
+      answers: [jsonAnswer(wholeCompactionConfigShape)],
       handle: async ({ params }) => {
         const dataSource = params.dataSource as string
         const found = await configOf(dataSource)

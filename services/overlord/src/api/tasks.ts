@@ -141,6 +141,8 @@ export function taskRoutes(
       summary,
       query: listQuery,
       answers: [jsonAnswer(z.array(taskShape))],
+      // Of a datasource that is asked for by its name.
+      failures: ['forbidden'],
       handle: ({ caller, query }) => list(caller, query, state),
     })
 
