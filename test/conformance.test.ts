@@ -1,10 +1,12 @@
 // Proves that the recorded scenarios are answered as recorded: run.mjs plays each of them against a fresh cluster, at
-// the servers themselves and through the router, without security and with TLS and login.
+// the servers themselves and through the router, without security and with TLS and login; and that each answer on the way
+// is what the OpenAPI document tells.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
+import { startCheckingRelay } from './support/checking-relay.ts'
 import { startTestCluster, type TestCluster } from './support/test-cluster.ts'
 
 const fixtures = path.join(import.meta.dirname, 'fixtures/conformance')
@@ -32,11 +34,14 @@ for (const { file, steps, isSetUp = false, at, profiles } of scenarios) {
     for (const instance of at) {
       test(`${file} at the ${instance}, profile ${profile}`, { timeout: 240_000 }, async () => {
         const cluster = await startTestCluster({ profile })
+        const relay = await startCheckingRelay(cluster.urls[instance]!, cluster.trusted)
         try {
-          const { status, output } = await play(file, cluster, instance, isSetUp)
+          const { status, output } = await play(file, cluster, relay.url, isSetUp)
           assert.equal(lastLine(output), `${steps} passed, 0 failed`, output)
           assert.equal(status, 0)
+          assert.deepEqual(relay.problems, [])
         } finally {
+          await relay.end()
           await cluster.end()
         }
       })
@@ -44,9 +49,9 @@ for (const { file, steps, isSetUp = false, at, profiles } of scenarios) {
   }
 }
 
-async function play(scenario: string, cluster: TestCluster, instance: string, isSetUp: boolean) {
+async function play(scenario: string, cluster: TestCluster, router: string, isSetUp: boolean) {
   const { urls, home, trusted, adminPassword } = cluster
-  const args = [path.join(fixtures, 'run.mjs'), '--router', urls[instance]!]
+  const args = [path.join(fixtures, 'run.mjs'), '--router', router]
   args.push('--coordinator', urls.coordinator!, '--historical', urls['historical-1']!)
   args.push('--historical-name', cluster.nameOf('historical-1'))
   if (isSetUp) args.push('--setup')
