@@ -18,9 +18,11 @@ export function jsonAnswer(
 }
 
 /** 200 with a text of a content type. */
-export function textAnswer(contentType: string, description = 'Done'): Answer {
-  return { status: 200, description, content: { [contentType]: z.string() } }
-}
+export const textAnswer = (contentType: string): Answer => ({
+  status: 200,
+  description: 'Done',
+  content: { [contentType]: z.string() },
+})
 
 /** 200 with an empty body. */
 export const emptyAnswer: Answer = { status: 200, description: 'Done; the body is empty', content: {} }
