@@ -146,6 +146,16 @@ test('tasks, segments and queries are answered as told', async () => {
     await ask('POST', '/svc/v2/sql', { query: `SELECT * FROM ${dataSource}`, resultFormat, header: true })
   for (const queryType of ['timeBoundary', 'dataSourceMetadata', 'scan'])
     await ask('POST', '/svc/v2', { queryType, dataSource })
+  await ask('DELETE', '/svc/v2/not-under-way')
+  const query = 'SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE a.range + b.range = 7'
+  const json = { query, context: { sqlQueryId: 'endless' } }
+  const endless = router.send({ method: 'POST', path: '/svc/v2/sql', json })
+  await waitUntil(
+    'the query can be cancelled',
+    () => ask('DELETE', '/svc/v2/sql/endless'),
+    ({ status }) => status === 202,
+  )
+  assert.equal((await endless).status, 500)
 
   for (const way of [coordinator, indexer]) {
     const marked = `${way}/datasources/${dataSource}`

@@ -57,7 +57,7 @@ const scanBatchShape = z
 const timeResultShape = z
   .object({ timestamp: z.string(), result: z.record(z.string(), z.string()) })
   .meta({ title: 'TimeResult', description: 'What timeBoundary and dataSourceMetadata tell' })
-const queryFailures: readonly FailureCode[] = ['conflict', 'busy', 'timedOut']
+const queryFailures: readonly FailureCode[] = ['conflict', 'busy', 'cancelled', 'timedOut']
 
 /** The endpoints of queries. */
 export function queryRoutes(engine: QueryEngine, running: CancellableQueries): Route[] {
@@ -135,6 +135,7 @@ export function queryRoutes(engine: QueryEngine, running: CancellableQueries): R
       path: '/svc/v2/sql/:queryId',
       access: readOfQuery,
       summary: 'Cancels the SQL queries of an id that are under way',
+      answers: [cancelling],
       handle: ({ params: { queryId = '' }, caller }) => {
         if (running.sql.cancel(queryId, caller) === 0)
           throw notFound(`No SQL query [${queryId}] is under way`, { queryId })
@@ -146,6 +147,7 @@ export function queryRoutes(engine: QueryEngine, running: CancellableQueries): R
       path: '/svc/v2/:queryId',
       access: readOfQuery,
       summary: 'Cancels the native queries of an id that are under way, if there are any',
+      answers: [cancelling],
       handle: ({ params: { queryId = '' }, caller }) => {
         running.native.cancel(queryId, caller)
         return accepted
@@ -155,6 +157,11 @@ export function queryRoutes(engine: QueryEngine, running: CancellableQueries): R
 }
 
 const accepted = new Reply(202)
+const cancelling: Answer = {
+  status: 202,
+  description: 'They are being ended; the body is empty',
+  content: {},
+}
 
 /** What a header can hold. */
 const headerText = (text: string): string => encodeURI(text)

@@ -46,6 +46,7 @@ export function internalRoutes(
       access: internal,
       summary: 'Which servers hold the used segments of a datasource, a list a line',
       query: z.object({ dataSource: z.string() }),
+      answers: [jsonAnswer(z.array(z.string()))],
       handle: ({ query }) => {
         if (leadership.term() === undefined) throw unavailable('This coordinator does not lead')
         return new JsonPieces(holdersOf(segments, servers, query.dataSource))
