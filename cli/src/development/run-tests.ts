@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { globSync, mkdtempSync, rmSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { availableParallelism, tmpdir, totalmem } from 'node:os'
 import path from 'node:path'
 import { invalidInput, notFound } from '@svc/domain/failure'
 import { commonPropertiesFile, pickPortOffset, startCluster } from '../cluster/index.ts'
@@ -96,8 +96,7 @@ async function runNodeTests(
   concurrency: string | undefined,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<number> {
-  // Some files start whole clusters, so there are not more at once than the machine can carry.
-  const atOnce = concurrency ?? String(Math.max(2, Math.floor(availableParallelism() / 2)))
+  const atOnce = concurrency ?? String(filesAtOnce(availableParallelism(), totalmem()))
   const args = ['--test', `--test-concurrency=${atOnce}`, '--test-reporter=spec', ...files]
   const child = spawn(process.execPath, args, {
     cwd: repositoryRoot,
@@ -105,6 +104,14 @@ async function runNodeTests(
     stdio: 'inherit',
   })
   return statusOf(child)
+}
+
+// A file may start a whole cluster, with its stores and tasks.
+const memoryOfFileBytes = 3 * 1024 ** 3
+
+/** How many files of tests run at once: one more than there are processors, for tests also wait, where memory allows it. */
+function filesAtOnce(processors: number, memoryBytes: number): number {
+  return Math.max(2, Math.min(processors + 1, Math.floor(memoryBytes / memoryOfFileBytes)))
 }
 
 /** The exit status of a child, which is told to end where this process is. */
