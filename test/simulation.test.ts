@@ -251,15 +251,17 @@ test('a simulation that was kept starts again with its servers, and is not made 
   const home = path.join(folder, 'kept')
   const simulate = () =>
     runSvc(
-      ...['simulate', '--home', home, '--servers', '3', '--segments', '60', '--datasources', '2'],
-      ...['--kill-leader', '--json'],
+      ...['simulate', '--home', home, '--servers', '3', '--segments', '24000', '--datasources', '2'],
+      ...['--load-bytes-per-second', '4TiB', '--kill-leader', '--json'],
     )
   const made = await simulate()
   assert.equal(made.status, 0, made.stderr)
   const { takeover } = JSON.parse(made.stdout) as {
-    takeover: { leadsSeconds: number; knowsAllSeconds: number }
+    takeover: { leadsSeconds: number; knowsAllSeconds: number; copiesLoadedAgain: number }
   }
   assert.ok(takeover.leadsSeconds > 0 && takeover.knowsAllSeconds >= takeover.leadsSeconds)
+  // The lists of the servers take several reports: the leader waits for all of them.
+  assert.equal(takeover.copiesLoadedAgain, 0)
   const again = await simulate()
   assert.equal(again.status, 1)
   assert.match(again.stderr, /^svc: Home \[.*kept\] is there already: a simulation makes a new one/)

@@ -9,6 +9,8 @@ export interface Takeover {
   readonly leadsSeconds: number
   /** Until that one knows of all segments where they are served. */
   readonly knowsAllSeconds: number
+  /** Copies that it had loaded by then, although none were missing. */
+  readonly copiesLoadedAgain: number
 }
 
 const lookPeriodMs = 100
@@ -22,11 +24,9 @@ export async function killLeader(
 ): Promise<Takeover> {
   const { trusted, credentials } = accessToCluster(home)
   const coordinators = processesOf(home).filter(({ role }) => role === 'coordinator')
+  const ask = (url: string) => sendRequest({ url, trusted, credentials, timeoutMs: 2000 })
   const leads = async (url: string): Promise<boolean> => {
-    const question = `${url}/svc/coordinator/v1/isLeader`
-    const answer = await sendRequest({ url: question, trusted, credentials, timeoutMs: 2000 }).catch(
-      () => undefined,
-    )
+    const answer = await ask(`${url}/svc/coordinator/v1/isLeader`).catch(() => undefined)
     return answer?.status === 200
   }
   const whoLeads = async () => {
@@ -47,5 +47,13 @@ export async function killLeader(
   if (!leader?.process) throw unavailable('No coordinator leads, so none was killed')
   process.kill(leader.process.pid, 'SIGKILL')
   const leadsSeconds = await until(async () => (await whoLeads()) !== undefined)
-  return { leadsSeconds, knowsAllSeconds: await until(isLoaded) }
+  const knowsAllSeconds = await until(isLoaded)
+  const metrics = await ask(`${(await whoLeads())?.url}/metrics`)
+  return { leadsSeconds, knowsAllSeconds, copiesLoadedAgain: countLoaded(String(metrics.body)) }
+}
+
+/** The sum of a counter over its labels. */
+function countLoaded(metrics: string): number {
+  const samples = metrics.matchAll(/^svc_segment_copies_loaded_total\{.*\} (\d+)$/gm)
+  return [...samples].reduce((sum, [, count]) => sum + Number(count), 0)
 }

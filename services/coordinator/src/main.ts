@@ -27,13 +27,7 @@ import {
   killUnusedSegments,
   runRules,
 } from './duties/index.ts'
-import {
-  awaitedServers,
-  createSegmentInventory,
-  followRules,
-  ServerInventory,
-  untilServersReported,
-} from './inventory/index.ts'
+import { createSegmentInventory, followRules, ServerInventory, watchReported } from './inventory/index.ts'
 import { createLeadership } from './leadership/index.ts'
 import { createPreviews } from './preview/index.ts'
 import { createDirectoryFollowers, createFirstUsers } from './users/index.ts'
@@ -59,6 +53,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     },
     segments.table,
   )
+  const reportedServers = watchReported(context, servers)
   const redis = openProducerConnection(settings)
   const sender = createRequestSender(redis, settings.get('svc.queue.prefix'))
   let leadsSinceMs = 0
@@ -87,8 +82,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
           requestTimeoutMs: settings.get('svc.coordinator.load.timeout'),
           leads,
           leadsSinceMs: () => leadsSinceMs,
-          serversReported: () => untilServersReported(context, servers, leadsSinceMs),
-          awaitedServers: () => awaitedServers(context, servers),
+          reportedServers,
         }),
       ],
       logger,
@@ -147,6 +141,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
           leadsSinceMs = performance.now()
           servers.reset()
           segments.reset()
+          reportedServers.restart()
           for (const group of dutyGroups) group.start(term)
         },
         onLoss: () => {

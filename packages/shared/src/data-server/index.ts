@@ -2,6 +2,7 @@
 export { createDataServer, type DataServer } from './data-server.ts'
 export { HeardLeader, type RequestStamp } from './heard-leader.ts'
 export {
+  type AwaitedServer,
   type Report,
   type ReportAnswer,
   type RequestFailure,

@@ -40,15 +40,21 @@ const serverReportSchema = z.strictObject({
   voidUntilMs: z.number().min(0),
 })
 
+/** A server of which the leader does not have the whole list yet: it follows in a later report. */
+const awaitedServerSchema = z.strictObject({ name: z.string(), process: z.string(), tier: z.string() })
+
 /** One report may speak for several servers of one process. */
 export const reportSchema = z.strictObject({
   servers: z.array(serverReportSchema).max(10_000),
+  /** Historicals of this process whose lists are too long for this report: the leader is not to decide without them. */
+  awaited: z.array(awaitedServerSchema).max(10_000).optional(),
   /** Servers of this process that are no more, where it knows so: nobody waits for their silence. */
   gone: z.array(z.string()).max(10_000).optional(),
 })
 
 export type RequestFailure = z.infer<typeof failureSchema>
 export type ServerReport = z.infer<typeof serverReportSchema>
+export type AwaitedServer = z.infer<typeof awaitedServerSchema>
 export type Report = z.infer<typeof reportSchema>
 
 /** The answer: the leader's fencing number, and the servers of which it needs the whole list under that number. */

@@ -1,5 +1,11 @@
 import { z } from 'zod'
-import { type Report, type ReportAnswer, reportPath, reportSchema } from '../data-server/index.ts'
+import {
+  type Report,
+  type ReportAnswer,
+  reportLimitBytes,
+  reportPath,
+  reportSchema,
+} from '../data-server/index.ts'
 import { internal, jsonAnswer, jsonBody, route } from '../http/index.ts'
 import { acquireLease } from '../postgres/index.ts'
 import { parserOf } from '../wire/index.ts'
@@ -21,7 +27,7 @@ export async function startReportTaker(
         path: reportPath,
         access: internal,
         summary: '',
-        body: jsonBody(parserOf(reportSchema, { subject: 'The report' })),
+        body: jsonBody(parserOf(reportSchema, { subject: 'The report' }), { limitBytes: reportLimitBytes }),
         answers: [jsonAnswer(z.looseObject({}))],
         handle: ({ body }) => answer(body),
       }),

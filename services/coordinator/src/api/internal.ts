@@ -37,7 +37,7 @@ export function internalRoutes(
         const term = leadership.term()
         if (term === undefined) throw unavailable('This coordinator does not lead')
         servers.forgetGone(body.gone ?? [])
-        return servers.take(body.servers, term, performance.now())
+        return servers.take(body.servers, term, performance.now(), body.awaited)
       },
     }),
     route({

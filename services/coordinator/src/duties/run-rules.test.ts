@@ -17,12 +17,7 @@ import {
   storeSegments,
   waitUntil,
 } from '@svc/shared/testing'
-import {
-  type AwaitedServer,
-  createSegmentInventory,
-  followRules,
-  ServerInventory,
-} from '../inventory/index.ts'
+import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { runRules } from './index.ts'
 
 const stores = await createTestStores({ after })
@@ -98,7 +93,7 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
   inventory.take([report()], 1, performance.now())
   const logger = recordingLogger()
   const waits: string[] = []
-  const awaited: AwaitedServer[] = []
+  const awaited: { name: string; tier: string }[] = []
   const duty = runRules({
     database: gated,
     clock: { now: () => now },
@@ -112,11 +107,13 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
     requestTimeoutMs: 600_000,
     leads: (term) => term === leadingTerm,
     leadsSinceMs: () => ledSinceMs,
-    serversReported: async () => {
-      waits.push('waited')
-      whileWaiting()
+    reportedServers: {
+      reported: async () => {
+        waits.push('waited')
+        whileWaiting()
+      },
+      awaited: () => awaited,
     },
-    awaitedServers: () => awaited,
   })
   const batches: RequestBatch[] = []
   const receive = async () => {

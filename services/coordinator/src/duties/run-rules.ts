@@ -17,9 +17,9 @@ import { assertLeads, type Database, markUnused } from '@svc/shared/postgres'
 import { type QueueConnection, type RequestSender, readQueueEpoch } from '@svc/shared/redis'
 import type { Clock, Logger } from '@svc/shared/runtime'
 import {
-  type AwaitedServer,
   type FollowedRules,
   loadCoordinatorConfig,
+  type ReportedServers,
   type SegmentInventory,
   type ServerInventory,
 } from '../inventory/index.ts'
@@ -42,10 +42,8 @@ export interface RunRulesInput {
   leads(term: number): boolean
   /** When this server became the leader, in milliseconds of the process's own clock. */
   leadsSinceMs(): number
-  /** Resolves when the servers of the cluster have reported to this leader, or have had the time to. */
-  serversReported(): Promise<void>
-  /** Historicals that are there and have not reported, or not for long. */
-  awaitedServers(): readonly AwaitedServer[]
+  /** Which servers of the cluster have reported to this leader. */
+  readonly reportedServers: Pick<ReportedServers, 'awaited' | 'reported'>
 }
 
 // Segments that are decided at a stretch, some milliseconds of work: other requests are answered in between.
@@ -183,7 +181,7 @@ export function runRules(input: RunRulesInput): Duty {
   return {
     name: 'runRules',
     run: async (term) => {
-      await input.serversReported()
+      await input.reportedServers.reported()
       await checkQueues()
       const [currentRules, config] = await Promise.all([
         rules.current(),
@@ -207,7 +205,7 @@ export function runRules(input: RunRulesInput): Duty {
       const run = planner.begin({
         now: clock.now(),
         rules: currentRules,
-        servers: [...loadingServers, ...servers.unknownServers(input.awaitedServers())],
+        servers: [...loadingServers, ...servers.unknownServers(input.reportedServers.awaited())],
         limits,
       })
       const stamp = { term, leads, turbo: new Set(config.turboLoadingNodes) }

@@ -16,4 +16,4 @@ export {
   type ServerInventoryEvents,
   type ServerState,
 } from './server-inventory.ts'
-export { type AwaitedServer, awaitedServers, untilServersReported } from './servers-reported.ts'
+export { type ReportedServers, watchReported } from './servers-reported.ts'

@@ -125,6 +125,37 @@ describe('a report', () => {
     assert.deepEqual([...state().served], ['t'])
   })
 
+  it('tells which historicals are still to report all that they serve, and that they have', () => {
+    const inventory = new ServerInventory(silenceMs)
+    const [first, second] = ['p-1', 'p-2'].map((name) => new Reporter(name)) as [Reporter, Reporter]
+    const line = ({ name }: Reporter) => ({ name, process: 'p', tier: 'hot' })
+    const report = (server: Reporter, term: number) => server.report({ process: 'p', term })
+    const awaited = () => inventory.awaited().map(({ name }) => name)
+    inventory.take([report(first, 0)], 1, 0, [line(second)])
+    assert.deepEqual(awaited(), ['p-2', 'p-1'], 'one is refused, since it knows nothing of this leader yet')
+    inventory.take([report(first, 1)], 1, 0, [line(second)])
+    assert.deepEqual(awaited(), ['p-2'])
+    inventory.take([], 1, 0)
+    assert.deepEqual(awaited(), ['p-2'], 'another process has said something')
+    inventory.take([report(second, 1)], 1, 0)
+    assert.deepEqual(awaited(), [])
+    inventory.take([report(first, 0)], 1, 0)
+    assert.deepEqual(awaited(), [], 'what was known before stays known')
+  })
+
+  it('of what is still to come holds as long as its process is heard, and for one leader', () => {
+    const inventory = new ServerInventory(silenceMs)
+    const line = { name: 'p-1', process: 'p', tier: 'hot' }
+    inventory.take([], 1, 0, [line])
+    inventory.expire(silenceMs, timeoutMs)
+    assert.deepEqual(inventory.awaited(), [line])
+    inventory.expire(silenceMs + 1, timeoutMs)
+    assert.deepEqual(inventory.awaited(), [])
+    inventory.take([], 1, 0, [line])
+    inventory.reset()
+    assert.deepEqual(inventory.awaited(), [])
+  })
+
   it('tells of copies that came and went, once, and of those that take the place of others', () => {
     const { inventory, server, changes } = setUp('s')
     const other = new Reporter('b')

@@ -1,7 +1,7 @@
 import { copyFlag, SegmentTable } from '@svc/domain/inventory'
 import type { LoadingServer, ServerClone } from '@svc/domain/loading'
 import type { ServerParts } from '@svc/shared/coordinator-config'
-import type { ReportAnswer, RequestFailure, ServerReport } from '@svc/shared/data-server'
+import type { AwaitedServer, ReportAnswer, RequestFailure, ServerReport } from '@svc/shared/data-server'
 import { PendingView, ServedIds } from './copy-views.ts'
 import type { PendingRequest } from './pending-request.ts'
 
@@ -82,6 +82,8 @@ export class ServerInventory {
   /** Numbers that are free from the next run on: in the present one they stand for servers that have gone. */
   private readonly retired: number[] = []
   private nextNumber = 0
+  /** Historicals that their processes have told of and whose lists have not come, by process. */
+  private readonly awaitedOf = new Map<string, { readonly list: readonly AwaitedServer[]; atMs: number }>()
   private readonly silenceMs: number
   private readonly events: ServerInventoryEvents
 
@@ -92,17 +94,37 @@ export class ServerInventory {
     this.table = table
   }
 
-  /** Takes in the reports of one process; answers which servers must send their whole list. */
-  take(reports: readonly ServerReport[], term: number, nowMs: number): ReportAnswer {
+  /**
+   * Takes in the reports of one process, which has `awaited` historicals beside; answers which servers must send their
+   * whole list.
+   */
+  take(
+    reports: readonly ServerReport[],
+    term: number,
+    nowMs: number,
+    awaited: readonly AwaitedServer[] = [],
+  ): ReportAnswer {
     // A server that has not heard of this leader may still do what an earlier one asked: only from when it knows
     // this term does its list stay true.
     const taken = (report: ServerReport) => report.term === term && this.takeOne(report, nowMs)
-    const resync = reports.filter((report) => !taken(report)).map(({ name }) => name)
+    const refused = reports.filter((report) => !taken(report))
+    const resync = refused.map(({ name }) => name)
+    for (const { process } of reports) this.awaitedOf.delete(process)
+    const isHistorical = ({ type }: ServerReport) => type === 'historical'
+    const byProcess = Map.groupBy([...awaited, ...refused.filter(isHistorical)], ({ process }) => process)
+    for (const [process, list] of byProcess) this.awaitedOf.set(process, { list, atMs: nowMs })
     const voids = reports.flatMap(({ name }) => {
       const untilMs = this.byName.get(name)?.voidUntilMs
       return untilMs === undefined ? [] : [[name, untilMs] as const]
     })
     return { term, resync, voidUntilMs: Object.fromEntries(voids) }
+  }
+
+  /** The historicals that their processes have told of, and whose lists have never come. */
+  awaited(): readonly AwaitedServer[] {
+    return [...this.awaitedOf.values()].flatMap(({ list }) =>
+      list.filter(({ name }) => !this.byName.has(name)),
+    )
   }
 
   /** Forgets servers that their process has told to be no more. */
@@ -257,6 +279,8 @@ export class ServerInventory {
   expire(nowMs: number, requestTimeoutMs: number, triesOthers = false): string[] {
     const silent: string[] = []
     this.freeNumbers.push(...this.retired.splice(0))
+    for (const [process, { atMs }] of this.awaitedOf)
+      if (nowMs - atMs > this.silenceMs) this.awaitedOf.delete(process)
     for (const server of this.byName.values()) {
       if (nowMs - server.lastReportAtMs > this.silenceMs) {
         silent.push(server.name)
@@ -290,6 +314,7 @@ export class ServerInventory {
       if (server !== -1) this.table.changeRow(copies.rowOf[entry] as number, server, 0, 255)
     }
     this.byName.clear()
+    this.awaitedOf.clear()
     this.byNumber.length = 0
     this.freeNumbers.length = 0
     this.retired.length = 0
@@ -351,8 +376,11 @@ export class ServerInventory {
    * Servers that are there, while it is not known what they serve: their tiers have servers, so that what lies in other
    * tiers waits for theirs, and they are given nothing.
    */
-  unknownServers(awaited: readonly { readonly name: string; readonly tier: string }[]): LoadingServer[] {
-    return awaited.map(({ name, tier }) => {
+  unknownServers(
+    awaited: readonly { readonly name: string; readonly tier: string | undefined }[],
+  ): LoadingServer[] {
+    return awaited.flatMap(({ name, tier }) => {
+      if (tier === undefined) return []
       const number = this.freeNumbers.pop() ?? this.nextNumber++
       this.retired.push(number)
       return {

@@ -1,38 +1,49 @@
 import type { ServiceContext } from '@svc/shared/service'
+import { Patience } from './patience.ts'
 import type { ServerInventory } from './server-inventory.ts'
 
-/** A data server that is announced, and of which the leader knows no more than its tier. */
-export interface AwaitedServer {
+/** A historical that is there and that the leader knows nothing of but its tier, if that. */
+export interface UnknownServer {
   readonly name: string
-  readonly tier: string
+  /** Undefined for a process whose servers have tiers of their own. */
+  readonly tier: string | undefined
 }
 
-// A new leader gives the servers this long to report before it decides without them: otherwise it would take all
-// that the slow ones hold for missing.
-const patienceMs = 8000
+/** Whether a leader knows what the historicals of its cluster serve. */
+export interface ReportedServers {
+  /** A new leader begins to wait for all of them. */
+  restart(): void
+  /** Those that have not told this leader all that they serve. */
+  awaited(): readonly UnknownServer[]
+  /** Resolves when there are none of them, or when they have had their time. */
+  reported(): Promise<void>
+}
+
 const lookAgainMs = 25
 
-/** The announced historicals that have not reported to this leader, or have gone silent. */
-export function awaitedServers(
-  { discovery }: Pick<ServiceContext, 'discovery'>,
-  servers: ServerInventory,
-): AwaitedServer[] {
-  const reporting = new Set(servers.servers().map(({ process }) => process))
-  return discovery
-    .nodes('historical')
-    .flatMap(({ name, details: { tier } }) =>
-      reporting.has(name) || typeof tier !== 'string' ? [] : [{ name, tier }],
-    )
-}
+/** Watches who has reported, of those that are announced and those of which a process has told. */
+export function watchReported(
+  { discovery, stopping }: Pick<ServiceContext, 'discovery' | 'stopping'>,
+  servers: Pick<ServerInventory, 'servers' | 'awaited'>,
+): ReportedServers {
+  const patience = new Patience()
 
-/** Resolves when every announced historical has reported to this leader, or has had its time since it leads. */
-export async function untilServersReported(
-  context: Pick<ServiceContext, 'discovery' | 'stopping'>,
-  servers: ServerInventory,
-  leadsSinceMs: number,
-): Promise<void> {
-  while (performance.now() - leadsSinceMs < patienceMs && !context.stopping.aborted) {
-    if (awaitedServers(context, servers).length === 0) return
-    await new Promise((resolve) => setTimeout(resolve, lookAgainMs))
+  const awaited = (): UnknownServer[] => {
+    const told = servers.awaited()
+    const reporting = new Set([...servers.servers(), ...told].map(({ process }) => process))
+    const silent = discovery
+      .nodes('historical')
+      .filter(({ name }) => !reporting.has(name))
+      .map(({ name, details: { tier } }) => ({ name, tier: typeof tier === 'string' ? tier : undefined }))
+    return [...told, ...silent]
+  }
+  return {
+    restart: () => patience.restart(performance.now()),
+    awaited,
+    reported: async () => {
+      while (!stopping.aborted && patience.waitsFor(awaited().length, performance.now())) {
+        await new Promise((resolve) => setTimeout(resolve, lookAgainMs))
+      }
+    },
   }
 }

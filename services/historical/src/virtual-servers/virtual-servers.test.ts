@@ -14,12 +14,13 @@ const stores = await createTestStores({ after })
 const path = '/svc/historical/v1/virtualServers'
 
 const reports: Report[] = []
+let term = 5
 /** What the leader waits for before it answers a report. */
 let answering = Promise.resolve()
 await startReportTaker({ after }, stores, async (report) => {
   reports.push(report)
   await answering
-  return { term: 5, resync: [], voidUntilMs: {} }
+  return { term, resync: [], voidUntilMs: {} }
 })
 
 const context = await createTestContext({ after }, stores, 'historical', {
@@ -37,6 +38,8 @@ await servers.start()
 const change = async (groups: readonly object[]): Promise<number> =>
   (await httpRequest(context.port, { method: 'POST', path, body: groups })).status
 
+const names = (list: readonly { readonly name: string }[] = []) => list.map(({ name }) => name)
+
 describe('other virtual servers', () => {
   it('are answered when nothing changes, with and without servers', async () => {
     const present = [{ count: 2, tier: 'hot', size: '1g' }]
@@ -46,6 +49,25 @@ describe('other virtual servers', () => {
     const told = reports.length
     assert.equal(await change([]), 200)
     assert.equal(reports.length, told, 'there was nothing to report')
+  })
+
+  it('that find no room in a report are told of in it, and follow in the next', async () => {
+    const told = reports.length
+    assert.equal(await change([{ count: 6000, tier: 'hot', size: '1g' }]), 200)
+    const [first, second] = reports.slice(told)
+    assert.equal(first?.servers.length, 5000)
+    const awaited = names(first?.awaited)
+    assert.equal(new Set([...awaited, ...names(first?.servers)]).size, 6000)
+    assert.deepEqual(names(second?.servers).slice(0, 1000), awaited)
+    assert.deepEqual(second?.awaited, [])
+  })
+
+  it('report to another leader at once, all of them', async () => {
+    const told = reports.length
+    term = 6
+    await waitUntil('that one has two reports', () => reports.length >= told + 2)
+    const [first, second] = reports.slice(told)
+    assert.equal(new Set([...names(first?.servers), ...names(second?.servers)]).size, 6000)
   })
 
   it('are answered to all who ask for some at once', async () => {

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { describeError } from '@svc/domain/failure'
 import type { VirtualServerGroup } from '@svc/shared/config'
 import {
+  type AwaitedServer,
   HeardLeader,
   type Report,
   ReportLog,
@@ -68,8 +69,9 @@ const reportPeriodMs = 1000
 const workPeriodMs = 50
 // How long a server that was killed takes to be there again, as the process of a real one does.
 const restartMs = 2000
-// Changes that one report tells: the leader reads reports at one stretch.
-const changesAtOnce = 1000
+// Changes that one report tells: the leader reads reports at one stretch, of some ten milliseconds for so many.
+const changesAtOnce = 10_000
+const serversAtOnce = 5000
 
 /** A server that begins to live, with what it has kept of a former life. */
 function createServer({
@@ -115,6 +117,8 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
   let worker: Loop | undefined
   let reporter: Loop | undefined
   let known = Promise.withResolvers<void>()
+  /** The fencing number of the leader that last took a report. */
+  let term = 0
 
   function make(wanted: readonly VirtualServerGroup[]): void {
     const process = context.node().name
@@ -261,13 +265,16 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
     const nowMs = performance.now()
     const reported: { readonly server: VirtualServer; readonly report: ServerReport }[] = []
     let changes = 0
-    const longestSilentFirst = [...byName.values()].sort((a, b) => a.lastReportAtMs - b.lastReportAtMs)
-    for (const server of longestSilentFirst) {
-      if (changes >= changesAtOnce) break
+    // What the leader does not know yet first, then those that have been silent for longest.
+    const inTurn = [...byName.values()].sort(
+      (a, b) => Number(a.isKnown) - Number(b.isKnown) || a.lastReportAtMs - b.lastReportAtMs,
+    )
+    for (const server of inTurn) {
+      if (changes >= changesAtOnce || reported.length >= serversAtOnce) break
       if (server.livesAgainAtMs > 0) continue
       const isDue = nowMs - server.lastReportAtMs >= reportPeriodMs
       // One report gets lost as another would: the next one is made when it is due.
-      if (server.isCut ? !isDue : !isDue && !server.log.hasNews()) continue
+      if (server.isCut ? !isDue : !isDue && server.isKnown && !server.log.hasNews()) continue
       setCut(server, faults.at(server.name).isCut())
       if (server.isCut) {
         server.lastReportAtMs = nowMs
@@ -296,8 +303,15 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
       return
     }
     const told = [...gone]
-    const body: Report = { servers: reported.map(({ report: one }) => one), gone: told }
+    const body: Report = {
+      servers: reported.map(({ report: one }) => one),
+      awaited: awaitedBeside(new Set(reported.map(({ server }) => server.name))),
+      gone: told,
+    }
     const answer = await sendReport(context, body)
+    // Another leader knows none of the lists.
+    if (answer.term !== term) for (const server of byName.values()) server.isKnown = false
+    term = answer.term
     const resync = new Set(answer.resync)
     for (const { server, report: one } of reported) {
       const isNews = server.leader.hear(answer.term, answer.voidUntilMs[server.name])
@@ -316,6 +330,18 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
     // What found no room in this report follows at once.
     if (!isAllKnown() || changes >= changesAtOnce) reporter?.wake()
   }
+
+  /** The historicals whose lists the leader does not have, but for those that are reported now. */
+  const awaitedBeside = (reported: ReadonlySet<string>): AwaitedServer[] =>
+    [...byName.values()]
+      .filter(
+        (server) =>
+          server.group.type === 'historical' &&
+          !server.isKnown &&
+          !isHidden(server) &&
+          !reported.has(server.name),
+      )
+      .map(({ name, group: { tier } }) => ({ name, process: context.node().name, tier }))
 
   /** Whether the leader knows which servers there are, and all that they hold. */
   const isAllKnown = (): boolean =>

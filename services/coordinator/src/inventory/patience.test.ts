@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Patience } from './patience.ts'
+
+describe('the wait for servers', () => {
+  const courses: readonly [
+    name: string,
+    looks: readonly [awaited: number, nowMs: number, waits: boolean][],
+  ][] = [
+    ['ends at once when all have reported', [[0, 1, false]]],
+    [
+      'ends when all have reported, and goes on for those that come soon after',
+      [
+        [2, 1, true],
+        [0, 2, false],
+        [1, 8001, true],
+        [1, 8002, false],
+      ],
+    ],
+    [
+      'ends when none has reported for eight seconds',
+      [
+        [2, 0, true],
+        [2, 7999, true],
+        [2, 8000, false],
+      ],
+    ],
+    [
+      'goes on for eight seconds after each that reports',
+      [
+        [3, 0, true],
+        [2, 7000, true],
+        [2, 14_999, true],
+        [1, 14_999, true],
+        [1, 22_998, true],
+        [1, 22_999, false],
+      ],
+    ],
+    [
+      'goes on when more are told of, but no longer for that',
+      [
+        [1, 0, true],
+        [900, 4000, true],
+        [900, 7999, true],
+        [900, 8000, false],
+      ],
+    ],
+  ]
+  for (const [name, looks] of courses)
+    it(name, () => {
+      const patience = new Patience()
+      patience.restart(0)
+      for (const [awaited, nowMs, waits] of looks)
+        assert.equal(patience.waitsFor(awaited, nowMs), waits, `${awaited} at ${nowMs}`)
+    })
+
+  it('begins again with another lead', () => {
+    const patience = new Patience()
+    assert.equal(patience.waitsFor(1, 0), false, 'nobody has begun')
+    patience.restart(0)
+    assert.equal(patience.waitsFor(1, 9000), false)
+    patience.restart(10_000)
+    assert.equal(patience.waitsFor(1, 17_999), true)
+  })
+})
