@@ -142,6 +142,8 @@ function buildCoordinator(context: ServiceContext): ServicePart {
           servers.reset()
           segments.reset()
           reportedServers.restart()
+          // Read while the servers report; what fails here is done again by the first run.
+          segments.refresh().catch(() => undefined)
           for (const group of dutyGroups) group.start(term)
         },
         onLoss: () => {
