@@ -270,19 +270,20 @@ export class SegmentTable {
     return entry
   }
 
-  /** Takes everything away that a server has to do with segments. */
-  clearServer(server: number): void {
+  /** Takes `flags`, or everything, away that some servers have to do with segments. Looks at every copy, once for all. */
+  clearServers(servers: ReadonlySet<number>, flags = 255): void {
     const { copies } = this
     for (let entry = 0; entry < copies.limit; entry += 1) {
-      if (copies.serverOf[entry] === server) this.changeRow(copies.rowOf[entry]!, server, 0, 255)
+      const server = copies.serverOf[entry]!
+      if (servers.has(server)) this.changeRow(copies.rowOf[entry]!, server, 0, flags)
     }
   }
 
-  /** Marks every segment that a server has something to do with. */
-  markServer(server: number): void {
+  /** Marks every segment that some servers have something to do with. Looks at every copy, once for all. */
+  markServers(servers: ReadonlySet<number>): void {
     const { copies } = this
     for (let entry = 0; entry < copies.limit; entry += 1)
-      if (copies.serverOf[entry] === server) this.markedOf[copies.rowOf[entry]!] = 1
+      if (servers.has(copies.serverOf[entry]!)) this.markedOf[copies.rowOf[entry]!] = 1
   }
 
   /** Marks all segments of a group. */

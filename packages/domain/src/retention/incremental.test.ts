@@ -151,7 +151,7 @@ test('a run that looks at what changed decides what a run over everything would'
           const { number, server } = one
           if (server === null) {
             servers.delete(number)
-            for (const { table } of sides) table.clearServer(number)
+            for (const { table } of sides) table.clearServers(new Set([number]))
           } else servers.set(number, { ...server, number, name: `n${number}` })
         } else if (one.kind === 'forget') {
           for (const { table } of sides)

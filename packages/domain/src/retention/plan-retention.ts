@@ -81,17 +81,19 @@ export class RetentionPlanner {
   /** A server that begins or ends to be emptied, or has become another, changes what its copies count for. */
   private markChangedServers(servers: readonly LoadingServer[]): void {
     const gone = new Set(this.serverKeys.keys())
+    const changed = new Set<number>()
     for (const { number, name, type, tier, decommissioning } of servers) {
       gone.delete(number)
       const key = JSON.stringify([name, type, tier, decommissioning])
       if (this.serverKeys.get(number) === key) continue
       this.serverKeys.set(number, key)
-      this.table.markServer(number)
+      changed.add(number)
     }
     for (const number of gone) {
       this.serverKeys.delete(number)
-      this.table.markServer(number)
+      changed.add(number)
     }
+    if (changed.size > 0) this.table.markServers(changed)
   }
 
   /** Brings the rule of every group up to date, and marks those for which something else is wanted now. */

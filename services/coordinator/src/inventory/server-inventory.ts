@@ -129,10 +129,8 @@ export class ServerInventory {
 
   /** Forgets servers that their process has told to be no more. */
   forgetGone(names: readonly string[]): void {
-    for (const name of names) {
-      const server = this.byName.get(name)
-      if (server) this.retired.push(this.remove(server))
-    }
+    const known = [...new Set(names)].flatMap((name) => this.byName.get(name) ?? [])
+    this.retired.push(...this.remove(known))
   }
 
   private takeOne(report: ServerReport, nowMs: number): boolean {
@@ -142,7 +140,7 @@ export class ServerInventory {
     const sameLife = known?.session === report.session
     const number = known?.number ?? this.freeNumbers.pop() ?? this.nextNumber++
     // Another life of the process knows nothing of what its former self was asked.
-    if (known && !sameLife) this.clearFlags(number, requestFlags | refused | leaving)
+    if (known && !sameLife) this.table.clearServers(new Set([number]), requestFlags | refused | leaving)
     const server: MutableServer = {
       number,
       name: report.name,
@@ -277,16 +275,14 @@ export class ServerInventory {
    * `triesOthers`, a server that did not answer to a load is left alone with that segment, so that another gets it.
    */
   expire(nowMs: number, requestTimeoutMs: number, triesOthers = false): string[] {
-    const silent: string[] = []
     this.freeNumbers.push(...this.retired.splice(0))
     for (const [process, { atMs }] of this.awaitedOf)
       if (nowMs - atMs > this.silenceMs) this.awaitedOf.delete(process)
+    const silent = [...this.byName.values()].filter(
+      ({ lastReportAtMs }) => nowMs - lastReportAtMs > this.silenceMs,
+    )
+    this.freeNumbers.push(...this.remove(silent))
     for (const server of this.byName.values()) {
-      if (nowMs - server.lastReportAtMs > this.silenceMs) {
-        silent.push(server.name)
-        this.freeNumbers.push(this.remove(server))
-        continue
-      }
       for (const [id, { untilMs }] of server.refused)
         if (nowMs > untilMs + longestRefusalMs) server.refused.delete(id)
     }
@@ -303,7 +299,7 @@ export class ServerInventory {
         })
       server.voidUntilMs = Math.max(server.voidUntilMs ?? 0, copies.sentAtOf[entry] as number)
     }
-    return silent
+    return silent.map(({ name }) => name)
   }
 
   /** Forgets all servers, as a new leader must: each of them reports its whole list again. */
@@ -436,19 +432,15 @@ export class ServerInventory {
     }
   }
 
-  /** Forgets a server with all that it had and was asked, and returns its number. */
-  private remove({ name, number }: ServerState): number {
-    this.byName.delete(name)
-    this.byNumber[number] = undefined
-    this.clearFlags(number, 255)
-    return number
-  }
-
-  private clearFlags(number: number, flags: number): void {
-    const { copies } = this.table
-    for (let entry = 0; entry < copies.limit; entry++)
-      if (copies.serverOf[entry] === number)
-        this.table.changeRow(copies.rowOf[entry] as number, number, 0, flags)
+  /** Forgets servers with all that they had and were asked, and returns their numbers. */
+  private remove(servers: readonly ServerState[]): readonly number[] {
+    for (const { name, number } of servers) {
+      this.byName.delete(name)
+      this.byNumber[number] = undefined
+    }
+    const numbers = servers.map(({ number }) => number)
+    if (numbers.length > 0) this.table.clearServers(new Set(numbers))
+    return numbers
   }
 
   /** Takes in until when a server takes what it was sent for void. */
