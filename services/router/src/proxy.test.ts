@@ -3,7 +3,7 @@ import { createServer, request as httpClient, type IncomingMessage, type Request
 import { type AddressInfo, connect } from 'node:net'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { acquireLease, saveHeartbeat, sql } from '@svc/shared/postgres'
+import { acquireLease, removeNode, saveHeartbeat, sql } from '@svc/shared/postgres'
 import { createTestContext, createTestStores, freePort, httpRequest, waitUntil } from '@svc/shared/testing'
 import { createProxy } from './proxy.ts'
 
@@ -445,6 +445,21 @@ describe('brokers', () => {
   })
 })
 
+describe('a query', () => {
+  it('is given up when its broker has fallen silent', async (scope) => {
+    const asked = Promise.withResolvers<void>()
+    const { port } = await startLeader(scope, () => asked.resolve(), 'nobody')
+    await saveHeartbeat(database, brokerNode(port))
+    const router = await startRouter(scope)
+    const answer = httpRequest(router.port, { method: 'POST', path: '/svc/v2/sql', body: {} })
+    await asked.promise
+    await removeNode(database, brokerNode(port))
+    const { status, text } = await answer
+    assert.equal(status, 503)
+    assert.match(text, /The broker at \[http:.*\] cannot be reached: it fell silent before it answered/)
+  })
+})
+
 describe('the cancelling of a query', () => {
   // What the brokers answer, 0 for one that is away, and what the caller gets.
   const cases: readonly [statuses: readonly number[], told: number][] = [
@@ -487,6 +502,19 @@ describe('the cancelling of a query', () => {
       if (told !== 503) assert.equal(statuses[Number(answer.text)], told)
     })
   }
+})
+
+describe('a broker that hangs', () => {
+  it('does not hold the answer of the one that cancels a query', async (scope) => {
+    const { port: hanging } = await startLeader(scope, () => undefined, 'nobody')
+    const { port } = await startLeader(scope, (_request, response) => response.writeHead(202).end(), 'nobody')
+    for (const one of [hanging, port]) await saveHeartbeat(database, brokerNode(one))
+    const router = await startRouter(scope)
+    const startedAt = performance.now()
+    const { status } = await httpRequest(router.port, { method: 'DELETE', path: '/svc/v2/sql/a' })
+    assert.equal(status, 202)
+    assert.ok(performance.now() - startedAt < 9000, 'the other one was not waited for')
+  })
 })
 
 describe('a caller who leaves', () => {

@@ -41,6 +41,13 @@ const replacedHeaders = new Set(['x-svc-from', 'x-request-id'])
 
 const headersTimeoutMs = 60_000
 
+// A broker is asked again and again by whoever wants a query ended; one that hangs must not hold the others' answer.
+const cancelTimeoutMs = 10_000
+
+// A query may take long; a broker that is dead or hangs is given up. One that is told to stop has some seconds more than
+// others know of it, to end what it was asked.
+const silenceMs = 10_000
+
 export function createProxy(context: ServiceContext): Proxy {
   const { discovery, logger, stores } = context
   const createAgent = () =>
@@ -97,27 +104,28 @@ export function createProxy(context: ServiceContext): Proxy {
     await discovery.refresh().catch(() => undefined)
     const origins = discovery.nodes('broker').map(({ baseUrl }) => baseUrl)
     if (origins.length === 0) throw unavailable('No broker is running')
-    const asked = await Promise.allSettled(
-      origins.map(async (origin) => {
-        assertNotCut(target)
-        const { statusCode, headers, body } = await agent.request(
-          sentTo(origin, target, request, response, null),
-        )
-        return { statusCode, headers, body: Buffer.from(await body.arrayBuffer()) }
-      }),
-    )
-    const answers = asked.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
-    const failed = asked.findIndex(({ status }) => status === 'rejected')
-    const answer =
-      answers.find(({ statusCode }) => statusCode === 202) ??
-      answers.find(({ statusCode }) => statusCode !== 404) ??
-      (failed < 0 ? answers[0] : undefined)
-    if (answer === undefined) {
-      const { reason } = asked[failed] as PromiseRejectedResult
+    const asked = origins.map(async (origin) => {
+      assertNotCut(target)
+      const sent = sentTo(origin, target, request, response, null)
+      const { statusCode, headers, body } = await agent.request({ ...sent, headersTimeout: cancelTimeoutMs })
+      return { statusCode, headers, body: Buffer.from(await body.arrayBuffer()) }
+    })
+    const cancelled = asked.map(async (one) => {
+      const answer = await one
+      if (answer.statusCode !== 202) throw new Error('It runs elsewhere, or nowhere')
+      return answer
+    })
+    const answer = await Promise.any(cancelled).catch(async () => {
+      const all = await Promise.allSettled(asked)
+      const answers = all.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+      const failed = all.findIndex(({ status }) => status === 'rejected')
+      const most = answers.find(({ statusCode }) => statusCode !== 404)
+      if (most || failed < 0) return most ?? (answers[0] as (typeof answers)[number])
+      const { reason } = all[failed] as PromiseRejectedResult
       throw unavailable(`The broker at [${origins[failed]}] cannot be reached: ${describeError(reason)}`, {
         server: origins[failed] as string,
       })
-    }
+    })
     response.writeHead(answer.statusCode, keptHeaders(answer.headers)).end(answer.body)
     request.resume()
   }
@@ -158,9 +166,19 @@ export function createProxy(context: ServiceContext): Proxy {
   ): Promise<Relayed> {
     assertNotCut(target)
     const sent = sentTo(origin, target, request, response, hasBody ? bodyOf(request) : null)
-    return await relay(agent, sent, response, keptHeaders, (error) =>
-      logger.debug('An answer broke off', { error: describeError(error) }),
-    )
+    return await relay(agent, sent, response, keptHeaders, {
+      isLost: target.role === 'broker' ? silenceOf(origin) : undefined,
+      onBrokenOff: (error) => logger.debug('An answer broke off', { error: describeError(error) }),
+    })
+  }
+
+  /** Whether a broker has not been among the living for too long, asked again and again from now on. */
+  function silenceOf(origin: string): () => boolean {
+    let seenAtMs = performance.now()
+    return () => {
+      if (discovery.nodes('broker').some(({ baseUrl }) => baseUrl === origin)) seenAtMs = performance.now()
+      return performance.now() - seenAtMs > silenceMs
+    }
   }
 
   function assertNotCut({ path }: Target): void {
@@ -181,7 +199,7 @@ export function createProxy(context: ServiceContext): Proxy {
       method: request.method as Dispatcher.HttpMethod,
       headers: [...sentHeaders(request), 'X-Request-Id', String(response.getHeader('x-request-id'))],
       body,
-      // A query is answered with the first of its rows, and a broker sees to it that it ends in time.
+      // A query is answered with the first of its rows, and a broker that lives sees to it that it ends in time.
       ...(role === 'broker' && request.method === 'POST' ? { headersTimeout: queryTimeoutMs } : {}),
     }
   }
