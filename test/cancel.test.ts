@@ -52,7 +52,8 @@ describe('a query in SQL', () => {
     for (const broker of ['broker', 'broker-2']) await untilRead(path, cluster.at(broker))
     const refused = await cancel(path, credentialsOf('other'))
     assert.equal(refused.status, 403)
-    assert.match(refused.text, /\[READ\] on \[DATASOURCE\] \[flights\] is missing/)
+    assert.match(refused.text, /\[READ\] on all datasources that the query reads is missing/)
+    assert.ok(!refused.text.includes('flights'), 'what others ask for is not told')
     const { status, text } = await cancel(path, credentialsOf('reader'))
     assert.deepEqual([status, text], [202, ''])
     for (const answer of await Promise.all(asked)) {

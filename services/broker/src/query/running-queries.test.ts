@@ -4,16 +4,18 @@ import type { Failure } from '@svc/domain/failure'
 import type { Caller } from '@svc/shared/security'
 import { createRunningQueries, underWay } from './running-queries.ts'
 
-const caller = (identity: string, ...readable: string[]): Caller => ({
+const callerOf = (authenticator: string, identity: string, ...readable: string[]): Caller => ({
   identity,
-  authenticator: 'basic',
+  authenticator,
   groups: [],
   compatibility: false,
-  can: (action, type, name) => action === 'READ' && type === 'DATASOURCE' && readable.includes(name),
+  can: (action, _type, name) => action === 'READ' && readable.includes(name),
   sees: () => false,
 })
-const ann = caller('ann', 'wiki', 'secret')
-const bob = caller('bob', 'wiki')
+const ann = callerOf('basic', 'ann')
+const bob = callerOf('basic', 'bob', 'wiki')
+const operator = callerOf('basic', 'operator', 'STATE')
+const otherAnn = callerOf('directory', 'ann')
 
 describe('cancelling', () => {
   // Who asks, what the query of ann reads, and how many are cancelled.
@@ -30,10 +32,13 @@ describe('cancelling', () => {
       'of one by another who may not read all of it',
       bob,
       ['wiki', 'secret'],
-      /\[READ\] on \[DATASOURCE\] \[secret\]/,
+      /\[READ\] on all datasources that the query reads is missing/,
     ],
     ['of one that has not been read, by another', bob, undefined, 0],
-    ['of one that reads no datasource, by another', bob, [], 1],
+    ['of one that has not been read, by who sees the state', operator, undefined, 1],
+    ['of one that reads no datasource, by another', bob, [], /is missing/],
+    ['of one that reads no datasource, by who sees the state', operator, [], 1],
+    ['of one by somebody of that name from elsewhere', otherAnn, ['wiki'], /is missing/],
   ]
   for (const [name, who, reads, told] of cases) {
     it(name, () => {

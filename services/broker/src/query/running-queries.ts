@@ -5,7 +5,7 @@ import type { Caller } from '@svc/shared/security'
 export interface QueryUnderWay {
   /** Aborted with a cancelled failure when the query is cancelled. */
   readonly signal: AbortSignal
-  /** Notes what the query reads: who may read all of it may cancel it. */
+  /** Notes what the query reads: who may read all of it may cancel it, as may its own caller. */
   readonly onRead: (dataSources: readonly string[]) => void
 }
 
@@ -21,7 +21,7 @@ export interface RunningQueries {
 }
 
 interface RunningQuery {
-  readonly identity: string
+  readonly caller: Pick<Caller, 'identity' | 'authenticator'>
   readonly cancelling: AbortController
   /** Undefined until the query has been read. */
   dataSources: readonly string[] | undefined
@@ -31,8 +31,9 @@ interface RunningQuery {
 export function createRunningQueries(): RunningQueries {
   const byId = new Map<string, Set<RunningQuery>>()
   return {
-    begin: (id, { identity }) => {
-      const query: RunningQuery = { identity, cancelling: new AbortController(), dataSources: undefined }
+    begin: (id, { identity, authenticator }) => {
+      const caller = { identity, authenticator }
+      const query: RunningQuery = { caller, cancelling: new AbortController(), dataSources: undefined }
       const queries = byId.get(id) ?? new Set()
       byId.set(id, queries.add(query))
       return {
@@ -47,21 +48,23 @@ export function createRunningQueries(): RunningQueries {
       }
     },
     cancel: (id, caller) => {
-      // As long as nobody knows what a query reads, it is nobody's business but its own caller's.
-      const known = [...(byId.get(id) ?? [])].filter(
-        ({ identity, dataSources }) => dataSources !== undefined || identity === caller.identity,
-      )
-      const missing = known.map(({ dataSources = [] }) =>
-        dataSources.find((name) => !caller.can('READ', 'DATASOURCE', name)),
-      )
-      const allowed = known.filter((_, index) => missing[index] === undefined)
-      const [name] = missing
-      if (allowed.length === 0 && name !== undefined)
-        throw forbidden(`The permission [READ] on [DATASOURCE] [${name}] is missing`)
+      const found = [...(byId.get(id) ?? [])]
+      const allowed = found.filter((query) => mayCancel(caller, query))
+      // As long as nobody knows what a query reads, others are not told that it is there.
+      if (allowed.length === 0 && found.some(({ dataSources }) => dataSources !== undefined))
+        throw forbidden('The permission [READ] on all datasources that the query reads is missing')
       for (const { cancelling } of allowed) cancelling.abort(cancelled(`Query [${id}] was cancelled`))
       return allowed.length
     },
   }
+}
+
+/** A query that reads no datasource, or is not read yet, is the business of its own caller and of who sees the state. */
+function mayCancel(caller: Caller, { caller: own, dataSources = [] }: RunningQuery): boolean {
+  if (own.identity === caller.identity && own.authenticator === caller.authenticator) return true
+  return dataSources.length === 0
+    ? caller.can('READ', 'STATE', 'STATE')
+    : dataSources.every((name) => caller.can('READ', 'DATASOURCE', name))
 }
 
 /** Does the work of a query while it can be cancelled by its id. */

@@ -191,7 +191,9 @@ async function serverRows(input: SystemTableInput): Promise<SystemRow[]> {
   const listed = new Map((await listedServers(input)).map((server) => [server.host, server]))
   const nodes = (['coordinator', 'overlord', 'broker', 'historical', 'router', 'worker'] as const).flatMap(
     (role) =>
-      discovery.nodes(role).map(({ name, host, plaintextPort, tlsPort }) => {
+      discovery.nodes(role).flatMap(({ name, host, plaintextPort, tlsPort, details: { tier } }) => {
+        // A historical that is virtual servers, whose tiers are their own, holds nothing itself: only they are listed.
+        if (role === 'historical' && tier === null) return []
         const leads = role === 'coordinator' || role === 'overlord'
         const isLeader = leads && discovery.hasLeader(role) && discovery.leader(role).node === name
         return {
@@ -200,28 +202,28 @@ async function serverRows(input: SystemTableInput): Promise<SystemRow[]> {
           plaintext_port: plaintextPort ?? -1,
           tls_port: tlsPort ?? -1,
           server_type: role as string,
+          tier: typeof tier === 'string' ? tier : null,
           is_leader: leads ? (isLeader ? 1 : 0) : null,
         }
       }),
   )
   const processes = new Set(nodes.map(({ server }) => server))
-  // A historical that is virtual servers holds nothing itself: only they are listed.
-  const shown = nodes.filter(({ server, server_type: role }) => role !== 'historical' || listed.has(server))
   const virtual = [...listed.values()]
     .filter(({ host }) => !processes.has(host))
-    .map(({ host, type }) => ({
+    .map(({ host, type, tier }) => ({
       server: host,
       host,
       plaintext_port: -1,
       tls_port: -1,
       server_type: type,
+      tier,
       is_leader: null,
     }))
-  return [...shown, ...virtual].map((row) => {
+  return [...nodes, ...virtual].map((row) => {
     const held = listed.get(row.server)
     return {
       ...row,
-      tier: held?.tier ?? null,
+      tier: held?.tier ?? row.tier,
       curr_size: held?.currSize ?? 0,
       max_size: held?.maxSize ?? 0,
     }

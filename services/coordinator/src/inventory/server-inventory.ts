@@ -83,7 +83,7 @@ export class ServerInventory {
   private readonly retired: number[] = []
   private nextNumber = 0
   /** Historicals that their processes have told of and whose lists have not come, by process. */
-  private readonly awaitedOf = new Map<string, { readonly list: readonly AwaitedServer[]; atMs: number }>()
+  private readonly awaitedOf = new Map<string, { list: readonly AwaitedServer[]; readonly atMs: number }>()
   private readonly silenceMs: number
   private readonly events: ServerInventoryEvents
 
@@ -129,8 +129,11 @@ export class ServerInventory {
 
   /** Forgets servers that their process has told to be no more. */
   forgetGone(names: readonly string[]): void {
-    const known = [...new Set(names)].flatMap((name) => this.byName.get(name) ?? [])
-    this.retired.push(...this.remove(known))
+    if (names.length === 0) return
+    const gone = new Set(names)
+    this.retired.push(...this.remove([...gone].flatMap((name) => this.byName.get(name) ?? [])))
+    for (const awaited of this.awaitedOf.values())
+      awaited.list = awaited.list.filter(({ name }) => !gone.has(name))
   }
 
   private takeOne(report: ServerReport, nowMs: number): boolean {

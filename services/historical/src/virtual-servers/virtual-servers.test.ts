@@ -58,7 +58,10 @@ describe('other virtual servers', () => {
     assert.equal(first?.servers.length, 5000)
     const awaited = names(first?.awaited)
     assert.equal(new Set([...awaited, ...names(first?.servers)]).size, 6000)
-    assert.deepEqual(names(second?.servers).slice(0, 1000), awaited)
+    assert.deepEqual(
+      awaited.filter((name) => !names(second?.servers).includes(name)),
+      [],
+    )
     assert.deepEqual(second?.awaited, [])
   })
 

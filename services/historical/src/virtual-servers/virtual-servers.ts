@@ -265,11 +265,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
     const nowMs = performance.now()
     const reported: { readonly server: VirtualServer; readonly report: ServerReport }[] = []
     let changes = 0
-    // What the leader does not know yet first, then those that have been silent for longest.
-    const inTurn = [...byName.values()].sort(
-      (a, b) => Number(a.isKnown) - Number(b.isKnown) || a.lastReportAtMs - b.lastReportAtMs,
-    )
-    for (const server of inTurn) {
+    for (const server of inTurn()) {
       if (changes >= changesAtOnce || reported.length >= serversAtOnce) break
       if (server.livesAgainAtMs > 0) continue
       const isDue = nowMs - server.lastReportAtMs >= reportPeriodMs
@@ -329,6 +325,18 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
     if (isAllKnown()) known.resolve()
     // What found no room in this report follows at once.
     if (!isAllKnown() || changes >= changesAtOnce) reporter?.wake()
+  }
+
+  /**
+   * The servers in the order in which they report: the leader is to hear of those that it knows while it waits for the
+   * lists of the others, but not only of them.
+   */
+  function inTurn(): readonly VirtualServer[] {
+    const longestSilentFirst = [...byName.values()].sort((a, b) => a.lastReportAtMs - b.lastReportAtMs)
+    const [known, unknown] = [true, false].map((isKnown) =>
+      longestSilentFirst.filter((server) => server.isKnown === isKnown),
+    ) as [VirtualServer[], VirtualServer[]]
+    return [...known.slice(0, serversAtOnce / 2), ...unknown, ...known.slice(serversAtOnce / 2)]
   }
 
   /** The historicals whose lists the leader does not have, but for those that are reported now. */
