@@ -66,11 +66,15 @@ describe('other virtual servers', () => {
   })
 
   it('report to another leader at once, all of them', async () => {
-    const told = reports.length
+    // One that is on its way may be answered by the new leader already.
+    const told = reports.length - 1
     term = 6
-    await waitUntil('that one has two reports', () => reports.length >= told + 2)
-    const [first, second] = reports.slice(told)
-    assert.equal(new Set([...names(first?.servers), ...names(second?.servers)]).size, 6000)
+    const reported = () => reports.slice(told)
+    await waitUntil(
+      'all are reported',
+      () => new Set(reported().flatMap(({ servers: some }) => names(some))).size === 6000,
+    )
+    assert.ok(reported().length <= 4, `it took ${reported().length} reports`)
   })
 
   it('are answered to all who ask for some at once', async () => {
