@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { Failure, invalidInput } from '@svc/domain/failure'
 import type { Interval } from '@svc/domain/time'
 import { isJsonObject, type JsonObject } from '@svc/domain/validation'
@@ -5,7 +6,6 @@ import { offeredFunctions, offeredTableFunctions } from './offered-functions.ts'
 import type { Parameter } from './parameter.ts'
 import { queryFailure } from './query-failure.ts'
 import {
-  aggregateEdits,
   type CallArgument,
   cutFunction,
   definedFunctions,
@@ -13,8 +13,10 @@ import {
   edited,
   FunctionCalls,
   isRewrittenAggregate,
+  rewriteAggregate,
   type Shift,
   SqlText,
+  textOf,
 } from './sql-functions/index.ts'
 import { TimeConditions, type WrittenCondition } from './time-conditions.ts'
 
@@ -39,6 +41,8 @@ export interface ReadStatement {
   readonly text: RunText
   /** The expressions that conditions compare with, as the parser writes them. */
   readonly expressions: readonly object[]
+  /** What the parser has to make of the text that is run. */
+  readonly meant: unknown
 }
 
 /** A query as it is run: with another name for the schema that DuckDB has itself, and with its names of aggregates. */
@@ -123,7 +127,21 @@ export function readStatement(
   }
   const reader = new StatementReader(sql, word, parameters)
   reader.read(statements[0], new Set())
-  return { tables: reader.tables, text: reader.text(), expressions: reader.conditions.expressions }
+  const text = reader.rewritten()
+  return { tables: reader.tables, text, expressions: reader.conditions.expressions, meant: answer }
+}
+
+/**
+ * Refuses a query whose text, as it is run, the parser does not read as what was checked and then rewritten: places in
+ * the text are found by other means than the parser's, and whoever misleads them could put anything there.
+ */
+export function checkRewritten(meant: unknown, parsed: string): void {
+  const withoutPlaces = (json: string): unknown =>
+    JSON.parse(json, (key, value) => (key === 'query_location' ? undefined : value))
+  if (isDeepStrictEqual(withoutPlaces(parsed), withoutPlaces(JSON.stringify(meant)))) return
+  throw invalidInput(
+    'The functions of the query cannot be found in its text; allowed is one without remarks, escapes and unusual spaces beside them',
+  )
 }
 
 /** What is written like a column without a table. */
@@ -141,20 +159,22 @@ class StatementReader {
   private readonly sql: string
   private readonly word: string
   private readonly parameters: readonly Parameter[]
-  private readonly bytes: Buffer
   private readonly calls = new FunctionCalls()
   private readonly edits: Edit[] = []
+  private readonly changes: (() => void)[] = []
+  private readonly rewrittenPlaces = new Set<unknown>()
   private tokens: SqlText | undefined
 
   constructor(sql: string, word: string, parameters: readonly Parameter[]) {
     this.sql = sql
     this.word = word
     this.parameters = parameters
-    this.bytes = Buffer.from(sql)
   }
 
-  text(): RunText {
-    const { text, shifts } = edited(this.bytes.toString('utf8'), this.edits)
+  /** The text that is run; what was read becomes what the parser has to make of it. */
+  rewritten(): RunText {
+    for (const change of this.changes) change()
+    const { text, shifts } = edited(this.sql, this.edits)
     return { sql: text, shifts, macros: this.calls.macros() }
   }
 
@@ -173,6 +193,19 @@ class StatementReader {
       if (key === 'cte_map') continue
       if (typeof child === 'object') this.read(child, inner)
     }
+  }
+
+  /** What is read is changed at the end, and its text once, also where the parser has it several times. */
+  private rewrite(node: JsonObject, edits: readonly Edit[], change: () => void): void {
+    this.changes.push(change)
+    if (this.rewrittenPlaces.has(node.query_location)) return
+    this.rewrittenPlaces.add(node.query_location)
+    this.edits.push(...edits)
+  }
+
+  private text(): SqlText {
+    this.tokens ??= new SqlText(this.sql)
+    return this.tokens
   }
 
   private refuse(node: JsonObject, message: string): never {
@@ -195,12 +228,13 @@ class StatementReader {
   }
 
   private noteCall(node: JsonObject, name: string): void {
-    const children = node.children as readonly unknown[]
-    if (name.startsWith('timestamp') && children.length === 3) this.quoteUnit(children[0])
+    const children = node.children as unknown[]
+    const isUnit = (place: number): boolean => place === 0 && name.startsWith('timestamp')
+    if (isUnit(0) && children.length === 3) this.quoteUnit(node, children)
     try {
       this.calls.add(
         name,
-        children.map((child, place) => this.argumentOf(child, place === 0)),
+        children.map((child, place) => this.argumentOf(child, isUnit(place))),
       )
     } catch (error) {
       if (error instanceof Failure) this.refuse(node, error.message)
@@ -209,11 +243,16 @@ class StatementReader {
   }
 
   /** TIMESTAMPADD and TIMESTAMPDIFF have a unit that is written like a column. */
-  private quoteUnit(node: unknown): void {
+  private quoteUnit(call: JsonObject, children: unknown[]): void {
+    const node = children[0] as JsonObject
     const unit = unitOf(node)
     if (unit === undefined) return
-    const start = Number((node as JsonObject).query_location)
-    this.edits.push({ start, end: start + unit.length, text: `'${unit}'` })
+    const token = this.text().tokenAt(Number(node.query_location))
+    if (token === undefined || (token.text !== unit && token.text !== `"${unit}"`))
+      this.refuse(call, `Unit [${unit}] cannot be found in the text of the query`)
+    this.rewrite(node, [{ ...token, text: `'${unit}'` }], () => {
+      children[0] = textOf(unit)
+    })
   }
 
   private argumentOf(node: unknown, mayBeUnit: boolean): CallArgument {
@@ -234,11 +273,10 @@ class StatementReader {
   }
 
   private rewriteAggregate(node: JsonObject, name: string): void {
-    this.tokens ??= new SqlText(this.sql)
-    const edits = aggregateEdits(this.tokens, Number(node.query_location), name, cutFunction)
-    if (typeof edits === 'string') this.refuse(node, edits)
-    if (edits.some(({ text }) => text.includes(cutFunction))) this.calls.addCut()
-    this.edits.push(...edits)
+    const rewriting = rewriteAggregate(this.text(), node, name, cutFunction)
+    if (typeof rewriting === 'string') this.refuse(node, rewriting)
+    if (rewriting.cuts) this.calls.addCut()
+    this.rewrite(node, rewriting.edits, rewriting.change)
   }
 
   // The function of a table reference is read right after it.
@@ -288,11 +326,13 @@ class StatementReader {
   /** Puts our name for INFORMATION_SCHEMA where the query has it; false where it does not stand there. */
   private renameSchema(node: JsonObject, written: string): boolean {
     if (written.toLowerCase() !== 'information_schema') return false
-    let offset = Number(node.query_location)
-    if (this.bytes[offset] === 0x22) offset += 1
-    const found = this.bytes.subarray(offset, offset + written.length).toString('utf8')
-    if (found.toLowerCase() !== 'information_schema') return false
-    this.bytes.write(informationSchemaName, offset)
+    const token = this.text().tokenAt(Number(node.query_location))
+    const isQuoted = token?.text.startsWith('"')
+    if (token === undefined || token.text !== (isQuoted ? `"${written}"` : written)) return false
+    this.rewrite(node, [{ ...token, text: informationSchemaName }], () => {
+      if (node.class === 'COLUMN_REF') (node.column_names as string[])[0] = informationSchemaName
+      else Object.assign(node, { schema_name: informationSchemaName })
+    })
     return true
   }
 }

@@ -19,7 +19,7 @@ import type {
   RelationFile,
   SystemRelation,
 } from './query-protocol.ts'
-import { informationSchemaName, readStatement, type Statement } from './read-statement.ts'
+import { checkRewritten, informationSchemaName, readStatement, type Statement } from './read-statement.ts'
 import { placeBefore, SqlText } from './sql-functions/index.ts'
 import { type TimeValue, withValues } from './time-conditions.ts'
 
@@ -41,9 +41,10 @@ export async function parseQuery(
     threads: 1,
   })
   try {
-    const readable = new SqlText(sql).withUnitsAsArguments()
+    const readable = new SqlText(sql).readable()
     const parsed = await parseText(database, readable)
-    const { tables, text, expressions } = readStatement(readable, parsed, schema, parameters)
+    const { tables, text, expressions, meant } = readStatement(readable, parsed, schema, parameters)
+    if (text.sql !== readable) checkRewritten(meant, await parseText(database, text.sql))
     const values = await timeValues(database, expressions, parameters, text.macros)
     return {
       text,

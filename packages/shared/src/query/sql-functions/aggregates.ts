@@ -1,3 +1,6 @@
+import { isJsonObject, type JsonObject } from '@svc/domain/validation'
+import { identifier } from '../../duckdb/index.ts'
+import { callOf, columnOf } from './parsed.ts'
 import type { Edit, SqlText } from './sql-text.ts'
 
 /** An aggregate that DuckDB has under another name. */
@@ -25,39 +28,66 @@ const aggregates: Readonly<Record<string, RewrittenAggregate>> = {
 /** Whether a function is an aggregate that has to be written otherwise; its name is in lower case. */
 export const isRewrittenAggregate = (name: string): boolean => Object.hasOwn(aggregates, name)
 
+/** How the call of such an aggregate becomes one that DuckDB has: in the text, and in what the parser made of it. */
+export interface AggregateRewriting {
+  readonly edits: readonly Edit[]
+  /** Whether texts are cut. */
+  readonly cuts: boolean
+  change(): void
+}
+
 /**
- * The edits that turn the call of such an aggregate at an offset into one that DuckDB has, or what is wrong with it.
- * `cut` is the function that cuts a text to a number of bytes.
+ * What turns the call of such an aggregate, a node of the parser at its place in the text, into one that DuckDB has, or
+ * what is wrong with it. `cut` is the function that cuts a text to a number of bytes.
  */
-export function aggregateEdits(text: SqlText, offset: number, written: string, cut: string): Edit[] | string {
-  const call = text.callAt(offset)
+export function rewriteAggregate(
+  text: SqlText,
+  node: JsonObject,
+  written: string,
+  cut: string,
+): AggregateRewriting | string {
+  const call = text.callAt(Number(node.query_location))
   const aggregate = aggregates[written.toLowerCase()] as RewrittenAggregate
   if (call === undefined || call.name.text.toLowerCase() !== written.toLowerCase())
     return `Function [${written}] cannot be found in the text of the query`
   const { least, most, bytesAt, byTime } = aggregate
   const { arguments: given, name, end } = call
+  const children = node.children as unknown[]
   if (given.length < least || given.length > most)
     return `Function [${written}] has [${given.length}] arguments; allowed are ${least === most ? least : `${least} to ${most}`}`
+  const { orders } = (node.order_bys ?? { orders: [] }) as { readonly orders: readonly unknown[] }
+  if (aggregate.name.startsWith('arg_') && orders.length > 0)
+    return `Function [${written}] has an ORDER BY; allowed is none, as its rows are in the order of ${byTime ? '__time' : 'its second argument'}`
   const [value] = given as readonly [Edit]
   const edits: Edit[] = [{ ...name, text: aggregate.name }]
   const insert = (start: number, inserted: string): void => {
     edits.push({ start, end: start, text: inserted })
   }
   const bytes = bytesAt === undefined ? undefined : given[bytesAt]
-  let after = ''
   if (bytes !== undefined) {
     if (!/^[1-9]\d{0,8}$/.test(bytes.text))
       return `Function [${written}] has [${bytes.text}] for the most bytes; allowed is a whole number from 1`
-    const distinct = /^distinct\b/i.exec(value.text)?.[0].length ?? 0
-    insert(value.start + distinct, distinct > 0 ? ` ${cut}(` : `${cut}(`)
+    const before = /^(?:distinct|all)\b/i.exec(value.text)?.[0].length ?? 0
+    insert(value.start + before, before > 0 ? ` ${cut}(` : `${cut}(`)
     insert(value.end, `, ${bytes.text})`)
     edits.push({ start: (given[(bytesAt as number) - 1] as Edit).end, end: bytes.end, text: '' })
   }
-  if (byTime) {
-    // Of joined tables, the time is that of the table whose column it is.
-    const table = /^((?:[A-Za-z_]\w*|"[^"]+")\s*\.)\s*(?:[A-Za-z_]\w*|"[^"]+")$/.exec(value.text)?.[1] ?? ''
-    after = `, ${table}__time`
+  const time = byTime ? timeBeside(children[0]) : undefined
+  if (time !== undefined) insert(end, `, ${time.map((part) => identifier(part)).join('.')}`)
+  const change = (): void => {
+    Object.assign(node, { function_name: aggregate.name })
+    if (bytes !== undefined) {
+      const [limit] = children.splice(bytesAt as number, 1)
+      children[0] = callOf(cut, [children[0], limit])
+    }
+    if (time !== undefined) children.push(columnOf(time))
   }
-  if (after !== '') insert(end, after)
-  return edits
+  return { edits, cuts: bytes !== undefined, change }
+}
+
+/** The column of time of the table whose column a value is: of joined tables there are several. */
+function timeBeside(value: unknown): readonly string[] {
+  const names =
+    isJsonObject(value) && value.class === 'COLUMN_REF' ? (value.column_names as readonly string[]) : []
+  return [...names.slice(0, -1), '__time']
 }

@@ -1,4 +1,5 @@
 /** Functions of the recorded system's SQL that DuckDB lacks or understands otherwise, in terms of those it has. */
-export { aggregateEdits, isRewrittenAggregate } from './aggregates.ts'
+export { isRewrittenAggregate, rewriteAggregate } from './aggregates.ts'
 export { type CallArgument, cutFunction, definedFunctions, FunctionCalls } from './function-calls.ts'
+export { textOf } from './parsed.ts'
 export { type Edit, edited, placeBefore, type Shift, SqlText } from './sql-text.ts'

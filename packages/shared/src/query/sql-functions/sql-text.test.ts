@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { edited, placeBefore, SqlText } from './sql-text.ts'
 
-describe('units as arguments', () => {
+describe('what the parser can read', () => {
   const cases: readonly [written: string, read: string][] = [
     ['FLOOR(x TO DAY)', "FLOOR(x ,'DAY')"],
     ['ceil(f(a, b) to   Month )', "ceil(f(a, b) ,'Month'   )"],
@@ -17,11 +17,17 @@ describe('units as arguments', () => {
     ['floor(x)', 'floor(x)'],
     ['floor(x TO DAY', 'floor(x TO DAY'],
     ['my_floor(x TO DAY)', 'my_floor(x TO DAY)'],
+    ["'a' --\\r FLOOR(x TO DAY)", "'a' --\\r FLOOR(x TO DAY)"],
+    ["-- '\r FLOOR(x TO DAY)", "-- '\r FLOOR(x ,'DAY')"],
+    ['1a$x$ FLOOR(x TO DAY) $x$', "1a$x$ FLOOR(x ,'DAY') $x$"],
+    ['x\u00a0$$ FLOOR(x TO DAY) $$', 'x  $$ FLOOR(x TO DAY) $$'],
+    ["FLOOR(x\u2003TO\u00a0DAY) '\u00a0'", "FLOOR(x   ,'DAY' ) '\u00a0'"],
+    ["FLOOR(x TO DAY) $a$ ' FLOOR(x TO DAY)", "FLOOR(x ,'DAY') $a$ ' FLOOR(x TO DAY)"],
     ["FLOOR('ä' TO DAY)", "FLOOR('ä' ,'DAY')"],
   ]
   for (const [written, read] of cases) {
     it(written, () => {
-      assert.equal(new SqlText(written).withUnitsAsArguments(), read)
+      assert.equal(new SqlText(written).readable(), read)
       assert.equal(Buffer.byteLength(read), Buffer.byteLength(written))
     })
   }

@@ -1,0 +1,60 @@
+// DuckDB's parser tells no ends of what it reads, so places in a query are found by tokens of our own, which a query may
+// try to mislead: what DuckDB would then run is not what was checked.
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { after, describe, it } from 'node:test'
+import { checkRewritten } from './read-statement.ts'
+import { openTestQueries } from './test-queries.ts'
+
+const { ask, folder, processes, writeParquet } = await openTestQueries()
+after(async () => {
+  await processes.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+await writeParquet(
+  'a.parquet',
+  `SELECT TIMESTAMP_MS '2026-01-01 00:00:00' AS __time, DATE '2026-01-01' AS date, 'a' AS page`,
+)
+const files = ['a.parquet']
+
+const misread = /The functions of the query cannot be found in its text/
+
+describe('no place that is found otherwise leads to what is not offered', () => {
+  const unoffered = '(SELECT count(*) FROM duckdb_settings())'
+  const hidden = `, ${unoffered}) FROM wiki --`
+  const spaces = (count: number): string => '\u00a0'.repeat(count)
+  const spacesBefore = `SELECT ${spaces(4)}'zz${hidden}', timestampadd(DAY, 1, __time) FROM wiki`
+  const cases: readonly (readonly [sql: string, rows: readonly unknown[] | RegExp])[] = [
+    [`SELECT latest(date --\r'\n, 10) , ${unoffered} FROM wiki --') FROM wiki`, /invalid date field/],
+    [`SELECT latest(concat(page, e'a'\n'\\'), 10) ${hidden}'), 5) FROM wiki`, misread],
+    // A remark ends at a carriage return: what follows is a text.
+    [`SELECT page --\r, '\n, ${unoffered} FROM wiki --' FROM wiki`, [['a', `\n, ${unoffered} FROM wiki --`]]],
+    [spacesBefore, [[`zz${hidden}`, '2026-01-02T00:00:00.000Z']]],
+    [
+      `SELECT '${spaces(3)}', timestampadd(DAY, 1, __time)${spaces(1)}FROM wiki`,
+      [[spaces(3), '2026-01-02T00:00:00.000Z']],
+    ],
+    [`SELECT e'a'\n'\\'b', latest(page, 1), ', ${unoffered} --' FROM wiki`, /Line/],
+    [
+      `SELECT e'a'\n'\\', latest(page, 1), ${unoffered} --' FROM wiki`,
+      [[`a', latest(page, 1), ${unoffered} --`]],
+    ],
+    [`SELECT 1a$x$, latest(page), '$x$, latest(page)' FROM wiki`, [[1, 'a', '$x$, latest(page)']]],
+    [`SELECT page\u00a0$$ FROM wiki --$$, latest(page) FROM wiki`, /Line/],
+    ["SELECT CASE latest(page, 1) WHEN 'b' THEN 1 WHEN 'a' THEN 2 END FROM wiki", [[2]]],
+  ]
+  for (const [sql, rows] of cases) {
+    it(JSON.stringify(sql), async () => {
+      const asked = ask(sql, { files })
+      if (rows instanceof RegExp) await assert.rejects(asked, { code: 'invalidInput', message: rows })
+      else assert.deepEqual(JSON.parse(await asked), rows)
+    })
+  }
+})
+
+it('what the parser reads otherwise than it is meant is refused, wherever it stands', () => {
+  const meant = { node: { name: 'a', query_location: 3 } }
+  checkRewritten(meant, '{"node":{"name":"a","query_location":7}}')
+  assert.throws(() => checkRewritten(meant, '{"node":{"name":"b","query_location":3}}'), misread)
+  assert.throws(() => checkRewritten(meant, '{"node":{"name":"a"},"error":true}'), misread)
+})
