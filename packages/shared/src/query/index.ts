@@ -14,3 +14,4 @@ export {
   type SystemRelation,
 } from './query-protocol.ts'
 export type { RunText, Statement, TableReference } from './read-statement.ts'
+export { withWrittenNames } from './sql-functions/index.ts'

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Failure, invalidInput } from '@svc/domain/failure'
 import type { Interval } from '@svc/domain/time'
 import { isJsonObject, type JsonObject } from '@svc/domain/validation'
+import { literal } from '../duckdb/index.ts'
 import { offeredFunctions, offeredTableFunctions } from './offered-functions.ts'
 import type { Parameter } from './parameter.ts'
 import { queryFailure } from './query-failure.ts'
@@ -151,6 +152,16 @@ function unitOf(node: unknown): string | undefined {
   return names.length === 1 && /^[A-Za-z]+$/.test(names[0] as string) ? names[0] : undefined
 }
 
+/** Whether an argument is a value that stands there. */
+function isConstant(node: unknown): boolean {
+  if (!isJsonObject(node)) return false
+  return (
+    node.class === 'CONSTANT' ||
+    node.class === 'PARAMETER' ||
+    (node.class === 'CAST' && isConstant(node.child))
+  )
+}
+
 const offsetOf = (value: unknown): number | undefined => (value === undefined ? undefined : Number(value))
 
 class StatementReader {
@@ -231,15 +242,30 @@ class StatementReader {
     const children = node.children as unknown[]
     const isUnit = (place: number): boolean => place === 0 && name.startsWith('timestamp')
     if (isUnit(0) && children.length === 3) this.quoteUnit(node, children)
+    const given = children.map((child, place) => this.argumentOf(child, isUnit(place)))
     try {
-      this.calls.add(
-        name,
-        children.map((child, place) => this.argumentOf(child, isUnit(place))),
-      )
+      const called = this.calls.add(name, given, children.map(isConstant))
+      if (called !== name) this.renameCall(node, name, called)
     } catch (error) {
       if (error instanceof Failure) this.refuse(node, error.message)
       throw error
     }
+  }
+
+  private renameCall(node: JsonObject, name: string, called: string): void {
+    const offset = Number(node.query_location)
+    const token = this.text().tokenAt(offset)
+    const extracted = name === 'date_part' ? this.text().extractedUnitAt(offset) : undefined
+    const [unit] = node.children as readonly { readonly value: { readonly value: string } }[]
+    if (token === undefined || (extracted === undefined && token.text.toLowerCase() !== name))
+      throw invalidInput(`Function [${name.toUpperCase()}] cannot be found in the text of the query`)
+    const edits = [
+      { ...token, text: called },
+      ...(extracted ? [{ ...extracted, text: `${literal(String(unit?.value.value))},` }] : []),
+    ]
+    this.rewrite(node, edits, () => {
+      Object.assign(node, { function_name: called, schema: '' })
+    })
   }
 
   /** TIMESTAMPADD and TIMESTAMPDIFF have a unit that is written like a column. */

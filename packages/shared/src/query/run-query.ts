@@ -20,7 +20,7 @@ import type {
   SystemRelation,
 } from './query-protocol.ts'
 import { checkRewritten, informationSchemaName, readStatement, type Statement } from './read-statement.ts'
-import { placeBefore, SqlText } from './sql-functions/index.ts'
+import { placeBefore, SqlText, withWrittenNames } from './sql-functions/index.ts'
 import { type TimeValue, withValues } from './time-conditions.ts'
 
 /** Where the bytes of an answer go; resolves when more may come. */
@@ -224,7 +224,10 @@ async function answer({ connection }: LockedDatabase, order: QueryOrder, sink: A
   await bind(prepared, order.parameters)
   const result = await prepared.stream()
   const names = result.deduplicatedColumnNames()
-  const columns = names.map((name, index) => ({ name, type: result.columnType(index) }))
+  const columns = names.map((name, index) => ({
+    name: withWrittenNames(name),
+    type: result.columnType(index),
+  }))
   const writer = createResultWriter(order.style, columns)
   let rows = 0
   // The head goes out with the first rows: a query that fails before them is answered with its failure.
@@ -370,7 +373,7 @@ function withoutPaths(message: string, paths: readonly string[]): string {
   let told = message
   for (const path of paths) told = told.replaceAll(path, 'a segment')
   return (
-    told
+    withWrittenNames(told)
       // Names that DuckDB proposes may be of its own tables, and functions are offered by our list.
       .replace(/\n?(Did you mean|Candidate tables|Candidate functions)[\s\S]*$/, '')
       .replace(/\s*\n\s*/g, ' ')

@@ -47,6 +47,10 @@ describe('the times that a query asks for', () => {
     [`SELECT * FROM a WHERE TIME_IN_INTERVAL(x, '2026-01-03/P2D')`, { a: 'any' }],
     [`SELECT * FROM a WHERE __time >= TIME_SHIFT(${third}, 'P1D', -1)`, { a: '2..' }],
     [`SELECT * FROM a WHERE __time >= TIME_FLOOR(TIME_PARSE('2026-01-03T12'), 'P1D')`, { a: '3..' }],
+    [
+      `SELECT * FROM a WHERE __time >= TIME_FLOOR(${third}, 'P1M') AND __time < TIME_CEIL(TIME_FLOOR(${third}, 'P1D'), 'P1D')`,
+      { a: '1..3' },
+    ],
     [`SELECT * FROM a WHERE __time >= TIME_FLOOR(now(), 'P1M')`, { a: 'any' }],
     [`SELECT * FROM a WHERE __time < date_trunc('month', TIMESTAMP '2026-01-20') AND x = 1`, { a: '..1' }],
     [

@@ -1,4 +1,10 @@
-import { nativeScalarType, type QueryOrder, type QuerySession, type RunText } from '@svc/shared/query'
+import {
+  nativeScalarType,
+  type QueryOrder,
+  type QuerySession,
+  type RunText,
+  withWrittenNames,
+} from '@svc/shared/query'
 import { ownText } from './own-text.ts'
 import { rowsOf } from './rows-of.ts'
 
@@ -36,7 +42,7 @@ export async function explain(
     text: describing(order.text),
   })
   const signature = columns.map((column) => ({
-    name: String(column.column_name),
+    name: withWrittenNames(String(column.column_name)),
     type: nativeScalarType(String(column.column_type)),
   }))
   const told = {

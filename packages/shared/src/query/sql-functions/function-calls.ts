@@ -117,11 +117,12 @@ const definitions: Readonly<Record<string, DefinedFunction>> = {
     literals: [1],
     body: ([, interval]) => {
       const { start, end } = parseInterval(String(interval), 'the interval')
-      const bounds = [
-        ...(Number.isFinite(start) ? [`${instant} >= epoch_ms(${start})`] : []),
-        ...(Number.isFinite(end) ? [`${instant} < epoch_ms(${end})`] : []),
-      ]
-      return bounds.length > 0 ? `(${bounds.join(' AND ')})` : `(${instant} IS NOT NULL)`
+      // One comparison, with the instant once: files are left out by it.
+      const last = `epoch_ms(${end}) - to_microseconds(1)`
+      if (Number.isFinite(start) && Number.isFinite(end))
+        return `(${instant} BETWEEN epoch_ms(${start}) AND ${last})`
+      if (Number.isFinite(start)) return `(${instant} >= epoch_ms(${start}))`
+      return Number.isFinite(end) ? `(${instant} <= ${last})` : `(${instant} IS NOT NULL)`
     },
   },
   millis_to_timestamp: alike(1, `epoch_ms(CAST(${a} AS BIGINT))`),
@@ -237,13 +238,31 @@ const cutBytes = (less: number): string => `TRY(decode(encode(${text})[1:${b} - 
 const cutSql = `CASE WHEN system.main.strlen(${text}) <= ${b} THEN ${text}
   ELSE coalesce(${[0, 1, 2, 3].map(cutBytes).join(', ')}, '') END`
 
+/** The name with which what is written for one of several macros of a function begins. */
+const variantName = (index: number, name: string): string => `svc_${index}_${name}`
+
+/** A text of DuckDB with the functions under the names that the query has for them. */
+export const withWrittenNames = (text: string): string => text.replace(/\bsvc_\d+_(?=[a-z])/g, '')
+
+interface Variant {
+  readonly called: string
+  readonly parameters: readonly string[]
+  readonly body: string
+  /** Arguments that the body uses several times, or within a lambda, and that are found once before. */
+  readonly bound: readonly string[]
+}
+
 /** Collects the calls of the functions that are defined here, and makes the macros that they need. */
 export class FunctionCalls {
-  private readonly byName = new Map<string, Map<number, Map<string, readonly CallArgument[]>>>()
-  private cuts = false
+  private readonly variants = new Map<string, Variant>()
+  private readonly plainNames = new Set<string>()
 
-  /** Notes a call of a defined function, by its name in lower case. What is wrong with it is an invalidInput failure. */
-  add(name: string, given: readonly CallArgument[]): void {
+  /**
+   * Notes a call of a defined function, by its name in lower case, and answers with the name that it has to have: each
+   * call has a macro for its own texts. `constants` tells which arguments are the same for all rows. What is wrong with
+   * the call is an invalidInput failure.
+   */
+  add(name: string, given: readonly CallArgument[], constants: readonly boolean[]): string {
     const { least, most, literals = [], optional = [], body } = definitions[name] as DefinedFunction
     const shown = name === 'date_part' ? 'EXTRACT' : name.toUpperCase()
     if (given.length < least || given.length > most)
@@ -262,52 +281,65 @@ export class FunctionCalls {
       return optional.includes(place) && value === null ? null : undefined
     })
     try {
-      body(relevant)
+      return this.define(name, body(relevant), constants)
     } catch (error) {
       if (!(error instanceof Failure)) throw error
       throw invalidInput(`Function [${shown}]: ${error.message}`)
     }
-    const byCount = this.byName.get(name) ?? new Map<number, Map<string, readonly CallArgument[]>>()
-    const variants = byCount.get(given.length) ?? new Map<string, readonly CallArgument[]>()
-    variants.set(JSON.stringify(relevant.map((value) => value ?? (value === null ? null : 0))), relevant)
-    this.byName.set(name, byCount.set(given.length, variants))
   }
 
   /** Notes that texts are cut. */
   addCut(): void {
-    this.cuts = true
+    this.define(cutFunction, cutSql, [false, true])
   }
 
   /** The statements that define what is called. */
   macros(): string[] {
-    const macros = [...this.byName].map(([name, byCount]) => {
-      const overloads = [...byCount].map(([count, variants]) => {
-        const parameters = Array.from({ length: count }, (_, place) => parameterOf(place))
-        return `(${parameters.join(', ')}) AS ${bodyOf(definitions[name] as DefinedFunction, [...variants.values()])}`
-      })
-      return `CREATE MACRO main.${name}${overloads.join(', ')}`
-    })
-    return this.cuts ? [...macros, `CREATE MACRO main.${cutFunction}(${a}, ${b}) AS ${cutSql}`] : macros
+    const overloads = new Map<string, string[]>()
+    const bodies: string[] = []
+    for (const [index, { called, parameters, body, bound: used }] of [...this.variants.values()].entries()) {
+      const list = parameters.join(', ')
+      let sql = body
+      if (used.length > 0) {
+        const inner = variantName(index, 'body')
+        bodies.push(`CREATE MACRO main.${inner}(${list}) AS (${body})`)
+        sql = boundCall(`main.${inner}`, parameters, used)
+      }
+      overloads.set(called, [...(overloads.get(called) ?? []), `(${list}) AS (${sql})`])
+    }
+    return [
+      ...bodies,
+      ...[...overloads].map(([called, all]) => `CREATE MACRO main.${called}${all.join(', ')}`),
+    ]
+  }
+
+  private define(name: string, body: string, constants: readonly boolean[]): string {
+    const parameters = constants.map((_, place) => parameterOf(place))
+    const uses = parameters.map((parameter) => body.split(new RegExp(`\\b${parameter}\\b`)).length - 1)
+    const changing = parameters.filter((_, place) => !constants[place] && uses[place] !== 0)
+    const isRepeated = body.includes('lambda') || uses.some((count, place) => count > 1 && !constants[place])
+    const used = isRepeated ? changing : []
+    const key = JSON.stringify([name, parameters.length, body, used])
+    const known = this.variants.get(key)
+    if (known) return known.called
+    const plain = `${name} of ${parameters.length}`
+    const called = this.plainNames.has(plain) ? variantName(this.variants.size, name) : name
+    this.plainNames.add(plain)
+    this.variants.set(key, { called, parameters, body, bound: used })
+    return called
   }
 }
 
-/** What one macro answers for all calls with as many arguments. */
-function bodyOf(
-  { body, literals = [], optional = [] }: DefinedFunction,
-  variants: readonly (readonly CallArgument[])[],
-): string {
-  const [first] = variants as readonly [readonly CallArgument[]]
-  const places = [...new Set([...literals, ...optional])].filter((place) => place < first.length)
-  if (places.length === 0) return `(${body(first)})`
-  const cases = variants.map((given) => {
-    const conditions = places.map((place) => {
-      const value = given[place]
-      if (value === null) return `${parameterOf(place)} IS NULL`
-      return value === undefined
-        ? `${parameterOf(place)} IS NOT NULL`
-        : `${parameterOf(place)} = ${literal(value)}`
+/** The call of a macro with some of its arguments found once; they may hold subqueries, which lambdas may not. */
+function boundCall(macro: string, parameters: readonly string[], used: readonly string[]): string {
+  const [first] = used
+  const value =
+    used.length === 1 ? (first as string) : `{${used.map((name) => `${name}: ${name}`).join(', ')}}`
+  return bound('given', value, (given) => {
+    const passed = parameters.map((name) => {
+      if (!used.includes(name)) return name
+      return used.length === 1 ? given : `struct_extract(${given}, '${name}')`
     })
-    return `WHEN ${conditions.join(' AND ')} THEN ${body(given)}`
+    return `${macro}(${passed.join(', ')})`
   })
-  return `(CASE ${cases.join(' ')} END)`
 }

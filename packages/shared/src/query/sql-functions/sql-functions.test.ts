@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { after, describe, it } from 'node:test'
 import { openTestQueries } from '../test-queries.ts'
+import { definedFunctions } from './index.ts'
 
 const queries = await openTestQueries()
 const { ask, folder, processes, writeParquet } = queries
@@ -261,6 +262,130 @@ describe('columns', () => {
   })
 })
 
+// `page`, `added` and `__time` stand for whatever has their types.
+const everywhere = [
+  "time_floor(__time, 'P1D')",
+  "time_floor(__time, 'PT6H')",
+  "time_floor(__time, 'P1M', NULL, 'Asia/Tokyo')",
+  "time_floor(__time, 'P1M', __time)",
+  "time_ceil(__time, 'P1M')",
+  "time_shift(__time, 'P1M', added, 'Asia/Tokyo')",
+  "time_extract(__time, 'HOUR', 'Asia/Tokyo')",
+  'EXTRACT(HOUR FROM __time)',
+  "EXTRACT('day' /* ( */ FROM /* FROM */ __time)",
+  "date_part('month', __time)",
+  'time_format(__time)',
+  "time_format(__time, 'yyyy Z', 'Asia/Tokyo')",
+  "time_parse('2001-02-03T04:05:06' || left(page, 0))",
+  "time_parse('2001 ' || added, 'yyyy M', 'Asia/Tokyo')",
+  "time_in_interval(__time, '2001-02-03/P1D')",
+  "time_in_interval(__time, '2001-02-03/3000-01-01')",
+  'millis_to_timestamp(added)',
+  'timestamp_to_millis(__time)',
+  'timestampadd(MONTH, added, __time)',
+  'timestampadd("DAY", 1, __time)',
+  'timestampdiff(MONTH, __time, __time)',
+  'timestampdiff(DAY, __time, __time)',
+  'floor(added)',
+  'floor(__time TO QUARTER)',
+  'ceil(__time TO HOUR)',
+  'ceiling(__time TO YEAR)',
+  'safe_divide(added, added)',
+  'div(added, 2)',
+  'truncate(added + 0.25, 1)',
+  'bitwise_and(added, 3)',
+  'bitwise_or(added, 3)',
+  'bitwise_xor(added, 3)',
+  'bitwise_complement(added)',
+  'parse_long(page)',
+  "parse_long('-' || added)",
+  'parse_long(page, 36)',
+  "btrim(page, 'z')",
+  'trim(page)',
+  "trim(LEADING 'z' FROM page)",
+  "ltrim(page, 'z')",
+  "rtrim(page, 'z')",
+  'lpad(page, 5)',
+  "lpad(page, added, 'x')",
+  'rpad(page, 5)',
+  'rpad(page, 5, page)',
+  'strlen(page)',
+  "contains_string(page, 'z')",
+  "icontains_string(page, 'Z')",
+  "concat(page, added, 'x')",
+  'textcat(page, page)',
+  "regexp_like(page, 'z')",
+  "regexp_extract(page, 'z(.)', 1)",
+  "regexp_extract(page, 'b')",
+  "regexp_replace(page, 'z', 'a0 svc_given')",
+  "string_to_array(page, 'b')",
+  'nvl(page, page)',
+]
+
+describe('every function', () => {
+  const columns = ['page', 'added', '__time']
+  const all = everywhere.map((expression, index) => `${expression} AS c${index}`).join(',\n')
+  const instead = (replace: (column: string) => string): string =>
+    columns.reduce((sql, column) => sql.replaceAll(new RegExp(`\\b${column}\\b`, 'g'), replace(column)), all)
+  const rowsOf = async (sql: string): Promise<unknown[][]> => JSON.parse(await ask(sql, { files }))
+
+  it('has a row here', () => {
+    const called = new Set(everywhere.map((expression) => /^\w+/.exec(expression)?.[0]))
+    assert.deepEqual(
+      [...definedFunctions].filter((name) => !called.has(name)),
+      [],
+    )
+  })
+
+  it('answers the same in groups and without', async () => {
+    const plain = await rowsOf(`SELECT ${all} FROM wiki ORDER BY __time`)
+    const grouped = await rowsOf(`SELECT ${all} FROM wiki GROUP BY page, added, __time ORDER BY __time`)
+    assert.deepEqual(grouped, plain)
+    const same = await rowsOf(`SELECT ${all}, __time FROM wiki GROUP BY ALL ORDER BY __time`)
+    assert.deepEqual(
+      same.map((row) => row.slice(0, -1)),
+      plain,
+    )
+  })
+
+  const ofLast = `SELECT ${all} FROM (SELECT max(page) AS page, max(added) AS added, max(__time) AS __time FROM wiki)`
+  const others: Readonly<Record<string, string>> = {
+    aggregates: `SELECT ${instead((column) => `max(${column})`)} FROM wiki`,
+    subqueries: `SELECT ${instead((column) => `(SELECT max(${column}) FROM wiki)`)}`,
+  }
+  for (const [name, sql] of Object.entries(others)) {
+    it(`answers the same of ${name}`, async () => {
+      assert.deepEqual(await rowsOf(sql), await rowsOf(ofLast))
+    })
+  }
+
+  it('answers the same in a lambda', async () => {
+    const inLambdas = everywhere.map((expression) => `list_transform([1], lambda x: ${expression})[1]`)
+    const of = "FROM wiki WHERE page = 'zz'"
+    assert.deepEqual(
+      await rowsOf(`SELECT ${inLambdas.join(', ')} ${of}`),
+      await rowsOf(`SELECT ${all} ${of}`),
+    )
+  })
+
+  it('names columns as they are written', async () => {
+    const sql = `SELECT time_floor(__time, 'P1D'), time_floor(__time, 'P1M') FROM wiki`
+    const [names] = JSON.parse(await ask(sql, { files, style: { header: true } }))
+    assert.deepEqual(names, ["time_floor(__time, 'P1D')", "time_floor(__time, 'P1M')"])
+  })
+
+  it('stays small when calls hold calls, and where there are many', async () => {
+    const held = (inner: string): string =>
+      `TIME_PARSE(TIME_FORMAT(TIME_FLOOR(TIME_SHIFT(${inner}, 'P1D', 1, 'Asia/Tokyo'), 'PT6H', NULL, 'Asia/Tokyo')))`
+    const many = Array.from(
+      { length: 40 },
+      (_, index) => `TIME_FORMAT(${held('__time')}, 'yyyy ${'-'.repeat(index)}')`,
+    )
+    const [row] = await rowsOf(`SELECT ${held(held(held(held('__time'))))}, ${many.join(', ')} FROM wiki`)
+    assert.equal(row?.length, 41)
+  })
+})
+
 describe('refused is', () => {
   const cases: readonly (readonly [expression: string, message: RegExp])[] = [
     [`TIME_FLOOR(${july})`, /column \[8\]: Function \[TIME_FLOOR\] has \[1\] arguments; allowed are 2 to 4/],
@@ -294,6 +419,12 @@ describe('refused is', () => {
     [`STRING_TO_MV('a,b', ',')`, /Function \[string_to_mv\] is not offered/],
     [`STRING_FORMAT('%d', 1)`, /Function \[string_format\] is not offered/],
     [`svc_first_bytes('a', 1)`, /Function \[svc_first_bytes\] is not offered/],
+    [
+      `EARLIEST('a' ORDER BY 1)`,
+      /Function \[earliest\] has an ORDER BY; allowed is none, as its rows are in the order of __time/,
+    ],
+    [`svc_1_time_floor(${july}, 'P1D')`, /Function \[svc_1_time_floor\] is not offered/],
+    [`svc_0_body(${july})`, /Function \[svc_0_body\] is not offered/],
     ['EARLIEST()', /Function \[earliest\] has \[0\] arguments; allowed are 1 to 2/],
     [`EARLIEST('a', 1 + 1)`, /Function \[earliest\] has \[1 \+ 1\] for the most bytes/],
   ]

@@ -21,6 +21,7 @@ export function readBucketPeriod(text: string): Period {
   return period
 }
 
+const isUtc = (zone: Zone): boolean => zone.firstInstant('x') === 'x'
 const monthsOf = ({ years, months }: Period): number => years * 12 + months
 const daysOf = ({ weeks, days }: Period): number => weeks * 7 + days
 const millisOf = ({ hours, minutes, seconds, millis }: Period): number =>
@@ -34,7 +35,7 @@ function stepOf(period: Period, zone: Zone, hasOrigin: boolean): Step {
   if (kinds === 1 && isCalendar) return { kind: 'months', amount: months }
   if (kinds === 1 && days > 0) return { kind: 'days', amount: days }
   if (kinds === 1 && millis > 0) return { kind: 'millis', amount: millis }
-  if (months === 0 && zone.firstInstant('x') === 'x') return { kind: 'millis', amount: days * dayMs + millis }
+  if (months === 0 && isUtc(zone)) return { kind: 'millis', amount: days * dayMs + millis }
   throw invalidInput(
     `the period has the value [${formatPeriod(period)}]; allowed is one of years and months, of weeks and days, of hours and less, or of weeks and less in UTC`,
   )
@@ -51,6 +52,8 @@ export function floorSql(instant: string, period: Period, zone: Zone, origin: st
   const single = origin === undefined ? singleUnit(period) : undefined
   if (single === 'year' || single === 'month' || single === 'week' || single === 'day')
     return zone.instantBefore(`date_trunc('${single}', ${shown})`, instant)
+  if ((single === 'hour' || single === 'minute' || single === 'second') && isUtc(zone))
+    return `date_trunc('${single}', ${instant})`
   const { kind, amount } = stepOf(period, zone, origin !== undefined)
   if (single !== undefined)
     return bound('millis', `epoch_ms(${shown})`, (millis) =>
