@@ -207,7 +207,10 @@ describe('the web console of another make', { skip }, () => {
 
   test('the coordinator is configured, with its history', async () => {
     await open('')
+    // What is typed before the present configuration is there would be overwritten by it.
+    const loaded = page.waitForResponse((response) => response.url().endsWith('/coordinator/v1/config'))
     await openHeaderMenu('Coordinator dynamic config')
+    await (await loaded).finished()
     await dialog().locator('input').first().fill('77')
     await saveWithComment('Saved coordinator dynamic config')
     const config = await cluster.router.get<{ maxSegmentsToMove: number }>('/svc/coordinator/v1/config')
