@@ -1,6 +1,7 @@
-// Proves that nothing is lost when processes die: a historical, the leading coordinator and Redis are killed at ten
-// random points each while rules move every segment, and each time the end state is exactly what the rules ask for;
-// a task whose overlord or queue is killed is done once all the same.
+// Proves that nothing is lost when processes die: a historical, the leading coordinator and Redis are killed at random
+// points while rules move every segment, and each time the end state is exactly what the rules ask for; a task whose
+// overlord or queue is killed is done once all the same. SVC_TEST_KILLS is the number of points, SVC_TEST_SEED where
+// they lie.
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -23,7 +24,7 @@ import {
 import { startTestCluster, type TestCluster, type TestClusterOptions } from './support/test-cluster.ts'
 import { waitUntil } from './support/wait-until.ts'
 
-const points = 10
+const points = Number(process.env.SVC_TEST_KILLS ?? 4)
 const { dataSource } = flights
 const random = seededRandom()
 
@@ -212,7 +213,7 @@ function watchAvailability({ cluster, tiers }: Scene): { fewest(): number; stop(
 }
 
 /** Runs ten rounds, each with a death at a point of its own tenth of the loading. */
-async function strikeTenTimes(
+async function strikeAtPoints(
   scene: Scene,
   context: TestContext,
   strike: (copies: Copies) => Promise<string>,
@@ -261,7 +262,7 @@ async function withScene(
 
 test('SIGKILL of a historical during loading', async (context) => {
   await withScene(context, {}, async (scene) => {
-    await strikeTenTimes(scene, context, async (copies) => {
+    await strikeAtPoints(scene, context, async (copies) => {
       const victim = pickOne(Object.keys(copies).flatMap((tier) => scene.tiers[tier]!))
       await killAndRestart(scene, victim, 500)
       return victim
@@ -313,7 +314,7 @@ test('SIGKILL of the leading coordinator during loading', async (context) => {
   await withScene(context, { instances: 'coordinator=2' }, async (scene) => {
     const { cluster } = scene
     let isEven = false
-    await strikeTenTimes(scene, context, async () => {
+    await strikeAtPoints(scene, context, async () => {
       isEven = !isEven
       const { leader: former } = await untilLed(cluster)
       // Each second time the former leader stays away until the other one has taken over.
@@ -399,7 +400,7 @@ test('SIGKILL of Redis during loading', async (context) => {
   const set = ['historical.svc.segmentCache.numLoadingThreads=1']
   await withScene(context, { set }, async (scene) => {
     const { cluster } = scene
-    await strikeTenTimes(scene, context, async () => {
+    await strikeAtPoints(scene, context, async () => {
       await killAndRestart(scene, 'redis', 1500)
       return 'redis'
     })
