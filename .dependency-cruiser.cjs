@@ -1,3 +1,22 @@
+/** Which rooms may load a package at run time. Everything else goes through the doors of those rooms. */
+const roomsOfDrivers = [
+  { driver: 'pg|pg-copy-streams', rooms: 'packages/shared/src/postgres/' },
+  { driver: 'bullmq|ioredis', rooms: 'packages/shared/src/redis/' },
+  { driver: 'express', rooms: 'packages/shared/src/http/' },
+  { driver: 'ldapts', rooms: 'packages/shared/src/security/' },
+  { driver: 'undici', rooms: 'services/router/src/' },
+  { driver: '@duckdb/node-api', rooms: 'packages/shared/src/(duckdb|ingestion|query)/' },
+  { driver: 'node-forge', rooms: '(packages/shared/src/tls|cli/src/pki)/' },
+  { driver: 'winston', rooms: 'packages/shared/src/runtime/' },
+]
+
+const driverRules = roomsOfDrivers.map(({ driver, rooms }) => ({
+  name: `only-its-room-loads-${driver.replace(/[^\w|-]/g, '-').replaceAll('|', '-or-')}`,
+  severity: 'error',
+  from: { path: '^(packages|services|cli|container)/', pathNot: [`^${rooms}`, '\\.test\\.ts$'] },
+  to: { path: `/node_modules/(${driver})/`, dependencyTypesNot: ['type-only'] },
+}))
+
 /** The direction of dependencies: services and cli -> shared -> domain -> nothing; rooms are entered by their doors. */
 module.exports = {
   forbidden: [
@@ -89,19 +108,22 @@ module.exports = {
       },
     },
     {
-      name: 'drivers-in-their-rooms',
-      comment:
-        'Only postgres/ knows the Postgres driver, only redis/ the queues, only http/ the web framework.',
+      name: 'production-code-does-not-import-test-code',
+      comment: 'What only tests need stays out of what runs; benchmarks and test commands are the exception.',
       severity: 'error',
       from: {
         path: '^(packages|services|cli|container)/',
-        pathNot: ['^packages/shared/src/(postgres|redis|http)/', '\\.test\\.ts$'],
+        pathNot: [
+          '\\.test\\.ts$',
+          '/test-[^/]+\\.ts$',
+          '^(packages|services)/[^/]+/src/testing/',
+          '^packages/shared/src/hostile-inputs/',
+          '^cli/src/development/',
+        ],
       },
-      to: {
-        path: '/node_modules/(pg|pg-copy-streams|kysely|bullmq|ioredis|express)/',
-        dependencyTypesNot: ['type-only'],
-      },
+      to: { path: ['/src/testing/', '/src/hostile-inputs/', '/test-[^/]+\\.ts$', '\\.test\\.ts$'] },
     },
+    ...driverRules,
     {
       name: 'nothing-undeclared',
       severity: 'error',
