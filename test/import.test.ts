@@ -346,7 +346,7 @@ describe('what cannot be imported becomes nothing', () => {
     ['a folder without segments', ['--from', folder], 2, /has neither \[segments.jsonl\] nor/],
     ['a wrong password', ['--from', sourceUrl, '--user', 'reader:wrong'], 2, /status \[401\]: give --user/],
     ['a user without password', ['--from', sourceUrl, '--user', 'reader'], 2, /--user has no password/],
-    ['a password without user', ['--from', sourceUrl, '--password-file', passwordFile], 2, /needs --user/],
+    ['a password without user', ['--from', sourceUrl, '--password-file', passwordFile], 2, /requires --user/],
     [
       'a speed that is none',
       ['--from', sourceUrl, ...login, '--load-bytes-per-second', 'fast'],

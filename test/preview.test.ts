@@ -265,7 +265,7 @@ describe('./svc rules', () => {
     assert.match(shown.stdout, /^datasource +tier +copies now +then/m)
     assert.match(shown.stdout, /^flights +hot +\d+ \(.*B\) +\d+ \(.*B\)/m)
     assert.match(shown.stdout, /^hot +3+$/m, 'the picture')
-    assert.match(shown.stderr, /^svc: warning: .*rule \[1\] \[dropForever\] is never reached/m)
+    assert.match(shown.stderr, /^svc: Warning: .*rule \[1\] \[dropForever\] is never reached/m)
     assert.ok(!shown.stdout.includes('\u001b'), 'plain text where no terminal is')
     const json = await svcRules('preview', file, '--datasource', dataSource, '--json', '--full')
     const answer = JSON.parse(json.stdout) as Preview

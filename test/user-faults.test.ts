@@ -93,8 +93,8 @@ test('what is not there, and what is not allowed, is refused', async () => {
   assert.match(unknown.stderr, /historical-9.*\[coordinator\].*\[historical-1\]/)
   for (const [args, message] of [
     [['flood', 'router'], /flood/],
-    [['clear', 'nothing'], /^svc: Argument \[id\] has value \[nothing\], no fault is on$/m],
-    [['kill', '127.0.0.1:1'], /Target \[127.0.0.1:1\] is not a part of this cluster/],
+    [['clear', 'nothing'], /^svc: Invalid value \[nothing\] for \[id\]: no fault is active$/m],
+    [['kill', '127.0.0.1:1'], /Target \[127.0.0.1:1\] is not part of this cluster/],
   ] as const) {
     const { status, stderr } = await fault(...args)
     assert.equal(status, 2)

@@ -3,17 +3,17 @@ import { addCommands, exitStatusOf } from './commands/index.ts'
 
 const program = new Command('svc')
   .description(
-    'Runs a cluster on this machine: router, coordinator, overlord, broker, historicals and their stores.',
+    'Run a cluster on this machine: router, coordinator, overlord, broker, historicals, and their stores.',
   )
   .usage('<command> [options]')
-  .helpCommand('help [command]', 'show the help of a command')
-  .showHelpAfterError('Run ./svc <command> --help to see what is allowed.')
+  .helpCommand('help [command]', 'Show help for a command')
+  .showHelpAfterError('Run ./svc <command> --help for usage.')
   .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'svc: ')) })
   .exitOverride()
-  .addHelpText('after', '\nExit status: 0 done, 1 failed, 2 wrong usage.')
+  .addHelpText('after', '\nExit status: 0 success, 1 failure, 2 invalid usage.')
 addCommands(program)
 
-// A reader that went away, such as `| head`, is no failure, and no reason to end a cluster.
+// A closed pipe, such as `| head`, is not a failure and no reason to stop a cluster.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })

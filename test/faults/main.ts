@@ -34,7 +34,7 @@ function fail(message: string): never {
 function readNumber(name: string, text: string, least: number, most: number): number {
   const number = Number(text)
   if (/^\d+$/.test(text) && number >= least && number <= most) return number
-  return fail(`Option --${name} has value [${text}], allowed are numbers from ${least} to ${most}`)
+  return fail(`Invalid value [${text}] for [--${name}]: expected a number from ${least} to ${most}`)
 }
 
 function readOptions() {
@@ -63,7 +63,7 @@ function readSeeds(seed: string | undefined, seeds: string | undefined): number[
   const [from = '', to = '', ...rest] = seeds.split('-')
   const [first, last] = [readNumber('seeds', from, 0, most), readNumber('seeds', to, 0, most)]
   if (rest.length > 0 || last < first || last - first >= 10_000)
-    fail(`Option --seeds has value [${seeds}], allowed is FROM-TO with at most 10000 seeds`)
+    fail(`Invalid value [${seeds}] for [--seeds]: expected FROM-TO with at most 10000 seeds`)
   return Array.from({ length: last - first + 1 }, (_, index) => first + index)
 }
 
@@ -85,7 +85,7 @@ else if (values.check) checkAgain(positionals)
 else await runSeeds()
 
 function checkAgain(files: readonly string[]): void {
-  if (files.length === 0) fail('Option --check needs a file')
+  if (files.length === 0) fail('Option --check requires a file')
   for (const file of files) {
     let verdict: Verdict
     try {
@@ -103,7 +103,7 @@ async function runSeeds(): Promise<void> {
   const asked = readSeeds(values.seed, values.seeds)
   const commit = values.record ? commitOfSource() : undefined
   if (values.record && commit === undefined)
-    fail('Option --record needs a source that is committed: git status tells what is not')
+    fail('Option --record requires committed sources; git status shows what is not committed')
   const seeds = commit === undefined ? asked : seedsToRun(asked, seconds, readPassedSeeds(passedSeedsFile))
   if (seeds.length < asked.length)
     process.stdout.write(`${asked.length - seeds.length} seeds have passed before and are left out\n`)

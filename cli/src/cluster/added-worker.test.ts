@@ -71,7 +71,7 @@ describe('processes that are added to a cluster', () => {
     const signal = new AbortController().signal
     await assert.rejects(startWorker({ home, capacity: 1, set: [], signal }), {
       code: 'conflict',
-      message: /^Nothing runs in \[.*\] that a worker could be added to: \.\/svc up starts it$/,
+      message: /^Nothing is running in \[.*\]\. Start the cluster with \.\/svc up before you add a worker\.$/,
     })
   })
 })

@@ -118,7 +118,7 @@ function problemOf(
   if (processes.some(({ pid }) => pid !== null)) {
     return `The supervising process of [${home.root}] was killed and left processes behind: ./svc down ends them, ./svc up starts anew.`
   }
-  return `Nothing runs in [${home.root}]: ./svc up starts it.`
+  return `Nothing is running in [${home.root}]. Start it with ./svc up.`
 }
 
 async function processStatus(

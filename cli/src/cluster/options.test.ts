@@ -6,7 +6,7 @@ const refused: { name: string; given: WrittenOptions; message: RegExp }[] = [
   {
     name: 'an offset below 1000',
     given: { portOffset: '999' },
-    message: /--port-offset has value \[999\], allowed are 0 and/,
+    message: /Invalid value \[999\] for \[--port-offset\]: expected 0, or/,
   },
   { name: 'an offset beyond the last port', given: { portOffset: '49157' }, message: /from 1000 to 49156/ },
   { name: 'an offset that is no number', given: { portOffset: '1e3' }, message: /\[1e3\]/ },
@@ -14,17 +14,17 @@ const refused: { name: string; given: WrittenOptions; message: RegExp }[] = [
   {
     name: 'an unknown profile',
     given: { profile: 'safe' },
-    message: /--profile has value \[safe\], allowed are \[secure\], \[plain\]/,
+    message: /Invalid value \[safe\] for \[--profile\]: expected one of \[secure\], \[plain\]/,
   },
   {
     name: 'historicals without a count',
     given: { historicals: 'hot' },
-    message: /--historicals has part \[hot\]/,
+    message: /Invalid entry \[hot\] in \[--historicals\]/,
   },
   {
     name: 'no historical of a tier',
     given: { historicals: 'hot=0' },
-    message: /--historicals has part \[hot=0\]/,
+    message: /Invalid entry \[hot=0\] in \[--historicals\]/,
   },
   {
     name: 'a tier twice',
@@ -34,33 +34,33 @@ const refused: { name: string; given: WrittenOptions; message: RegExp }[] = [
   {
     name: 'a tier that is no folder name',
     given: { historicals: '../up=1' },
-    message: /--historicals names tier \[\.\.\/up\]/,
+    message: /Invalid tier \[\.\.\/up\] in \[--historicals\]/,
   },
   {
     name: 'instances of an unknown role',
     given: { instances: 'peon=2' },
-    message: /--instances names role \[peon\], allowed are/,
+    message: /Invalid role \[peon\] in \[--instances\]: expected one of/,
   },
   {
     name: 'instances of historicals',
     given: { instances: 'historical=2' },
-    message: /--instances names role \[historical\]/,
+    message: /Invalid role \[historical\] in \[--instances\]/,
   },
   {
     name: 'a setting without a value',
     given: { set: ['svc.host'] },
-    message: /--set has value \[svc\.host\]/,
+    message: /Invalid value \[svc\.host\] for \[--set\]/,
   },
-  { name: 'a setting of something else', given: { set: ['druid.host=x'] }, message: /begins with svc\./ },
+  { name: 'a setting of something else', given: { set: ['druid.host=x'] }, message: /starts with svc\./ },
   {
     name: 'a setting for an unknown role',
     given: { set: ['peon.svc.host=x'] },
-    message: /--set is for \[peon\]/,
+    message: /Invalid role \[peon\] in \[--set\]/,
   },
   {
     name: 'a setting of a port',
     given: { set: ['router.svc.tlsPort=1'] },
-    message: /\[svc\.tlsPort\], which \.\/svc sets itself/,
+    message: /\[svc\.tlsPort\] is managed by \.\/svc/,
   },
 ]
 

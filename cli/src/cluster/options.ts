@@ -73,7 +73,7 @@ export function parseOptions(written: WrittenOptions): PlanOptions {
 function parseLdap({ ldap = false, profile = 'secure' }: WrittenOptions): boolean {
   if (ldap && profile !== 'secure') {
     throw invalidInput(
-      `Option --ldap needs the profile [secure], not [${profile}]: there is no log-in without it`,
+      `Option --ldap requires the profile [secure], not [${profile}], because only that profile has logins`,
     )
   }
   return ldap
@@ -83,14 +83,14 @@ function parsePortOffset(written: number | string): number {
   const offset = /^\d+$/.test(String(written)) ? Number(written) : Number.NaN
   if (offset === 0 || (offset >= 1000 && offset <= MOST_PORT_OFFSET)) return offset
   throw invalidInput(
-    `Option --port-offset has value [${written}], allowed are 0 and the numbers from 1000 to ${MOST_PORT_OFFSET}`,
+    `Invalid value [${written}] for [--port-offset]: expected 0, or a number from 1000 to ${MOST_PORT_OFFSET}`,
   )
 }
 
 function parseProfile(written: string): Profile {
   const profile = profiles.find((known) => known === written)
   if (profile) return profile
-  throw invalidInput(`Option --profile has value [${written}], allowed are [${profiles.join('], [')}]`)
+  throw invalidInput(`Invalid value [${written}] for [--profile]: expected one of [${profiles.join('], [')}]`)
 }
 
 function parseHistoricals(written: string): Map<string, number> {
@@ -99,7 +99,7 @@ function parseHistoricals(written: string): Map<string, number> {
     // The name is part of folder and file names.
     if (/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/.test(tier)) continue
     throw invalidInput(
-      `Option --historicals names tier [${tier}], allowed are up to 64 letters, digits, [_], [.] and [-]`,
+      `Invalid tier [${tier}] in [--historicals]: expected up to 64 letters, digits, [_], [.], and [-]`,
     )
   }
   return counts
@@ -110,7 +110,7 @@ function parseInstances(written: string): Map<CountedRole, number> {
   const counted = roles.filter((role) => role !== 'historical')
   for (const role of counts.keys()) {
     if (counted.some((known) => known === role)) continue
-    throw invalidInput(`Option --instances names role [${role}], allowed are [${counted.join('], [')}]`)
+    throw invalidInput(`Invalid role [${role}] in [--instances]: expected one of [${counted.join('], [')}]`)
   }
   return counts as Map<CountedRole, number>
 }
@@ -125,7 +125,7 @@ function parseCounts(option: string, written: string): Map<string, number> {
       /^\d+$/.test(count) && Number(count) >= 1 && Number(count) <= MOST_OF_ONE && rest.length === 0
     if (!isCount || name === '') {
       throw invalidInput(
-        `Option ${option} has part [${part}], allowed are parts of the form name=count with a count from 1 to ${MOST_OF_ONE}`,
+        `Invalid entry [${part}] in [${option}]: expected name=count with a count from 1 to ${MOST_OF_ONE}`,
       )
     }
     if (counts.has(name)) throw invalidInput(`Option ${option} names [${name}] twice`)
@@ -149,18 +149,18 @@ function parseSetting(written: string): PropertySetting {
   const match = /^(?:([a-z][A-Za-z0-9_.-]*)\.)??(svc\.[^\s=]+)$/.exec(left)
   if (equals < 1 || !match) {
     throw invalidInput(
-      `Option --set has value [${written}], allowed are name=value and role.name=value with a name that begins with svc., ` +
+      `Invalid value [${written}] for [--set]: expected name=value or role.name=value with a name that starts with svc., ` +
         'such as historical.svc.server.maxSize=1g',
     )
   }
   const target = match[1]
   if (target !== undefined && !roles.some((role) => target === role || target.startsWith(`${role}-`))) {
     throw invalidInput(
-      `Option --set is for [${target}], allowed are the roles [${roles.join('], [')}] and their instances`,
+      `Invalid role [${target}] in [--set]: expected one of the roles [${roles.join('], [')}] or an instance`,
     )
   }
   const name = match[2]!
   const instead = planned.get(name)
-  if (instead) throw invalidInput(`Option --set has property [${name}], which ./svc sets itself: ${instead}`)
+  if (instead) throw invalidInput(`Property [${name}] is managed by ./svc: ${instead}`)
   return { target, name, value: written.slice(equals + 1) }
 }

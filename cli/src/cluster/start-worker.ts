@@ -55,7 +55,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const { home } = options
   const run = readRunFile(home)
   if (run === undefined || lockHolder(home) === undefined) {
-    throw conflict(`Nothing runs in [${home.root}] that a worker could be added to: ./svc up starts it`)
+    throw conflict(
+      `Nothing is running in [${home.root}]. Start the cluster with ./svc up before you add a worker.`,
+    )
   }
   const instance = claimName(home)
   const supervisor = new Supervisor({

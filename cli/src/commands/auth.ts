@@ -14,18 +14,18 @@ interface ExplainOptions {
 
 /** Adds `./svc auth` with its commands. */
 export function addAuth(program: Command): void {
-  const auth = program.command('auth').description('who may do what in a running cluster, and why')
-  withHome(auth.command('explain').description('tell why a user may or may not make a request'))
-    .argument('<user>', 'name of the user')
-    .argument('<path>', 'path of the request, such as /svc/coordinator/v1/rules/flights')
-    .option('--method <name>', 'GET, POST, PUT or DELETE', 'GET')
-    .option('--authorizer <name>', 'the authorizer that decides (default: the only one there is)')
-    .option('--group <dn>', 'a group of the user in a directory; may be given again', collect)
-    .option('--json', 'print it as JSON')
+  const auth = program.command('auth').description('Explain who may do what in a running cluster')
+  withHome(auth.command('explain').description('Explain why a user may or may not make a request'))
+    .argument('<user>', 'User name')
+    .argument('<path>', 'Request path, for example /svc/coordinator/v1/rules/flights')
+    .option('--method <name>', 'HTTP method: GET, POST, PUT, or DELETE', 'GET')
+    .option('--authorizer <name>', 'Authorizer that decides (default: the only one configured)')
+    .option('--group <dn>', 'Directory group of the user (repeatable)', collect)
+    .option('--json', 'Print JSON')
     .addHelpText(
       'after',
       `
-Exit status: 0 where the request is allowed, 1 where it is refused.
+Exit status: 0 if the request is allowed, 1 if it is denied.
 
 Examples:
   ./svc auth explain carol /svc/coordinator/v1/rules/flights --method POST
@@ -35,7 +35,7 @@ Examples:
       const method = options.method.toUpperCase()
       if (!['GET', 'POST', 'PUT', 'DELETE'].includes(method))
         throw invalidInput(
-          `Option --method has value [${options.method}], allowed are GET, POST, PUT and DELETE`,
+          `Invalid value [${options.method}] for [--method]: expected GET, POST, PUT, or DELETE`,
         )
       const client = await connectToHome(options.home)
       const { explainAccess, explanationText } = await import('../auth/index.ts')

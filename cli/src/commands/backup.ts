@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { existingHome, withHome } from './home-option.ts'
-import { printJson, tellNotices } from './print.ts'
+import { printJson, printNotices } from './print.ts'
 
 interface BackupOptions {
   readonly home?: string
@@ -12,17 +12,17 @@ export function addBackup(program: Command): void {
   withHome(
     program
       .command('backup')
-      .argument('<folder>', 'a new folder')
-      .description('write the metadata store and deep storage of a cluster into a folder'),
+      .argument('<folder>', 'A folder that does not exist yet')
+      .description('Back up the metadata store and deep storage of a cluster to a folder'),
   )
-    .option('--json', 'print what was written as JSON')
+    .option('--json', 'Print a JSON summary of what was written')
     .addHelpText(
       'after',
       `
-The cluster may run and work on: the store is written as it is at one moment, with the files that it names.
-Every file is compared with the size and checksum of its segment: where one is missing or another than was stored,
-nothing is written, and restore makes nothing of such a backup, nor of one without its passwords.
-The folder holds the passwords of admin and of the servers; only you may read it.
+The cluster may keep running: the backup is a consistent snapshot of the store and the files it references.
+The size and checksum of every file are verified. If a file is missing or has changed, nothing is written. Restore
+also refuses such a backup, and one without its passwords.
+The folder contains the passwords of the admin and of the servers. Only you can read it.
 
 Examples:
   ./svc backup backups/monday
@@ -32,10 +32,10 @@ Examples:
   withHome(
     program
       .command('restore')
-      .argument('<folder>', 'what ./svc backup wrote')
-      .description('make a new home from a backup'),
+      .argument('<folder>', 'A folder that ./svc backup wrote')
+      .description('Create a home from a backup'),
   )
-    .option('--json', 'print what was made as JSON')
+    .option('--json', 'Print a JSON summary of what was created')
     .action(runRestore)
 }
 
@@ -53,7 +53,7 @@ async function runBackup(folder: string, { home: homeFolder, json }: BackupOptio
       folder,
       ({ phase, files, sizeBytes }) =>
         process.stderr.write(
-          phase === 'tables' ? 'writing tables\n' : `${files} files, ${sizeBytes} bytes\n`,
+          phase === 'tables' ? 'Writing tables\n' : `${files} files, ${sizeBytes} bytes\n`,
         ),
       signal,
     ),
@@ -72,10 +72,10 @@ async function runRestore(folder: string, { home, json }: BackupOptions): Promis
     import('./stop-request.ts'),
   ])
   const result = await restore(folder, home ?? defaultHome, stopRequest().signal)
-  tellNotices(result.notices)
+  printNotices(result.notices)
   if (json) printJson(result)
   else
     process.stdout.write(
-      `Made home [${result.home}] from the backup of ${result.createdAt}; start it with ./svc up${home === undefined ? '' : ` --home ${home}`}\n`,
+      `Created home [${result.home}] from the backup of ${result.createdAt}. Start it with ./svc up${home === undefined ? '' : ` --home ${home}`}\n`,
     )
 }

@@ -14,16 +14,16 @@ interface CallsOptions {
 export function addCalls(program: Command): void {
   const command = program
     .command('calls')
-    .description('show the last calls of the servers among themselves: who, as whom, with which certificate')
+    .description('Show recent calls between servers: the user each ran as, and the certificate')
   withHome(command)
-    .option('--instance <name>', 'only the journal of this server')
-    .option('--count <n>', 'as many of the last calls (default: 40)', '40')
-    .option('--json', 'print them as JSON')
+    .option('--instance <name>', 'Show only the journal of this server')
+    .option('--count <n>', 'Number of calls', '40')
+    .option('--json', 'Print JSON')
     .addHelpText(
       'after',
       `
-Each server keeps a journal of what it sent and what it received (GET /svc/internal/v1/calls), so a call between two
-servers is shown twice. Requests that the router hands on for its callers are none of them.`,
+Each server keeps a journal of the calls it sends and receives (GET /svc/internal/v1/calls), so a call between two
+servers is listed twice. Requests that the router forwards for its callers are not included.`,
     )
     .action(async ({ home, instance, count, json }: CallsOptions) => {
       const last = parseWholeNumber('--count', count, 1000)
@@ -47,7 +47,7 @@ servers is shown twice. Requests that the router hands on for its callers are no
         process.stdout.write(rows.length === 0 ? 'No calls yet.\n' : `${formatTable(header, rows)}\n`)
       }
       for (const { instance: name, reason } of missing)
-        process.stderr.write(`svc: ${name} could not be asked: ${reason}\n`)
+        process.stderr.write(`svc: No answer from ${name}: ${reason}\n`)
       process.exitCode = missing.length > 0 ? 1 : 0
     })
 }

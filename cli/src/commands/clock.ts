@@ -18,7 +18,7 @@ interface AnsweredClock {
 export function addClock(program: Command): void {
   const clock = program
     .command('clock')
-    .description('show and move the simulated time of a running cluster (svc.simulation.clock.enabled)')
+    .description('Show and move the simulated time of a running cluster (needs svc.simulation.clock.enabled)')
     .addHelpText(
       'after',
       `
@@ -29,21 +29,21 @@ Examples:
   ./svc clock set 2030-01-01
   ./svc clock rate 0`,
     )
-  addMove(clock, 'show', 'show the time of the cluster')
-  addMove(clock, 'advance', 'move it ahead by a period, such as P30D', {
+  addMove(clock, 'show', 'Show the time of the cluster')
+  addMove(clock, 'advance', 'Advance the time by a period, for example P30D', {
     argument: '<period>',
     change: (period) => ({ advance: period }),
   })
-  addMove(clock, 'set', 'move it ahead to a time, such as 2030-01-01T00:00:00Z', {
+  addMove(clock, 'set', 'Advance the time to an instant, for example 2030-01-01T00:00:00Z', {
     argument: '<time>',
     change: (time) => ({ now: time }),
   })
-  addMove(clock, 'rate', 'let it go so many times as fast as real time; 0 stops it', {
+  addMove(clock, 'rate', 'Set how fast time passes, as a multiple of real time (0 stops it)', {
     argument: '<number>',
     change: (text) => {
       const rate = Number(text)
       if (text.trim() === '' || !Number.isFinite(rate))
-        throw invalidInput(`The pace has the value [${text}], allowed are numbers from 0`)
+        throw invalidInput(`Invalid value [${text}] for [rate]: expected a number of at least 0`)
       return { rate }
     },
   })
@@ -57,7 +57,7 @@ interface Move {
 function addMove(clock: Command, name: string, about: string, move?: Move): void {
   const command = withHome(clock.command(name, { isDefault: move === undefined }).description(about))
   if (move) command.argument(move.argument)
-  command.option('--json', 'print it as JSON').action(async (...given: unknown[]) => {
+  command.option('--json', 'Print JSON').action(async (...given: unknown[]) => {
     const [value, options] = (move ? given : [undefined, ...given]) as [string, ClockOptions]
     const change = move?.change(value)
     const client = await connectToHome(options.home)
@@ -69,6 +69,6 @@ function addMove(clock: Command, name: string, about: string, move?: Move): void
 }
 
 function paceOf(rate: number): string {
-  if (rate === 0) return 'it stands still'
-  return rate === 1 ? 'as fast as real time' : `${rate} times as fast as real time`
+  if (rate === 0) return 'stopped'
+  return rate === 1 ? 'real time' : `${rate} times real time`
 }

@@ -62,9 +62,9 @@ describe('wrong usage ends with status 2 and says what is allowed', () => {
     { given: ['up', 'now'], stderr: /^svc: too many arguments for 'up'/ },
     {
       given: ['up', '--port-offset', '80'],
-      stderr: /^svc: Option --port-offset has value \[80\], allowed are 0 and/,
+      stderr: /^svc: Invalid value \[80\] for \[--port-offset\]: expected 0, or/,
     },
-    { given: ['up', '--set', 'x=1', '--detach'], stderr: /^svc: Option --set has value \[x=1\]/ },
+    { given: ['up', '--set', 'x=1', '--detach'], stderr: /^svc: Invalid value \[x=1\] for \[--set\]/ },
     {
       given: ['up', '--admin-password', ''],
       stderr: /^svc: Option --admin-password has a value that is not allowed/,
@@ -81,7 +81,7 @@ describe('wrong usage ends with status 2 and says what is allowed', () => {
     ]),
     {
       given: ['dev', 'test', '--concurrency', 'all'],
-      stderr: /^svc: Option --concurrency has value \[all\]/,
+      stderr: /^svc: Invalid value \[all\] for \[--concurrency\]/,
     },
   ]
   for (const { given, stderr } of cases) {
@@ -120,7 +120,7 @@ describe('where no cluster was made, the other commands say so', () => {
   for (const command of ['down', 'status', 'logs', 'password', 'reset']) {
     test(`svc ${command}`, async () => {
       const { status, stderr } = await svc(command, '--home', path.join(folder, 'none'))
-      assert.match(stderr, /^svc: There is no cluster in \[.*none\]: make one with \.\/svc up/)
+      assert.match(stderr, /^svc: There is no cluster in \[.*none\]\. Create one with \.\/svc up/)
       assert.equal(status, 1)
       assert.equal(existsSync(path.join(folder, 'none')), false)
     })
@@ -174,15 +174,15 @@ test('a cluster that was left running can be asked, refuses a second one, and en
   )
   assert.equal(again.status, 1)
   const reset = await svc('reset', ...where, '--yes')
-  assert.match(reset.stderr, /runs: stop it first/)
+  assert.match(reset.stderr, /is running. Stop it first/)
 
   assert.match((await svc('down', ...where)).stdout, /^Stopped the cluster/)
   assert.deepEqual(processes.filter(isRunning), [])
   const stopped = await svc('status', ...where)
-  assert.match(stopped.stdout, /Nothing runs in \[.*\]: \.\/svc up starts it\./)
+  assert.match(stopped.stdout, /Nothing is running in \[.*\]\. Start it with \.\/svc up\./)
   assert.equal(stopped.status, 1)
-  assert.match((await svc('down', ...where)).stdout, /^Nothing runs/)
-  assert.match((await svc('reset', ...where)).stderr, /needs --yes/)
+  assert.match((await svc('down', ...where)).stdout, /^Nothing is running/)
+  assert.match((await svc('reset', ...where)).stderr, /requires --yes/)
   assert.equal((await svc('reset', ...where, '--yes')).status, 0)
   assert.equal(existsSync(home), false)
 })
@@ -211,7 +211,7 @@ test('in the foreground the first Ctrl-C ends everything in order', async () => 
   const home = path.join(folder, 'foreground')
   const child = start(['up', '--home', home, '--port-offset', String(await pickPortOffset())])
   const outcome = outcomeOf(child)
-  await untilPrinted(child, 'Ctrl-C stops everything.')
+  await untilPrinted(child, 'Press Ctrl-C to stop the cluster.')
   const processes = processesOf(home)
   assert.equal(processes.filter(isRunning).length, 8)
   child.kill('SIGINT')
@@ -228,7 +228,7 @@ test('a second Ctrl-C does not wait', async () => {
   const home = path.join(folder, 'foreground')
   const child = start(['up', '--home', home, '--port-offset', String(await pickPortOffset())])
   const outcome = outcomeOf(child)
-  await untilPrinted(child, 'Ctrl-C stops everything.')
+  await untilPrinted(child, 'Press Ctrl-C to stop the cluster.')
   const processes = processesOf(home)
   // A process that does not answer would make the first one wait for 10 s.
   process.kill(processes.at(-1)!.pid, 'SIGSTOP')
@@ -248,7 +248,7 @@ test('Ctrl-C during the start leaves nothing behind', async () => {
   child.kill('SIGINT')
   const { status, stderr } = await outcome
   assert.equal(status, 1)
-  assert.match(stderr, /^svc: Stopped by SIGINT before all was done\n$/)
+  assert.match(stderr, /^svc: Interrupted by SIGINT\n$/)
   assert.deepEqual(processes.filter(isRunning), [])
   assert.equal(readRunFile(homeLayout(home)), undefined)
 })

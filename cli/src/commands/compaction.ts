@@ -32,8 +32,7 @@ interface HistoryOptions {
   readonly json?: boolean
 }
 
-// Rows that a table shows at the most.
-const mostRows = 200
+const maxRows = 200
 
 const base = '/svc/indexer/v1/compaction'
 
@@ -41,7 +40,7 @@ const base = '/svc/indexer/v1/compaction'
 export function addCompaction(program: Command): void {
   const compaction = program
     .command('compaction')
-    .description('show, preview and configure the compaction of a running cluster')
+    .description('Show, preview, and configure compaction of a running cluster')
   addPreview(compaction)
   addStatus(compaction)
   addSet(compaction)
@@ -49,14 +48,14 @@ export function addCompaction(program: Command): void {
 }
 
 function addPreview(compaction: Command): void {
-  withHome(compaction.command('preview').description('show what would be compacted, in which order'))
-    .argument('<file>', 'JSON that says what shall be taken otherwise; - reads standard input')
-    .option('--json', 'print the answer as JSON')
+  withHome(compaction.command('preview').description('Preview what would be compacted, and in which order'))
+    .argument('<file>', 'JSON overrides (- reads standard input)')
+    .option('--json', 'Print JSON')
     .addHelpText(
       'after',
       `
-The file holds one datasource configuration, a list of them, the cluster configuration, or an object with
-clusterConfig, compactionConfigs and segments. What it leaves out is as the cluster has it. Nothing is changed.
+The file contains a datasource configuration, a list of them, the cluster configuration, or an object with
+clusterConfig, compactionConfigs, and segments. Anything it leaves out is taken from the cluster. Nothing is changed.
 Examples:
   ./svc compaction preview flights-compaction.json
   echo '{"compactionPolicy":{"type":"mostFragmentedFirst"}}' | ./svc compaction preview -
@@ -81,10 +80,10 @@ Examples:
 }
 
 function addStatus(compaction: Command): void {
-  withHome(compaction.command('status').description('show how far compaction is'))
-    .option('--datasource <name>', 'only this one')
-    .option('--full', 'every interval too (with --json)')
-    .option('--json', 'print it as JSON')
+  withHome(compaction.command('status').description('Show compaction progress'))
+    .option('--datasource <name>', 'Show only this datasource')
+    .option('--full', 'Include every interval (requires --json)')
+    .option('--json', 'Print JSON')
     .addHelpText(
       'after',
       `
@@ -93,7 +92,7 @@ Examples:
   ./svc compaction status --datasource flights --full --json`,
     )
     .action(async ({ home, datasource, full, json }: StatusOptions) => {
-      if (full && !json) throw invalidInput('Option --full needs --json')
+      if (full && !json) throw invalidInput('Option --full requires --json')
       const client = await connectToHome(home)
       const one = datasource === undefined ? '' : encodeURIComponent(datasource)
       const status = client.send('GET', `${base}/status/datasources${one && `/${one}`}${full ? '?full' : ''}`)
@@ -116,25 +115,29 @@ Examples:
       const bar = process.stdout.isTTY ? solidBar : plainBar
       const none =
         datasource === undefined
-          ? 'No datasource is compacted.'
-          : `Datasource [${datasource}] is not compacted: it has no configuration, or its supervisor is suspended.`
+          ? 'No datasource has auto-compaction.'
+          : `Datasource [${datasource}] has no auto-compaction: it has no configuration, or its supervisor is suspended.`
       await printTables([
         ['', room.statusTable(latestStatus, bar), none],
-        ['Tasks:', room.tasksTable(tasks, bar), 'No compact task is under way.'],
+        ['Tasks:', room.tasksTable(tasks, bar), 'No compact task is running.'],
       ])
     })
 }
 
 function addSet(compaction: Command): void {
-  withHome(compaction.command('set').description('set the configuration of datasources, or of the cluster'))
-    .argument('<file>', 'a JSON configuration, or a list of those of datasources; - reads standard input')
-    .option('--author <name>', 'who changes it, for the history')
-    .option('--comment <text>', 'why, for the history')
-    .option('--json', 'print the configurations as they are stored as JSON')
+  withHome(
+    compaction
+      .command('set')
+      .description('Set the compaction configuration of datasources or of the cluster'),
+  )
+    .argument('<file>', 'JSON configuration, or a list of datasource configurations (- reads standard input)')
+    .option('--author <name>', 'Author for the audit history')
+    .option('--comment <text>', 'Comment for the audit history')
+    .option('--json', 'Print the stored configurations as JSON')
     .addHelpText(
       'after',
       `
-An object with a dataSource is the configuration of that datasource, any other is the cluster's.
+An object with a dataSource field configures that datasource. Any other object configures the cluster.
 Examples:
   ./svc compaction set flights-compaction.json --comment "months with rollup"
   echo '{"dataSource":"flights","granularitySpec":{"segmentGranularity":"MONTH"}}' | ./svc compaction set -
@@ -159,8 +162,8 @@ Examples:
         if (json) continue
         process.stdout.write(
           dataSource === undefined
-            ? 'The configuration of the cluster is set.\n'
-            : `The configuration of [${dataSource}] is set; ./svc compaction status shows what follows.\n`,
+            ? 'Updated the compaction configuration of the cluster.\n'
+            : `Updated the compaction configuration of [${dataSource}]. ./svc compaction status shows its progress.\n`,
         )
       }
       if (json) printJson(stored.length === 1 ? (stored[0] as object) : stored)
@@ -168,10 +171,14 @@ Examples:
 }
 
 function addHistory(compaction: Command): void {
-  withHome(compaction.command('history').description('show who changed what holds for a datasource'))
+  withHome(
+    compaction
+      .command('history')
+      .description('Show who changed the compaction configuration of a datasource'),
+  )
     .requiredOption('--datasource <name>', 'the datasource')
-    .option('--count <n>', 'as many of the last changes, newest first (default: all, oldest first)')
-    .option('--json', 'print them as JSON')
+    .option('--count <n>', 'Number of changes, newest first (default: all, oldest first)')
+    .option('--json', 'Print JSON')
     .addHelpText(
       'after',
       `
@@ -187,22 +194,20 @@ Examples:
       const { entries } = (await client.send('GET', `${path}${query}`)) as { entries: CompactionChange[] }
       if (json) return printJson(entries)
       const { historyTable } = await import('../compaction/index.ts')
-      await printTables([
-        ['', historyTable(entries), `The compaction of [${datasource}] was never configured.`],
-      ])
+      await printTables([['', historyTable(entries), `Compaction of [${datasource}] was never configured.`]])
     })
 }
 
-/** Prints tables with their titles; where one has no rows, what that means. */
+/** Prints tables with their titles; an empty table prints its explanation instead. */
 async function printTables(
   tables: readonly (readonly [title: string, table: Table, none: string])[],
 ): Promise<void> {
   const { emphasized, formatTable } = await import('../terminal/index.ts')
   const texts = tables.map(([title, { header, rows }, none]) => {
     if (rows.length === 0) return none
-    const more = rows.length - mostRows
+    const more = rows.length - maxRows
     const rest = more > 0 ? `\n… and ${more.toLocaleString('en-US')} more (--json shows all)` : ''
-    const table = `${formatTable(header, rows.slice(0, mostRows))}${rest}`
+    const table = `${formatTable(header, rows.slice(0, maxRows))}${rest}`
     return title === '' ? table : `${emphasized(title)}\n${table}`
   })
   process.stdout.write(`${texts.join('\n\n')}\n`)

@@ -12,29 +12,29 @@ interface DemoCommandOptions {
 export function addDemo(program: Command): void {
   program
     .command('demo')
-    .description('show in half a minute how rules move real data between tiers, on a cluster of its own')
+    .description('Show in half a minute how rules move real data between tiers, on a temporary cluster')
     .option(
       '--home <dir>',
-      'an empty or new folder for its state, which is kept (default: a temporary one)',
+      'Empty or new folder for the state of the cluster, which is kept (default: a temporary folder)',
       parseHome,
     )
     .option(
       '--port-offset <n>',
-      'added to every port: 0, or 1000 and more (default: 0, or another one when a port is taken)',
+      'Offset added to every port: 0, or at least 1000 (default: 0, or another one if a port is taken)',
     )
-    .option('--keep', 'keep the temporary home afterwards')
+    .option('--keep', 'Keep the temporary home afterwards')
     .addHelpText(
       'after',
       `
-It starts a cluster with three tiers, ingests data/flights.csv to daily segments, sets rules step by step, shows where
-the segments go, and stops everything. A cluster that runs already is not touched.
+Starts a cluster with three tiers, ingests data/flights.csv into daily segments, sets rules step by step, shows where
+the segments go, and stops everything. A cluster that is already running is not affected.
 
 Examples:
   ./svc demo
   ./svc demo --port-offset 2000 --keep`,
     )
     .action(async (options: DemoCommandOptions) => {
-      const [{ runDemo }, { stopRequest }, { tellStep }] = await Promise.all([
+      const [{ runDemo }, { stopRequest }, { printStep }] = await Promise.all([
         import('../demo/index.ts'),
         import('./stop-request.ts'),
         import('./summary.ts'),
@@ -44,7 +44,7 @@ Examples:
         ...options,
         signal,
         out: process.stdout,
-        onStep: (step) => tellStep(process.stdout, step),
+        onStep: (step) => printStep(process.stdout, step),
       })
     })
 }

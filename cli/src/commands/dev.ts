@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { parseHome } from './home-option.ts'
-import { printFigures, tellProgress } from './print.ts'
+import { printFigures, printProgress } from './print.ts'
 import { parseWholeNumber } from './whole-number.ts'
 
 /** Adds `./svc dev` with its commands for those who work on the source. */
@@ -9,12 +9,8 @@ export function addDev(program: Command): void {
   dev
     .command('watch')
     .description('run a cluster whose services start again when their source changes')
-    .option(
-      '--home <dir>',
-      'folder that holds all state of the cluster (default: .svc beside ./svc)',
-      parseHome,
-    )
-    .option('--port-offset <n>', 'added to every port: 0, or 1000 and more (default: 0)')
+    .option('--home <dir>', 'Folder with all state of the cluster (default: .svc next to ./svc)', parseHome)
+    .option('--port-offset <n>', 'Offset added to every port: 0, or at least 1000 (default: 0)')
     .option('--profile <name>', 'secure or plain (default: secure)')
     .action(async (options: { home?: string; portOffset?: string; profile?: string }) => {
       const [{ runInForeground }, { defaultHome }] = await Promise.all([
@@ -43,10 +39,10 @@ export function addDev(program: Command): void {
     .description('time from the command to ready, and memory at rest')
     .option('--rounds <n>', 'how often', '5')
     .option('--profile <name>', 'secure or plain', 'secure')
-    .option('--json', 'print the result as JSON')
+    .option('--json', 'Print JSON')
     .action(async ({ rounds, profile, json }: { rounds: string; profile: string; json?: boolean }) => {
       const { benchStart } = await import('../development/index.ts')
-      const result = await benchStart(parseRounds(rounds), profile, tellProgress)
+      const result = await benchStart(parseRounds(rounds), profile, printProgress)
       printFigures(result, json)
     })
   bench
@@ -55,11 +51,11 @@ export function addDev(program: Command): void {
       'runs over 100,000 and 1,000,000 segments; SVC_REFERENCE names a folder of the recorded system',
     )
     .option('--rounds <n>', 'how often', '5')
-    .option('--json', 'print the result as JSON')
+    .option('--json', 'Print JSON')
     .action(async ({ rounds, json }: { rounds: string; json?: boolean }) => {
       const { benchCoordinator } = await import('../development/index.ts')
       const count = parseRounds(rounds)
-      const result = await benchCoordinator(count, process.env.SVC_REFERENCE, tellProgress)
+      const result = await benchCoordinator(count, process.env.SVC_REFERENCE, printProgress)
       printFigures(result, json)
     })
   bench
@@ -70,7 +66,7 @@ export function addDev(program: Command): void {
     .option('--segments <n>', 'how many segments', '1000000')
     .option('--datasources <n>', 'in how many datasources', '50')
     .option('--rounds <n>', 'how often', '5')
-    .option('--json', 'print the result as JSON')
+    .option('--json', 'Print JSON')
     .action(async (options: { segments: string; datasources: string; rounds: string; json?: boolean }) => {
       const { benchCompaction } = await import('../development/index.ts')
       const result = await benchCompaction(
@@ -86,13 +82,13 @@ export function addDev(program: Command): void {
     .description('rewriting of daily segments into a month, beside DuckDB alone on the same files')
     .option('--rows <n>', 'how many rows in 30 files', '2000000')
     .option('--rounds <n>', 'how often', '5')
-    .option('--json', 'print the result as JSON')
+    .option('--json', 'Print JSON')
     .action(async ({ rows, rounds, json }: { rows: string; rounds: string; json?: boolean }) => {
       const { benchRewriting } = await import('../development/index.ts')
       const result = await benchRewriting(
         parseWholeNumber('--rows', rows, 1_000_000_000),
         parseRounds(rounds),
-        tellProgress,
+        printProgress,
       )
       printFigures(result, json)
     })
@@ -100,24 +96,24 @@ export function addDev(program: Command): void {
     .command('import')
     .description('./svc import of many segments: in order, in no order, and with rows that cannot be read')
     .option('--segments <n>', 'how many segments', '1000000')
-    .option('--json', 'print the result as JSON')
+    .option('--json', 'Print JSON')
     .action(async ({ segments, json }: { segments: string; json?: boolean }) => {
       const { benchImport } = await import('../development/index.ts')
       const count = parseWholeNumber('--segments', segments, 9_999_999)
-      printFigures(await benchImport(count, tellProgress), json)
+      printFigures(await benchImport(count, printProgress), json)
     })
   bench
     .command('sql')
     .description('SQL over many segments, beside DuckDB alone on the same files')
     .option('--segments <n>', 'how many segments of 1000 rows', '1000')
     .option('--rounds <n>', 'how often', '5')
-    .option('--json', 'print the result as JSON')
+    .option('--json', 'Print JSON')
     .action(async ({ segments, rounds, json }: { segments: string; rounds: string; json?: boolean }) => {
       const { benchSql } = await import('../development/index.ts')
       const result = await benchSql(
         parseWholeNumber('--segments', segments, 99_999),
         parseRounds(rounds),
-        tellProgress,
+        printProgress,
       )
       printFigures(result, json)
     })
@@ -128,7 +124,7 @@ export function addDev(program: Command): void {
     )
     .option('--rounds <n>', 'how often', '3')
     .option('--seconds <n>', 'how long each', '10')
-    .option('--json', 'print the result as JSON')
+    .option('--json', 'Print JSON')
     .action(async ({ rounds, seconds, json }: { rounds: string; seconds: string; json?: boolean }) => {
       const { benchRequests } = await import('../development/index.ts')
       const reference = (process.env.SVC_REFERENCE_URLS ?? '').split(' ').filter((url) => url !== '')
@@ -136,7 +132,7 @@ export function addDev(program: Command): void {
         parseRounds(rounds),
         parseWholeNumber('--seconds', seconds, 99),
         reference,
-        tellProgress,
+        printProgress,
       )
       printFigures(result, json)
     })
@@ -147,7 +143,7 @@ export function addDev(program: Command): void {
     )
     .option('--rounds <n>', 'how often the requests', '3')
     .option('--seconds <n>', 'how long each', '5')
-    .option('--json', 'print the result as JSON')
+    .option('--json', 'Print JSON')
     .action(async ({ rounds, seconds, json }: { rounds: string; seconds: string; json?: boolean }) => {
       const { benchSecurity } = await import('../development/index.ts')
       const options = {
@@ -155,7 +151,7 @@ export function addDev(program: Command): void {
         secondsEach: parseWholeNumber('--seconds', seconds, 99),
         reference: process.env.SVC_REFERENCE,
       }
-      printFigures(await benchSecurity(options, tellProgress), json)
+      printFigures(await benchSecurity(options, printProgress), json)
     })
   addFaults(dev)
   dev

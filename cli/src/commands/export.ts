@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { existingHome, withHome } from './home-option.ts'
-import { printJson, tellNotices, tellProgress } from './print.ts'
+import { printJson, printNotices, printProgress } from './print.ts'
 import { openSource, type SourceOptions, withSource } from './transfer-source.ts'
 
 interface ExportOptions extends SourceOptions {
@@ -14,20 +14,20 @@ export function addExport(program: Command): void {
   const command = withHome(
     program
       .command('export')
-      .argument('<folder>', 'a new folder')
+      .argument('<folder>', 'A folder that does not exist yet')
       .description(
-        'write what a cluster manages into a folder: segments, servers, rules, compaction, configuration',
+        'Export the segments, servers, rules, compaction, and configuration of a cluster to a folder',
       ),
   ).option(
     '--from <source>',
-    'URL of the router or coordinator of another cluster, also one that says druid, or a folder (default: this cluster)',
+    'URL of the router or coordinator of another cluster (svc or Druid), or a folder (default: the cluster of this home)',
   )
   withSource(command)
-    .option('--json', 'print what was written as JSON')
+    .option('--json', 'Print a JSON summary of what was written')
     .addHelpText(
       'after',
       `
-Only the interface is read, nothing is changed. ./svc import takes the folder.
+Only reads the management interface; nothing is changed. ./svc import reads the folder.
 
 Examples:
   ./svc export inventory
@@ -46,21 +46,21 @@ async function runExport(folder: string, options: ExportOptions): Promise<void> 
   const result = await exportSnapshot(source, folder, {
     skipBad: options.skipBad ?? false,
     problemsFile: options.problems,
-    onProgress: (segments) => tellProgress(`${segments} segments`),
+    onProgress: (segments) => printProgress(`${segments} segments`),
     signal,
   })
   if (options.json) {
     printJson(result)
     return
   }
-  tellLeftOut(result)
+  printSkipped(result)
   process.stdout.write(
     `Wrote [${result.segments}] segments of [${source.name}] to [${folder}]: ${result.files.join(', ')}\n`,
   )
 }
 
-/** Tells what is to be known of a source, and what of it was left out because it could not be read. */
-export function tellLeftOut({
+/** Prints the notices of a source, and which unreadable parts were skipped. */
+export function printSkipped({
   leftOut,
   problems,
   notices,
@@ -69,7 +69,9 @@ export function tellLeftOut({
   readonly problems: readonly string[]
   readonly notices: readonly string[]
 }): void {
-  tellNotices(notices)
+  printNotices(notices)
   if (leftOut === 0) return
-  process.stderr.write(`svc: left out [${leftOut}] parts:\n${problems.map((line) => `  ${line}\n`).join('')}`)
+  process.stderr.write(
+    `svc: Skipped [${leftOut}] unreadable parts:\n${problems.map((line) => `  ${line}\n`).join('')}`,
+  )
 }

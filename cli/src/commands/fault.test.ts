@@ -79,23 +79,29 @@ for (const [target, meant] of [
 test('what is no service of the cluster cannot be struck', async () => {
   const { stderr, status } = await cut('redis')
   assert.equal(status, 2)
-  assert.match(stderr, /Target \[redis\] is not a part of this cluster.*\[worker-added-1\]/)
+  assert.match(stderr, /Target \[redis\] is not part of this cluster.*\[worker-added-1\]/)
 })
 
-const periods = /allowed are ISO 8601 periods from/
+const periods = /expected an ISO 8601 period from/
 for (const [given, message] of [
-  [['cut', '10.0.0.3:8083'], /Target \[10.0.0.3:8083\] is not a part.*\[10.0.0.1:8083\]/],
-  [['latency', 'worker', '--delay', 'P1Y'], /Option --delay has value \[P1Y\], .* from PT0.001S to PT10M,/],
+  [['cut', '10.0.0.3:8083'], /Target \[10.0.0.3:8083\] is not part.*\[10.0.0.1:8083\]/],
+  [
+    ['latency', 'worker', '--delay', 'P1Y'],
+    /Invalid value \[P1Y\] for \[--delay\]: .* from PT0.001S to PT10M,/,
+  ],
   [['latency', 'worker', '--delay', 'PT0S'], periods],
   [['slow-disk', 'worker', '--delay', 'soon'], periods],
-  [['cut', 'worker', '--for', 'PT0S'], /Option --for has value \[PT0S\], .* from PT0.1S to P7D,/],
-  [['cut', 'worker', '--for', '-PT1S'], /Option --for has value \[-PT1S\]/],
+  [['cut', 'worker', '--for', 'PT0S'], /Invalid value \[PT0S\] for \[--for\]: .* from PT0.1S to P7D,/],
+  [['cut', 'worker', '--for', '-PT1S'], /Invalid value \[-PT1S\] for \[--for\]/],
   [['cut', 'worker', '--for', 'P1Y'], periods],
   [['kill', 'worker', '--for', 'PT6M'], /from PT0.1S to PT5M, .*only coordinator cannot be ended before/],
-  [['cut', 'worker', '--probability', '0'], /Option --probability has value \[0\], .* above 0 and up to 1/],
-  [['cut', 'worker', '--probability', '2'], /--probability has value \[2\]/],
-  [['cut', 'worker', '--probability', 'x'], /--probability has value \[x\]/],
-  [['clear', 'nope'], /Argument \[id\] has value \[nope\], allowed are .* \[f1\]/],
+  [
+    ['cut', 'worker', '--probability', '0'],
+    /Invalid value \[0\] for \[--probability\]: .* above 0 and up to 1/,
+  ],
+  [['cut', 'worker', '--probability', '2'], /Invalid value \[2\] for \[--probability\]/],
+  [['cut', 'worker', '--probability', 'x'], /Invalid value \[x\] for \[--probability\]/],
+  [['clear', 'nope'], /Invalid value \[nope\] for \[id\]: expected .* \[f1\]/],
 ] as const) {
   test(`fault ${given.join(' ')} is refused, and nothing is asked for`, async () => {
     asked.length = 0

@@ -13,28 +13,28 @@ interface FaultOptions {
 }
 
 const about: Readonly<Record<FaultKind, string>> = {
-  latency: 'requests to it wait',
-  cut: 'it answers no server and no user, and reaches no other server; its stores it still reaches',
-  kill: 'it is killed and started again; with --for again and again',
-  'slow-disk': 'its uses of deep storage and cache wait',
+  latency: 'Delay requests to a server',
+  cut: 'Disconnect a server from users and other servers; Postgres and Redis stay reachable',
+  kill: 'Kill a server, which then restarts; with --for, again and again',
+  'slow-disk': 'Slow down the deep storage and segment cache of a server',
 }
 
 /** Adds `./svc fault` with its commands. */
 export function addFault(program: Command): void {
   const fault = program
     .command('fault')
-    .description('make servers of a running simulation fail on purpose (svc.simulation.enabled)')
+    .description('Inject faults into servers of a running simulation (needs svc.simulation.enabled)')
     .addHelpText(
       'after',
       `
-A target is an instance such as historical-1 (coordinator is the first of them), a role such as historical, or a
-server by host and port, also a virtual one. Virtual servers are struck by latency in what they are asked to load and
-drop, by cut in what they report; killed, they are there again after 2 s.
+A target is an instance such as historical-1 (coordinator is the first coordinator), a role such as historical, or the
+host and port of a server, including virtual servers. On virtual servers, latency delays loads and drops, cut stops
+their reports, and a killed one is back after 2 s.
 
-Cut goes both ways between servers, but Postgres and Redis stay in reach: a leader that is cut goes on leading. For
-another one to take over, kill it.
+A cut works in both directions between servers, but Postgres and Redis stay reachable, so a leader that is cut stays
+the leader. To make another server take over, kill the leader.
 
-A kill may last 5 minutes at most: clear asks the coordinator, so ${whyKillsAreShort}.
+A kill lasts at most 5 minutes: clear needs the coordinator, so ${whyKillsAreShort}.
 
 Examples:
   ./svc up --detach --set svc.simulation.enabled=true
@@ -44,14 +44,14 @@ Examples:
   ./svc fault clear`,
     )
   for (const kind of faultKinds) addKind(fault, kind)
-  addAnswering(fault, 'list', 'show the faults that are on', async (options) => {
+  addAnswering(fault, 'list', 'Show active faults', async (options) => {
     const faults = (await send(options, 'GET')) as AnsweredFault[]
     return { json: faults, text: await tableOf(faults) }
   })
-  addAnswering(fault, 'clear', 'switch a fault off, or all', async (options, id) => {
+  addAnswering(fault, 'clear', 'Clear one fault, or all', async (options, id) => {
     if (id !== undefined) await checkIsOn(options, id)
     const answer = (await send(options, 'DELETE', id && `/${encodeURIComponent(id)}`)) as { cleared: number }
-    return { json: answer, text: `${answer.cleared} switched off` }
+    return { json: answer, text: `Cleared ${answer.cleared}` }
   }).argument('[id]')
 }
 
@@ -70,14 +70,14 @@ function addKind(fault: Command, kind: FaultKind): void {
     return { json: switchedOn, text: await tableOf([switchedOn]) }
   })
     .argument('<target>')
-    .option('--probability <n>', 'the part that it strikes, above 0 and up to 1 (default: 1)')
+    .option('--probability <n>', 'Fraction of operations affected, above 0 and up to 1 (default: 1)')
     .option(
       '--for <period>',
       kind === 'kill'
-        ? `ends it after this time, such as PT30S, PT5M at most: ${whyKillsAreShort}`
-        : 'ends it after this time, such as PT30S',
+        ? `How long the fault lasts, for example PT30S (max PT5M: ${whyKillsAreShort})`
+        : 'How long the fault lasts, for example PT30S',
     )
-  if (hasDelay(kind)) command.option('--delay <period>', 'how long they wait (default: PT1S)')
+  if (hasDelay(kind)) command.option('--delay <period>', 'How long each operation is delayed (default: PT1S)')
 }
 
 interface Shown {
@@ -85,7 +85,7 @@ interface Shown {
   readonly text: string
 }
 
-/** A command that asks the cluster and shows the answer; its argument, where it has one, comes second. */
+/** A command that sends a request and shows the answer; its argument, if any, comes second. */
 function addAnswering(
   fault: Command,
   name: string,
@@ -93,9 +93,9 @@ function addAnswering(
   ask: (options: FaultOptions, argument?: string) => Promise<Shown>,
 ): Command {
   return withHome(fault.command(name).description(description))
-    .option('--json', 'print the answer as JSON')
+    .option('--json', 'Print JSON')
     .action(async (...given: unknown[]) => {
-      // The command itself stands last, its options before it, its argument, where it has one, first.
+      // Commander passes the argument first, if there is one, then the options, then the command.
       const [argument, options] = (given.length > 2 ? given : [undefined, ...given]) as [
         string | undefined,
         FaultOptions,
@@ -115,16 +115,16 @@ async function checkIsOn(options: FaultOptions, id: string): Promise<void> {
   if (faults.some((fault) => fault.id === id)) return
   const allowed =
     faults.length === 0
-      ? 'no fault is on'
-      : `allowed are the ids of those that are on [${faults.map((fault) => fault.id).join(', ')}], or none for all`
-  throw invalidInput(`Argument [id] has value [${id}], ${allowed}`)
+      ? 'no fault is active'
+      : `expected the id of an active fault [${faults.map((fault) => fault.id).join(', ')}], or no id to clear all`
+  throw invalidInput(`Invalid value [${id}] for [id]: ${allowed}`)
 }
 
-/** Instances are known to the home only: the cluster knows them, and virtual servers, by host and port. */
+/** Only the home knows instance names; the cluster knows servers, including virtual ones, by host and port. */
 async function nameOf(options: FaultOptions, target: string): Promise<string> {
   const { processesOf } = await import('../home/index.ts')
   const services = processesOf(existingHome(options.home)).filter(({ url }) => url.startsWith('http'))
-  // An instance that is called as its role: where there are others of that role, it alone is meant.
+  // The first instance has the name of its role: among several of that role, the name means this one.
   const instance = services.find((service) => service.instance === target)
   if (instance) return new URL(instance.url).host
   const isKnown =
@@ -137,11 +137,11 @@ async function nameOf(options: FaultOptions, target: string): Promise<string> {
   const near = nearNames(target, servers.length > 0 ? servers : hosts, mostNearServers)
   const names = [...services.map((service) => service.instance), 'historical', ...near]
   throw invalidInput(
-    `Target [${target}] is not a part of this cluster; allowed are [${[...new Set(names)].join('], [')}] and the other servers by host and port`,
+    `Target [${target}] is not part of this cluster; expected one of [${[...new Set(names)].join('], [')}], or another server by host and port`,
   )
 }
 
-/** The data servers that the cluster knows and those that a fault strikes: one that is cut off may not be known. */
+/** The data servers that the cluster knows, and the targets of faults: a server that is cut may not be known. */
 async function dataServers(options: FaultOptions): Promise<string[]> {
   const client = await connectToHome(options.home)
   const known = (await client.send('GET', '/svc/coordinator/v1/servers')) as string[]
@@ -154,7 +154,7 @@ const mostNearServers = 5
 function readShareOption(text: string): number {
   const share = text.trim() === '' ? Number.NaN : Number(text)
   if (share > 0 && share <= 1) return share
-  throw invalidInput(`Option --probability has value [${text}], allowed are numbers above 0 and up to 1`)
+  throw invalidInput(`Invalid value [${text}] for [--probability]: expected a number above 0 and up to 1`)
 }
 
 const readForOption = (kind: FaultKind, text: string): Promise<number> =>
@@ -162,7 +162,7 @@ const readForOption = (kind: FaultKind, text: string): Promise<number> =>
     ? readPeriodOption('--for', text, faultLimits.killForMs, `; ${whyKillsAreShort}`)
     : readPeriodOption('--for', text, faultLimits.forMs)
 
-/** The milliseconds of an ISO 8601 period, which has to be within limits. */
+/** The milliseconds of an ISO 8601 period, which must be within limits. */
 async function readPeriodOption(
   option: string,
   text: string,
@@ -173,20 +173,20 @@ async function readPeriodOption(
   const period = readPeriod(text)
   const periodMs = period === undefined ? Number.NaN : addPeriod(0, period)
   if (periodMs >= least && periodMs <= most) return periodMs
-  const [from, to] = [least, most].map((ms) => tellPeriod(ms))
+  const [from, to] = [least, most].map((ms) => formatPeriodMs(ms))
   throw invalidInput(
-    `Option ${option} has value [${text}], allowed are ISO 8601 periods from ${from} to ${to}, such as PT30S${why}`,
+    `Invalid value [${text}] for [${option}]: expected an ISO 8601 period from ${from} to ${to}, such as PT30S${why}`,
   )
 }
 
-/** A number of milliseconds as the period that one would write. */
-function tellPeriod(ms: number): string {
+/** A number of milliseconds as an ISO 8601 period, in its largest unit. */
+function formatPeriodMs(ms: number): string {
   if (ms % 86_400_000 === 0) return `P${ms / 86_400_000}D`
   return ms % 60_000 === 0 ? `PT${ms / 60_000}M` : `PT${ms / 1000}S`
 }
 
 async function tableOf(faults: readonly AnsweredFault[]): Promise<string> {
-  if (faults.length === 0) return 'No fault is on'
+  if (faults.length === 0) return 'No active faults'
   const { formatTable } = await import('../terminal/index.ts')
   return formatTable(
     ['id', 'fault', 'target', 'probability', 'delay', 'until'],

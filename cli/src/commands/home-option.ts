@@ -7,28 +7,28 @@ import { defaultHome, type HomeLayout, homeLayout, isHome } from '../home/index.
 export function withHome(command: Command): Command {
   return command.option(
     '--home <dir>',
-    'folder that holds all state of the cluster (default: .svc beside ./svc)',
+    'Folder with all state of the cluster (default: .svc next to ./svc)',
     parseHome,
   )
 }
 
-/** Refuses an empty name, which is what a variable that is not set leaves: it would be the folder one stands in. */
+/** Refuses an empty name, which an unset shell variable leaves: it would mean the current folder. */
 export function parseHome(folder: string): string {
-  if (folder.trim() === '') throw invalidInput('Option --home is empty, allowed is the name of a folder')
+  if (folder.trim() === '') throw invalidInput('Invalid value [] for [--home]: expected the path of a folder')
   return folder
 }
 
-/** The home that a command is about, which must be there. Throws a Failure when it is not. */
+/** The home of a command, which must exist. Throws a Failure if it does not. */
 export function existingHome(folder: string | undefined): HomeLayout {
   const home = homeLayout(folder ?? defaultHome)
   if (!isHome(home))
     throw notFound(
-      `There is no cluster in [${home.root}]: make one with ./svc up, or name another with --home`,
+      `There is no cluster in [${home.root}]. Create one with ./svc up, or select another with --home.`,
     )
   return home
 }
 
-/** Speaks with the cluster of a home as its admin. Throws a Failure when there is no such home. */
+/** A client of the cluster of a home, logged in as its admin. Throws a Failure if there is no such home. */
 export async function connectToHome(folder: string | undefined): Promise<ClusterClient> {
   const { connectToCluster } = await import('../client/index.ts')
   return connectToCluster(existingHome(folder))

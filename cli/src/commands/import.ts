@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { withHome } from './home-option.ts'
-import { printJson, tellProgress } from './print.ts'
+import { printJson, printProgress } from './print.ts'
 import { type SourceOptions, withSource } from './transfer-source.ts'
 
 interface ImportOptions extends SourceOptions {
@@ -16,20 +16,20 @@ export function addImport(program: Command): void {
     program
       .command('import')
       .description(
-        'make a new home from what a real cluster manages, with virtual servers and segments, to rehearse changes on',
+        'Create a home with the segments, servers, and rules of a real cluster, as virtual ones, to rehearse changes on',
       ),
   ).requiredOption(
     '--from <source>',
-    'URL of its router or coordinator, also one that says druid, or a folder that ./svc export wrote',
+    'URL of the router or coordinator of the source (svc or Druid), or a folder that ./svc export wrote',
   )
   withSource(command)
-    .option('--load-bytes-per-second <size>', 'how fast each virtual server loads', '1TiB')
-    .option('--json', 'print what was made as JSON')
+    .option('--load-bytes-per-second <size>', 'Load rate of each virtual server', '1TiB')
+    .option('--json', 'Print a JSON summary of what was created')
     .addHelpText(
       'after',
       `
-The source is only read. It becomes a whole home, or nothing. Segments come without their bytes: rules, previews and
-compaction status speak of the real inventory, queries and tasks have nothing to work on.
+Only reads from the source. If the import fails, no home is created. Segments are imported without their data: rules,
+previews, and compaction status work on the real inventory, but there is no data for queries and tasks.
 
 Examples:
   ./svc import --from https://cluster.example:9088 --user reader --password-file secret --trust ca.pem --home rehearsal
@@ -40,14 +40,19 @@ Examples:
 }
 
 async function runImport(options: ImportOptions): Promise<void> {
-  const [{ makeRehearsal }, { openSource }, { tellLeftOut }, { stopRequest }, { defaultHome, homeArgument }] =
-    await Promise.all([
-      import('../rehearsal/index.ts'),
-      import('./transfer-source.ts'),
-      import('./export.ts'),
-      import('./stop-request.ts'),
-      import('../home/index.ts'),
-    ])
+  const [
+    { makeRehearsal },
+    { openSource },
+    { printSkipped },
+    { stopRequest },
+    { defaultHome, homeArgument },
+  ] = await Promise.all([
+    import('../rehearsal/index.ts'),
+    import('./transfer-source.ts'),
+    import('./export.ts'),
+    import('./stop-request.ts'),
+    import('../home/index.ts'),
+  ])
   const { signal } = stopRequest()
   const source = await openSource(options.from, options, signal)
   const result = await makeRehearsal(source, {
@@ -56,17 +61,17 @@ async function runImport(options: ImportOptions): Promise<void> {
     skipBad: options.skipBad ?? false,
     problemsFile: options.problems,
     signal,
-    onStep: tellProgress,
+    onStep: printProgress,
   })
   if (options.json) {
     printJson(result)
     return
   }
-  tellLeftOut(result)
+  printSkipped(result)
   const { home, from, segments, overshadowed, servers, tiers, rules, compactionConfigs } = result
   process.stdout.write(
-    `Made home [${home}] from [${from}]: ${segments} segments (${overshadowed} overshadowed), ${servers} virtual servers ` +
-      `in tiers ${tiers.join(', ')}, ${rules} lists of rules, ${compactionConfigs} compaction configurations\n` +
+    `Created home [${home}] from [${from}]: ${segments} segments (${overshadowed} overshadowed), ${servers} virtual servers ` +
+      `in tiers ${tiers.join(', ')}, ${rules} rule lists, ${compactionConfigs} compaction configurations\n` +
       `Start it with ./svc up${homeArgument(home)} --detach\n`,
   )
 }

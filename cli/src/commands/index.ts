@@ -1,4 +1,4 @@
-/** The commands of ./svc, one file each; what a command needs is loaded when it runs. */
+/** The ./svc commands, one file each. A command loads its dependencies when it runs, so that the others start fast. */
 import type { Command } from 'commander'
 import { addAuth } from './auth.ts'
 import { addBackup } from './backup.ts'
@@ -25,7 +25,7 @@ import { addWorker } from './worker.ts'
 
 export { exitStatusOf } from './exit-status.ts'
 
-/** Adds all commands in the order in which the help shows them. */
+/** Adds all commands, in the order in which help lists them. */
 export function addCommands(program: Command): void {
   for (const add of [
     addUp,

@@ -20,32 +20,32 @@ interface IngestOptions {
 export function addIngest(program: Command): void {
   const command = program
     .command('ingest')
-    .argument('<file>', 'a file of csv (with a header line), json lines or parquet; may end in .gz or .zst')
-    .description('bring a file into a datasource')
-    .requiredOption('--datasource <name>', 'the datasource that takes the rows')
-    .requiredOption('--timestamp <column>', 'the column that holds the time of a row')
-    .option('--granularity <name>', 'how long a time one segment covers: HOUR, DAY, MONTH …', 'DAY')
-    .option('--format <name>', 'csv, json or parquet (default: by the ending of the file)')
+    .argument(
+      '<file>',
+      'CSV file (with a header line), JSON Lines, or Parquet; can be compressed (.gz or .zst)',
+    )
+    .description('Ingest a file into a datasource')
+    .requiredOption('--datasource <name>', 'Target datasource')
+    .requiredOption('--timestamp <column>', 'Column with the timestamp of a row')
+    .option('--granularity <name>', 'Segment granularity: HOUR, DAY, MONTH, …', 'DAY')
+    .option('--format <name>', 'Input format: csv, json, or parquet (default: from the file extension)')
     .option(
       '--timestamp-format <format>',
-      'auto, iso, millis, posix, micro, nano or a pattern such as yyyy-MM-dd',
+      'Timestamp format: auto, iso, millis, posix, micro, nano, or a pattern such as yyyy-MM-dd',
       'auto',
     )
-    .option('--dimensions <list>', 'store these columns only, separated by commas')
-  const append = command.createOption('--append', 'keep what the datasource has for the same time')
-  const replace = command.createOption(
-    '--replace',
-    'replace what the datasource has for the same time (this is the default)',
-  )
+    .option('--dimensions <list>', 'Comma-separated list of columns to store (default: all)')
+  const append = command.createOption('--append', 'Keep existing data of the same time range')
+  const replace = command.createOption('--replace', 'Replace existing data of the same time range (default)')
   command.addOption(append).addOption(replace.conflicts('append'))
   withHome(command)
-    .option('--wait-loaded', 'return when historicals serve the datasource')
-    .option('--json', 'print the result as JSON')
+    .option('--wait-loaded', 'Wait until historicals serve the datasource')
+    .option('--json', 'Print JSON')
     .addHelpText(
       'after',
       `
-A file outside the folders that the overlord may read is copied into the home meanwhile.
-Ctrl-C ends the task; nothing is ingested then.
+A file outside the folders that the overlord may read is copied into the home for the duration of the task.
+Ctrl-C cancels the task; nothing is ingested then.
 
 Examples:
   ./svc ingest data/flights.csv --datasource flights --timestamp time
@@ -66,7 +66,7 @@ async function runIngest(file: string, options: IngestOptions): Promise<void> {
     import('../ingest/index.ts'),
     import('./stop-request.ts'),
   ])
-  // Before what its name tells: most often it is the name that is wrong.
+  // Checked before its format: usually the name is wrong.
   await findFile(file)
   const spec = parseIngest(file, options)
   const client = connectToCluster(home)

@@ -15,21 +15,23 @@ interface LogsOptions {
 export function addLogs(program: Command): void {
   const command = program
     .command('logs')
-    .argument('[role]', 'a role or instance, also postgres, redis or supervisor (default: all)')
-    .description('show what the processes have logged')
+    .argument('[role]', 'Role or instance, or one of postgres, redis, supervisor (default: all)')
+    .description('Show the logs of a cluster')
   withHome(command)
-    .option('-f, --follow', 'go on showing what is logged, until Ctrl-C')
-    .option('-n, --lines <count>', 'as many of the last lines of each process', '20')
-    .option('--task <id>', 'the log of a task instead')
-    .option('--json', 'print the lines as they were logged')
+    .option('-f, --follow', 'Keep showing new lines, until Ctrl-C')
+    .option('-n, --lines <count>', 'Number of lines per process', '20')
+    .option('--task <id>', 'Show the log of this task instead')
+    .option('--json', 'Print the lines as logged (JSON)')
     .action(async (role: string | undefined, options: LogsOptions) => {
       const home = existingHome(options.home)
       if (!/^\d{1,6}$/.test(options.lines)) {
-        throw invalidInput(`Option --lines has value [${options.lines}], allowed are whole numbers`)
+        throw invalidInput(
+          `Invalid value [${options.lines}] for [--lines]: expected a whole number of at most 6 digits`,
+        )
       }
       if (options.task !== undefined) {
         if (role !== undefined || options.follow)
-          throw invalidInput('Option --task cannot be used with a role or with --follow')
+          throw invalidInput('Option --task cannot be combined with a role or with --follow')
         await showTaskLog(home, options.task, options)
         return
       }

@@ -18,12 +18,12 @@ interface FolderOptions {
 export function addPki(program: Command): void {
   const pki = program
     .command('pki')
-    .description('certificates for development and tests: make, replace, spoil')
+    .description('Create, replace, and break certificates for development and tests')
     .addHelpText(
       'after',
       `
-A certificate of a home that is made anew is used by its running server within a second. All key stores have one
-password: that of the home, or the one in the file key-store-password of --folder.
+A running server uses a new certificate of its home within a second. All key stores have the same password: the one
+of the home, or the one in the file key-store-password of --folder.
 
 Examples:
   ./svc pki rotate historical-1
@@ -34,19 +34,18 @@ Examples:
   ./svc pki bad-set --folder /tmp/pki`,
     )
   withFolder(
-    pki.command('init').description('make the authority, its trust stores and its list of revoked'),
+    pki
+      .command('init')
+      .description('Create a certificate authority, its trust stores, and its revocation list'),
   ).action(async (options: FolderOptions) => {
     const { initAuthority } = await tools()
-    tellFiles(await initAuthority(openFolder(options)))
+    printFiles(await initAuthority(openFolder(options)))
   })
-  withFolder(pki.command('issue').description('issue a certificate with a new key'))
-    .argument('<name>', 'its subject, its alias and the name of its files')
-    .option(
-      '--hosts <list>',
-      'host names and addresses that it is for, with commas between (default: this machine)',
-    )
-    .option('--type <list>', 'formats of the key store: pem, jks, pkcs12 (default: all)')
-    .option('--days <n>', 'how long it holds (default: 365)')
+  withFolder(pki.command('issue').description('Issue a certificate with a new key'))
+    .argument('<name>', 'Subject, alias, and file name')
+    .option('--hosts <list>', 'Comma-separated host names and addresses (default: this machine)')
+    .option('--type <list>', 'Comma-separated key store formats: pem, jks, pkcs12 (default: all)')
+    .option('--days <n>', 'Days until it expires (default: 365)')
     .action(async (name: string, options: IssueOptions) => {
       const content = {
         hosts: parseHosts(options.hosts),
@@ -54,25 +53,25 @@ Examples:
         days: parseDays(options.days),
       }
       const { issueStores } = await tools()
-      tellFiles(await issueStores(openFolder(options), name, content))
+      printFiles(await issueStores(openFolder(options), name, content))
     })
-  withFolder(pki.command('rotate').description('issue certificates anew, with new keys, for the same hosts'))
-    .argument('[name...]', 'whose (default: all)')
+  withFolder(pki.command('rotate').description('Reissue certificates with new keys for the same hosts'))
+    .argument('[name...]', 'Names of the certificates (default: all)')
     .action(async (names: string[], options: FolderOptions) => {
       const { rotateStores } = await tools()
-      tellFiles(await rotateStores(openFolder(options), names))
+      printFiles(await rotateStores(openFolder(options), names))
     })
-  withFolder(pki.command('expire').description('replace a certificate by one that has run out'))
-    .argument('<name>', 'whose')
+  withFolder(pki.command('expire').description('Replace a certificate with an expired one'))
+    .argument('<name>', 'Name of the certificate')
     .action(async (name: string, options: FolderOptions) => {
       const { expireStores } = await tools()
-      tellFiles(await expireStores(openFolder(options), name))
+      printFiles(await expireStores(openFolder(options), name))
     })
-  withFolder(pki.command('revoke').description('put a certificate on the list of revoked ones'))
-    .argument('<name>', 'whose')
+  withFolder(pki.command('revoke').description('Revoke a certificate'))
+    .argument('<name>', 'Name of the certificate')
     .action(async (name: string, options: FolderOptions) => {
       const { revokeCertificate } = await tools()
-      tellFiles([await revokeCertificate(openFolder(options), name)])
+      printFiles([await revokeCertificate(openFolder(options), name)])
       if (options.folder !== undefined) return
       const { unreadRevocations } = await import('../cluster/index.ts')
       for (const sentence of unreadRevocations(existingHome(options.home)))
@@ -81,12 +80,12 @@ Examples:
   withFolder(
     pki
       .command('bad-set')
-      .description('make the bad certificates that servers and clients must refuse, in a folder bad'),
+      .description('Create invalid certificates that servers and clients must refuse, in a folder named bad'),
   )
-    .option('--hosts <list>', 'host names and addresses that they are for (default: this machine)')
+    .option('--hosts <list>', 'Comma-separated host names and addresses (default: this machine)')
     .action(async (options: FolderOptions & { hosts?: string }) => {
       const { issueBadSet } = await tools()
-      tellFiles(await issueBadSet(openFolder(options), parseHosts(options.hosts)))
+      printFiles(await issueBadSet(openFolder(options), parseHosts(options.hosts)))
     })
 }
 
@@ -98,9 +97,9 @@ interface IssueOptions extends FolderOptions {
 
 function withFolder(command: Command): Command {
   return command
-    .option('--home <dir>', 'the certificates of this home (default: .svc beside ./svc)', parseHome)
-    .option('--folder <dir>', 'those of a folder of its own, apart from any cluster')
-    .option('--password <text>', 'of its key stores, instead of the one that is kept')
+    .option('--home <dir>', 'Use the certificates of this home (default: .svc next to ./svc)', parseHome)
+    .option('--folder <dir>', 'Use the certificates in this folder, independent of any cluster')
+    .option('--password <text>', 'Password of the key stores (default: the stored one)')
 }
 
 async function tools() {
@@ -110,8 +109,8 @@ async function tools() {
 
 function openFolder({ home, folder, password }: FolderOptions) {
   if (home !== undefined && folder !== undefined)
-    throw invalidInput('Options --home and --folder exclude each other')
-  if (password === '') throw invalidInput('Option --password has an empty value; allowed is any text')
+    throw invalidInput('Options --home and --folder cannot be combined')
+  if (password === '') throw invalidInput('Invalid value [] for [--password]: expected a password')
   const now = Date.now()
   if (folder !== undefined) {
     const root = path.resolve(folder)
@@ -123,7 +122,7 @@ function openFolder({ home, folder, password }: FolderOptions) {
   return { folder: layout.pki, password: kept, now }
 }
 
-/** The password in a file, which is made at first. */
+/** The password in a file, which is created with a random one if missing. */
 function keptPassword(file: string): string {
   try {
     return readFileSync(file, 'utf8')
@@ -140,7 +139,7 @@ function parseHosts(text: string | undefined): string[] {
   const hosts = text.split(',').map((host) => host.trim())
   const bad = hosts.find((host) => !/^[\w.:*-]+$/.test(host))
   if (bad !== undefined)
-    throw invalidInput(`Option --hosts has the entry [${bad}], allowed are host names and addresses`)
+    throw invalidInput(`Invalid entry [${bad}] in [--hosts]: expected a host name or an address`)
   return hosts
 }
 
@@ -148,7 +147,7 @@ function parseTypes(text: string | undefined): StoreType[] {
   if (text === undefined) return [...storeTypes]
   return text.split(',').map((word) => {
     const type = storeTypes.find((candidate) => candidate === word.trim())
-    if (!type) throw invalidInput(`Option --type has the entry [${word}], allowed are pem, jks and pkcs12`)
+    if (!type) throw invalidInput(`Invalid entry [${word}] in [--type]: expected pem, jks, or pkcs12`)
     return type
   })
 }
@@ -159,6 +158,6 @@ function parseDays(text = '365'): number {
   return parseWholeNumber('--days', text, 99_999)
 }
 
-function tellFiles(files: readonly string[]): void {
+function printFiles(files: readonly string[]): void {
   for (const file of files) process.stdout.write(`Wrote ${file}\n`)
 }

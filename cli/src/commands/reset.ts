@@ -6,15 +6,15 @@ import { existingHome, withHome } from './home-option.ts'
 export function addReset(program: Command): void {
   const command = program
     .command('reset')
-    .description('delete all state of a home: data, users, certificates, logs')
+    .description('Delete all state of a cluster: data, users, certificates, logs')
   withHome(command)
-    .option('--yes', 'do not ask')
+    .option('--yes', 'Skip the confirmation')
     .action(async (options: { home?: string; yes?: boolean }) => {
       const home = existingHome(options.home)
       const { deleteHome } = await import('../home/index.ts')
       const { isAnythingRunning } = await import('../cluster/index.ts')
       if (isAnythingRunning(home)) {
-        throw conflict(`The cluster of [${home.root}] runs: stop it first with ./svc down`)
+        throw conflict(`The cluster of [${home.root}] is running. Stop it first with ./svc down.`)
       }
       if (!options.yes && !(await isConfirmed(home.root))) {
         process.stdout.write('Nothing was deleted.\n')
@@ -27,11 +27,11 @@ export function addReset(program: Command): void {
 }
 
 async function isConfirmed(root: string): Promise<boolean> {
-  if (!process.stdin.isTTY) throw invalidInput('Without a terminal to ask at, ./svc reset needs --yes')
+  if (!process.stdin.isTTY) throw invalidInput('Without a terminal, ./svc reset requires --yes')
   const { createInterface } = await import('node:readline/promises')
   const prompt = createInterface({ input: process.stdin, output: process.stdout })
   const answer = await prompt.question(
-    `Delete all data, users, certificates and logs in [${root}]? (yes/no) `,
+    `Delete all data, users, certificates, and logs in [${root}]? (yes/no) `,
   )
   prompt.close()
   return /^y(es)?$/i.test(answer.trim())

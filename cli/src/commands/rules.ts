@@ -49,7 +49,7 @@ const RULES = '/svc/coordinator/v1/rules'
 export function addRules(program: Command): void {
   const rules = program
     .command('rules')
-    .description('show, preview and set the retention rules of a running cluster')
+    .description('Show, preview, and set the retention rules of a running cluster')
   addGet(rules)
   addPreview(rules)
   addDiff(rules)
@@ -58,14 +58,14 @@ export function addRules(program: Command): void {
 }
 
 function addGet(rules: Command): void {
-  withHome(rules.command('get').description('show the rules of all datasources, or of one'))
-    .option('--datasource <name>', 'only the rules of this one (_default: the defaults of the cluster)')
-    .option('--full', "with the cluster's defaults that follow them")
-    .option('--json', 'print them as JSON, as ./svc rules set takes them for one datasource')
+  withHome(rules.command('get').description('Show the rules of all datasources, or of one'))
+    .option('--datasource <name>', 'Show only this datasource (_default: the cluster defaults)')
+    .option('--full', 'Include the cluster defaults that follow')
+    .option('--json', 'Print JSON; for one datasource, in the format of ./svc rules set')
     .addHelpText(
       'after',
       `
-The first rule that applies to a segment counts.
+The first rule that matches a segment applies.
 
 Examples:
   ./svc rules get
@@ -73,7 +73,7 @@ Examples:
   ./svc rules get --datasource flights --json > flights-rules.json`,
     )
     .action(async ({ home, datasource, full, json }: GetOptions) => {
-      if (full && datasource === undefined) throw invalidInput('Option --full needs --datasource')
+      if (full && datasource === undefined) throw invalidInput('Option --full requires --datasource')
       const client = await connectToHome(home)
       if (datasource === undefined) {
         const all = (await client.send('GET', RULES)) as Record<string, AnsweredRule[]>
@@ -84,27 +84,27 @@ Examples:
         'GET',
         `${RULES}/${encodeURIComponent(datasource)}${full ? '?full' : ''}`,
       )) as AnsweredRule[]
-      const none = `Datasource [${datasource}] has no rules of its own: the cluster's defaults apply (--full shows them).`
+      const none = `Datasource [${datasource}] has no rules of its own. The cluster defaults apply (--full shows them).`
       await tell(json, list, (room) => room.rulesTable({ [datasource]: list }), none)
       if (!json) await showTimeline(client, [datasource, list])
     })
 }
 
 function addPreview(rules: Command): void {
-  withHome(rules.command('preview').description('tell what rules would do, and change nothing'))
+  withHome(rules.command('preview').description('Preview what rules would do, without changing anything'))
     .argument(
       '<file>',
-      'a JSON list of rules, lists by datasource, or a whole request; - reads standard input',
+      'JSON list of rules, lists by datasource, or a complete request (- reads standard input)',
     )
-    .option('--datasource <name>', 'the datasource that the list is for (default: for all of them)')
-    .option('--horizon <period>', 'look ahead so far, such as P90D, at most P10Y')
-    .option('--now <time>', 'as of this time instead of that of the cluster')
-    .option('--full', 'with --json: the segments too, the first 10000')
-    .option('--json', 'print the whole answer as JSON')
+    .option('--datasource <name>', 'Datasource that the list is for (default: all datasources)')
+    .option('--horizon <period>', 'How far to look ahead, for example P90D (max P10Y)')
+    .option('--now <time>', 'Preview at this time instead of the cluster time')
+    .option('--full', 'Include the first 10,000 segments (with --json)')
+    .option('--json', 'Print the complete answer as JSON')
     .addHelpText(
       'after',
       `
-Rules of a datasource that the cluster does not know yet are looked at as an object: {"name": [rules]}.
+To preview rules of a datasource that does not exist yet, use an object: {"name": [rules]}.
 
 Examples:
   ./svc rules preview flights-rules.json --datasource flights
@@ -127,14 +127,14 @@ Examples:
       const parts = [room.previewTable(answer), room.tiersTable(answer), room.stepsTable(answer)]
         .filter(({ rows }) => rows.length > 0)
         .map(({ header, rows }) => formatTable(header, rows))
-      if (parts.length === 0) parts.push('No segments are concerned.')
+      if (parts.length === 0) parts.push('No segments are affected.')
       process.stdout.write(`As of ${answer.now}:\n\n${parts.join('\n\n')}\n`)
       if (Array.isArray(json) && options.datasource !== undefined)
         await showTimeline(client, [options.datasource, json], {
           now: answer.now,
           data: room.keptRange(answer),
         })
-      tellWarnings(answer.warnings.map(({ message }) => message))
+      printWarnings(answer.warnings.map(({ message }) => message))
     })
 }
 
@@ -142,11 +142,11 @@ function addDiff(rules: Command): void {
   withHome(
     rules
       .command('diff')
-      .description('compare the rules of a datasource with those of a file (exit status 1 when they differ)'),
+      .description('Compare the rules of a datasource with a file (exit status 1 if they differ)'),
   )
-    .argument('<file>', 'a JSON list of rules; - reads standard input')
-    .requiredOption('--datasource <name>', 'the datasource (_default: the defaults of the cluster)')
-    .option('--json', 'print the differences as JSON')
+    .argument('<file>', 'JSON list of rules (- reads standard input)')
+    .requiredOption('--datasource <name>', 'Datasource (_default: the cluster defaults)')
+    .option('--json', 'Print the differences as JSON')
     .addHelpText(
       'after',
       `
@@ -167,7 +167,7 @@ Example:
         return
       }
       if (isSame) {
-        process.stdout.write(`The rules of [${datasource}] are those of the file.\n`)
+        process.stdout.write(`The rules of [${datasource}] are the same as in the file.\n`)
         return
       }
       const signs = { same: ' ', removed: '-', added: '+' }
@@ -180,19 +180,16 @@ Example:
 }
 
 function addSet(rules: Command): void {
-  withHome(rules.command('set').description('replace all rules of a datasource'))
-    .argument('<file>', 'a JSON list of rules; - reads standard input')
-    .requiredOption(
-      '--datasource <name>',
-      'the datasource whose rules they become (_default: the defaults of the cluster)',
-    )
-    .option('--author <name>', 'who changes them, for the history')
-    .option('--comment <text>', 'why, for the history')
-    .option('--json', 'print the rules as they are stored as JSON')
+  withHome(rules.command('set').description('Replace all rules of a datasource'))
+    .argument('<file>', 'JSON list of rules (- reads standard input)')
+    .requiredOption('--datasource <name>', 'Datasource (_default: the cluster defaults)')
+    .option('--author <name>', 'Author for the audit history')
+    .option('--comment <text>', 'Comment for the audit history')
+    .option('--json', 'Print the stored rules as JSON')
     .addHelpText(
       'after',
       `
-The list is complete and in order: it replaces all rules that the datasource had.
+The list replaces all rules of the datasource. Rules are evaluated in order.
 
 Examples:
   ./svc rules set flights-rules.json --datasource flights --author me --comment "one month is enough"
@@ -205,18 +202,18 @@ Examples:
       const client = await connectToHome(home)
       const warnings = await setRules(existingHome(home), datasource, list, headers)
       const stored = (await client.send('GET', rulesPath(datasource))) as AnsweredRule[]
-      const none = `Datasource [${datasource}] has no rules of its own any more: the cluster's defaults apply.`
+      const none = `Datasource [${datasource}] no longer has rules of its own. The cluster defaults apply.`
       await tell(json, stored, (room) => room.rulesTable({ [datasource]: stored }), none)
       if (!json) await showTimeline(client, [datasource, stored])
-      tellWarnings(warnings)
+      printWarnings(warnings)
     })
 }
 
 function addHistory(rules: Command): void {
-  withHome(rules.command('history').description('show who changed rules, when and why, newest first'))
-    .option('--datasource <name>', 'only changes of the rules of this one')
-    .option('--count <n>', 'as many of the last changes (default: those of the last week)')
-    .option('--json', 'print them as JSON, with the rules')
+  withHome(rules.command('history').description('Show who changed rules, when, and why, newest first'))
+    .option('--datasource <name>', 'Show only changes to this datasource')
+    .option('--count <n>', 'Number of changes (default: those of the last week)')
+    .option('--json', 'Print JSON, including the rules')
     .addHelpText(
       'after',
       `
@@ -237,14 +234,14 @@ Examples:
     })
 }
 
-/** Warnings go where errors go, so that what is printed can be read on by others. */
-function tellWarnings(messages: readonly string[]): void {
-  for (const message of messages) process.stderr.write(`svc: warning: ${message}\n`)
+/** Prints warnings to standard error, so that standard output stays machine-readable. */
+function printWarnings(messages: readonly string[]): void {
+  for (const message of messages) process.stderr.write(`svc: Warning: ${message}\n`)
 }
 
-const WIDEST_PICTURE = 120
+const maxPictureColumns = 120
 
-/** Shows what a list of rules wants at which time, the defaults of the cluster behind it. */
+/** Draws what a list of rules, followed by the cluster defaults, wants over time. */
 async function showTimeline(
   client: ClusterClient,
   [datasource, list]: readonly [string, readonly unknown[]],
@@ -261,12 +258,12 @@ async function showTimeline(
     rules: [...parseRules(list), ...defaults, defaultRule],
     now: parseInstant(now),
     data: shown.data && { start: parseInstant(shown.data.start), end: parseInstant(shown.data.end) },
-    columns: Math.min(process.stdout.columns ?? WIDEST_PICTURE, WIDEST_PICTURE),
+    columns: Math.min(process.stdout.columns ?? maxPictureColumns, maxPictureColumns),
   })
   process.stdout.write(`\n${lines.join('\n')}\n`)
 }
 
-/** The time of the cluster, which need not be that of this machine: a preview of nothing tells it. */
+/** The time of the cluster, which may differ from this machine's: an empty preview returns it. */
 async function timeOf(client: ClusterClient): Promise<string> {
   const nothing = { rules: {}, segments: [], servers: [] }
   return ((await client.send('POST', `${RULES}/simulate`, nothing)) as AnsweredPreview).now

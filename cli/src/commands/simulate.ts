@@ -21,23 +21,23 @@ interface SimulateCommandOptions {
 export function addSimulate(program: Command): void {
   program
     .command('simulate')
-    .description('run a cluster of virtual servers and segments and show how it loads them')
-    .option('--servers <n>', 'virtual historicals, all in one process', '1000')
-    .option('--segments <n>', 'virtual segments', '1000000')
-    .option('--datasources <n>', 'datasources that they belong to', '50')
-    .option('--load-bytes-per-second <size>', 'how fast each server loads', '20GiB')
-    .option('--failure-probability <part>', 'the part of loads that fail, from 0 to 1', '0')
+    .description('Run a cluster of virtual servers and segments, and show how it loads them')
+    .option('--servers <n>', 'Number of virtual historicals, all in one process', '1000')
+    .option('--segments <n>', 'Number of virtual segments', '1000000')
+    .option('--datasources <n>', 'Number of datasources', '50')
+    .option('--load-bytes-per-second <size>', 'Load rate of each server', '20GiB')
+    .option('--failure-probability <part>', 'Fraction of loads that fail, from 0 to below 1', '0')
     .option(
       '--home <dir>',
-      'a new folder for its state, which is kept and can be started by `./svc up` (default: a temporary one)',
+      'New folder for the state of the cluster, which is kept for ./svc up (default: a temporary folder)',
       parseHome,
     )
-    .option('--port-offset <n>', 'added to every port (default: one with free ports)')
+    .option('--port-offset <n>', 'Offset added to every port (default: one with free ports)')
     .option(
       '--kill-leader',
-      'kill the leading one of two coordinators at the end, and tell how another takes over',
+      'At the end, kill the leader of two coordinators and report how the other takes over',
     )
-    .option('--json', 'print the figures as JSON')
+    .option('--json', 'Print the figures as JSON')
     .action(async (options: SimulateCommandOptions) => {
       const [{ runSimulation }, { stopRequest }] = await Promise.all([
         import('../simulate/index.ts'),
@@ -64,7 +64,7 @@ function parseProbability(text: string): number {
   const probability = Number(text)
   if (text.trim() === '' || !(probability >= 0 && probability < 1))
     throw invalidInput(
-      `Option --failure-probability has value [${text}], allowed are numbers from 0 to below 1`,
+      `Invalid value [${text}] for [--failure-probability]: expected a number from 0 to below 1`,
     )
   return probability
 }

@@ -12,17 +12,17 @@ interface SqlCommandOptions {
 
 /** Adds `./svc sql`. */
 export function addSql(program: Command): void {
-  withHome(program.command('sql').description('ask a running cluster in SQL, as its admin'))
-    .argument('[query]', 'one SELECT; without it a prompt, or standard input where that is no terminal')
-    .option('--json', 'print the rows as a JSON list of objects')
-    .option('--csv', 'print the rows as CSV with a header')
-    .option('--timeout <seconds>', 'give up after so many seconds (default: as the broker is configured)')
-    .option('--from-deep-storage', 'read segments that no server holds from deep storage')
+  withHome(program.command('sql').description('Query a running cluster with SQL, as its admin'))
+    .argument('[query]', 'SELECT statement (default: a prompt, or standard input if it is not a terminal)')
+    .option('--json', 'Print the rows as a JSON array of objects')
+    .option('--csv', 'Print the rows as CSV with a header')
+    .option('--timeout <seconds>', 'Query timeout in seconds (default: from the broker configuration)')
+    .option('--from-deep-storage', 'Read segments that no server has loaded from deep storage')
     .addHelpText(
       'after',
       `
-Tables are the datasources, sys.segments, sys.servers, sys.server_segments, sys.tasks, sys.supervisors, and those of
-INFORMATION_SCHEMA.
+The tables are the datasources, sys.segments, sys.servers, sys.server_segments, sys.tasks, sys.supervisors, and those
+in INFORMATION_SCHEMA.
 
 Examples:
   ./svc sql
@@ -31,9 +31,11 @@ Examples:
     )
     .action(async (query: string | undefined, options: SqlCommandOptions) => {
       const { json, csv, timeout, fromDeepStorage = false } = options
-      if (json && csv) throw invalidInput('Options --json and --csv exclude each other')
+      if (json && csv) throw invalidInput('Options --json and --csv cannot be combined')
       if (timeout !== undefined && !/^[1-9]\d{0,5}$/.test(timeout))
-        throw invalidInput(`Option --timeout has value [${timeout}], allowed are whole seconds from 1`)
+        throw invalidInput(
+          `Invalid value [${timeout}] for [--timeout]: expected a whole number of seconds from 1 to 999999`,
+        )
       const home = existingHome(options.home)
       const [{ askSql, runPrompt, showAnswer }, { accessToCluster }] = await Promise.all([
         import('../sql/index.ts'),
@@ -60,7 +62,7 @@ Examples:
         return
       }
       const { text } = await import('node:stream/consumers')
-      // Whoever ends this command leaves its query, which ends that as well.
+      // Ending this command closes the connection, which cancels the query.
       await run(query ?? (await text(process.stdin)), new AbortController().signal)
     })
 }

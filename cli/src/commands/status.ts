@@ -6,9 +6,9 @@ import { printJson } from './print.ts'
 export function addStatus(program: Command): void {
   const command = program
     .command('status')
-    .description('show what runs, whether it is ready, and what is wrong (exit status 1 when anything is)')
+    .description('Show the state of each process and any problems (exit status 1 if there are any)')
   withHome(command)
-    .option('--json', 'print it as JSON')
+    .option('--json', 'Print JSON')
     .action(async (options: { home?: string; json?: boolean }) => {
       const home = existingHome(options.home)
       const { clusterStatus } = await import('../cluster/index.ts')
@@ -32,10 +32,10 @@ export function addStatus(program: Command): void {
             .join('; '),
         ])
         process.stdout.write(`${formatTable(['role', 'instance', 'URL', 'pid', 'state', 'problem'], rows)}\n`)
-        // Virtual servers are no processes.
-        const told = new Set(processes.flatMap(({ faults }) => faults))
+        // Virtual servers have no process.
+        const listed = new Set(processes.flatMap(({ faults }) => faults))
         for (const fault of status.faults)
-          if (!told.has(fault)) process.stdout.write(`${fault.target}: ${tellFault(fault)}\n`)
+          if (!listed.has(fault)) process.stdout.write(`${fault.target}: ${tellFault(fault)}\n`)
         if (status.problem) process.stdout.write(`${status.problem}\n`)
       }
       process.exitCode = status.isReady ? 0 : 1

@@ -1,6 +1,6 @@
 import { unavailable } from '@svc/domain/failure'
 
-/** A wish of the user or the system that this process ends. */
+/** A request by the user or the system to stop this process. */
 export interface StopRequest {
   /** Aborted by the first signal, with a Failure that says so. */
   readonly signal: AbortSignal
@@ -9,15 +9,15 @@ export interface StopRequest {
 }
 
 /**
- * From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT ask for an orderly end; a second one ends this process at once, and
- * what it supervises with it.
+ * From now on SIGINT, SIGTERM, SIGHUP, and SIGQUIT request an orderly stop; a second one ends this process, and what it
+ * supervises, at once.
  */
 export function stopRequest(): StopRequest {
   const controller = new AbortController()
   const requested = new Promise<void>((resolve) => {
     const onSignal = (name: NodeJS.Signals) => {
       if (controller.signal.aborted) process.exit(1)
-      controller.abort(unavailable(`Stopped by ${name} before all was done`))
+      controller.abort(unavailable(`Interrupted by ${name}`))
       resolve()
     }
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(name, onSignal)

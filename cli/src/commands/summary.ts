@@ -5,7 +5,7 @@ import { trustStoreFile } from '../pki/index.ts'
 import { emphasized, formatSeconds, formatTable, sinceCommandMs } from '../terminal/index.ts'
 import { printJson } from './print.ts'
 
-/** What is told once a cluster runs; plain data, so that a detached process can hand it over. */
+/** What is printed once a cluster runs; plain data, so that a detached process can send it. */
 export interface Summary {
   readonly home: string
   readonly profile: string
@@ -18,14 +18,14 @@ export interface Summary {
     readonly state: string
   }[]
   readonly notReady: readonly NotReady[]
-  /** Where the admin's password and the certificate to trust stand; null in the plain profile. */
+  /** Files with the admin's password and the certificate to trust; null in the plain profile. */
   readonly adminPasswordFile: string | null
   readonly certificateFile: string | null
-  /** Whether the router asks for logins, which those who start the plain profile may have configured themselves. */
+  /** Whether the router requires logins; properties can enable them in the plain profile, too. */
   readonly asksForLogin: boolean
 }
 
-/** The summary of a cluster that has just started. */
+/** The summary of a cluster that just started. */
 export function summarize(cluster: Cluster): Summary {
   const notReady = new Set(cluster.notReady.map(({ instance }) => instance))
   return {
@@ -53,24 +53,24 @@ function routerAsksForLogin({ home, plan }: Cluster): boolean {
   return asksForLogin(loadSettings('router', files, process.env))
 }
 
-/** What the plain profile leaves open: all of it, unless TLS or logins were set by themselves. */
+/** What the plain profile leaves open: everything, unless properties enable TLS or logins. */
 export function plainProfileText({
   certificateFile,
   asksForLogin,
 }: Pick<Summary, 'certificateFile' | 'asksForLogin'>): string {
-  const tls = certificateFile === null ? 'no TLS' : 'TLS as it was set'
+  const tls = certificateFile === null ? 'no TLS' : 'TLS as configured'
   return asksForLogin
-    ? `Profile plain: ${tls}, log-in as it was set.`
-    : `Profile plain: ${tls}, no log-in, everything is allowed.`
+    ? `Profile plain: ${tls}, login as configured.`
+    : `Profile plain: ${tls}, no login, everything is allowed.`
 }
 
-/** Tells one step of a start and when it was done, counted from the command. */
-export function tellStep(out: NodeJS.WritableStream, step: string): void {
+/** Prints a step of the start with the time since the command began. */
+export function printStep(out: NodeJS.WritableStream, step: string): void {
   out.write(`${formatSeconds(sinceCommandMs()).padStart(8)}  ${step}\n`)
 }
 
-/** Prints the summary: as JSON, or as a table with what to do next. */
-export function tellSummary(summary: Summary, options: { json?: boolean | undefined }): void {
+/** Prints the summary as JSON, or as a table with the next steps. */
+export function printSummary(summary: Summary, options: { json?: boolean | undefined }): void {
   const tookMs = Math.round(sinceCommandMs())
   if (options.json) {
     printJson({ ...summary, tookMs })
@@ -91,8 +91,8 @@ export function tellSummary(summary: Summary, options: { json?: boolean | undefi
     ...summary.notReady.map(({ instance, problem }) => `${instance} is not ready: ${problem}`),
     ...(isReady
       ? []
-      : [`What runs goes on and tries again; ./svc down${homeArgument(summary.home)} ends it.`]),
-    emphasized(`${isReady ? 'Ready' : 'Partly ready'} in ${formatSeconds(tookMs)}: ${summary.routerUrl}`),
+      : [`The cluster keeps running and retries. Stop it with ./svc down${homeArgument(summary.home)}.`]),
+    emphasized(`${isReady ? 'Ready' : 'Partially ready'} in ${formatSeconds(tookMs)}: ${summary.routerUrl}`),
     ...(summary.adminPasswordFile === null
       ? [plainProfileText(summary)]
       : [

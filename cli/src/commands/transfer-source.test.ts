@@ -14,22 +14,22 @@ const fileOf = (name: string, text: string): string => {
 mkdirSync(path.join(folder, 'authorities'))
 
 for (const [name, trust, told] of [
-  ['no certificate', fileOf('text', 'hello'), /no certificate is in it$/],
+  ['no certificate', fileOf('text', 'hello'), /it contains no certificate$/],
   [
     'a private key',
     fileOf('key', '-----BEGIN PRIVATE KEY-----\nMC4=\n-----END PRIVATE KEY-----\n'),
-    /it holds a private key$/,
+    /it contains a private key$/,
   ],
   [
     'a certificate that is none',
     fileOf('broken', '-----BEGIN CERTIFICATE-----\nMC4=\n-----END CERTIFICATE-----\n'),
-    /certificate \[1\] in it cannot be read$/,
+    /certificate \[1\] is unreadable$/,
   ],
   ['a folder', path.join(folder, 'authorities'), /it is a folder$/],
 ] as const) {
   it(`--trust with ${name} is refused`, async () => {
     await assert.rejects(openSource('https://127.0.0.1:1', { trust }, signal), (error: Error) => {
-      assert.ok(error.message.startsWith(`Option --trust has value [${trust}], allowed is a PEM file`))
+      assert.ok(error.message.startsWith(`Invalid value [${trust}] for [--trust]: expected a PEM file`))
       assert.match(error.message, told)
       return true
     })
@@ -40,7 +40,7 @@ for (const from of ['https://cluster.example/?token=secret', 'http://cluster.exa
   it(`--from ${from} is refused, and what stands behind the address not told`, async () => {
     await assert.rejects(openSource(from, {}, signal), {
       code: 'invalidInput',
-      message: `Option --from has value [${from.split(/[?#]/)[0]}…], allowed is a URL without a query, such as https://cluster.example:9088`,
+      message: `Invalid value [${from.split(/[?#]/)[0]}…] for [--from]: expected a URL without a query, such as https://cluster.example:9088`,
     })
   })
 }
@@ -52,7 +52,7 @@ for (const [from, shown] of [
   it(`--from ${from} is refused`, async () => {
     await assert.rejects(openSource(from, {}, signal), {
       code: 'invalidInput',
-      message: `Option --from has value [${shown}], allowed are a URL with http or https, and a folder`,
+      message: `Invalid value [${shown}] for [--from]: expected an http or https URL, or a folder`,
     })
   })
 }

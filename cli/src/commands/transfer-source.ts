@@ -6,7 +6,7 @@ import { accessToCluster, readInputText } from '../client/index.ts'
 import type { HomeLayout } from '../home/index.ts'
 import { openFolder, openHttp, type SnapshotSource, withoutLogin } from '../transfer/index.ts'
 
-/** Who reads another cluster, and how. */
+/** How to read another cluster, and as which user. */
 export interface SourceOptions {
   readonly user?: string
   readonly passwordFile?: string
@@ -18,11 +18,11 @@ export interface SourceOptions {
 /** Adds the options of `openSource`. */
 export function withSource(command: Command): Command {
   return command
-    .option('--user <name>', 'who reads it there; with name:password no file is needed')
-    .option('--password-file <file>', 'the file that holds their password; - reads standard input')
-    .option('--trust <file>', 'PEM file of certificates to trust there')
-    .option('--skip-bad', 'leave out what cannot be read, and tell it, instead of making nothing')
-    .option('--problems <file>', 'a file that gets each part that cannot be read, one a line')
+    .option('--user <name>', 'User name (or name:password) for the source cluster')
+    .option('--password-file <file>', 'File with the password (- reads standard input)')
+    .option('--trust <file>', 'PEM file of CA certificates to trust for the source cluster')
+    .option('--skip-bad', 'Skip unreadable parts and report them, instead of failing')
+    .option('--problems <file>', 'File to write unreadable parts to, one per line')
 }
 
 /** The cluster of a home, a cluster at an address, or a folder. */
@@ -39,14 +39,14 @@ export async function openSource(
   const isHttp = /^https?:/i.test(from)
   if (scheme !== undefined && !isHttp) {
     throw invalidInput(
-      `Option --from has value [${withoutLogin(from)}], allowed are a URL with http or https, and a folder`,
+      `Invalid value [${withoutLogin(from)}] for [--from]: expected an http or https URL, or a folder`,
     )
   }
-  // What stands behind the address may be a secret, and is never needed.
+  // A query or fragment may be a secret, and is never needed.
   const [address = ''] = from.split(/[?#]/, 1)
   if (isHttp && address !== from) {
     throw invalidInput(
-      `Option --from has value [${withoutLogin(address)}…], allowed is a URL without a query, such as https://cluster.example:9088`,
+      `Invalid value [${withoutLogin(address)}…] for [--from]: expected a URL without a query, such as https://cluster.example:9088`,
     )
   }
   const { trust } = options
@@ -57,20 +57,20 @@ export async function openSource(
 
 const certificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
-/** The certificates of a PEM file; without any, everything that is called would be refused for another reason. */
+/** The certificates of a PEM file. A file without any is refused here: otherwise every call would fail for another reason. */
 function readCertificates(file: string): string {
   const refuse = (found: string) =>
-    invalidInput(`Option --trust has value [${file}], allowed is a PEM file of certificates: ${found}`)
+    invalidInput(`Invalid value [${file}] for [--trust]: expected a PEM file of certificates, but ${found}`)
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw refuse('it is a folder')
   const text = readInputText(file, 'certificates')
   const blocks = text.match(certificate) ?? []
   if (blocks.length === 0)
-    throw refuse(/PRIVATE KEY/.test(text) ? 'it holds a private key' : 'no certificate is in it')
+    throw refuse(/PRIVATE KEY/.test(text) ? 'it contains a private key' : 'it contains no certificate')
   for (const [index, block] of blocks.entries()) {
     try {
       new X509Certificate(block)
     } catch {
-      throw refuse(`certificate [${index + 1}] in it cannot be read`)
+      throw refuse(`certificate [${index + 1}] is unreadable`)
     }
   }
   return blocks.join('\n')
@@ -79,10 +79,10 @@ function readCertificates(file: string): string {
 function credentialsOf({ user, passwordFile }: SourceOptions): string | undefined {
   if (passwordFile === undefined) {
     if (user !== undefined && !/^[^:]+:./.test(user))
-      throw invalidInput('Option --user has no password: give --password-file, or name:password')
+      throw invalidInput('Option --user has no password: add --password-file, or use name:password')
     return user
   }
   if (user === undefined || user.includes(':'))
-    throw invalidInput('Option --password-file needs --user with a name and no password')
+    throw invalidInput('Option --password-file requires --user with a name and no password')
   return `${user}:${readInputText(passwordFile, 'password').replace(/\r?\n$/, '')}`
 }

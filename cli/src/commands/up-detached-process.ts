@@ -1,5 +1,5 @@
-// The process that ./svc up --detach leaves running: it gets its options over the channel to the command that
-// started it, tells its steps there, and goes on alone when that one leaves.
+// The process that ./svc up --detach leaves running. It receives its options from the command that started it over an
+// IPC channel, reports its progress there, and keeps running when that command exits.
 import { describeError, Failure } from '@svc/domain/failure'
 import { startCluster } from '../cluster/index.ts'
 import { stopRequest } from './stop-request.ts'

@@ -5,15 +5,15 @@ import { Failure, type FailureCode, unavailable } from '@svc/domain/failure'
 import { parseOptions, type StartOptions } from '../cluster/index.ts'
 import { homeLayout, isHome, logFile, openHome } from '../home/index.ts'
 import { stopRequest } from './stop-request.ts'
-import { type Summary, tellStep, tellSummary } from './summary.ts'
+import { printStep, printSummary, type Summary } from './summary.ts'
 
-/** What the supervising process tells while it starts; the last word is `ready` or `failed`. */
+/** Messages of the supervising process while it starts; the last one is `ready` or `failed`. */
 export type DetachedMessage =
   | { readonly kind: 'step'; readonly step: string }
   | { readonly kind: 'ready'; readonly summary: Summary }
   | { readonly kind: 'failed'; readonly code: FailureCode; readonly message: string }
 
-/** Options that can be handed to another process. */
+/** Options that can be sent to another process. */
 export type DetachedOptions = Pick<
   StartOptions,
   | 'home'
@@ -27,7 +27,7 @@ export type DetachedOptions = Pick<
   | 'adminPassword'
 >
 
-/** Starts the cluster under a process of its own, tells its steps, and returns when all is ready. */
+/** Starts the cluster in its own process, prints its progress, and returns when the cluster is ready. */
 export async function runDetached(options: DetachedOptions & { json?: boolean }): Promise<void> {
   parseOptions(options)
   const isNewHome = !isHome(homeLayout(options.home))
@@ -44,7 +44,7 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
   })
   const { requested } = stopRequest()
   void requested.then(() => child.kill('SIGTERM'))
-  // Over the channel, not as arguments: those are shown to every user of the machine.
+  // Sent over the channel because every user of the machine can see arguments.
   child.send({
     home: home.root,
     isNewHome,
@@ -58,18 +58,18 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
   } satisfies DetachedOptions)
   const summary = await new Promise<Summary>((resolve, reject) => {
     child.on('message', (message: DetachedMessage) => {
-      if (message.kind === 'step') tellStep(out, message.step)
+      if (message.kind === 'step') printStep(out, message.step)
       else if (message.kind === 'ready') resolve(message.summary)
       else reject(new Failure(message.code, message.message))
     })
     child.once('error', reject)
     child.once('exit', (status, signal) => {
       const reason = signal ?? `exit status ${status}`
-      reject(unavailable(`The supervising process ended (${reason}); its log is [${logPath}]`))
+      reject(unavailable(`The supervising process exited (${reason}); see its log [${logPath}]`))
     })
   })
   child.disconnect()
   child.unref()
-  tellSummary(summary, { json })
+  printSummary(summary, { json })
   if (summary.notReady.length > 0) process.exitCode = 1
 }

@@ -1,28 +1,28 @@
 import { type StartOptions, startCluster } from '../cluster/index.ts'
 import { formatSeconds } from '../terminal/index.ts'
 import { stopRequest } from './stop-request.ts'
-import { summarize, tellStep, tellSummary } from './summary.ts'
+import { printStep, printSummary, summarize } from './summary.ts'
 
-/** What a run in the foreground needs besides the cluster's own options. */
+/** Options of a run in the foreground, in addition to those of the cluster. */
 export interface ForegroundOptions extends StartOptions {
   readonly json?: boolean
 }
 
-/** Starts the cluster, tells what it does, and keeps it running until a signal asks for the end. */
+/** Starts the cluster, prints what happens, and keeps it running until a signal. */
 export async function runInForeground(options: ForegroundOptions): Promise<void> {
-  // With --json, standard output is for the one JSON document.
+  // With --json, standard output contains only the JSON document.
   const out = options.json ? process.stderr : process.stdout
   const { signal, requested } = stopRequest()
   const cluster = await startCluster({
     ...options,
     signal,
-    onStep: (step) => tellStep(out, step),
+    onStep: (step) => printStep(out, step),
     onEnd: ({ instance, reason, restartDelayMs = 0 }) => {
-      out.write(`${instance} ended (${reason}), starts again in ${formatSeconds(restartDelayMs)}\n`)
+      out.write(`${instance} exited (${reason}); restarting in ${formatSeconds(restartDelayMs)}\n`)
     },
   })
-  tellSummary(summarize(cluster), options)
-  if (!options.json) out.write('Ctrl-C stops everything.\n')
+  printSummary(summarize(cluster), options)
+  if (!options.json) out.write('Press Ctrl-C to stop the cluster.\n')
   await requested
   out.write('Stopping …\n')
   await cluster.stop()

@@ -19,31 +19,31 @@ interface UpOptions {
 
 /** Adds `./svc up`. */
 export function addUp(program: Command): void {
-  const command = program.command('up').description('start the cluster, making what is missing')
+  const command = program.command('up').description('Start a cluster, creating it if necessary')
   withHome(command)
-    .option('--port-offset <n>', 'added to every port: 0, or 1000 and more (default: 0)')
+    .option('--port-offset <n>', 'Offset added to every port: 0, or at least 1000 (default: 0)')
     .option(
       '--historicals <list>',
-      'historicals by tier, such as hot=2,_default_tier=3 (default: _default_tier=1)',
+      'Number of historicals by tier, for example hot=2,_default_tier=3 (default: _default_tier=1)',
     )
     .option(
       '--instances <list>',
-      'more of other services, such as coordinator=2,worker=2 (default: 1 of each, no worker)',
+      'Number of instances of other services, for example coordinator=2,worker=2 (default: 1 of each, no workers)',
     )
-    .option('--profile <name>', 'secure: TLS, log-in; plain: none of it (default: secure)')
+    .option('--profile <name>', 'secure (TLS and logins) or plain (neither) (default: secure)')
     .option(
       '--set <name=value>',
-      'set a svc.* property; role.name=value sets it for one role (repeatable)',
+      'Set a svc.* property; role.name=value sets it for one role (repeatable)',
       collect,
     )
-    .option('--admin-password <password>', "the admin's first password (default: a random one)")
-    .option('--ldap', 'run a sample LDAP directory too, whose users alice, bob and carol can log in')
-    .option('--detach', 'return when the cluster is ready and leave it running')
-    .option('--json', 'print what runs as JSON')
+    .option('--admin-password <password>', 'Initial password of the admin (default: random)')
+    .option('--ldap', 'Also run a sample LDAP directory with the users alice, bob, and carol')
+    .option('--detach', 'Return when the cluster is ready, and leave it running')
+    .option('--json', 'Print the running processes as JSON')
     .addHelpText(
       'after',
       `
-Without --detach the cluster runs until Ctrl-C, which stops everything.
+Without --detach, the cluster runs until Ctrl-C.
 
 Examples:
   ./svc up

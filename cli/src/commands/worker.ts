@@ -5,16 +5,14 @@ import { parseWholeNumber } from './whole-number.ts'
 
 /** Adds `./svc worker`. */
 export function addWorker(program: Command): void {
-  const command = program
-    .command('worker')
-    .description('add a server that runs tasks to the running cluster, until Ctrl-C')
+  const command = program.command('worker').description('Add a worker to a running cluster, until Ctrl-C')
   withHome(command)
-    .option('--capacity <n>', 'tasks that it runs at a time (default: 4)', '4')
-    .option('--set <name=value>', 'set a svc.* property of it (repeatable)', collect, [])
+    .option('--capacity <n>', 'Number of tasks that run at the same time', '4')
+    .option('--set <name=value>', 'Set a svc.* property of the worker (repeatable)', collect, [])
     .addHelpText(
       'after',
       `
-Tasks that run there when it ends go on at other workers. Workers that come and go with the cluster:
+When the worker stops, its running tasks restart on other workers. To start workers with the cluster:
   ./svc up --instances worker=2`,
     )
     .action(async (options: { home?: string; capacity: string; set: readonly string[] }) => {
@@ -32,14 +30,14 @@ Tasks that run there when it ends go on at other workers. Workers that come and 
         signal,
         onEnd: ({ instance, reason, restartDelayMs }) => {
           if (restartDelayMs === undefined) return
-          process.stdout.write(`${instance} ended (${reason}) and is started again\n`)
+          process.stdout.write(`${instance} exited (${reason}); restarting\n`)
         },
       })
       process.stdout.write(
-        `${worker.instance} runs tasks at ${worker.url}, ${capacity} at a time. Ctrl-C ends it.\n`,
+        `${worker.instance} runs up to ${capacity} tasks at a time at ${worker.url}. Press Ctrl-C to stop it.\n`,
       )
       await requested
       await worker.stop()
-      process.stdout.write(`${worker.instance} has ended.\n`)
+      process.stdout.write(`${worker.instance} stopped.\n`)
     })
 }

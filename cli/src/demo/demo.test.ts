@@ -242,7 +242,7 @@ describe('the demo', () => {
       env: { TMPDIR: temporary },
     }).outcome()
     assert.equal(status, 2)
-    assert.match(stderr, /^svc: Option --port-offset has value \[80\]/)
+    assert.match(stderr, /^svc: Invalid value \[80\] for \[--port-offset\]/)
     assert.deepEqual(homes(), [])
   })
 })

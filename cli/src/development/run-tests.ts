@@ -18,7 +18,7 @@ export async function runTests(
   concurrency: string | undefined,
 ): Promise<number> {
   if (concurrency !== undefined && !/^[1-9]\d?$/.test(concurrency)) {
-    throw invalidInput(`Option --concurrency has value [${concurrency}], allowed are numbers from 1 to 99`)
+    throw invalidInput(`Invalid value [${concurrency}] for [--concurrency]: expected a number from 1 to 99`)
   }
   // The tests of the containers need an engine, those of other clients Java, that of the manifests a Kubernetes, those
   // of what stands around a cluster networks and programs of their own: they are asked for by themselves.

@@ -57,22 +57,22 @@ describe('options that are not allowed are named', () => {
     {
       file: 'a.csv',
       given: { format: 'xls' },
-      message: /^Failure: Option --format has value \[xls\], allowed are \[csv\]/,
+      message: /^Failure: Invalid value \[xls\] for \[--format\]: expected one of \[csv\]/,
     },
     {
       file: 'a.csv',
       given: { granularity: 'NONE' },
-      message: /^Failure: Option --granularity has value \[NONE\], allowed/,
+      message: /^Failure: Invalid value \[NONE\] for \[--granularity\]/,
     },
     {
       file: 'a.csv',
       given: { granularity: 'daily' },
-      message: /^Failure: Option --granularity has value \[daily\]/,
+      message: /^Failure: Invalid value \[daily\] for \[--granularity\]/,
     },
     {
       file: 'a.csv',
       given: { dimensions: 'a,,b' },
-      message: /^Failure: Option --dimensions has value \[a,,b\]/,
+      message: /^Failure: Invalid value \[a,,b\] for \[--dimensions\]/,
     },
   ]
   for (const { file, given, message } of cases) {

@@ -50,13 +50,13 @@ export function parseIngest(file: string, written: WrittenIngest): IngestSpec {
   const granularity = allowedGranularities.find((name) => name === written.granularity.toUpperCase())
   if (!granularity) {
     throw invalidInput(
-      `Option --granularity has value [${written.granularity}], allowed are [${allowedGranularities.join('], [')}]`,
+      `Invalid value [${written.granularity}] for [--granularity]: expected one of [${allowedGranularities.join('], [')}]`,
     )
   }
   const dimensions = (written.dimensions?.split(',') ?? []).map((name) => name.trim())
   if (dimensions.includes('')) {
     throw invalidInput(
-      `Option --dimensions has value [${written.dimensions}], allowed are names separated by commas`,
+      `Invalid value [${written.dimensions}] for [--dimensions]: expected comma-separated names`,
     )
   }
   return {
@@ -74,7 +74,9 @@ function formatOf(file: string, written: string | undefined): FileFormat {
   if (written !== undefined) {
     const format = fileFormats.find((known) => known === written)
     if (format) return format
-    throw invalidInput(`Option --format has value [${written}], allowed are [${fileFormats.join('], [')}]`)
+    throw invalidInput(
+      `Invalid value [${written}] for [--format]: expected one of [${fileFormats.join('], [')}]`,
+    )
   }
   const ending = path.extname(file.replace(compressedEnding, '')).toLowerCase()
   const format = formatOfEnding[ending]

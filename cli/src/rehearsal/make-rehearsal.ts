@@ -76,7 +76,7 @@ export async function makeRehearsal(
   const { root } = homeLayout(options.home)
   if (!parseSizeBytes(options.loadBytesPerSecond)) {
     throw invalidInput(
-      `Option --load-bytes-per-second has value [${options.loadBytesPerSecond}], allowed is a size such as 1GiB`,
+      `Invalid value [${options.loadBytesPerSecond}] for [--load-bytes-per-second]: expected a size such as 1GiB`,
     )
   }
   return await makeNewHome(root, async (growing) => {

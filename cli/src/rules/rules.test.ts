@@ -103,6 +103,6 @@ test('author and comment travel as headers, as far as those can carry them', () 
     'X-Svc-Comment': 'a, b',
   })
   for (const value of ['日本', 'a\r\nX-Other: b', '\x7f']) {
-    assert.throws(() => auditHeaders({ comment: value }), /^Failure: Option --comment has value/)
+    assert.throws(() => auditHeaders({ comment: value }), /^Failure: Invalid value .* for \[--comment\]/s)
   }
 })

@@ -88,7 +88,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     set: ['coordinator.svc.coordinator.period=PT2S'],
     signal,
     onStep: (step) => out.write(`${step}\n`),
-    onEnd: ({ instance, reason }) => out.write(`${instance} ended (${reason}) and is started again\n`),
+    onEnd: ({ instance, reason }) => out.write(`${instance} exited (${reason}); restarting\n`),
   })
   try {
     return await live(cluster, options)

@@ -5,7 +5,7 @@ import { virtualSegments } from './index.ts'
 
 const now = Date.UTC(2026, 5, 15, 12)
 
-describe('virtual segments', () => {
+describe('Number of virtual segments', () => {
   for (const size of [
     { segments: 1, datasources: 1 },
     { segments: 10, datasources: 3 },
