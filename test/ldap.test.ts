@@ -161,7 +161,7 @@ for (const [name, url] of [
         identity: 'carol',
         groups: [],
       })
-      assert.deepEqual(await logins.verify('bob', 'alice-password'), { kind: 'wrong' })
+      assert.deepEqual(await logins.verify('bob', 'alice-password'), { kind: 'wrong', identity: 'bob' })
       assert.deepEqual(await logins.verify('dave', 'dave-password'), { kind: 'unknown' })
     })
 

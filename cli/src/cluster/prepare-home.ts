@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { allowedPasswordLengths, hasAllowedLength } from '@svc/domain/access'
+import { allowedPasswords, isAllowedPassword } from '@svc/domain/access'
 import { conflict, invalidInput } from '@svc/domain/failure'
 import { ConfigurationError, loadSettings } from '@svc/shared/config'
 import {
@@ -95,9 +95,9 @@ function checkPasswordLength(given: string, { services, common }: ClusterPlan): 
   const coordinator = services.find(({ role }) => role === 'coordinator')
   const planned = coordinator?.properties[name] ?? common[name]
   const shortest = Number(planned ?? loadSettings('coordinator', [], {}).get(name))
-  if (hasAllowedLength(given, shortest)) return
+  if (isAllowedPassword(given, shortest)) return
   throw invalidInput(
-    `Option --admin-password has a value of [${given.length}] characters, allowed are ${allowedPasswordLengths(shortest)}`,
+    `Invalid value for [--admin-password] with [${given.length}] characters: expected ${allowedPasswords(shortest)}.`,
   )
 }
 

@@ -145,7 +145,8 @@ for (const { name, options, message } of [
   {
     name: 'a password that users could not have',
     options: { adminPassword: 'seven77' },
-    message: /^Option --admin-password has a value of \[7\] characters, allowed are 8 to 1024 characters$/,
+    message:
+      /^Invalid value for \[--admin-password\] with \[7\] characters: expected 8 to 1024 characters without control characters\.$/,
   },
   {
     name: 'a password that users of this cluster could not have',

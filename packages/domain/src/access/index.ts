@@ -9,7 +9,7 @@ export {
 } from './administrators.ts'
 export { type AccessExplanation, explainAccess } from './explain.ts'
 export { compileGroupPattern, isGroupPattern } from './group-pattern.ts'
-export { allowedPasswordLengths, hasAllowedLength, longestName, longestPassword } from './login-length.ts'
+export { allowedPasswords, isAllowedPassword, longestName, longestPassword } from './login-texts.ts'
 export {
   longestNamePattern,
   parsePermissions,

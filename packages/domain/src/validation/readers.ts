@@ -1,4 +1,5 @@
 import { type Failure, invalidInput } from '../failure/index.ts'
+import { hasControlCharacter } from './control-characters.ts'
 import { refuse, showValue } from './refuse.ts'
 
 /** An object of JSON. */
@@ -71,9 +72,6 @@ export const readText: Reader<string> = described({ type: 'string' }, (json, fie
   return json
 })
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
-const controlCharacter = /[\u0000-\u001f\u007f]/
-
 /** A name of 1 to `longest` characters: not blank, without control characters. */
 export const readName = (longest = 255): Reader<string> =>
   described({ type: 'string', minLength: 1, maxLength: longest }, (json, field) => {
@@ -81,8 +79,7 @@ export const readName = (longest = 255): Reader<string> =>
       typeof json !== 'string' ||
       json.trim() === '' ||
       json.length > longest ||
-      controlCharacter.test(json) ||
-      !json.isWellFormed()
+      hasControlCharacter(json)
     ) {
       throw refuse(
         field,

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import type { TLSSocket } from 'node:tls'
 import {
@@ -10,6 +11,7 @@ import {
   unauthorized,
   unsupportedMediaType,
 } from '@svc/domain/failure'
+import { cutText, escapeControlCharacters } from '@svc/domain/validation'
 import express, {
   type Express,
   type NextFunction,
@@ -418,7 +420,10 @@ function auditInfo(request: Request, caller: Caller): AuditInfo {
 
 function headerText(request: Request, name: string): string {
   const value = request.headers[name]
-  return (Array.isArray(value) ? value.join(', ') : (value ?? '')).slice(0, 1024)
+  const text = Array.isArray(value) ? value.join(', ') : (value ?? '')
+  // Node reads headers as Latin-1, and most clients write UTF-8.
+  const bytes = Buffer.from(text, 'latin1')
+  return escapeControlCharacters(cutText(isUtf8(bytes) ? bytes.toString('utf8') : text, 1024))
 }
 
 function addressOf(request: Request): string {

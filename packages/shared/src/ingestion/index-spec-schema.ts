@@ -1,6 +1,6 @@
 import { dimensionTypes, metricTypes } from '@svc/domain/segment'
 import { type Granularity, granularities, parseInstant, parseInterval } from '@svc/domain/time'
-import { isJsonObject } from '@svc/domain/validation'
+import { hasControlCharacter, isJsonObject } from '@svc/domain/validation'
 import { z } from 'zod'
 import type { MetricSpec } from './index-spec.ts'
 import { namedTimestampFormats, strptimeFormat } from './timestamp-format.ts'
@@ -8,9 +8,6 @@ import { namedTimestampFormats, strptimeFormat } from './timestamp-format.ts'
 const longestName = 255
 const mostColumns = 10_000
 const mostFiles = 10_000
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
-const controlCharacter = /[\u0000-\u001f\u007f]/
 
 const text = z.string({ error: 'a text' })
 const filledText = text.min(1, { error: 'a text that is not empty' })
@@ -36,7 +33,7 @@ function record<T extends z.ZodRawShape>(shape: T, otherwise = 'an object') {
 
 const columnName = filledText
   .max(longestName, { error: `a name of at most ${longestName} characters` })
-  .refine((name) => !controlCharacter.test(name) && name.isWellFormed(), {
+  .refine((name) => !hasControlCharacter(name), {
     error: 'a name without control characters',
   })
 const storedColumnName = columnName.refine((name) => name.toLowerCase() !== '__time', {
@@ -47,7 +44,7 @@ const dataSourceName = filledText
   .max(longestName, { error: `a name of at most ${longestName} characters` })
   .refine((name) => name === name.trim(), { error: 'a name that neither begins nor ends with a blank' })
   .refine((name) => !name.includes('/'), { error: 'a name without /' })
-  .refine((name) => !controlCharacter.test(name) && name.isWellFormed(), {
+  .refine((name) => !hasControlCharacter(name), {
     error: 'a name without control characters',
   })
 
@@ -283,7 +280,7 @@ export const indexTask = record({
   id: optional(
     filledText
       .max(longestName, { error: `an id of at most ${longestName} characters` })
-      .refine((id) => !controlCharacter.test(id) && id.isWellFormed() && id === id.trim(), {
+      .refine((id) => !hasControlCharacter(id) && id === id.trim(), {
         error: 'an id without control characters and blanks around it',
       }),
   ),

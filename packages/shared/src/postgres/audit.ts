@@ -26,6 +26,21 @@ export async function saveAudit(queries: Queries, entry: AuditEntry, now: number
     VALUES (${type}, ${key}, ${author}, ${comment}, ${identity}, ${ip}, ${payload}, to_timestamp(${now / 1000}))`)
 }
 
+/** Writes entries with one statement, all or none of them. */
+export async function saveAudits(
+  queries: Queries,
+  entries: readonly AuditEntry[],
+  now: number,
+): Promise<void> {
+  const column = (name: keyof AuditEntry) => entries.map((entry) => entry[name])
+  await queries.query(sql`
+    INSERT INTO audit (type, key, author, comment, identity, ip, payload, created_at)
+    SELECT type, key, author, comment, identity, ip, payload, to_timestamp(${now / 1000})
+    FROM unnest(${column('type')}::text[], ${column('key')}::text[], ${column('author')}::text[],
+      ${column('comment')}::text[], ${column('identity')}::text[], ${column('ip')}::text[],
+      ${column('payload')}::text[]) AS entry (type, key, author, comment, identity, ip, payload)`)
+}
+
 /** Which entries to read: the newest `count` (newest first), or those of an interval (oldest first). */
 export interface AuditQuery {
   readonly type: string

@@ -1,6 +1,7 @@
+import { Failure } from '@svc/domain/failure'
 import type { Interval } from '@svc/domain/time'
-import { type AuditEntry, type StoredAuditEntry, saveAudit } from './audit.ts'
-import { type Database, type Queries, sql } from './database.ts'
+import { type AuditEntry, type StoredAuditEntry, saveAudits } from './audit.ts'
+import { type Queries, sql } from './database.ts'
 import { securityAuditType } from './security-changes.ts'
 
 /** What is written down of security: changes of users and roles, and what happens at the doors of servers. */
@@ -28,15 +29,35 @@ export interface SecurityEventQuery {
   readonly interval?: Interval | undefined
 }
 
-/** Writes entries, all or none. */
+/**
+ * Writes entries, and returns those that the store refuses for what they contain; they keep none of the others from
+ * being written. Throws when the store is unavailable: some of the entries may have been written then.
+ */
 export async function saveSecurityEvents(
-  database: Database,
+  database: Queries,
   entries: readonly AuditEntry[],
   now: number,
-): Promise<void> {
-  await database.transaction(async (transaction) => {
-    for (const entry of entries) await saveAudit(transaction, entry, now)
-  })
+): Promise<readonly AuditEntry[]> {
+  if (entries.length === 0) return []
+  try {
+    await saveAudits(database, entries, now)
+    return []
+  } catch (error) {
+    if (!isAboutContent(error)) throw error
+    if (entries.length === 1) return entries
+    const middle = Math.ceil(entries.length / 2)
+    const refused = await saveSecurityEvents(database, entries.slice(0, middle), now)
+    return [...refused, ...(await saveSecurityEvents(database, entries.slice(middle), now))]
+  }
+}
+
+// Classes of SQLSTATE: 22 data exception, 23 integrity constraint violation, 54 program limit exceeded.
+const contentPattern = /^(22|23|54)/
+
+/** Whether the store refuses a statement for the values in it, so that it accepts the same with other values. */
+function isAboutContent(error: unknown): boolean {
+  if (error instanceof Failure) return error.code === 'invalidInput'
+  return contentPattern.test(String((error as { code?: unknown }).code))
 }
 
 /** The entries of the audit of security, newest first. */

@@ -36,6 +36,21 @@ describe('a header that holds a login', () => {
   })
 })
 
+describe('bytes that are not valid UTF-8', () => {
+  for (const [login, user, password] of [
+    [[0x61, 0x3a, 0xff], 'a', '\udcff'],
+    [[0xe9, 0x3a, 0x78], '\udce9', 'x'],
+    [[0xc3, 0xbc, 0x3a, 0x70, 0xc3], 'ü', 'p\udcc3'],
+    [[0xed, 0xa0, 0x80, 0x3a, 0xef, 0xbf, 0xbd], '\udced\udca0\udc80', '\ufffd'],
+    [[0x61, 0x3a, 0xc0, 0x80], 'a', '\udcc0\udc80'],
+  ] as const) {
+    it(`[${login}] keep every byte as an unpaired surrogate`, () => {
+      const header = `Basic ${Buffer.from(login).toString('base64')}`
+      assert.deepEqual(readBasicHeader(header), { user, password })
+    })
+  }
+})
+
 describe('a header that holds none', () => {
   const rows: readonly (string | undefined)[] = [
     undefined,

@@ -12,14 +12,18 @@ const prefix = 'svc.auth.authenticator.<name>.credentialsValidator'
 const loginsAtOnce = 8
 const loginsWaiting = 256
 
+// Typed names that are remembered with the user that the directory found for them.
+const maxFoundNames = 10_000
+
 // After a failure the directory is left alone so long: logins are told at once instead of each waiting for it.
 const pauseMs = 1000
 
 /** What a directory says of a login. */
 export type LdapVerdict =
   | { readonly kind: 'known'; readonly identity: string; readonly groups: readonly string[] }
-  | { readonly kind: 'wrong' | 'unknown' }
-  | { readonly kind: 'throttled'; readonly retryAfterSeconds: number }
+  | { readonly kind: 'wrong'; readonly identity?: string }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'throttled'; readonly retryAfterSeconds: number; readonly identity: string }
   | { readonly kind: 'unavailable'; readonly message: string }
 
 /** Who somebody is in a directory, whatever the password. */
@@ -40,6 +44,8 @@ export interface LdapLogins {
    * is tried: a directory finds one user by many names.
    */
   verify(user: string, password: string, countAttempt?: CountAttempt): Promise<LdapVerdict>
+  /** The name of the user that the directory has found for a typed name before, as far as it is remembered. */
+  foundAs(user: string): string | undefined
   /** Looks a user up without a login, as it is now: what a login would search for before it tries a password. */
   find(user: string): Promise<LdapFinding>
 }
@@ -89,13 +95,14 @@ function remembering(
   // Apart, so that a flood of names that do not exist drives nobody out who does.
   const known = new Map<string, RememberedLogin>()
   const unknown = new Map<string, RememberedLogin>()
+  const foundNames = new Map<string, string>()
 
-  const keep = (logins: Map<string, RememberedLogin>, user: string, login: RememberedLogin): void => {
-    logins.delete(user)
-    logins.set(user, login)
-    for (const oldest of logins.keys()) {
-      if (logins.size <= size) break
-      logins.delete(oldest)
+  const keep = <Value>(kept: Map<string, Value>, user: string, value: Value, maxSize = size): void => {
+    kept.delete(user)
+    kept.set(user, value)
+    for (const oldest of kept.keys()) {
+      if (kept.size <= maxSize) break
+      kept.delete(oldest)
     }
   }
   const find = (user: string, password: string, longestMs: number): LdapVerdict | undefined => {
@@ -107,10 +114,13 @@ function remembering(
 
   return {
     find: directory.find,
+    foundAs: (user) => foundNames.get(user),
     remembered: (user, password) => find(user, password, verifyMs),
     verify: async (user, password, countAttempt = async () => undefined) => {
       const verdict = await directory.verify(user, password, countAttempt)
       if (verdict.kind === 'unavailable') return find(user, password, mostMs) ?? verdict
+      if (verdict.kind === 'unknown') foundNames.delete(user)
+      else if (verdict.identity !== undefined) keep(foundNames, user, verdict.identity, maxFoundNames)
       const login = { digest: digest(user, password), verdict, at: now() }
       if (verdict.kind === 'known') {
         unknown.delete(user)
@@ -257,14 +267,17 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
       return await ask(async (client): Promise<LdapVerdict> => {
         const found = await findUser(client, user)
         const waitSeconds = found && (await countAttempt(found.identity))
-        if (waitSeconds !== undefined) return { kind: 'throttled', retryAfterSeconds: waitSeconds }
-        // An unknown user costs the same exchange as a wrong password.
-        const dn = found?.dn ?? `cn=${randomUUID()},${baseDn}`
-        const isProved = await proves(client, dn, password)
+        if (found && waitSeconds !== undefined)
+          return { kind: 'throttled', retryAfterSeconds: waitSeconds, identity: found.identity }
+        // An unknown user costs the same exchange as a wrong password, and so does a password that cannot be sent as it
+        // was typed. Some directories end a password at its first NUL.
+        const isSendable = password.isWellFormed() && !password.includes('\0')
+        const dn = found && isSendable ? found.dn : `cn=${randomUUID()},${baseDn}`
+        const isProved = (await proves(client, dn, password)) && isSendable
         if (!found) return { kind: 'unknown' }
         return isProved
           ? { kind: 'known', identity: found.identity, groups: found.groups }
-          : { kind: 'wrong' }
+          : { kind: 'wrong', identity: found.identity }
       })
     },
     find: (user) =>

@@ -1,3 +1,4 @@
+import { hasControlCharacter } from '@svc/domain/validation'
 import { digestOf } from './login-digest.ts'
 import { createLoginLimit } from './login-limit.ts'
 import {
@@ -52,8 +53,9 @@ export function createMetadataLogins(onOutdated: OnOutdated | undefined): Metada
     isRemembered: (authenticator, user, password, stored) =>
       verified.get(digest(authenticator, user, password)) === stored.hash,
     verify: async (authenticator, user, password, stored) => {
-      const holds = await hashing(() => verifyPassword(password, stored ?? unknownUserCredentials))
-      if (!holds || !stored) return false
+      const fits = await hashing(() => verifyPassword(password, stored ?? unknownUserCredentials))
+      // Decided after hashing, so that the refusal takes as long as any other. See `verifyPassword` for the reason.
+      if (!fits || !stored || hasControlCharacter(password)) return false
       const key = digest(authenticator, user, password)
       verified.delete(key)
       verified.set(key, stored.hash)

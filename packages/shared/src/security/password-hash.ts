@@ -36,7 +36,13 @@ export async function hashPassword(password: string): Promise<Credentials> {
   return { ...unhashed, hash: (await derive(password, unhashed)).toString('base64') }
 }
 
-/** Whether a password is the one that was hashed; takes the same work for any password. */
+/**
+ * Whether a password is the one that was hashed; takes the same work for any password. scrypt uses the password as a
+ * key of HMAC-SHA-256, which pads keys with NUL to 64 bytes and replaces longer ones with their 32-byte SHA-256 digest:
+ * `secret` and `secret\0` have the same hash, and so have a long password and the bytes of its digest. Callers refuse
+ * control characters and invalid UTF-8, which leaves one text per hash: a digest is a valid password only with a
+ * probability of about 1e-11.
+ */
 export async function verifyPassword(password: string, credentials: Credentials): Promise<boolean> {
   const expected = Buffer.from(credentials.hash, 'base64')
   const derived = await derive(password, credentials)

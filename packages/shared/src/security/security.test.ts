@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import crypto, { randomBytes, scryptSync } from 'node:crypto'
+import crypto, { hash, randomBytes, scryptSync } from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { after, describe, it, mock } from 'node:test'
 import type { Permission } from '@svc/domain/access'
@@ -10,6 +10,7 @@ import {
   createEscalator,
   createSecurity,
   hashPassword,
+  type LoginThrottle,
   type SecurityDirectory,
   type SecurityOptions,
 } from './index.ts'
@@ -185,6 +186,80 @@ describe('a chain', () => {
     ] as const)
       assert.equal(await outcome(user, password), 'refused')
   })
+})
+
+describe('a password', () => {
+  const long = 'x'.repeat(65)
+  const users = {
+    A: { ann: cheap('password1'), long: cheap(long), tab: cheap('pass\tword'), odd: cheap('\ufffd') },
+  }
+  const header = (...parts: (string | Buffer)[]) =>
+    `Basic ${Buffer.concat(parts.map((part) => Buffer.from(part))).toString('base64')}`
+  const rows: readonly [name: string, header: string, kind: string][] = [
+    ['as it was set', header('ann:password1'), 'known'],
+    ['of more than 64 bytes', header('long:', long), 'known'],
+    ['with a NUL at the end', header('ann:password1\0'), 'refused'],
+    ['with 55 NULs at the end', header('ann:password1', Buffer.alloc(55)), 'refused'],
+    ['that is the digest of a long one', header('long:', hash('sha256', long, 'buffer')), 'refused'],
+    ['with a control character, even if it was set so', header('tab:pass\tword'), 'refused'],
+    ['of U+FFFD, as it was set', header('odd:\ufffd'), 'known'],
+    ['of an invalid byte in place of U+FFFD', header('odd:', Buffer.from([0xff])), 'refused'],
+  ]
+  for (const [name, authorization, kind] of rows) {
+    it(`${name} is ${kind}, with the work of one hash`, async () => {
+      const { security } = setUp({ authenticators: users })
+      const hashes = await hashesOf(async () =>
+        assert.equal((await security.authenticate(authorization, origin)).kind, kind),
+      )
+      assert.equal(hashes, 1)
+    })
+  }
+})
+
+describe('a user name with control characters or invalid bytes', () => {
+  for (const name of ['ann\0', 'an\tn', '\u0085ann', Buffer.from([0x61, 0xff])]) {
+    it(`${JSON.stringify(name)} is refused with the work of one hash`, async () => {
+      const { security, refused } = setUp({ authenticators: { A: { 'an\tn': cheap('p') } } })
+      const header = `Basic ${Buffer.concat([Buffer.from(name), Buffer.from(':p')]).toString('base64')}`
+      const hashes = await hashesOf(async () =>
+        assert.deepEqual(await security.authenticate(header, origin), { kind: 'refused' }),
+      )
+      assert.equal(hashes, 1)
+      assert.equal(refused.length, 1)
+    })
+  }
+})
+
+describe('the name under which a refused login is reported', () => {
+  const directory = {
+    authenticators: { A: { ann: cheap('p'), without: null }, B: { further: cheap('p') } },
+    authorizers: { authorizerA: { users: { remote: [] }, roles: {}, groupMappings: {} } },
+  }
+  for (const [user, expected] of [
+    ['ann', 'ann'],
+    ['without', 'without'],
+    ['further', 'further'],
+    ['remote', 'remote'],
+    ['svc_system', 'svc_system'],
+    ['Ann', undefined],
+    ['nobody', undefined],
+    ['toString', undefined],
+  ] as const) {
+    it(`of [${user}] is [${expected}], whether the password was verified or not`, async () => {
+      const names: (string | undefined)[] = []
+      let attempts = 0
+      const throttle: LoginThrottle = {
+        begin: async () => (attempts++ === 0 ? undefined : 60),
+        succeeded: async () => undefined,
+      }
+      const onRefused: SecurityOptions['onRefused'] = (_user, _origin, _reason, knownAs) =>
+        names.push(knownAs)
+      const { outcome } = setUp(directory, { options: { throttle, onRefused } })
+      assert.equal(await outcome(user, 'wrong'), 'refused')
+      assert.equal(await outcome(user, 'wrong'), 'throttled')
+      assert.deepEqual(names, [expected, expected])
+    })
+  }
 })
 
 describe('the work of a login', () => {

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
+import { hasControlCharacter } from '@svc/domain/validation'
 import { asksForLogin, internalNetworks, letsEveryoneIn, type Settings } from '../config/index.ts'
 import { readBasicHeader } from './basic-header.ts'
 import { type Caller, createCallerCache, nobody, unrestricted } from './caller.ts'
@@ -8,7 +9,12 @@ import type { CountAttempt, LdapLogins } from './ldap-logins.ts'
 import { digestOf } from './login-digest.ts'
 import { createMetadataLogins, type OnOutdated } from './metadata-logins.ts'
 import { type LoginThrottle, noThrottle } from './throttle.ts'
-import { type DirectorySource, type SecurityDirectory, storedCredentials } from './users-and-roles.ts'
+import {
+  type DirectorySource,
+  hasUser,
+  type SecurityDirectory,
+  storedCredentials,
+} from './users-and-roles.ts'
 
 /** Where a login comes from: the address, and the server that it says it is, for the log. */
 export interface LoginOrigin {
@@ -39,8 +45,16 @@ export type RefusalReason = 'login' | 'network'
 
 /** What security tells others, and has from others. */
 export interface SecurityOptions {
-  /** Told of refused logins; `server` of the origin is empty where no server of the cluster is behind it. */
-  readonly onRefused?: (user: string, origin: LoginOrigin, reason: RefusalReason) => void
+  /**
+   * Called with every refused login; `server` of the origin is empty where no server of the cluster is behind it.
+   * `knownAs` is the name of the user if the store or a directory has one for what was typed.
+   */
+  readonly onRefused?: (
+    user: string,
+    origin: LoginOrigin,
+    reason: RefusalReason,
+    knownAs: string | undefined,
+  ) => void
   /** Told of logins that were just verified: not of those that are remembered. */
   readonly onLogin?: (caller: Caller, origin: LoginOrigin) => void
   /** Told of requests by logins that are remembered, with each of them: it costs next to nothing. */
@@ -59,9 +73,16 @@ interface Login {
 /** What one member of the chain says of a login. */
 type Verdict =
   | { readonly kind: 'known'; readonly identity: string; readonly groups: readonly string[] }
-  | { readonly kind: 'wrong' | 'unknown' }
-  | { readonly kind: 'throttled'; readonly retryAfterSeconds: number }
+  | { readonly kind: 'wrong'; readonly identity?: string }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'throttled'; readonly retryAfterSeconds: number; readonly identity?: string }
   | { readonly kind: 'unavailable'; readonly message: string }
+
+/** What the chain says of a login, and the user that it is about, if there is one. */
+interface Outcome {
+  readonly result: Authentication
+  readonly knownAs?: string | undefined
+}
 
 /**
  * Security as configured: the chain of authenticators, asked in order, and the authorizers. Verified credentials
@@ -147,7 +168,7 @@ export function createSecurity(
     const stored = isTaken ? undefined : storedCredentials(current, name, user)
     if (await metadata.verify(name, user, password, stored))
       return { kind: 'known', identity: user, groups: [] }
-    return { kind: stored ? 'wrong' : 'unknown' }
+    return stored ? { kind: 'wrong', identity: user } : { kind: 'unknown' }
   }
 
   async function askDirectory(
@@ -161,10 +182,11 @@ export function createSecurity(
     if (user === internalUser && isHidden(name, user, current)) return { kind: 'unknown' }
     const verdict = await logins.verify(user, password, countAttempt)
     if (verdict.kind !== 'known') return verdict
-    if (isHidden(name, verdict.identity, current)) return { kind: 'wrong' }
-    for (const other of otherDirectories(name, verdict.identity, user)) {
-      const { kind } = await other.verify(verdict.identity, password, countAttempt)
-      if (kind === 'known' || kind === 'wrong') return { kind: 'wrong' }
+    const { identity } = verdict
+    if (isHidden(name, identity, current)) return { kind: 'wrong', identity }
+    for (const other of otherDirectories(name, identity, user)) {
+      const { kind } = await other.verify(identity, password, countAttempt)
+      if (kind === 'known' || kind === 'wrong') return { kind: 'wrong', identity }
     }
     return verdict
   }
@@ -174,8 +196,10 @@ export function createSecurity(
     login: Login,
     current: SecurityDirectory,
     countAttempt: CountAttempt,
-  ): Promise<Authentication | undefined> {
-    let isTaken = false
+  ): Promise<Outcome | undefined> {
+    // A name with control characters is never looked up. Directories may ignore them, and find somebody else.
+    let isTaken = hasControlCharacter(login.user)
+    let knownAs: string | undefined
     let missing: string | undefined
     for (const name of asked) {
       if (allowsEveryone(name)) {
@@ -183,16 +207,32 @@ export function createSecurity(
         return undefined
       }
       const verdict = await ask(name, login, current, isTaken, countAttempt)
-      if (verdict.kind === 'throttled') return verdict
+      if (verdict.kind === 'throttled') {
+        const { kind, retryAfterSeconds, identity } = verdict
+        return { result: { kind, retryAfterSeconds }, knownAs: knownAs ?? identity }
+      }
       if (verdict.kind === 'known' && !isTaken) {
-        return { kind: 'known', caller: callers(name, verdict.identity, verdict.groups, current) }
+        return { result: { kind: 'known', caller: callers(name, verdict.identity, verdict.groups, current) } }
       }
       // A user that is known here is looked for nowhere else: a name hides the same name further on. The work is
       // done all the same, so that the time of an answer does not tell who is known.
       isTaken ||= verdict.kind === 'wrong'
+      if (verdict.kind === 'wrong') knownAs ??= verdict.identity
       if (verdict.kind === 'unavailable') missing ??= verdict.message
     }
-    return missing === undefined ? { kind: 'refused' } : { kind: 'unavailable', message: missing }
+    return missing === undefined
+      ? { result: { kind: 'refused' }, knownAs }
+      : { result: { kind: 'unavailable', message: missing } }
+  }
+
+  /** The name of the user that a typed name stands for, as far as it is known without asking a directory. */
+  function knownName(user: string, current: SecurityDirectory): string | undefined {
+    if (user === internalUser || hasUser(current, user)) return user
+    for (const logins of directories.values()) {
+      const identity = logins.foundAs(user)
+      if (identity !== undefined) return identity
+    }
+    return undefined
   }
 
   async function verifyCounted(
@@ -210,16 +250,17 @@ export function createSecurity(
       return await throttle.begin(name, origin.address)
     }
     const waitSeconds = await countAttempt(login.user)
-    const outcome: Authentication | undefined =
+    const outcome: Outcome | undefined =
       waitSeconds === undefined
         ? await verify(login, current, countAttempt)
-        : { kind: 'throttled', retryAfterSeconds: waitSeconds }
-    const isRefused = outcome?.kind === 'refused' || outcome?.kind === 'throttled'
+        : { result: { kind: 'throttled', retryAfterSeconds: waitSeconds } }
+    const result = outcome?.result
+    const isRefused = result?.kind === 'refused' || result?.kind === 'throttled'
     // Only refusals count; what could not be verified is nobody's failure.
     if (!isRefused) for (const name of counted) await throttle.succeeded(name, origin.address)
-    if (isRefused) onRefused(login.user, origin, 'login')
-    if (outcome?.kind === 'known') onLogin(outcome.caller, origin)
-    return outcome
+    if (isRefused) onRefused(login.user, origin, 'login', outcome?.knownAs ?? knownName(login.user, current))
+    if (result?.kind === 'known') onLogin(result.caller, origin)
+    return result
   }
 
   /** Requests at the same time share the work, unless users or passwords were changed in between. */
@@ -261,7 +302,7 @@ export function createSecurity(
       : ((await verifyOnce(login, origin, current)) ?? withoutLogin(current))
     const isInternalUser = outcome.kind === 'known' && outcome.caller.identity === internalUser
     if (isInternalUser && !allowsInternal(origin.address)) {
-      onRefused(login.user, origin, 'network')
+      onRefused(login.user, origin, 'network', internalUser)
       return { kind: 'refused' }
     }
     if (known) onUse(known, origin)
@@ -289,7 +330,12 @@ function escalatorCheck(settings: Settings): (login: Login) => boolean {
   const password = Buffer.from(settings.get('svc.escalator.internalClientPassword') ?? '')
   return (login) => {
     const given = Buffer.from(login.password)
-    return login.user === user && given.length === password.length && timingSafeEqual(given, password)
+    return (
+      login.user === user &&
+      login.password.isWellFormed() &&
+      given.length === password.length &&
+      timingSafeEqual(given, password)
+    )
   }
 }
 

@@ -29,6 +29,14 @@ export interface DirectorySource {
   current(): SecurityDirectory | { readonly missing: string }
 }
 
+/** Whether an authenticator or an authorizer has a user of this name, with a password or without. */
+export function hasUser({ authenticators, authorizers }: SecurityDirectory, user: string): boolean {
+  return (
+    Object.values(authenticators).some((users) => Object.hasOwn(users, user)) ||
+    Object.values(authorizers).some(({ users }) => Object.hasOwn(users, user))
+  )
+}
+
 /** The credentials of a user, if it is known and has any. */
 export function storedCredentials(
   { authenticators }: SecurityDirectory,

@@ -253,9 +253,9 @@ async function openSecurity(
   const trouble = createTroubleLog(logger)
   try {
     return createSecurity(settings, directory, {
-      onRefused: (user, origin, reason) => {
+      onRefused: (user, origin, reason, knownAs) => {
         tellRefused(user, origin, reason)
-        audit.loginFailed(user, origin)
+        audit.loginFailed(user, origin, knownAs)
       },
       onLogin: audit.loggedIn,
       onUse: audit.used,

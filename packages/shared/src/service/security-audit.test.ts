@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, describe, it } from 'node:test'
-import { loadSecurityEvents, sql } from '../postgres/index.ts'
+import { after, beforeEach, describe, it } from 'node:test'
+import { createDatabase, loadSecurityEvents, type SecurityEventType, sql } from '../postgres/index.ts'
 import type { Caller } from '../security/index.ts'
-import { createTestStores, recordingLogger } from '../testing/index.ts'
+import { createTestStores, recordingLogger, type Scope, startTcpGate, waitUntil } from '../testing/index.ts'
 import { startSecurityAudit } from './security-audit.ts'
 
-const { database } = await createTestStores({ after })
+const { database, settings } = await createTestStores({ after })
 
 const caller = (identity: string, mayAdminister = true): Caller => ({
   identity,
@@ -16,6 +16,10 @@ const caller = (identity: string, mayAdminister = true): Caller => ({
   sees: () => true,
 })
 const at = (address: string) => ({ address, server: '' })
+const refusal = { identity: '', address: '10.0.0.1', method: 'GET', path: '/', message: 'missing' }
+/** The users that administer in the mixed logins: those of every tenth login. */
+const byTens = (users: number) =>
+  Array.from({ length: users / 10 - 1 }, (_, index) => `user ${10 * (index + 1)}`)
 
 /** What is written down of logins in the course of a test: how many of whom, from where. */
 async function writtenDown(
@@ -74,5 +78,184 @@ describe('uses of a remembered login of an administrator', () => {
       audit.used(caller('admin'), at('10.0.0.1'))
     })
     assert.deepEqual(counts, { 'admin from 10.0.0.1': 2 })
+  })
+})
+
+interface Written {
+  readonly key: string
+  readonly identity: string
+  readonly ip: string
+  readonly count: number
+  readonly others?: true
+  readonly escaped?: true
+  readonly typed?: string
+}
+
+const startAudit = (on: typeof database, now: () => number = Date.now, logger = recordingLogger()) =>
+  startSecurityAudit(on, { now }, logger, { server: () => 'router', internalUser: 'svc_system' })
+
+async function storedEvents(type: SecurityEventType): Promise<Written[]> {
+  const stored = await loadSecurityEvents(database, { types: [type], count: 100_000 })
+  return stored.map(({ key, identity, ip, payload }) => {
+    const { server: _server, ...details } = JSON.parse(payload)
+    return { key, identity, ip, ...details }
+  })
+}
+
+const countRows = async () =>
+  Number((await database.query<{ rows: number }>(sql`SELECT count(*) AS rows FROM audit`))[0]?.rows)
+
+const sumOf = (events: readonly Written[]) => events.reduce((sum, { count }) => sum + count, 0)
+
+describe('refused logins', () => {
+  beforeEach(() => database.query(sql`DELETE FROM audit`))
+
+  it('are all there by name next to names that the store cannot hold', async () => {
+    const audit = startAudit(database)
+    const hostile = ['a\0', '\0', 'x\ud83d', `${'y'.repeat(255)}🐨`, `${'z'.repeat(5000)}\0`, '\udcff']
+    for (let victim = 0; victim < 10; victim++) {
+      audit.loginFailed(`victim ${victim}`, at('10.0.0.1'), `victim ${victim}`)
+      for (const name of hostile) audit.loginFailed(`${victim}${name}`, at('10.0.0.\0'), undefined)
+      audit.loginFailed('victim', { address: '10.0.0.1', server: `\0${victim}` }, undefined)
+    }
+    await audit.stop()
+    const events = await storedEvents('security.loginFailure')
+    for (let victim = 0; victim < 10; victim++) {
+      const found = events.filter(({ key }) => key === `victim ${victim}`)
+      assert.deepEqual(found, [{ key: `victim ${victim}`, identity: '', ip: '10.0.0.1', count: 1 }])
+    }
+    assert.equal(sumOf(events), 80)
+    assert.deepEqual(
+      events.find(({ key }) => key === '3a\\u0000'),
+      { key: '3a\\u0000', identity: '', ip: '10.0.0.\\u0000', count: 1, escaped: true },
+    )
+    for (const { key } of events)
+      assert.ok(key.length <= 256 && key.isWellFormed() && !key.includes('\0'), key)
+  })
+
+  it('at users that exist are all there under 10,000 mixed logins, and no refused login is uncounted', async () => {
+    let nowMs = Date.UTC(2026, 0)
+    const audit = startAudit(database, () => nowMs)
+    const expected = new Map<string, number>()
+    const began = performance.now()
+    let writtenRows = 0
+    for (let login = 0; login < 10_000; login++) {
+      nowMs += 1
+      switch (login % 5) {
+        case 0:
+          audit.loggedIn(caller(`user ${login % 300}`, login % 2 === 0), at('10.0.0.1'))
+          break
+        case 1: {
+          const user = `user ${login % 300}`
+          const address = `10.0.0.${login % 7}`
+          expected.set(`${user} from ${address}`, (expected.get(`${user} from ${address}`) ?? 0) + 1)
+          audit.loginFailed(user, at(address), user)
+          break
+        }
+        case 2:
+          audit.loginFailed(`user ${login % 300}\0`, at(`10.0.0.${login % 7}`), undefined)
+          break
+        case 3:
+          audit.loginFailed(`nobody ${login}`, at(`10.0.${login % 256}.1`), undefined)
+          break
+        default:
+          audit.forbidden({ ...refusal, identity: 'mallory', path: `/svc/\0${login}` })
+      }
+      if (login % 1000 === 0) {
+        const before = writtenRows
+        writtenRows = await waitUntil('another batch is written', countRows, (rows) => rows > before)
+      }
+    }
+    await audit.stop()
+    assert.ok(performance.now() - began < 20_000)
+    const failures = await storedEvents('security.loginFailure')
+    const found = new Map<string, number>()
+    for (const { key, ip, count } of failures) {
+      const name = `${key} from ${ip}`
+      if (/^user \d+$/.test(key)) found.set(name, (found.get(name) ?? 0) + count)
+    }
+    assert.deepEqual(new Map([...found].sort()), new Map([...expected].sort()))
+    assert.equal(sumOf(failures), 6000)
+    assert.ok(failures.length < expected.size * 2 + 200, `${failures.length} entries`)
+    const forbidden = await storedEvents('security.forbidden')
+    assert.equal(sumOf(forbidden), 2000)
+    assert.ok(forbidden.every(({ identity }) => identity === 'mallory') && forbidden.length < 100)
+    const administrators = new Set((await storedEvents('security.login')).map(({ identity }) => identity))
+    assert.deepEqual([...administrators].sort(), ['user 0', ...byTens(300)].sort())
+  })
+
+  it('at one user from very many addresses are counted under its name', async () => {
+    const audit = startAudit(database, () => Date.UTC(2026, 0))
+    for (let guess = 0; guess < 10_000; guess++) {
+      audit.loginFailed('nobody', at(`10.1.${guess >> 8}.${guess & 255}`), undefined)
+      audit.loginFailed('admin', at(`10.0.${guess >> 8}.${guess & 255}`), 'admin')
+    }
+    await audit.stop()
+    const events = await storedEvents('security.loginFailure')
+    assert.deepEqual(
+      events
+        .filter(({ others }) => others)
+        .map(({ key, count }) => [key, count])
+        .sort(),
+      [
+        ['', 9940],
+        ['admin', 9940],
+      ],
+    )
+    assert.equal(events.length, 122)
+  })
+
+  it('at a user of a directory are there under its own name, whatever was typed', async () => {
+    const audit = startAudit(database)
+    for (const typed of ['alice', 'ALICE', 'Alice ']) audit.loginFailed(typed, at('10.0.0.1'), 'alice')
+    await audit.stop()
+    assert.deepEqual(await storedEvents('security.loginFailure'), [
+      { key: 'alice', identity: '', ip: '10.0.0.1', count: 3, typed: 'Alice ' },
+    ])
+  })
+})
+
+describe('the audit while the store is unavailable', () => {
+  const gatedDatabase = async (scope: Scope) => {
+    const gate = await startTcpGate(scope, settings('router').get('svc.metadata.storage.connector.port'))
+    const gated = createDatabase(
+      settings('router', { 'svc.metadata.storage.connector.port': String(gate.port) }),
+      { connections: 1, applicationName: 'gated' },
+    )
+    scope.after(() => gated.close())
+    return { gate, gated }
+  }
+
+  it('keeps every event by name, and writes it when the store is back', async (scope) => {
+    await database.query(sql`DELETE FROM audit`)
+    const { gate, gated } = await gatedDatabase(scope)
+    const logger = recordingLogger()
+    const audit = startAudit(gated, Date.now, logger)
+    await gate.cut()
+    for (let victim = 0; victim < 3000; victim++)
+      audit.loginFailed(`victim ${victim}`, at('10.0.0.1'), `victim ${victim}`)
+    await waitUntil('a write has failed', async () => logger.lines.some(({ level }) => level === 'warn'))
+    audit.loginFailed('victim 7', at('10.0.0.1'), 'victim 7')
+    await gate.mend()
+    const events = await waitUntil(
+      'all events are written',
+      () => storedEvents('security.loginFailure'),
+      (written) => sumOf(written) === 3001,
+    )
+    assert.equal(new Set(events.map(({ key }) => key)).size, 3000)
+    await audit.stop()
+  })
+
+  it('stops all the same, and reports how many events are lost', async (scope) => {
+    const { gate, gated } = await gatedDatabase(scope)
+    const logger = recordingLogger()
+    const audit = startAudit(gated, Date.now, logger)
+    await gate.cut()
+    for (const user of ['a', 'b', 'b']) audit.loginFailed(user, at('10.0.0.1'), user)
+    await audit.stop()
+    assert.deepEqual(
+      logger.lines.filter(({ level }) => level === 'error').map(({ details }) => details),
+      [{ events: 3 }],
+    )
   })
 })

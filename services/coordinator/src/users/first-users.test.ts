@@ -86,7 +86,7 @@ describe('the first users', () => {
       })
       await assert.rejects(createFirstUsers(short), {
         code: 'invalidInput',
-        message: `[svc.auth.authenticator.A.${property}] has [7] characters; allowed are 8 to 1024 characters`,
+        message: `Invalid value for [svc.auth.authenticator.A.${property}] with [7] characters: expected 8 to 1024 characters without control characters.`,
       })
       const longer = await createTestContext(scope, testStores, 'coordinator', properties)
       await createFirstUsers(longer)

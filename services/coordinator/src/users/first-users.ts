@@ -1,7 +1,7 @@
 import {
   actions,
-  allowedPasswordLengths,
-  hasAllowedLength,
+  allowedPasswords,
+  isAllowedPassword,
   type Permission,
   resourceTypes,
   securityResource,
@@ -52,9 +52,9 @@ export async function createFirstUsers({ settings, database, logger }: ServiceCo
       await database.transaction(async (transaction) => {
         // Hashing under the lock is short, and happens once in the life of a cluster.
         if (!(await claimInitialization(transaction, 'authenticator', `${authenticator} ${user}`))) return
-        if (!hasAllowedLength(password, shortest)) {
+        if (!isAllowedPassword(password, shortest)) {
           throw invalidInput(
-            `[svc.auth.authenticator.${authenticator}.${property}] has [${password.length}] characters; allowed are ${allowedPasswordLengths(shortest)}`,
+            `Invalid value for [svc.auth.authenticator.${authenticator}.${property}] with [${password.length}] characters: expected ${allowedPasswords(shortest)}.`,
           )
         }
         await saveAuthenticationUser(transaction, authenticator, user, await hashPassword(password))

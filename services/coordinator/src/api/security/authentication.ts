@@ -1,4 +1,4 @@
-import { allowedPasswordLengths, hasAllowedLength } from '@svc/domain/access'
+import { allowedPasswords, isAllowedPassword } from '@svc/domain/access'
 import { emptyAnswer, jsonAnswer, jsonBody, type Route, route, securityConfig } from '@svc/shared/http'
 import {
   addAuthenticationUser,
@@ -17,13 +17,13 @@ import { isLoginName } from './has-administrator.ts'
 const base = '/svc-ext/basic-security/authentication'
 const usersPath = `${base}/db/:authenticator/users`
 
-/** A parser of new passwords of at least so many characters; values are not repeated in a refusal: they are secrets. */
+/** A parser of new passwords with at least `shortest` characters. Refusals do not repeat values, which are secrets. */
 function credentialsParser(shortest: number): Parser<{ readonly password: string }> {
-  const allowed = allowedPasswordLengths(shortest)
+  const allowed = allowedPasswords(shortest)
   const schema = z.strictObject({
     password: z
       .string({ error: `a text of ${allowed}` })
-      .refine((password) => hasAllowedLength(password, shortest), { error: allowed }),
+      .refine((password) => isAllowedPassword(password, shortest), { error: allowed }),
   })
   return parserOf(schema.meta({ title: 'Credentials' }), { subject: 'The credentials', hideValues: true })
 }

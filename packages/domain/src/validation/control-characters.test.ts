@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { cutText, escapeControlCharacters, hasControlCharacter } from './index.ts'
+
+const rows: readonly [text: string, escaped: string][] = [
+  ['admin', 'admin'],
+  ['', ''],
+  ['jürgen 🐨 \u2028', 'jürgen 🐨 \u2028'],
+  ['CORP\\admin', 'CORP\\admin'],
+  ['admin\0', 'admin\\u0000'],
+  ['a\tb\nc', 'a\\u0009b\\u000ac'],
+  ['\u007f\u0085\u009f', '\\u007f\\u0085\\u009f'],
+  ['\ud83d', '\\ud83d'],
+  ['\udc28\ud83d', '\\udc28\\ud83d'],
+  ['🐨\udc28', '🐨\\udc28'],
+]
+
+describe('control characters and unpaired surrogates', () => {
+  for (const [text, escaped] of rows) {
+    it(`${JSON.stringify(text)} is ${text === escaped ? 'kept' : 'escaped'}`, () => {
+      assert.equal(hasControlCharacter(text), text !== escaped)
+      assert.equal(escapeControlCharacters(text), escaped)
+    })
+  }
+})
+
+describe('cutting a text', () => {
+  for (const [text, maxLength, cut] of [
+    ['abc', 3, 'abc'],
+    ['abc', 2, 'ab'],
+    ['a🐨b', 4, 'a🐨b'],
+    ['a🐨b', 3, 'a🐨'],
+    ['a🐨b', 2, 'a'],
+    ['🐨', 1, ''],
+  ] as const) {
+    it(`[${text}] to ${maxLength} is [${cut}]`, () => assert.equal(cutText(text, maxLength), cut))
+  }
+})
