@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, refuse } from '../validation/index.ts'
+import { hasControlCharacter, isJsonObject, type JsonObject, refuse } from '../validation/index.ts'
 import { type Action, actions, type Permission, resourceTypes } from './permission.ts'
 
 /** Permissions that one role may hold. */
@@ -73,11 +73,16 @@ function readPermission(json: unknown, path: string, isPattern: (text: string) =
 }
 
 function readName(name: unknown, path: string, isPattern: (text: string) => boolean): string {
-  if (typeof name !== 'string' || name.length > longestNamePattern || !isPattern(name)) {
+  if (
+    typeof name !== 'string' ||
+    name.length > longestNamePattern ||
+    hasControlCharacter(name) ||
+    !isPattern(name)
+  ) {
     throw refuse(
       path,
       name,
-      `a regular expression of at most ${longestNamePattern} characters, its repetitions written out`,
+      `a regular expression of at most ${longestNamePattern} characters, its repetitions written out, without control characters`,
     )
   }
   return name

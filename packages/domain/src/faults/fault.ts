@@ -6,8 +6,8 @@ import {
   optional,
   type Reader,
   readFields,
+  readName,
   readOneOf,
-  readText,
   readWhole,
   refuse,
   schemaOf,
@@ -75,7 +75,7 @@ const readShare: Reader<number> = described(
 
 const readRequest: Reader<FaultRequest> = readFields({
   kind: readOneOf(faultKinds),
-  target: readText,
+  target: readName(),
   probability: optional(readShare, 1),
   delayMs: optional(readWhole(faultLimits.delayMs.least, faultLimits.delayMs.most), usualDelayMs),
   forMs: optional(readWhole(faultLimits.forMs.least, faultLimits.forMs.most)),

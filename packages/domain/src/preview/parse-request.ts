@@ -13,7 +13,7 @@ import {
   parsePeriod,
   periodSchema,
 } from '../time/index.ts'
-import { isJsonObject, type JsonObject, orNull, refuse } from '../validation/index.ts'
+import { hasControlCharacter, isJsonObject, type JsonObject, orNull, refuse } from '../validation/index.ts'
 import type { PreviewServer } from './cluster.ts'
 
 /** A segment as a request gives it, with what it left out filled in. */
@@ -118,8 +118,13 @@ function refuseUnknown(json: JsonObject, known: readonly string[], path: string)
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null
 
 function readText(value: unknown, field: string): string {
-  if (typeof value !== 'string' || value.trim() === '' || value.length > longestText)
-    throw refuse(field, value, `a text of 1 to ${longestText} characters`)
+  if (
+    typeof value !== 'string' ||
+    value.trim() === '' ||
+    value.length > longestText ||
+    hasControlCharacter(value)
+  )
+    throw refuse(field, value, `a text of 1 to ${longestText} characters without control characters`)
   return value
 }
 

@@ -68,7 +68,7 @@ for (const { given, kept } of [
 
 const anInteger = 'an integer from 0 to 2147483647'
 const aPeriod = 'a non-negative ISO 8601 period such as [P1M], [P7D] or [PT12H]'
-const aTierName = 'a name of 1 to 255 characters'
+const aTierName = 'a name of 1 to 255 characters without control characters'
 
 // The message for one rule that stands third in its list.
 for (const { given, message } of [
@@ -146,6 +146,14 @@ for (const { given, message } of [
     given: { type: 'loadForever', tieredReplicants: JSON.parse('{"__proto__":1}') },
     message: `rules[2].tieredReplicants, the name of a tier, has the value [__proto__]; allowed is ${aTierName}`,
   },
+  ...[
+    ['hot\0', 'hot\\u0000'],
+    ['ho\u0085t', 'ho\\u0085t'],
+    ['hot\ud83d', 'hot\\ud83d'],
+  ].map(([tier = '', shown]) => ({
+    given: { type: 'loadForever', tieredReplicants: { [tier]: 1 } },
+    message: `rules[2].tieredReplicants, the name of a tier, has the value [${shown}]; allowed is ${aTierName}`,
+  })),
   {
     given: { type: 'loadForever', tieredReplicants: { ['x'.repeat(256)]: 1 } },
     message: `rules[2].tieredReplicants, the name of a tier, has the value [${'x'.repeat(120)}…]; allowed is ${aTierName}`,

@@ -9,7 +9,7 @@ import {
   parsePeriod,
   periodSchema,
 } from '../time/index.ts'
-import { isJsonObject, type JsonObject, refuse, showValue } from '../validation/index.ts'
+import { hasControlCharacter, isJsonObject, type JsonObject, refuse, showValue } from '../validation/index.ts'
 
 /** Tier of servers that are given no other, and of load rules that name none. */
 export const defaultTier = '_default_tier'
@@ -97,8 +97,17 @@ function readReplicants(value: unknown, field: string, useDefaultTier: boolean):
   if (!isJsonObject(value)) throw refuse(field, value, 'an object of tier names with their number of copies')
   for (const [tier, count] of Object.entries(value)) {
     // Assigning this one name would replace the prototype of an object instead of adding a tier to it.
-    if (tier === '__proto__' || tier.trim() === '' || tier.length > longestTierName) {
-      throw refuse(`${field}, the name of a tier,`, tier, `a name of 1 to ${longestTierName} characters`)
+    if (
+      tier === '__proto__' ||
+      tier.trim() === '' ||
+      tier.length > longestTierName ||
+      hasControlCharacter(tier)
+    ) {
+      throw refuse(
+        `${field}, the name of a tier,`,
+        tier,
+        `a name of 1 to ${longestTierName} characters without control characters`,
+      )
     }
     if (typeof count !== 'number' || !Number.isInteger(count) || count < 0 || count > mostReplicants) {
       throw refuse(`${field}.${tier}`, count, `an integer from 0 to ${mostReplicants}`)

@@ -1,11 +1,13 @@
 import { type Failure, invalidInput } from '../failure/index.ts'
+import { cutText, escapeControlCharacters } from './control-characters.ts'
 
 const longestShownValue = 120
 
-/** The value as a message shows it: text as it is, anything else as JSON, cut where it gets long. */
+/** The value as a message shows it: text with control characters escaped, anything else as JSON, cut where it gets long. */
 export function showValue(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
-  return text.length > longestShownValue ? `${text.slice(0, longestShownValue)}…` : text
+  const shown = escapeControlCharacters(cutText(text, longestShownValue))
+  return text.length > longestShownValue ? `${shown}…` : shown
 }
 
 /**

@@ -238,6 +238,39 @@ describe('problems', () => {
   }
 })
 
+describe('names with control characters', () => {
+  for (const [line, problem] of [
+    ['svc.server.tier=ho\\u0000t', '[svc.server.tier] cannot be used: it has a control character'],
+    [
+      'svc.escalator.internalClientUsername=svc\\tsystem',
+      '[svc.escalator.internalClientUsername] cannot be used: it has a control character',
+    ],
+    [
+      'svc.auth.authenticatorChain=["a\\\\u0000"]',
+      '[svc.auth.authenticatorChain] cannot be used: it has a control character',
+    ],
+    [
+      'svc.escalator.internalClientPassword=secret\\u0000',
+      'Invalid value for [svc.escalator.internalClientPassword]: expected a password without control characters.',
+    ],
+  ] as const) {
+    it(`are rejected in ${line}`, () => {
+      const problems = problemsOf(loginBut(line))
+      assert.ok(problems.includes(`FILE: ${problem}`), problems.join('\n'))
+    })
+  }
+
+  for (const group of [
+    '{"count":1,"tier":"h\\\\u0000t","size":"1g"}',
+    '{"name":"a\\\\ud83d:1","tier":"hot","size":"1g"}',
+  ]) {
+    it(`are rejected in the virtual servers ${group}`, () => {
+      const problems = problemsOf([`svc.simulation.virtualServers=[${group}]`], {}, 'historical')
+      assert.match(problems.join(), /is not allowed; allowed is a JSON list with one entry/)
+    })
+  }
+})
+
 describe('passwords', () => {
   const property = 'svc.metadata.storage.connector.password'
   const secretFile = path.join(folder, 'password')

@@ -1,5 +1,6 @@
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import { isGroupPattern } from '@svc/domain/access'
+import { hasControlCharacter } from '@svc/domain/validation'
 import type { Settings } from './settings.ts'
 
 const named = 'svc.auth.authenticator.<name>.credentialsValidator'
@@ -122,6 +123,11 @@ function authorizerProblems(settings: Settings, name: string, at: (property: str
 }
 
 function escalatorProblems(settings: Settings, at: (property: string) => string): string[] {
+  const password = 'svc.escalator.internalClientPassword'
+  if (settings.get('svc.escalator.type') !== 'noop' && hasControlCharacter(settings.get(password) ?? ''))
+    return [
+      `${at(password)}: Invalid value for [${password}]: expected a password without control characters.`,
+    ]
   const authorizer = settings.get('svc.escalator.authorizerName')
   const named = settings
     .get('svc.auth.authenticatorChain')

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { parseSizeBytes } from '@svc/domain/validation'
+import { hasControlCharacter, parseSizeBytes } from '@svc/domain/validation'
 
 /** How the text of a property becomes a value: `read` throws a plain `Error` that says what is wrong. */
 export interface PropertyType<Value> {
@@ -17,7 +17,14 @@ const refuse = (): never => {
 }
 
 /** Any text that is not empty. */
-export const text = propertyType('a text that is not empty', (value) => (value === '' ? refuse() : value))
+export const text = propertyType('a text that is not empty', (value) =>
+  value === '' ? refuse() : withoutControlCharacters(value),
+)
+
+function withoutControlCharacters(value: string): string {
+  if (hasControlCharacter(value)) throw new Error('it has a control character')
+  return value
+}
 
 /** `true` or `false`. */
 export const flag = propertyType('true or false', (value) =>
@@ -86,7 +93,7 @@ function parseJson(value: string): unknown {
 export const textList = propertyType('a JSON list of texts such as ["a","b"]', (value): readonly string[] => {
   const list = parseJson(value)
   return Array.isArray(list) && list.every((entry) => typeof entry === 'string' && entry !== '')
-    ? list
+    ? list.map(withoutControlCharacters)
     : refuse()
 })
 
@@ -170,6 +177,7 @@ export function readVirtualServerGroups(list: unknown): readonly VirtualServerGr
     if (name !== undefined && (typeof name !== 'string' || name === '' || count > 1)) return refuse()
     if (typeof priority !== 'number' || !Number.isInteger(priority)) return refuse()
     if (type !== 'historical' && type !== 'broker') return refuse()
+    if (hasControlCharacter(`${name ?? ''}${tier}`)) return refuse()
     if (typeof tier !== 'string' || tier === '' || maxSizeBytes === undefined || !bytesPerSecond)
       return refuse()
     if (typeof failureProbability !== 'number' || !(failureProbability >= 0 && failureProbability <= 1))

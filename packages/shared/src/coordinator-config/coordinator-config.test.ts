@@ -59,6 +59,21 @@ describe('a change', () => {
     )
   })
 
+  for (const change of [
+    { decommissioningNodes: ['a\0:8083'] },
+    { turboLoadingNodes: ['a', 'b\n'] },
+    { killDataSourceWhitelist: ['\ud83d'] },
+    { cloneServers: { 'a\0': 'b' } },
+    { cloneServers: { a: 'b\u0007' } },
+    { debugDimensions: { a: '\0' } },
+  ]) {
+    it(`rejects the name with a control character in ${JSON.stringify(change)}`, () =>
+      assert.throws(() => parseConfigChange(change), {
+        code: 'invalidInput',
+        message: /without control characters$/,
+      }))
+  }
+
   it('makes no server the clone of itself', () => {
     assert.throws(
       () => parseConfigChange({ cloneServers: { a: 'b', c: 'c' } }),

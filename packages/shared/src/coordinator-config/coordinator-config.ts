@@ -1,3 +1,4 @@
+import { hasControlCharacter } from '@svc/domain/validation'
 import { z } from 'zod'
 import { type Parser, parserOf } from '../wire/index.ts'
 
@@ -10,9 +11,15 @@ const count = (most = 2_147_483_647) =>
     .min(0, { error: 'a whole number from 0' })
     .max(most, { error: `a whole number up to ${most}` })
 const flag = z.boolean({ error: 'true or false' })
-const names = z.array(z.string({ error: 'a list of texts' }), {
-  error: 'a list of texts',
-})
+const name = z
+  .string({ error: 'a list of texts' })
+  .refine((text) => !hasControlCharacter(text), { error: 'a text without control characters' })
+const names = z.array(name, { error: 'a list of texts' })
+const namesByName = z
+  .record(z.string(), z.string())
+  .refine((texts) => !Object.entries(texts).flat().some(hasControlCharacter), {
+    error: 'an object of texts without control characters',
+  })
 
 const fields = {
   millisToWaitBeforeDeleting: count(Number.MAX_SAFE_INTEGER),
@@ -30,9 +37,9 @@ const fields = {
   replicateAfterLoadTimeout: flag,
   useRoundRobinSegmentAssignment: flag,
   smartSegmentLoading: flag,
-  debugDimensions: z.record(z.string(), z.string()).nullable(),
+  debugDimensions: namesByName.nullable(),
   turboLoadingNodes: names,
-  cloneServers: z.record(z.string(), z.string()),
+  cloneServers: namesByName,
 }
 
 const changeSchema = z

@@ -741,6 +741,24 @@ describe('a path', () => {
     })
   }
 
+  for (const path of [
+    '/things/a%00b',
+    '/things/%C2%85',
+    '/things?a=b%00',
+    '/things?a=1&a=%1b',
+    '/things?%00=1',
+  ]) {
+    it(`${path} has a control character: 400`, async () => {
+      const answer = await call(path)
+      assert.equal(answer.status, 400, answer.text)
+      assert.match(
+        errorOf(answer).errorMessage,
+        /^Invalid value \[.*\] for \[.+\]: expected a text without control/,
+      )
+      assert.equal((await call(path, { headers: as('guest') })).status, 403)
+    })
+  }
+
   it('that is told in the answer cannot break its JSON', async () => {
     const answer = await call('/"}<script>')
     assert.equal(answer.status, 404)
@@ -811,6 +829,18 @@ describe('an answer', () => {
     assert.equal(headers['x-powered-by'], undefined)
     assert.equal(headers.etag, undefined)
     assert.equal(headers['cache-control'], 'no-store')
+  })
+
+  it('has UTF-8 and Latin-1 of headers as text, and escapes what is neither', async () => {
+    const utf8 = (text: string) => Buffer.from(text).toString('latin1')
+    const headers = { ...as('reader'), 'X-Svc-Author': utf8('Jörg ß 🐨'), 'X-Svc-Comment': 'ü\x85\t' }
+    const { author, comment } = (await call('/mine', { headers })).json as Record<string, string>
+    assert.deepEqual([author, comment], ['Jörg ß 🐨', 'ü\\u0085'])
+    const cut = { ...as('reader'), 'X-Svc-Comment': utf8(`${'x'.repeat(1023)}🐨`) }
+    assert.equal(
+      ((await call('/mine', { headers: cut })).json as Record<string, string>).comment,
+      'x'.repeat(1023),
+    )
   })
 
   it('knows who changed what and why', async () => {

@@ -25,6 +25,7 @@ import type { Metrics } from '../metrics/index.ts'
 import type { Caller, Security } from '../security/index.ts'
 import { parseJson, withExactLimits } from '../wire/index.ts'
 import { createAliases, errorInAlias, nameHeadersInAlias } from './aliases.ts'
+import { checkTexts } from './check-texts.ts'
 import { peerSubject } from './client-certificates.ts'
 import { errorBody, statusOf } from './error-body.ts'
 import { JsonPieces, sendPieces } from './json-pieces.ts'
@@ -259,6 +260,8 @@ function dispatch(methods: Methods, security: Security): RequestHandler {
     const { route, parser } = entry
     checkContentType(request)
     authorize(route, request, caller, security)
+    checkTexts(request.params)
+    checkTexts(request.query as Record<string, unknown>)
     const leaving = callerLeaving(response)
     const answer = await route.handle({
       params: request.params as Record<string, string>,

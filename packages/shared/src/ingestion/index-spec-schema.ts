@@ -284,7 +284,11 @@ export const indexTask = record({
         error: 'an id without control characters and blanks around it',
       }),
   ),
-  groupId: optional(filledText.max(longestName, { error: `an id of at most ${longestName} characters` })),
+  groupId: optional(
+    filledText
+      .max(longestName, { error: `an id of at most ${longestName} characters` })
+      .refine((id) => !hasControlCharacter(id), { error: 'an id without control characters' }),
+  ),
   context: optionalOr(object, {}),
   spec: record({ dataSchema, ioConfig, tuningConfig: optional(tuningConfig) }),
 })

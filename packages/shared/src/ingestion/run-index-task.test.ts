@@ -523,6 +523,26 @@ describe('columns', () => {
     assert.deepEqual(await bench.rows(result, 'User'), [{ User: 'b' }])
   })
 
+  it('with control characters in the name are rejected', async () => {
+    for (const name of ['a\0b', 'a\nb', '\u0085']) {
+      await assert.rejects(bench.run({ inputSource: inlineRows({ t: '2026-01-01', [name]: 1 }) }), {
+        code: 'invalidInput',
+        message:
+          /^Invalid name of a column \[.*\\u00.*\] in the input: expected a name without control characters/,
+      })
+      const result = await bench.run({
+        inputSource: inlineRows({ t: '2026-01-01', [name]: 1, user: 'a' }),
+        dimensionsSpec: { dimensions: ['user'] },
+      })
+      assert.deepEqual(await bench.rows(result, '* EXCLUDE (__time)'), [{ user: 'a' }])
+    }
+  })
+
+  it('keep values with a NUL', async () => {
+    const result = await bench.run({ inputSource: inlineRows({ t: '2026-01-01', user: 'a\0b' }) })
+    assert.deepEqual(await bench.rows(result, 'user'), [{ user: 'a\0b' }])
+  })
+
   it('without a name have to be left out', async () => {
     await assert.rejects(bench.run({ inputSource: inlineRows({ t: '2026-01-01', '': 1 }) }), {
       message: 'The input has a column without a name; name the dimensions to ingest',

@@ -1,4 +1,5 @@
 import { invalidInput } from '@svc/domain/failure'
+import { escapeControlCharacters, hasControlCharacter } from '@svc/domain/validation'
 import type { Engine } from './engine.ts'
 import type { IndexSpec, MetricSpec } from './index-spec.ts'
 import type { Input } from './input-relation.ts'
@@ -21,6 +22,11 @@ function checkNames(names: readonly string[], spec: IndexSpec): void {
   for (const name of names) {
     if (name === '')
       throw invalidInput('The input has a column without a name; name the dimensions to ingest')
+    if (hasControlCharacter(name)) {
+      throw invalidInput(
+        `Invalid name of a column [${escapeControlCharacters(name)}] in the input: expected a name without control characters. List the dimensions to ingest.`,
+      )
+    }
     const other = taken.get(name.toLowerCase())
     if (other !== undefined) {
       throw invalidInput(

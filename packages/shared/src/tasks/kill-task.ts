@@ -1,4 +1,5 @@
 import { formatInstant, formatInterval, type Interval, parseInstant, parseInterval } from '@svc/domain/time'
+import { hasControlCharacter } from '@svc/domain/validation'
 import { z } from 'zod'
 import type { NewTask } from '../postgres/index.ts'
 import { parseJson } from '../wire/index.ts'
@@ -16,7 +17,10 @@ export interface KillSpec {
   readonly unusedUntil: number | undefined
 }
 
-const text = z.string({ error: 'a text' }).min(1, { error: 'a text that is not empty' })
+const text = z
+  .string({ error: 'a text' })
+  .min(1, { error: 'a text that is not empty' })
+  .refine((value) => !hasControlCharacter(value), { error: 'a text without control characters' })
 
 const count = z.int({ error: 'a whole number from 1' }).min(1, { error: 'a whole number from 1' })
 

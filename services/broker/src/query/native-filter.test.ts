@@ -36,6 +36,7 @@ async function matching(condition: string): Promise<number[]> {
 const cases: readonly (readonly [string, unknown, readonly number[]])[] = [
   ['a value', { type: 'selector', dimension: 'page', value: 'a' }, [1]],
   ['a value with a quote', { type: 'selector', dimension: 'page', value: "it's" }, [2]],
+  ['a value with a NUL', { type: 'in', dimension: 'page', values: ['a\0', '\0a', "it's"] }, [2]],
   ['no value', { type: 'selector', dimension: 'page', value: null }, [3]],
   ['a number as a text', { type: 'selector', dimension: 'added', value: '10' }, [2]],
   ['a column that is not there', { type: 'selector', dimension: 'x', value: null }, [1, 2, 3]],
@@ -107,6 +108,7 @@ describe('native filters', () => {
     ['x', /^filter has the value \[x\]/],
     [{ type: 'javascript' }, /^filter.type has the value \[javascript\]; allowed is one of selector/],
     [{ type: 'selector' }, /^filter.dimension is missing/],
+    [{ type: 'null', column: 'page\0' }, /^filter.column has the value \[page\\u0000\]/],
     [{ type: 'in', dimension: 'page' }, /^filter.values is missing/],
     [
       { type: 'and', fields: [{ type: 'true' }, { type: 'x' }] },

@@ -1,5 +1,5 @@
 import { parseInterval } from '@svc/domain/time'
-import { isJsonObject, type JsonObject, refuse } from '@svc/domain/validation'
+import { hasControlCharacter, isJsonObject, type JsonObject, refuse } from '@svc/domain/validation'
 import { identifier, instantLiteral, literal } from '@svc/shared/duckdb'
 
 /** The columns of a datasource with their types in DuckDB. */
@@ -66,7 +66,8 @@ export function filterSql(filter: unknown, columns: ColumnTypes, path = 'filter'
 /** A column as SQL; one that the datasource does not have is without values. */
 function columnSql(filter: JsonObject, field: string, columns: ColumnTypes, path: string): string {
   const name = filter[field]
-  if (typeof name !== 'string') throw refuse(`${path}.${field}`, name, 'the name of a column')
+  if (typeof name !== 'string' || hasControlCharacter(name))
+    throw refuse(`${path}.${field}`, name, 'the name of a column, without control characters')
   if (filter.extractionFn !== undefined && filter.extractionFn !== null)
     throw refuse(`${path}.extractionFn`, filter.extractionFn, 'none')
   const type = columns.get(name)

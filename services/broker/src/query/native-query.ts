@@ -4,6 +4,7 @@ import { Transform } from 'node:stream'
 import { notFound } from '@svc/domain/failure'
 import { joinTimes } from '@svc/domain/querying'
 import { ETERNITY, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
+import { hasControlCharacter } from '@svc/domain/validation'
 import { identifier } from '@svc/shared/duckdb'
 import { nativeScalarType, type QuerySession } from '@svc/shared/query'
 import { type Parser, parserOf } from '@svc/shared/wire'
@@ -23,6 +24,9 @@ import {
 import { contextSchema, type QueryContext } from './sql-request.ts'
 
 const text = z.string({ error: 'a text' })
+const name = text.refine((value) => !hasControlCharacter(value), {
+  error: 'a name without control characters',
+})
 const whole = (least: number) =>
   z
     .number({ error: `a whole number from ${least}` })
@@ -31,7 +35,7 @@ const whole = (least: number) =>
       error: `a whole number from ${least}`,
     })
 const tableSchema = z.union(
-  [text, z.object({ type: z.literal('table'), name: text }).transform(({ name }) => name)],
+  [name, z.object({ type: z.literal('table'), name }).transform((table) => table.name)],
   { error: 'the name of a datasource, or {"type": "table", "name"}' },
 )
 const intervalsSchema = z
@@ -65,7 +69,7 @@ const schema = z.discriminatedUnion(
     z.strictObject({
       queryType: z.literal('scan'),
       columns: z
-        .array(text, { error: 'a list of names of columns' })
+        .array(name, { error: 'a list of names of columns' })
         .refine((names) => new Set(names.map((name) => name.toLowerCase())).size === names.length, {
           error: 'a list of names of columns, each once',
         })

@@ -193,6 +193,9 @@ describe('a task', () => {
       { ...body, id: 'a', context: { priority: 'high' } },
       { ...body, id: 'a', context: { priority: 1e9 } },
       { ...body, id: 'a\u0000b' },
+      { ...body, id: 'a', groupId: 'a\u0000b' },
+      { type: 'kill', id: 'a\u0000b', dataSource: 'wiki', interval: '2026-01-01/2026-01-02' },
+      { type: 'kill', dataSource: 'wi\ud83d', interval: '2026-01-01/2026-01-02' },
       indexTask('wiki', { type: 'local', baseDir: '/etc', filter: '*' }),
       indexTask('wiki', { type: 'http', uris: ['http://127.0.0.1:1/'] }),
     ]

@@ -6,6 +6,7 @@ import {
   permissionsSchema,
   shownPermissionSchema,
 } from '@svc/domain/access'
+import { hasControlCharacter } from '@svc/domain/validation'
 import {
   emptyAnswer,
   jsonAnswer,
@@ -48,7 +49,8 @@ const mappingSchema = z.strictObject({
   name: z.string().optional(),
   groupPattern: z
     .string({ error: 'a text' })
-    .refine(isGroupPattern, { error: '[*], a distinguished name, [*,suffix] or [prefix,*]' }),
+    .refine(isGroupPattern, { error: '[*], a distinguished name, [*,suffix] or [prefix,*]' })
+    .refine((pattern) => !hasControlCharacter(pattern), { error: 'a pattern without control characters' }),
   roles: z.array(z.string()).default([]),
 })
 

@@ -1,5 +1,6 @@
 import { longestName, permissionsOf } from '@svc/domain/access'
 import { conflict, invalidInput } from '@svc/domain/failure'
+import { hasControlCharacter } from '@svc/domain/validation'
 import { storesUsers } from '@svc/shared/config'
 import type { RouteInput } from '@svc/shared/http'
 import { changeSecurity, readSecurityDirectory, type Transaction } from '@svc/shared/postgres'
@@ -89,7 +90,7 @@ export function expect(holds: boolean, message: string): void {
 export function nameParameter(params: Readonly<Record<string, string>>, parameter: string): string {
   const name = params[parameter] as string
   expect(
-    name.trim() !== '' && name.length <= longestName && !/\p{Cc}/u.test(name),
+    name.trim() !== '' && name.length <= longestName && !hasControlCharacter(name),
     `The name of the ${parameter} is [${name.slice(0, longestName)}]; allowed are 1 to ${longestName} characters that are not all blank, without control characters`,
   )
   return name

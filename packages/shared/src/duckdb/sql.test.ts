@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { identifier, literal } from './sql.ts'
+
+describe('a text as SQL', () => {
+  for (const [text, sql] of [
+    ['', "''"],
+    ["it's", "'it''s'"],
+    ['a\0b', "('a' || chr(0) || 'b')"],
+    ["\0'", "('' || chr(0) || '''')"],
+  ] as const) {
+    it(JSON.stringify(text), () => assert.equal(literal(text), sql))
+  }
+})
+
+describe('a name as SQL', () => {
+  it('is quoted', () => assert.equal(identifier('a"b'), '"a""b"'))
+
+  it('is rejected with a NUL', () =>
+    assert.throws(() => identifier('a\0"b'), {
+      code: 'invalidInput',
+      message:
+        'Invalid value [a\\u0000"b] for the name of a column: expected a name without control characters.',
+    }))
+})
