@@ -1,4 +1,5 @@
 /** A whole cluster on this machine: its plan from a few options, its start, what it says of itself, and its end. */
+export { usesStoredAdmin } from './admin-password.ts'
 export * from './cluster-status.ts'
 export * from './end-cluster.ts'
 export * from './free-ports.ts'

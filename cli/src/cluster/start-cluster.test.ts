@@ -18,6 +18,8 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 /** The processes of a cluster, to look after once it has ended. */
 const processesOf = (cluster: Cluster) => cluster.processes().map((entry) => entry.process!)
 
+const initialAdminPassword = 'svc.auth.authenticator.MyBasicMetadataAuthenticator.initialAdminPassword'
+
 test('two clusters live side by side, and each ends without a trace', async (context) => {
   const secureHome = path.join(folder, 'secure')
   const secure = await startCluster({
@@ -151,7 +153,19 @@ for (const { name, options, message } of [
   {
     name: 'a password that users of this cluster could not have',
     options: { adminPassword: 'eight888', set: ['svc.auth.credentials.minLength=9'] },
-    message: /allowed are 9 to 1024 characters$/,
+    message: /expected 9 to 1024 characters without control characters\.$/,
+  },
+  {
+    name: 'a configured first password that users could not have',
+    options: { set: [`${initialAdminPassword}=seven77`] },
+    message:
+      /^Invalid value for \[svc\.auth\..*initialAdminPassword\] with \[7\] characters: expected 8 to 1024 characters/,
+  },
+  {
+    name: 'an option with another first password than the configured one',
+    options: { adminPassword: 'the-password', set: [`${initialAdminPassword}=another-password`] },
+    message:
+      /^\[--admin-password\] and \[svc\.auth\..*\] have different values: expected only one of them\.$/,
   },
 ]) {
   test(`${name} is refused before anything starts, and no new home is left`, async () => {
@@ -170,6 +184,19 @@ test('a home that was there stays when a start in it is refused', async () => {
   const start = startCluster({ home: home.root, portOffset: await pickPortOffset(), set: ['svc.perod=1'] })
   await assertRefused(start, home.root, /is not a property/)
   assert.ok(existsSync(home.marker))
+})
+
+test('the configured first password of the admin is the one of the home', async (context) => {
+  const home = path.join(folder, 'configured-password')
+  const cluster = await startCluster({
+    home,
+    portOffset: await pickPortOffset(),
+    set: [`coordinator.${initialAdminPassword}=from-the-options`],
+  })
+  context.after(() => cluster.stop())
+  assert.equal(cluster.adminPassword, 'from-the-options')
+  assert.equal(readFileSync(secretFile(cluster.home, 'admin-password'), 'utf8'), 'from-the-options')
+  assert.ok(await connectToCluster(cluster.home).send('GET', '/svc/coordinator/v1/loadstatus'))
 })
 
 test('logins need no TLS', async (context) => {

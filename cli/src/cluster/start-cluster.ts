@@ -28,6 +28,7 @@ import {
 } from '../postgres/index.ts'
 import { findRedis, redisServer } from '../redis/index.ts'
 import type { ProcessEnd, ProcessSpec } from '../supervisor/index.ts'
+import { adoptAdminPassword, hasFirstAdminPassword } from './admin-password.ts'
 import { ClusterProcesses } from './cluster-processes.ts'
 import { endLeftovers } from './end-cluster.ts'
 import { checkPortsAreFree } from './free-ports.ts'
@@ -182,10 +183,13 @@ class ClusterStart {
     if (leftovers > 0) this.#tell(`ended ${leftovers} processes of an earlier cluster`)
     checkDataFolder(this.#home)
     await checkPortsAreFree(this.#plan)
-    const passwords = ensurePasswords(this.#home, this.#plan, this.#options.adminPassword)
+    const { adminPassword } = this.#options
+    const mayAdopt = !hasFirstAdminPassword(this.#home)
+    const passwords = ensurePasswords(this.#home, this.#plan, adminPassword)
     writeConfiguration(this.#home, this.#plan)
     checkConfiguration(this.#home, this.#plan)
-    return passwords
+    if (passwords.admin === undefined || !mayAdopt) return passwords
+    return { ...passwords, admin: adoptAdminPassword(this.#home, this.#plan, adminPassword) }
   }
 
   async run(passwords: Passwords): Promise<Cluster> {

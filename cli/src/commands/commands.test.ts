@@ -72,7 +72,7 @@ describe('wrong usage ends with status 2 and says what is allowed', () => {
     ...[[], ['--detach']].flatMap((more) => [
       {
         given: ['up', '--admin-password', 'short', ...more],
-        stderr: /^svc: Option --admin-password has a value of \[5\] characters/,
+        stderr: /^svc: Invalid value for \[--admin-password\] with \[5\] characters/,
       },
       {
         given: ['up', '--set', 'svc.coordinator.perod=PT1S', ...more],

@@ -1,4 +1,4 @@
-import { notFound } from '@svc/domain/failure'
+import { conflict, notFound } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import { existingHome, withHome } from './home-option.ts'
 
@@ -11,6 +11,12 @@ export function addPassword(program: Command): void {
     const password = readSecret(home, 'admin-password')
     if (password === undefined) {
       throw notFound(`The cluster of [${home.root}] was only run with --profile plain, where nobody logs in`)
+    }
+    const { usesStoredAdmin } = await import('../cluster/index.ts')
+    if (!usesStoredAdmin(home)) {
+      throw conflict(
+        `The cluster of [${home.root}] verifies all logins in a directory: it has no user [admin] with a password of its own`,
+      )
     }
     process.stdout.write(`${password}\n`)
   })

@@ -367,7 +367,11 @@ export const properties = {
   ),
   'svc.auth.authorizer.<name>.initialAdminUser': onlyWhere(
     conditions.basicAuthorizer,
-    property(text, 'user who gets initialAdminRole', 'admin'),
+    property(
+      text,
+      'another administrator, who gets initialAdminRole; the user admin has only the role admin',
+      'admin',
+    ),
   ),
   'svc.auth.authorizer.<name>.initialAdminRole': onlyWhere(
     conditions.basicAuthorizer,

@@ -258,15 +258,25 @@ export async function saveUserWithRole(
   role: string,
   permissions: readonly Permission[],
 ): Promise<void> {
-  await transaction.query(sql`
-    INSERT INTO authorization_roles (authorizer, name, permissions)
-    VALUES (${authorizer}, ${role}, ${JSON.stringify(permissions)}) ON CONFLICT DO NOTHING`)
+  await saveRole(transaction, authorizer, role, permissions)
   await transaction.query(
     sql`INSERT INTO authorization_users (authorizer, name) VALUES (${authorizer}, ${name}) ON CONFLICT DO NOTHING`,
   )
   await transaction.query(sql`
     INSERT INTO authorization_user_roles (authorizer, user_name, role_name)
     VALUES (${authorizer}, ${name}, ${role}) ON CONFLICT DO NOTHING`)
+}
+
+/** Adds a role with its permissions, unless there is one of this name. */
+export async function saveRole(
+  transaction: Queries,
+  authorizer: string,
+  role: string,
+  permissions: readonly Permission[],
+): Promise<void> {
+  await transaction.query(sql`
+    INSERT INTO authorization_roles (authorizer, name, permissions)
+    VALUES (${authorizer}, ${role}, ${JSON.stringify(permissions)}) ON CONFLICT DO NOTHING`)
 }
 
 /** Counts the version up and tells every listening server, when the transaction ends well. */

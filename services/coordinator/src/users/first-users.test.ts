@@ -96,6 +96,59 @@ describe('the first users', () => {
     })
   }
 
+  it('are not given a password with a control character', async (scope) => {
+    const eightNuls = await createTestContext(scope, await createTestStores(scope), 'coordinator', {
+      ...properties,
+      'svc.auth.authenticator.A.initialAdminPassword': '\0'.repeat(8),
+    })
+    await assert.rejects(createFirstUsers(eightNuls), {
+      code: 'invalidInput',
+      message: /with \[8\] characters/,
+    })
+  })
+
+  const initial = 'svc.auth.authorizer.Z'
+  const rolesCases: readonly [name: string, properties: Record<string, string>, users: object][] = [
+    ['without other properties', {}, { admin: ['admin'], svc_system: ['svc_system'] }],
+    [
+      'with another initialAdminRole',
+      { [`${initial}.initialAdminRole`]: 'boss' },
+      { admin: ['admin'], svc_system: ['svc_system'] },
+    ],
+    [
+      'with initialAdminUser',
+      { [`${initial}.initialAdminRole`]: 'boss', [`${initial}.initialAdminUser`]: 'ann' },
+      { admin: ['admin'], svc_system: ['svc_system'], ann: ['boss'] },
+    ],
+    [
+      'with the internal user as initialAdminUser',
+      { [`${initial}.initialAdminRole`]: 'boss', [`${initial}.initialAdminUser`]: 'svc_system' },
+      { admin: ['admin'], svc_system: ['svc_system'] },
+    ],
+    [
+      'with initialAdminUser only',
+      { [`${initial}.initialAdminUser`]: 'ann' },
+      { admin: ['admin'], svc_system: ['svc_system'], ann: ['admin'] },
+    ],
+  ]
+  for (const [name, more, users] of rolesCases) {
+    it(`have their own roles only, ${name} and a group mapping`, async (scope) => {
+      const mapped = await createTestContext(scope, await createTestStores(scope), 'coordinator', {
+        ...properties,
+        ...more,
+        [`${initial}.initialAdminGroupMapping`]: 'cn=admins,dc=example',
+      })
+      await createFirstUsers(mapped)
+      const { authorizers } = await loadSecurityDirectory(mapped.database)
+      assert.deepEqual(authorizers.Z?.users, users)
+      const role = more[`${initial}.initialAdminRole`] ?? 'admin'
+      assert.deepEqual(authorizers.Z?.groupMappings, {
+        adminGroupMapping: { groupPattern: 'cn=admins,dc=example', roles: [role] },
+      })
+      assert.equal(authorizers.Z?.roles[role]?.length, authorizers.Z?.roles.admin?.length)
+    })
+  }
+
   it('are none where nobody logs in', async (scope) => {
     const open = await createTestContext(scope, await createTestStores(scope), 'coordinator')
     await createFirstUsers(open)

@@ -14,6 +14,7 @@ import {
   assignMappingRole,
   claimInitialization,
   saveAuthenticationUser,
+  saveRole,
   saveUserWithRole,
 } from '@svc/shared/postgres'
 import { hashPassword } from '@svc/shared/security'
@@ -70,7 +71,10 @@ export async function createFirstUsers({ settings, database, logger }: ServiceCo
         await saveUserWithRole(transaction, authorizer, user, user, allPermissions)
       const initialUser = settings.getNamed('svc.auth.authorizer.<name>.initialAdminUser', authorizer)
       const initialRole = settings.getNamed('svc.auth.authorizer.<name>.initialAdminRole', authorizer)
-      await saveUserWithRole(transaction, authorizer, initialUser, initialRole, allPermissions)
+      await saveRole(transaction, authorizer, initialRole, allPermissions)
+      // As in Druid, the users that are stored in any case have their own roles only.
+      if (initialUser !== adminUser && initialUser !== internalUser)
+        await saveUserWithRole(transaction, authorizer, initialUser, initialRole, allPermissions)
       const group = settings.getNamed('svc.auth.authorizer.<name>.initialAdminGroupMapping', authorizer)
       if (group !== undefined) {
         await addGroupMapping(transaction, authorizer, adminMapping, group)
