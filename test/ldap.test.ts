@@ -54,6 +54,8 @@ userPassword: search-secret
 
 ${['alice', 'bob', 'carol', 'st*ar', 'admin', 'svc_system'].map((uid) => person(uid)).join('\n\n')}
 
+${person('tina', 'tina\tpassword')}
+
 ${person('mallory')}
 mail: mallory@example.org
 
@@ -165,6 +167,16 @@ for (const [name, url] of [
       assert.deepEqual(await logins.verify('dave', 'dave-password'), { kind: 'unknown' })
     })
 
+    test('is not sent a password that it could take for another one', async () => {
+      for (const end of ['\0', '\0x', '\ud83d', '\udcff'])
+        assert.deepEqual(await logins.verify('alice', `alice-password${end}`), {
+          kind: 'wrong',
+          identity: 'alice',
+        })
+      assert.deepEqual(await logins.verify('dave', 'dave-password\0'), { kind: 'unknown' })
+      assert.equal((await logins.verify('alice', 'alice-password')).kind, 'known')
+    })
+
     test('has one spelling of a name, whatever was typed', async () => {
       const typed = await logins.verify('ALICE', 'alice-password')
       assert.ok(typed.kind === 'known')
@@ -189,6 +201,49 @@ for (const [name, url] of [
 }
 
 describe('a directory', () => {
+  test('verifies passwords with control characters other than NUL', async () => {
+    const logins = await loginsOf(slapd.url)
+    assert.equal((await logins.verify('tina', 'tina\tpassword')).kind, 'known')
+    assert.equal((await logins.verify('tina', 'tinapassword')).kind, 'wrong')
+  })
+
+  test('does not find users by names with control characters, and reports refused users by their own names', async () => {
+    const settings = settingsOf(slapd.url, { 'svc.auth.throttle.failures': '2' })
+    const directories = await openLdapLogins(
+      settings,
+      () => nowMs,
+      () => undefined,
+    )
+    const refused: unknown[] = []
+    let isThrottled = false
+    const security = createSecurity(
+      settings,
+      { current: () => ({ version: 1, authenticators: {}, authorizers: {} }) },
+      {
+        directories,
+        onRefused: (user, _origin, _reason, knownAs) => refused.push([user, knownAs]),
+        throttle: { begin: async () => (isThrottled ? 60 : undefined), succeeded: async () => undefined },
+      },
+    )
+    const kindOf = async (user: string, password: string) =>
+      (await security.authenticate(basicHeader(user, password), { address: '', server: '' })).kind
+    for (const name of ['ali\u0001ce', 'alice\0', 'alice\u0085'])
+      assert.equal(await kindOf(name, 'alice-password'), 'refused', JSON.stringify(name))
+    for (const name of ['alice', 'ALICE', 'dave']) assert.equal(await kindOf(name, 'wrong'), 'refused')
+    isThrottled = true
+    for (const name of ['ALICE', 'dave']) assert.equal(await kindOf(name, 'wrong'), 'throttled')
+    assert.deepEqual(refused, [
+      ['ali\u0001ce', undefined],
+      ['alice\0', undefined],
+      ['alice\u0085', undefined],
+      ['alice', 'alice'],
+      ['ALICE', 'alice'],
+      ['dave', undefined],
+      ['ALICE', 'alice'],
+      ['dave', undefined],
+    ])
+  })
+
   test('with a user whose name is a pattern knows that user by it', async () => {
     const logins = await loginsOf(slapd.url)
     const star = await logins.verify('st*ar', 'st*ar-password')

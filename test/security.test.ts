@@ -242,6 +242,34 @@ describe('passwords', () => {
     assert.equal(await login(coordinator, 'olga:olga-password'), 404)
   })
 
+  test('are compared in full, and have no control characters', async () => {
+    await addUser('nina', 'nina-password')
+    const basic = (...parts: (string | Buffer)[]) => ({
+      Authorization: `Basic ${Buffer.concat(parts.map((part) => Buffer.from(part))).toString('base64')}`,
+    })
+    const almost = [
+      basic('nina:nina-password\0'),
+      basic('nina:nina-password', Buffer.alloc(51)),
+      basic('nina:nina-password', Buffer.from([0xff])),
+      basic('nina\0:nina-password'),
+      basic('svc_system:', cluster.adminPassword ?? '', '\0'),
+    ]
+    for (const server of servers) {
+      for (const headers of almost) {
+        const answer = await server.send({ path: '/nosuch', credentials: null, headers })
+        assert.equal(answer.status, 401, `${server.url} ${headers.Authorization}`)
+      }
+      assert.equal(await login(server, 'nina:nina-password'), 404, server.url)
+    }
+    for (const password of ['\0'.repeat(8), 'hunter22\0', 'hunter\t22', 'hunter22\u0085', 'hunter22\ud83d']) {
+      const path = `${authentication}/users/nina/credentials`
+      const answer = await coordinator.send({ method: 'POST', path, json: { password } })
+      assertError(answer, 400)
+      assert.ok(!answer.text.includes('hunter'), answer.text)
+    }
+    assert.equal(await login(coordinator, 'nina:nina-password'), 404)
+  })
+
   test('are not guessed: after 20 failures further ones are not verified, on any server', async () => {
     await addUser('victim', 'victim-password')
     for (let guess = 0; guess < 20; guess++) {
@@ -296,7 +324,79 @@ describe('administrators', () => {
   })
 })
 
+describe('names with control characters', () => {
+  const named = (field: string, value: unknown) => ({ [field]: value })
+  const permission = (name: string) => [{ resource: { type: 'DATASOURCE', name }, action: 'READ' }]
+  const rule = (tier: string) => [{ type: 'loadForever', tieredReplicants: named(tier, 1) }]
+  const rows: readonly [method: string, path: string, json?: unknown][] = [
+    ['POST', `${authentication}/users/a%00b`],
+    ['POST', `${authorization}/users/a%0ab`],
+    ['POST', `${authorization}/roles/a%C2%85b`],
+    ['POST', `${authorization}/users/admin/roles/a%7fb`],
+    ['POST', `${authorization}/roles/admin/permissions`, permission('a\0b')],
+    ['POST', `${authorization}/groupMappings/a%00b`, { groupPattern: '*' }],
+    ['POST', `${authorization}/groupMappings/control`, { groupPattern: 'cn=a\0b,*' }],
+    ['POST', `${authorization}/groupMappings/control`, { groupPattern: '*', roles: ['a\0b'] }],
+    ['GET', `${base}/authentication/db/My%00/users`],
+    ['GET', `${base}/authorization/db/My%00/users`],
+    ['GET', `${base}/audit?key=a%00`],
+    ['POST', '/svc/coordinator/v1/rules/wikipedia', rule('hot\0')],
+    ['POST', '/svc/coordinator/v1/rules/wikipedia', rule('hot\ud83d')],
+    ['POST', '/svc/coordinator/v1/config', { decommissioningNodes: ['a\0'] }],
+    ['POST', '/svc/coordinator/v1/config', { cloneServers: { 'a\u0085': 'b' } }],
+    ['GET', '/svc/coordinator/v1/tiers/a%00'],
+    ['GET', '/svc/coordinator/v1/servers/a%00'],
+  ]
+  for (const [method, path, json] of rows) {
+    test(`are rejected: ${method} ${path} ${json === undefined ? '' : JSON.stringify(json)}`, async () => {
+      const answer = await coordinator.send({ method, path, ...(json === undefined ? {} : { json }) })
+      assertError(answer, 400)
+    })
+  }
+})
+
 describe('the audit', () => {
+  test('has every refused guess at a user under its name, among logins that try to hide it', async () => {
+    const victims = Array.from({ length: 6 }, (_, index) => `target-${index}`)
+    for (const victim of victims) await addUser(victim, 'target-password')
+    const sent = victims.flatMap((victim, index) => [
+      `${victim}:wrong`,
+      `${index}\0hidden:wrong`,
+      `${victim}\0:wrong`,
+      `\u0085${'x'.repeat(250)}🐨:wrong`,
+      `stranger-${index}:wrong`,
+      `${victim}:target-password`,
+      `${victim}:target-password\0`,
+    ])
+    // At most as many at a time as one server verifies within the time that a client waits.
+    const atOnce = 6
+    for (let start = 0; start < sent.length; start += atOnce) {
+      const some = sent.slice(start, start + atOnce)
+      assert.deepEqual(
+        await Promise.all(some.map((credentials) => login(coordinator, credentials))),
+        some.map((one) => (one.endsWith(':target-password') ? 404 : 401)),
+      )
+    }
+    for (const victim of victims) {
+      await waitUntil(
+        `both guesses at ${victim} are written`,
+        () => auditOf(`kind=loginFailure&key=${victim}`),
+        ({ entries }) => entries.reduce((sum, { details }) => sum + Number(details.count), 0) === 2,
+      )
+    }
+    const hidden = await auditOf(`kind=loginFailure&key=${encodeURIComponent('3\\u0000hidden')}`)
+    assert.deepEqual(
+      hidden.entries.map(({ address, details }) => [address, details.escaped]),
+      [['127.0.0.1', true]],
+    )
+    assert.equal(await login(coordinator, 'ALICE:wrong'), 401)
+    await waitUntil(
+      'the guess at a user of the directory has the name that the directory has',
+      () => auditOf('kind=loginFailure&key=alice'),
+      ({ entries }) => entries.some(({ details }) => details.typed === 'ALICE'),
+    )
+  })
+
   test('has changes, refused logins, missing permissions and administrators, filtered and by pages', async () => {
     const changes = await auditOf('kind=change&count=1000')
     assert.ok(
