@@ -101,7 +101,8 @@ describe('a task that is not valid', () => {
     {
       name: 'an id with a line end',
       given: taskWith({ id: 'a\nb' }),
-      expect: 'id has the value [a\nb]; allowed is an id without control characters and blanks around it',
+      expect:
+        'id has the value [a\\u000ab]; allowed is an id without control characters and blanks around it',
     },
     {
       name: 'a context that is a list',
@@ -143,13 +144,13 @@ describe('a task that is not valid', () => {
       name: 'a datasource with a control character',
       given: taskWith({ [`${schema}.dataSource`]: 'a\u0007b' }),
       expect:
-        'spec.dataSchema.dataSource has the value [a\u0007b]; allowed is a name without control characters',
+        'spec.dataSchema.dataSource has the value [a\\u0007b]; allowed is a name without control characters',
     },
     {
       name: 'a datasource that is no Unicode text',
       given: taskWith({ [`${schema}.dataSource`]: 'a\ud800' }),
       expect:
-        'spec.dataSchema.dataSource has the value [a\ud800]; allowed is a name without control characters',
+        'spec.dataSchema.dataSource has the value [a\\ud800]; allowed is a name without control characters',
     },
     {
       name: 'no timestampSpec',

@@ -104,7 +104,7 @@ describe('rules', () => {
     ['a blank name', '%20', dropAll, 400, /1 to 255 characters/],
     ['a long name', 'x'.repeat(256), dropAll, 400, /\[x{120}…\]; allowed is a name of 1 to 255 characters/],
     ['a name with a NUL', 'a%00b', dropAll, 400, /without control characters/],
-    ['a name of two lines', 'a%0Ab', dropAll, 400, /datasource name has the value \[a\nb\].*without control/],
+    ['a name of two lines', 'a%0Ab', dropAll, 400, /\[a\\u000ab\] for \[dataSource\].*without control/],
     ['a name with DEL', 'a%7Fb', dropAll, 400, /without control characters/],
     ['more than a megabyte', 'wiki', JSON.stringify(dropAll) + ' '.repeat(1024 * 1024), 413, /1048576/],
   ]
