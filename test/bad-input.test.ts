@@ -271,13 +271,13 @@ const ruleCases: Case[] = [
     name: 'a blank datasource name',
     request: { method: 'POST', path: '/svc/coordinator/v1/rules/%20%09', json: [] },
     status: 400,
-    names: ['datasource name'],
+    names: ['dataSource'],
   },
   {
     name: 'a datasource name with a zero byte',
     request: { method: 'POST', path: '/svc/coordinator/v1/rules/a%00b', json: [] },
     status: 400,
-    names: ['datasource name', 'control characters'],
+    names: ['dataSource', 'control characters'],
   },
   {
     name: 'empty cluster default rules',
