@@ -67,6 +67,9 @@ export interface Statement {
 /** The name under which our INFORMATION_SCHEMA stands; DuckDB's own cannot be replaced, and shows too much. */
 export const informationSchemaName = 'information_schem_'
 
+/** Maximum number of places at which a query names a table. */
+const maxTables = 1000
+
 const otherSchemas = ['', 'sys', 'information_schema'] as const
 
 // Everything else that a statement may consist of is refused, also what a later DuckDB may add.
@@ -345,6 +348,8 @@ class StatementReader {
     if (schema === '' && scope.has(name.toLowerCase())) return
     if (schema === 'information_schema' && !this.renameSchema(node, written))
       this.refuse(node, `Table [${written}.${name}] cannot be found in the text of the query`)
+    if (this.tables.length === maxTables)
+      this.refuse(node, `Invalid number of tables in the query: expected at most [${maxTables}]`)
     const condition = this.conditions.of(node)
     this.tables.push({ schema, name, offset: offsetOf(node.query_location), condition })
   }

@@ -10,7 +10,13 @@ const cases: readonly [sql: string, rest: string | undefined][] = [
   ['EXPLAIN PLAN FORSELECT 1', undefined],
   ["SELECT 'EXPLAIN PLAN FOR x'", undefined],
   ['-- EXPLAIN PLAN FOR SELECT 1', undefined],
+  ['/**//* a *//**/EXPLAIN PLAN FOR SELECT 1', `${' '.repeat(32)}SELECT 1`],
+  ['/* EXPLAIN PLAN FOR SELECT 1', undefined],
 ]
+test('many comments take linear time', () => {
+  // Thirty comments took minutes when every way of dividing them was tried.
+  assert.equal(withoutExplain(`${'/**/'.repeat(100_000)}SELECT 1`), undefined)
+})
 for (const [sql, rest] of cases) {
   test(JSON.stringify(sql), () => {
     const found = withoutExplain(sql)

@@ -8,12 +8,21 @@ import {
 import { ownText } from './own-text.ts'
 import { rowsOf } from './rows-of.ts'
 
-const explainPrefix = /^(?:\s|--.*\n|\/\*[\s\S]*?\*\/)*EXPLAIN\s+PLAN\s+FOR(?=\s)/i
+/** The length of the white space and comments at the start of a query. Takes linear time: one comment at a time. */
+function leadingGap(sql: string): number {
+  const gap = /\s+|--.*\n|\/\*[\s\S]*?\*\//y
+  let length = 0
+  while (gap.test(sql)) length = gap.lastIndex
+  return length
+}
 
-/** The query that `EXPLAIN PLAN FOR` asks about, with everything at its place; undefined for any other. */
+/** The query that `EXPLAIN PLAN FOR` is about, with every character at its place; undefined for any other query. */
 export function withoutExplain(sql: string): string | undefined {
-  const prefix = explainPrefix.exec(sql)?.[0]
-  return prefix === undefined ? undefined : prefix.replace(/\S/g, ' ') + sql.slice(prefix.length)
+  const explainKeywords = /EXPLAIN\s+PLAN\s+FOR(?=\s)/iy
+  explainKeywords.lastIndex = leadingGap(sql)
+  if (!explainKeywords.test(sql)) return undefined
+  const { lastIndex } = explainKeywords
+  return sql.slice(0, lastIndex).replace(/\S/g, ' ') + sql.slice(lastIndex)
 }
 
 const describe = 'DESCRIBE '

@@ -1,6 +1,6 @@
-import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import { Transform } from 'node:stream'
+import { PassThrough } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { notFound } from '@svc/domain/failure'
 import { joinTimes } from '@svc/domain/querying'
 import { ETERNITY, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
@@ -12,6 +12,7 @@ import { z } from 'zod'
 import { type ColumnTypes, filterSql, intervalsSql } from './native-filter.ts'
 import { ownText } from './own-text.ts'
 import { type PreparedTable, prepareTables } from './prepare-tables.ts'
+import { limitedParser } from './request-limits.ts'
 import {
   type AskedQuery,
   askRows,
@@ -93,9 +94,9 @@ export type NativeQuery = z.output<typeof schema> & { readonly context: QueryCon
 type ScanQuery = NativeQuery & { readonly queryType: 'scan' }
 
 /** The native query that JSON stands for, or an invalidInput failure. */
-export const parseNativeQuery: Parser<NativeQuery> = parserOf(schema.meta({ title: 'NativeQuery' }), {
-  subject: 'The body',
-})
+export const parseNativeQuery: Parser<NativeQuery> = limitedParser(
+  parserOf(schema.meta({ title: 'NativeQuery' }), { subject: 'The body' }),
+)
 
 /** Answers a native query into the response; `begin` writes its head. */
 export async function runNativeQuery(
@@ -108,22 +109,18 @@ export async function runNativeQuery(
   const { dataSource } = query
   assertMayRead(caller, dataSource)
   onRead([dataSource])
-  const intervals = (query.intervals ?? []).map((interval, index) =>
-    parseInterval(interval, `intervals[${index}]`),
-  )
+  const times = query.intervals && timesOf(query.intervals)
   await withSession(engine, { caller, signal }, async (session, folder) => {
-    // What was ingested last is told of all times.
-    const times =
-      query.queryType === 'dataSourceMetadata' || intervals.length === 0 ? undefined : joinTimes(intervals)
     const prepared = await prepareTables(engine.sources, [dataSource], {
-      timesOf: () => times,
+      // What was ingested last is told of all times.
+      timesOf: () => (query.queryType === 'dataSourceMetadata' ? undefined : times),
       fromDeepStorage: query.context.fromDeepStorage,
       signal,
       onUnknown: (name) => notFound(`Datasource [${name}] does not exist`, { dataSource: name }),
     })
     try {
       const table = prepared.tables[0] as PreparedTable
-      const run = { engine, session, folder, table, intervals: intervals.length > 0 ? intervals : [ETERNITY] }
+      const run = { engine, session, folder, table, intervals: times ?? [ETERNITY] }
       if (query.queryType === 'scan') {
         await scan(run, query, response, () => begin(notLoadedOf(prepared)))
       } else {
@@ -138,6 +135,12 @@ export async function runNativeQuery(
       prepared.release()
     }
   })
+}
+
+/** The times of a list of intervals, joined and sorted; undefined for an empty list, which stands for all of time. */
+function timesOf(texts: readonly string[]): readonly Interval[] | undefined {
+  if (texts.length === 0) return undefined
+  return joinTimes(texts.map((text, index) => parseInterval(text, `intervals[${index}]`)))
 }
 
 interface NativeRun {
@@ -196,10 +199,11 @@ async function dataSourceMetadata(run: NativeRun) {
   ]
 }
 
-/** A name that no column has for the one that tells which file a row is from, which is cut off before anyone sees it. */
+/** A column name that is not in use, for the path of a row's file. It is cut off before anyone sees it. */
 function unusedName(columns: readonly string[]): string {
+  const used = new Set(columns.map((column) => column.toLowerCase()))
   let name = '__svc_file'
-  while (columns.some((column) => column.toLowerCase() === name)) name += '_'
+  while (used.has(name)) name += '_'
   return name
 }
 
@@ -227,12 +231,14 @@ async function scan(
     name,
     type: nativeScalarType(types.get(name) ?? 'VARCHAR'),
   }))
-  const batches = batchRows(query.batchSize, isList ? fileColumn : undefined, (path, events) => {
-    const batch = { segmentId: segmentOf.get(path) ?? '', columns, events: null, rowSignature }
-    // The events are bytes of UTF-8 as they came, one character each; so is what goes around them.
-    const around = Buffer.from(JSON.stringify(batch)).toString('latin1')
-    return around.replace('"events":null', () => `"events":[${events.join(',')}]`)
-  })
+  // The events are bytes of UTF-8 as they came, one character each; so is what surrounds them.
+  const latin1Of = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('latin1')
+  const columnsText = latin1Of(columns)
+  const signatureText = latin1Of(rowSignature)
+  const batchText = (path: string, events: readonly string[]): string =>
+    `{"segmentId":${latin1Of(segmentOf.get(path) ?? '')},"columns":${columnsText},"events":[${events.join(',')}],"rowSignature":${signatureText}}`
+  const rows = new PassThrough()
+  let sent: Promise<void> | undefined
   await session.run(
     {
       schema: 'svc',
@@ -251,56 +257,72 @@ async function scan(
     },
     () => {
       begin()
-      batches.pipe(response, { end: false })
-      return batches
+      const batches = (chunks: AsyncIterable<Buffer>) =>
+        batchRows(chunks, query.batchSize, isList ? fileColumn : undefined, batchText)
+      sent = pipeline(rows, batches, response, { end: false })
+      // If the query fails too, its failure is the one to report.
+      sent.catch(() => undefined)
+      return rows
     },
   )
-  batches.end()
-  await once(batches, 'end')
+  rows.end()
+  await sent
 }
 
+// A batch of many or long rows is sent earlier, so that it does not fill the memory.
+const maxBatchSizeBytes = 4 * 2 ** 20
+
 /**
- * Lines of rows, which begin with the path of their file, as batches of rows of one file. Rows are objects where the
- * path has a name in them, and lists elsewhere.
+ * Reads lines of rows that begin with the path of their file, and returns them as batches of rows of one file. Rows are
+ * objects if `fileColumn` is the name of the path in them, otherwise lists.
  */
-function batchRows(
+async function* batchRows(
+  chunks: AsyncIterable<Buffer>,
   batchSize: number,
   fileColumn: string | undefined,
   batchText: (path: string, events: readonly string[]) => string,
-): Transform {
+): AsyncGenerator<Buffer> {
   const isList = fileColumn !== undefined
   const lineStart = isList ? `{"${fileColumn}":` : '['
-  let rest = ''
   let path = ''
   let events: string[] = []
+  let sizeBytes = 0
   let isFirst = true
-  const flushed = (): string => {
-    if (events.length === 0) return ''
-    const batch = `${isFirst ? '[' : ','}${batchText(path, events)}`
+  const flushed = (): Buffer => {
+    const batch = Buffer.from(`${isFirst ? '[' : ','}${batchText(path, events)}`, 'latin1')
     isFirst = false
     events = []
+    sizeBytes = 0
     return batch
   }
-  const take = (line: string): string => {
-    if (line === '') return ''
+  for await (const line of latin1Lines(chunks)) {
+    if (line === '') continue
     // The path is a text of JSON without a quote in it: names of fetched files are made here.
     const pathEnd = line.indexOf('"', lineStart.length + 1)
     const from = line.slice(lineStart.length + 1, pathEnd)
-    const before = from !== path || events.length === batchSize ? flushed() : ''
+    const isFull = events.length === batchSize || sizeBytes >= maxBatchSizeBytes
+    if (events.length > 0 && (from !== path || isFull)) yield flushed()
     path = from
     const values = line.slice(pathEnd + 1).replace(/^,/, '')
     events.push(`${isList ? '{' : '['}${values}`)
-    return before
+    sizeBytes += values.length
   }
-  return new Transform({
-    transform: (chunk: Buffer, _encoding, done) => {
-      const lines = (rest + chunk.toString('latin1')).split('\n')
-      rest = lines.pop() ?? ''
-      done(null, Buffer.from(lines.map(take).join(''), 'latin1'))
-    },
-    flush: (done) => {
-      const last = flushed()
-      done(null, Buffer.from(`${last}${isFirst ? '[' : ''}]`, 'latin1'))
-    },
-  })
+  if (events.length > 0) yield flushed()
+  yield Buffer.from(isFirst ? '[]' : ']')
+}
+
+/** The lines of a text, with one character for each byte. */
+async function* latin1Lines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let begun: string[] = []
+  for await (const chunk of chunks) {
+    const [first = '', ...others] = chunk.toString('latin1').split('\n')
+    begun.push(first)
+    const last = others.pop()
+    if (last === undefined) continue
+    yield begun.join('')
+    yield* others
+    begun = [last]
+  }
+  const rest = begun.join('')
+  if (rest !== '') yield rest
 }

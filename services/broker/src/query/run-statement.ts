@@ -25,6 +25,7 @@ import type { Caller } from '@svc/shared/security'
 import { explain, withoutExplain } from './explain.ts'
 import { ownText } from './own-text.ts'
 import { holdNewest, type PreparedTables, prepareTables, type TableSources } from './prepare-tables.ts'
+import { assertMaxDatasources } from './request-limits.ts'
 import { rowsOf } from './rows-of.ts'
 import { type DescribedColumn, findSystemTable, type SystemTable } from './system-tables.ts'
 
@@ -175,6 +176,7 @@ function datasourcesOf({ caller, sql }: AskedQuery, tables: readonly TableRefere
       )
     }
     written.set(name.toLowerCase(), name)
+    assertMaxDatasources(written.size)
     if (!places.has(name)) places.set(name, offset)
   }
   return places

@@ -3,6 +3,7 @@ import type { Settings } from '@svc/shared/config'
 import { type AnswerStyle, type Parameter, resultFormats } from '@svc/shared/query'
 import { parserOf } from '@svc/shared/wire'
 import { z } from 'zod'
+import { limitedParser } from './request-limits.ts'
 
 /** A query as it is asked. */
 export interface SqlRequest {
@@ -104,25 +105,28 @@ const schema = z
   .meta({ title: 'SqlQuery' })
 
 /** The request that JSON stands for, or an invalidInput failure. */
-export const parseSqlRequest = parserOf(
-  schema,
-  { subject: 'The body' },
-  ({ query, parameters = [], resultFormat = 'object', ...rest }): SqlRequest => {
-    const { header = false, typesHeader = false, sqlTypesHeader = false, context } = rest
-    if (!header && (typesHeader || sqlTypesHeader)) {
-      const field = typesHeader ? 'typesHeader' : 'sqlTypesHeader'
-      throw invalidInput(`${field} has the value [true]; allowed is true only where header is true`, {
-        field,
-      })
-    }
-    if (query.includes('\0')) throw invalidInput('query has a character U+0000; allowed is a text without it')
-    return {
-      query,
-      parameters,
-      style: { format: resultFormat, header, typesHeader, sqlTypesHeader },
-      context,
-    }
-  },
+export const parseSqlRequest = limitedParser(
+  parserOf(
+    schema,
+    { subject: 'The body' },
+    ({ query, parameters = [], resultFormat = 'object', ...rest }): SqlRequest => {
+      const { header = false, typesHeader = false, sqlTypesHeader = false, context } = rest
+      if (!header && (typesHeader || sqlTypesHeader)) {
+        const field = typesHeader ? 'typesHeader' : 'sqlTypesHeader'
+        throw invalidInput(`${field} has the value [true]; allowed is true only where header is true`, {
+          field,
+        })
+      }
+      if (query.includes('\0'))
+        throw invalidInput('query has a character U+0000; allowed is a text without it')
+      return {
+        query,
+        parameters,
+        style: { format: resultFormat, header, typesHeader, sqlTypesHeader },
+        context,
+      }
+    },
+  ),
 )
 
 /** How long a query may take in milliseconds. */
