@@ -1,0 +1,192 @@
+/** A query that runs or is suspended. */
+export interface ActiveQuery {
+  readonly id: number
+  /** Milliseconds for which it has run, without the time for which it waited or was suspended. */
+  readonly runMs: number
+  /** Milliseconds since it last started or resumed. */
+  readonly turnMs: number
+  /** Maximum for `runMs`; undefined if only the limits for all apply. */
+  readonly maxRunMs: number | undefined
+}
+
+/** The queries of one caller. */
+export interface CallerQueries {
+  readonly caller: string
+  /** Share of the processes relative to other callers; at least 1. */
+  readonly weight: number
+  /** Milliseconds for which its queries have used processes since it came, see `joiningUse`. */
+  readonly usedMs: number
+  /** Ids in order of arrival. */
+  readonly waiting: readonly number[]
+  readonly running: readonly ActiveQuery[]
+  readonly suspended: readonly ActiveQuery[]
+}
+
+/** What queries may use. */
+export interface SchedulingLimits {
+  /** Maximum number of queries that run at a time. */
+  readonly maxRunning: number
+  /** Maximum number of suspended queries. */
+  readonly maxSuspended: number
+  /** Maximum number of queries of one caller that run or are suspended: both use memory. */
+  readonly maxActivePerCaller: number
+  /** Milliseconds for which all running and suspended queries of one caller may have run together. */
+  readonly maxRunMsPerCaller: number
+  /** Milliseconds after which a query is long. */
+  readonly shortMs: number
+  /** Milliseconds for which a long query runs before it may have to make room for that of another caller. */
+  readonly turnMs: number
+}
+
+/** What happens to one query next. */
+export interface SchedulingStep {
+  readonly kind: 'start' | 'resume' | 'suspend' | 'reject' | 'expire'
+  readonly caller: string
+  readonly id: number
+  /** The suspended query that gets the process of a query that is suspended; undefined if it is for one that waits. */
+  readonly resumed?: { readonly caller: string; readonly id: number }
+}
+
+/** All queries of a broker at one moment. */
+export interface SchedulingSnapshot {
+  /** Callers without queries are left out. */
+  readonly callers: readonly CallerQueries[]
+  readonly limits: SchedulingLimits
+}
+
+/** A caller with one of its queries. */
+interface Candidate {
+  readonly queries: CallerQueries
+  readonly id: number
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
+
+const count = (callers: readonly CallerQueries[], of: (queries: CallerQueries) => readonly unknown[]) =>
+  sum(callers.map((queries) => of(queries).length))
+
+/**
+ * How much of its share a caller has used. What runs counts for at least a short query each, so that callers who come
+ * at the same moment start their queries in turn.
+ */
+const usageOf = ({ usedMs, running, weight }: CallerQueries, { shortMs }: SchedulingLimits): number =>
+  (usedMs + running.length * shortMs) / weight
+
+/**
+ * The `usedMs` of a caller who sends a query while it has none: that of the caller who has used the least of its share.
+ * It neither has to wait for what it used before, nor has it saved up what it did not use.
+ */
+export function joiningUse(callers: readonly CallerQueries[], weight: number): number {
+  if (callers.length === 0) return 0
+  return Math.min(...callers.map((one) => one.usedMs / one.weight)) * weight
+}
+
+/** Whether a query has run for longer than short ones do. */
+export const isLong = ({ runMs }: Pick<ActiveQuery, 'runMs'>, { shortMs }: SchedulingLimits): boolean =>
+  runMs >= shortMs
+
+/** Maximum number of long queries that run while others wait: one process is reserved for short ones. */
+const maxLong = ({ maxRunning }: SchedulingLimits): number => Math.max(1, maxRunning - 1)
+
+/**
+ * The next step towards a fair use of the processes; undefined if there is nothing to do now. Callers take turns by
+ * how much of their share they have used. Every query starts as a short one. Processes are never idle while a query
+ * that may run waits, but if all of them are taken by long queries, one makes room for a query that waits.
+ */
+export function nextStep(snapshot: SchedulingSnapshot): SchedulingStep | undefined {
+  return expiring(snapshot) ?? filling(snapshot) ?? makingRoom(snapshot)
+}
+
+/** Ends the longest query of a caller whose queries have run for longer than they may. */
+function expiring({ callers, limits }: SchedulingSnapshot): SchedulingStep | undefined {
+  for (const { caller, running, suspended } of callers) {
+    const late = running.find(({ runMs, maxRunMs }) => maxRunMs !== undefined && runMs >= maxRunMs)
+    if (late) return { kind: 'expire', caller, id: late.id }
+    const active = [...running, ...suspended]
+    if (sum(active.map(({ runMs }) => runMs)) < limits.maxRunMsPerCaller) continue
+    const [longest] = active.sort((a, b) => b.runMs - a.runMs)
+    if (longest) return { kind: 'expire', caller, id: longest.id }
+  }
+  return undefined
+}
+
+/** Gives a free process to the caller who has used the least of its share. */
+function filling(snapshot: SchedulingSnapshot): SchedulingStep | undefined {
+  const { callers, limits } = snapshot
+  if (count(callers, ({ running }) => running) >= limits.maxRunning) return undefined
+  const starting = firstWaiting(snapshot)
+  const long = count(callers, ({ running }) => running.filter((query) => isLong(query, limits)))
+  // The last process is for long queries only while no other query waits.
+  const mayResume = starting === undefined || long < maxLong(limits)
+  const resuming = mayResume ? firstSuspended(snapshot) : undefined
+  if (resuming && (!starting || usageOf(resuming.queries, limits) < usageOf(starting.queries, limits)))
+    return { kind: 'resume', caller: resuming.queries.caller, id: resuming.id }
+  return starting && { kind: 'start', caller: starting.queries.caller, id: starting.id }
+}
+
+/**
+ * The oldest query of the caller who has used the least of its share, among those who may start one more; `suspending`
+ * is the number of queries to suspend before that.
+ */
+function firstWaiting({ callers, limits }: SchedulingSnapshot, suspending = 0): Candidate | undefined {
+  const isFull = count(callers, ({ suspended }) => suspended) + suspending >= limits.maxSuspended
+  const allowed = callers.filter(({ running, suspended }) => {
+    if (running.length + suspended.length >= limits.maxActivePerCaller) return false
+    // Where no more queries can be suspended, those who have long ones wait until these are done.
+    return !isFull || (suspended.length === 0 && !running.some((query) => isLong(query, limits)))
+  })
+  return leastServed(allowed, limits, ({ waiting }) => waiting[0])
+}
+
+/** The query that was suspended first of the caller who has used the least of its share. */
+function firstSuspended({ callers, limits }: SchedulingSnapshot): Candidate | undefined {
+  return leastServed(callers, limits, ({ suspended }) => suspended[0]?.id)
+}
+
+function leastServed(
+  callers: readonly CallerQueries[],
+  limits: SchedulingLimits,
+  queryOf: (queries: CallerQueries) => number | undefined,
+): Candidate | undefined {
+  let best: Candidate | undefined
+  for (const queries of callers) {
+    const id = queryOf(queries)
+    if (id === undefined) continue
+    const difference = best ? usageOf(queries, limits) - usageOf(best.queries, limits) : -1
+    // Of equal ones, the query that came first.
+    if (difference < 0 || (difference === 0 && id < (best as Candidate).id)) best = { queries, id }
+  }
+  return best
+}
+
+/** Takes a process from a long query if only long ones run and another query waits, or if its turn is over. */
+function makingRoom(snapshot: SchedulingSnapshot): SchedulingStep | undefined {
+  const { callers, limits } = snapshot
+  if (limits.maxRunning === 1) return undefined
+  const long = longRunning(snapshot)
+  if (long.length === 0 || count(callers, ({ running }) => running) < limits.maxRunning) return undefined
+  const [greediest] = long
+  if (greediest && long.length > maxLong(limits) && firstWaiting(snapshot, 1)) {
+    const isFull = count(callers, ({ suspended }) => suspended) >= limits.maxSuspended
+    return { kind: isFull ? 'reject' : 'suspend', caller: greediest.queries.caller, id: greediest.query.id }
+  }
+  const resuming = firstSuspended(snapshot)
+  const over = long.find(({ query }) => query.turnMs >= limits.turnMs)
+  if (!resuming || !over || resuming.queries === over.queries) return undefined
+  if (usageOf(resuming.queries, limits) >= usageOf(over.queries, limits)) return undefined
+  return {
+    kind: 'suspend',
+    caller: over.queries.caller,
+    id: over.query.id,
+    resumed: { caller: resuming.queries.caller, id: resuming.id },
+  }
+}
+
+/** The long queries that run: those of the caller who has used the most of its share first, and its newest first. */
+function longRunning({ callers, limits }: SchedulingSnapshot) {
+  return callers
+    .flatMap((queries) =>
+      queries.running.filter((query) => isLong(query, limits)).map((query) => ({ queries, query })),
+    )
+    .sort((a, b) => usageOf(b.queries, limits) - usageOf(a.queries, limits) || b.query.id - a.query.id)
+}
