@@ -13,5 +13,6 @@ export {
   resultFormats,
   type SystemRelation,
 } from './query-protocol.ts'
+export type { QueryOwner } from './query-scheduler.ts'
 export type { RunText, Statement, TableReference } from './read-statement.ts'
 export { withWrittenNames } from './sql-functions/index.ts'

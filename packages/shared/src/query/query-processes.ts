@@ -2,7 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { busy, Failure, tooLarge, unavailable } from '@svc/domain/failure'
+import { Failure, tooLarge, unavailable } from '@svc/domain/failure'
+import { createPause } from './pause.ts'
 import {
   answerDescriptor,
   type QueryCommand,
@@ -10,22 +11,38 @@ import {
   type QueryOrder,
   type QueryText,
 } from './query-protocol.ts'
+import {
+  createQueryScheduler,
+  type QueryLane,
+  type QueryOwner,
+  type QueryState,
+  type RejectionReason,
+} from './query-scheduler.ts'
 import type { Statement } from './read-statement.ts'
 
 const processFile = fileURLToPath(new URL('./query-process.ts', import.meta.url))
 
 /** What the processes of queries may use. */
 export interface QueryProcessesOptions {
-  /** Queries at a time; those of one user are fewer by one, unless there is only one. */
-  readonly mostRunning: number
-  /** Queries that wait for their turn; those of one user are fewer by one, unless there is only one. */
-  readonly mostWaiting: number
+  /** Maximum number of queries that run at a time; those of one caller are fewer by one, unless there is only one. */
+  readonly maxRunning: number
+  /** Maximum numbers of queries that wait. */
+  readonly maxQueued: number
+  readonly maxQueuedPerCaller: number
+  /** Maximum memory of one query. */
   readonly memoryLimitBytes: number
+  /** Maximum memory of all running and suspended queries of one caller; undefined for no further limit. */
+  readonly memoryLimitPerCallerBytes?: number | undefined
+  /** Maximum time for which all running and suspended queries of one caller may have run together, in milliseconds. */
+  readonly maxRunMsPerCaller: number
   readonly spillDirectory: string
+  onReject?(reason: RejectionReason): void
 }
 
 /** One query's hold on a process. */
 export interface QuerySession {
+  /** Aborted if the query has to end: by the signal that it was given, or by a limit. */
+  readonly signal: AbortSignal
   /** What a query with its values is about. What is wrong with it is an invalidInput failure. */
   read(text: QueryText): Promise<Statement>
   /**
@@ -39,13 +56,10 @@ export interface QuerySession {
 
 /** Processes in which queries run: started when needed, ended when idle. */
 export interface QueryProcesses {
-  /**
-   * A process for one query of a user, in the order of asking among those whose user may have one more. Rejects with the
-   * signal's reason, or a busy failure.
-   */
-  acquire(user: string, signal: AbortSignal): Promise<QuerySession>
-  running(): number
-  waiting(): number
+  /** Resolves with a process when the query may run. Rejects with the signal's reason, or a busy failure. */
+  acquire(owner: QueryOwner, signal: AbortSignal): Promise<QuerySession>
+  /** The number of queries in a state, of those in a lane; running ones include those whose processes are ending. */
+  count(state: QueryState, lane?: QueryLane): number
   /** Resolves when no query runs, or when the time is over. */
   untilIdle(mostMs: number): Promise<void>
   stop(): Promise<void>
@@ -56,35 +70,46 @@ const idleMs = 30_000
 // How long a query that was given up may take to end by itself.
 const cancelMs = 500
 const guardMs = 100
+// What ends within this time is a short query.
+const shortMs = 250
+// For how long a long query runs before one of another caller may have its process.
+const turnMs = 2000
 // Node.js and DuckDB's code, beside the data that DuckDB counts.
 const baseMemoryBytes = 512 * 2 ** 20
 
 interface QueryProcess {
   readonly child: ChildProcess
   readonly answers: Readable
+  /** Resolves when it reads commands, or has ended. */
+  readonly ready: Promise<void>
   isSound: boolean
   idleTimer: NodeJS.Timeout | undefined
 }
 
-/** A query that waits. */
-interface Waiting {
-  readonly user: string
-  start(): void
+/** The maximum number of queries of one caller that run or are suspended, so that the others can have a process. */
+function maxActivePerCaller({
+  maxRunning,
+  memoryLimitBytes,
+  memoryLimitPerCallerBytes = Number.POSITIVE_INFINITY,
+}: QueryProcessesOptions): number {
+  return Math.max(1, Math.min(maxRunning - 1, Math.floor(memoryLimitPerCallerBytes / memoryLimitBytes)))
 }
-
-/** How many of all turns or places one user may have, so that the others can have one. */
-const shareOf = (all: number): number => Math.max(1, all - 1)
 
 /** Makes the processes; none is started yet. */
 export function createQueryProcesses(options: QueryProcessesOptions): QueryProcesses {
-  const { mostRunning, mostWaiting, spillDirectory } = options
+  const { spillDirectory } = options
   const mostBytes = options.memoryLimitBytes + baseMemoryBytes
+  const scheduler = createQueryScheduler({
+    ...options,
+    maxActivePerCaller: maxActivePerCaller(options),
+    maxSuspended: options.maxRunning,
+    shortMs,
+    turnMs,
+  })
   const idle: QueryProcess[] = []
   const all = new Set<QueryProcess>()
-  const waiting: Waiting[] = []
-  const runningOf = new Map<string, number>()
   const onIdle = new Set<() => void>()
-  let running = 0
+  let inUse = 0
   let stopped = false
 
   function start(): QueryProcess {
@@ -96,7 +121,10 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
       execArgv: [],
     })
     const answers = child.stdio[answerDescriptor] as unknown as Readable
-    const started: QueryProcess = { child, answers, isSound: true, idleTimer: undefined }
+    const { promise: ready, resolve: onReady } = Promise.withResolvers<void>()
+    child.once('message', () => onReady())
+    child.once('exit', () => onReady())
+    const started: QueryProcess = { child, answers, ready, isSound: true, idleTimer: undefined }
     answers.pause()
     answers.on('error', () => child.kill('SIGKILL'))
     child.on('error', () => undefined)
@@ -116,90 +144,53 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
     return taken
   }
 
-  const mayRun = ({ user }: { readonly user: string }): boolean =>
-    (runningOf.get(user) ?? 0) < shareOf(mostRunning)
-
-  function countRunning(user: string, change: 1 | -1): void {
-    running += change
-    const own = (runningOf.get(user) ?? 0) + change
-    if (own > 0) runningOf.set(user, own)
-    else runningOf.delete(user)
-  }
-
-  function giveBack(used: QueryProcess, user: string): void {
-    countRunning(user, -1)
+  function giveBack(used: QueryProcess): void {
+    inUse -= 1
     if (used.isSound && !stopped) {
       idle.push(used)
       used.idleTimer = setTimeout(() => used.child.disconnect(), idleMs)
       used.idleTimer.unref()
     } else used.child.kill('SIGKILL')
-    const next = waiting.findIndex(mayRun)
-    if (next >= 0) waiting.splice(next, 1)[0]?.start()
-    if (running === 0) for (const tell of onIdle) tell()
-  }
-
-  async function turn(user: string, signal: AbortSignal): Promise<void> {
-    // Whoever waits while there is a turn has as many as one user may have.
-    if (running < mostRunning && mayRun({ user })) {
-      countRunning(user, 1)
-      return
-    }
-    if (waiting.length >= mostWaiting) {
-      throw busy(
-        `[${running}] queries run and [${waiting.length}] wait, as many as [svc.query.maxConcurrent] and [svc.query.maxQueued] allow`,
-      )
-    }
-    const own = waiting.filter((one) => one.user === user).length
-    if (own >= shareOf(mostWaiting)) {
-      throw busy(
-        `[${runningOf.get(user) ?? 0}] queries of this user run and [${own}] wait, as many as one user may have by [svc.query.maxConcurrent] and [svc.query.maxQueued]`,
-      )
-    }
-    await new Promise<void>((resolve, reject) => {
-      const start = (): void => {
-        signal.removeEventListener('abort', giveUp)
-        countRunning(user, 1)
-        resolve()
-      }
-      const giveUp = (): void => {
-        waiting.splice(waiting.indexOf(entry), 1)
-        reject(signal.reason)
-      }
-      const entry = { user, start }
-      waiting.push(entry)
-      signal.addEventListener('abort', giveUp, { once: true })
-    })
+    if (inUse === 0) for (const tell of onIdle) tell()
   }
 
   return {
-    acquire: async (user, signal) => {
-      signal.throwIfAborted()
+    acquire: async (owner, signal) => {
       if (stopped) throw unavailable('This server is stopping')
-      await turn(user, signal)
+      const turn = await scheduler.enter(owner, signal)
       const used = takeProcess()
+      inUse += 1
+      const pause = createPause(used)
+      const limits = { signal: AbortSignal.any([signal, turn.signal]), mostBytes }
       let released = false
+      // The start of a process does not make a query long.
+      void used.ready.then(() => {
+        if (!released) turn.begin(pause)
+      })
       return {
+        signal: limits.signal,
         read: async (text) => {
-          const message = await converse(used, { kind: 'read', ...text }, { signal, mostBytes })
+          const message = await converse(used, { kind: 'read', ...text }, limits)
           if (message.kind === 'read') return message.statement
           throw unexpected(message)
         },
         run: async (order, onBegin) => {
-          const message = await converse(used, { kind: 'run', order }, { signal, mostBytes, onBegin })
+          const message = await converse(used, { kind: 'run', order }, { ...limits, onBegin })
           if (message.kind === 'done') return message.rows
           throw unexpected(message)
         },
         release: () => {
           if (released) return
           released = true
-          giveBack(used, user)
+          pause.resume()
+          giveBack(used)
+          turn.end()
         },
       }
     },
-    running: () => running,
-    waiting: () => waiting.length,
+    count: scheduler.count,
     untilIdle: async (mostMs) => {
-      if (running === 0) return
+      if (inUse === 0) return
       const { promise, resolve } = Promise.withResolvers<void>()
       const timer = setTimeout(resolve, mostMs)
       onIdle.add(resolve)
@@ -209,6 +200,7 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
     },
     stop: async () => {
       stopped = true
+      scheduler.stop()
       for (const { child } of all) child.kill('SIGKILL')
     },
   }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { after, describe, it } from 'node:test'
-import { createQueryProcesses } from './query-processes.ts'
-import { openTestQueries } from './test-queries.ts'
+import { after, describe, it, type TestContext } from 'node:test'
+import { waitUntil } from '../testing/index.ts'
+import { createQueryProcesses, type QueryProcessesOptions, type QuerySession } from './query-processes.ts'
+import { openTestQueries, ownerOf } from './test-queries.ts'
 
 const queries = await openTestQueries()
 const { ask, folder, processes, writeParquet } = queries
@@ -398,62 +399,171 @@ describe('the limits of queries', () => {
     assert.equal(await ask('SELECT 1', { outerLimit: 0 }), '[]\n')
     assert.equal(await ask('SELECT 1', { outerLimit }), '[[1]]\n')
   })
-  it('of queries at a time: they wait in a line, and where that is full they are refused', async () => {
-    const held = [
-      await processes.acquire('ann', AbortSignal.timeout(60_000)),
-      await processes.acquire('bob', AbortSignal.timeout(60_000)),
-    ]
+  it('of queries at a time: they wait in a queue, and are refused if it is full', async () => {
+    const acquire = (caller: string, signal = AbortSignal.timeout(60_000)) =>
+      processes.acquire(ownerOf(caller), signal)
+    const held = [await acquire('ann'), await acquire('bob')]
     const leaving = new AbortController()
-    const left = processes.acquire('ann', leaving.signal)
-    await assert.rejects(processes.acquire('bob', AbortSignal.timeout(60_000)), { code: 'busy' })
+    const left = acquire('ann', leaving.signal)
+    await assert.rejects(acquire('bob'), { code: 'busy' })
     leaving.abort(new Error('left'))
     await assert.rejects(left, /left/)
     const waits = ask('SELECT 2')
     held[0]?.release()
     assert.equal(await waits, '[[2]]\n')
     held[1]?.release()
-    assert.equal(processes.running(), 0)
+    assert.equal(processes.count('running'), 0)
   })
   it('of time, when they are waited for: until the last one has ended, or no longer than is said', async () => {
     await processes.untilIdle(60_000)
-    const held = await processes.acquire('ann', AbortSignal.timeout(60_000))
+    const held = await processes.acquire(ownerOf('ann'), AbortSignal.timeout(60_000))
     await processes.untilIdle(10)
-    assert.equal(processes.running(), 1)
+    assert.equal(processes.count('running'), 1)
     const idle = processes.untilIdle(60_000)
     held.release()
     await idle
-    assert.equal(processes.running(), 0)
+    assert.equal(processes.count('running'), 0)
   })
-  it('of queries of one user, so that another one is answered at once, or has a place in the line', async (scope) => {
+})
+
+describe('queries of several callers', () => {
+  const memoryLimitBytes = 128 * 2 ** 20
+  const open = (scope: TestContext, changed: Partial<QueryProcessesOptions> = {}) => {
+    const rejected: string[] = []
     const limited = createQueryProcesses({
-      mostRunning: 3,
-      mostWaiting: 3,
-      memoryLimitBytes: 128 * 2 ** 20,
+      maxRunning: 3,
+      maxQueued: 3,
+      maxQueuedPerCaller: 2,
+      memoryLimitBytes,
+      maxRunMsPerCaller: 600_000,
       spillDirectory: path.join(folder, 'spill'),
+      onReject: (reason) => rejected.push(reason),
+      ...changed,
     })
     scope.after(limited.stop)
-    const acquire = (user: string) => limited.acquire(user, AbortSignal.timeout(60_000))
-    const state = () => [limited.running(), limited.waiting()]
+    return {
+      limited,
+      rejected,
+      acquire: (caller: string, maxRunMs?: number) =>
+        limited.acquire({ ...ownerOf(caller), maxRunMs }, AbortSignal.timeout(60_000)),
+      state: () => [limited.count('running'), limited.count('suspended'), limited.count('waiting')],
+      untilLong: (count: number) =>
+        waitUntil(
+          `${count} queries are long`,
+          () => limited.count('running', 'long') + limited.count('suspended', 'long'),
+          (long) => long === count,
+        ),
+    }
+  }
+  const reads = { sql: 'SELECT 1', parameters: [], schema: 'svc' }
+
+  it('leave one process to the others, and a place in the queue', async (scope) => {
+    const { acquire, state, rejected } = open(scope)
     const held = [await acquire('ann'), await acquire('ann')]
     const waits = [acquire('ann'), acquire('ann')]
-    assert.deepEqual(state(), [2, 2])
+    assert.deepEqual(state(), [2, 0, 2])
     await assert.rejects(acquire('ann'), {
       code: 'busy',
       message:
-        '[2] queries of this user run and [2] wait, as many as one user may have by [svc.query.maxConcurrent] and [svc.query.maxQueued]',
+        '[2] of your queries are waiting, the maximum by [svc.query.maxQueuedPerCaller]; try again later',
     })
     const other = await acquire('bob')
     const waitsToo = acquire('bob')
-    assert.deepEqual(state(), [3, 3])
-    await assert.rejects(acquire('cid'), { code: 'busy', message: /^\[3\] queries run and \[3\] wait/ })
+    assert.deepEqual(state(), [3, 0, 3])
+    const displacing = acquire('cid')
+    // The newest of the caller who has the most gives up its place.
+    await assert.rejects(waits.pop() as Promise<unknown>, {
+      code: 'busy',
+      message:
+        '[3] queries are waiting, the maximum by [svc.query.maxQueued], and no other caller has more of them; try again later',
+    })
+    assert.deepEqual(rejected, ['caller', 'all'])
     other.release()
-    // Those before it have as many as one user may have.
-    const next = await waitsToo
-    assert.deepEqual(state(), [3, 2])
-    next.release()
-    assert.deepEqual(state(), [2, 2])
+    ;(await waitsToo).release()
+    ;(await displacing).release()
     for (const one of held) one.release()
     for (const one of waits) (await one).release()
-    assert.deepEqual(state(), [0, 0])
+    assert.deepEqual(state(), [0, 0, 0])
+  })
+
+  it('get a process when long queries have all of them, which continue later', async (scope) => {
+    const { acquire, state, untilLong } = open(scope, { maxRunning: 2 })
+    const long = [await acquire('ann'), await acquire('bob')]
+    await untilLong(2)
+    assert.deepEqual(state(), [2, 0, 0])
+    const short = await acquire('cid')
+    assert.deepEqual(state(), [2, 1, 0])
+    assert.deepEqual((await short.read(reads)).tables, [])
+    short.release()
+    assert.deepEqual(state(), [2, 0, 0])
+    for (const one of long) assert.deepEqual((await one.read(reads)).tables, [])
+    for (const one of long) one.release()
+  })
+
+  it('end while they are suspended, and their processes serve others', async (scope) => {
+    const { acquire, state, untilLong } = open(scope, { maxRunning: 2 })
+    const long = [await acquire('ann'), await acquire('bob')]
+    await untilLong(2)
+    const short = await acquire('cid')
+    for (const one of long) one.release()
+    assert.deepEqual(state(), [1, 0, 0])
+    const next = await acquire('ann')
+    for (const one of [short, next]) {
+      assert.deepEqual((await one.read(reads)).tables, [])
+      one.release()
+    }
+  })
+
+  it('are refused when they are long and no more can be suspended', async (scope) => {
+    const { acquire, untilLong, rejected } = open(scope, { maxRunning: 2 })
+    const sessions: QuerySession[] = []
+    for (const caller of ['ann', 'bob', 'cid', 'dan']) {
+      sessions.push(await acquire(caller))
+      await untilLong(sessions.length)
+    }
+    sessions.push(await acquire('eve'))
+    const ended = sessions.filter(({ signal }) => signal.aborted)
+    assert.deepEqual(
+      ended.map(({ signal }) => signal.reason.message),
+      ['The query is long, and [2] long queries wait for their turn already; try again later'],
+    )
+    assert.deepEqual(rejected, ['long'])
+    await assert.rejects((ended[0] as QuerySession).read(reads), { code: 'busy' })
+    for (const one of sessions) one.release()
+  })
+
+  it('have a limit of time together', async (scope) => {
+    const { acquire } = open(scope, { maxRunMsPerCaller: 500 })
+    const [first, second, other] = [await acquire('ann'), await acquire('ann'), await acquire('bob')]
+    const isOver = ({ signal }: QuerySession) => signal.aborted
+    await waitUntil('one has ended', () => [first, second].filter(isOver).length === 1)
+    assert.ok(!isOver(other))
+    const over = [first, second].find(isOver) as QuerySession
+    await assert.rejects(over.read(reads), {
+      code: 'timedOut',
+      message:
+        'Your running queries have together taken longer than [500] ms, the value of [svc.query.maxTimePerCaller]',
+    })
+    for (const one of [first, second, other]) one.release()
+  })
+
+  it('may have a limit of time each', async (scope) => {
+    const { acquire } = open(scope)
+    const session = await acquire('ann', 100)
+    await waitUntil('it has ended', () => session.signal.aborted)
+    await assert.rejects(session.read(reads), {
+      code: 'timedOut',
+      message: 'The query took longer than [100] ms, the maximum for callers who may read no datasource',
+    })
+    session.release()
+  })
+
+  it('have a limit of memory together', async (scope) => {
+    const { acquire, state } = open(scope, { memoryLimitPerCallerBytes: memoryLimitBytes * 1.9 })
+    const first = await acquire('ann')
+    const second = acquire('ann')
+    assert.deepEqual(state(), [1, 0, 1])
+    first.release()
+    ;(await second).release()
   })
 })

@@ -9,6 +9,10 @@ import { literal, openLockedDatabase } from '../duckdb/index.ts'
 import type { Parameter } from './parameter.ts'
 import { createQueryProcesses } from './query-processes.ts'
 import type { AnswerStyle, DatasourceRelation, QueryOrder } from './query-protocol.ts'
+import type { QueryOwner } from './query-scheduler.ts'
+
+/** A caller with the weight of all others. */
+export const ownerOf = (caller: string): QueryOwner => ({ caller, weight: 1 })
 
 /** A folder with data and a secret beside it, and processes to query the data. */
 export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
@@ -17,7 +21,14 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
   mkdirSync(spillDirectory)
   writeFileSync(path.join(folder, 'secret.csv'), 'secret\n1\n')
   const memoryLimitBytes = 128 * 2 ** 20
-  const processes = createQueryProcesses({ mostRunning: 2, mostWaiting: 1, memoryLimitBytes, spillDirectory })
+  const processes = createQueryProcesses({
+    maxRunning: 2,
+    maxQueued: 1,
+    maxQueuedPerCaller: 1,
+    memoryLimitBytes,
+    maxRunMsPerCaller: 600_000,
+    spillDirectory,
+  })
   const file = (name: string) => path.join(folder, name)
 
   async function writeParquet(name: string, sql: string): Promise<string> {
@@ -52,7 +63,7 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
     } = {},
   ): Promise<string> {
     const { schema = 'svc' } = given
-    const session = await processes.acquire('ann', given.signal ?? AbortSignal.timeout(60_000))
+    const session = await processes.acquire(ownerOf('ann'), given.signal ?? AbortSignal.timeout(60_000))
     try {
       const statement = given.unread
         ? { text: { sql, shifts: [], macros: [] }, tables: [] }
@@ -107,7 +118,7 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
     sql: string,
     parameters: readonly Parameter[] = [],
   ): Promise<readonly Interval[] | undefined> {
-    const session = await processes.acquire('ann', AbortSignal.timeout(60_000))
+    const session = await processes.acquire(ownerOf('ann'), AbortSignal.timeout(60_000))
     try {
       const { tables } = await session.read({ sql, parameters, schema: 'svc' })
       const all = tables.map(({ times }) => times)

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { after, describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { Parameter } from './parameter.ts'
-import { openTestQueries } from './test-queries.ts'
+import { openTestQueries, ownerOf } from './test-queries.ts'
 
 const queries = await openTestQueries()
 after(async () => {
@@ -13,7 +13,7 @@ after(async () => {
 
 /** The times of each table of a query, in days of January 2026 with all that they were made wider by taken away. */
 async function timesIn(sql: string, parameters: readonly Parameter[] = []): Promise<Record<string, string>> {
-  const session = await queries.processes.acquire('ann', AbortSignal.timeout(60_000))
+  const session = await queries.processes.acquire(ownerOf('ann'), AbortSignal.timeout(60_000))
   try {
     const { tables } = await session.read({ sql, parameters, schema: 'svc' })
     return Object.fromEntries(

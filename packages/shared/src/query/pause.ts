@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { getPriority, setPriority } from 'node:os'
+import type { TurnListener } from './query-scheduler.ts'
+
+const lowestPriority = 19
+const yieldedPriority = 10
+
+/** A process that can be paused. */
+interface PausableProcess {
+  readonly child: ChildProcess
+  /** Whether it can run another query after this one. */
+  isSound: boolean
+}
+
+/**
+ * Pauses the process of a query while others have its turn. A paused process keeps its memory and uses no processor
+ * time. If this process ends meanwhile, the paused one is killed: it could not notice by itself.
+ */
+export function createPause(paused: PausableProcess): TurnListener {
+  const { child } = paused
+  let guard: ChildProcess | undefined
+  return {
+    suspend: () => {
+      if (guard || child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+      child.kill('SIGSTOP')
+      // It reads until its input ends, which happens when this process ends.
+      guard = spawn('/bin/sh', ['-c', 'read -r _; kill -KILL "$1"', 'sh', String(child.pid)], {
+        stdio: ['pipe', 'ignore', 'ignore'],
+        env: {},
+      })
+      guard.on('error', () => undefined)
+    },
+    resume: () => {
+      if (!guard) return
+      guard.kill('SIGKILL')
+      guard = undefined
+      child.kill('SIGCONT')
+    },
+    yieldToOthers: () => {
+      // A priority can be lowered but not raised again, so the process does not serve another query.
+      paused.isSound = false
+      for (const thread of threadsOf(child.pid)) lowerPriority(thread)
+    },
+  }
+}
+
+/** The ids of the threads of a process, each of which has a priority of its own on Linux. */
+function threadsOf(pid: number | undefined): number[] {
+  if (pid === undefined) return []
+  try {
+    return readdirSync(`/proc/${pid}/task`).map(Number)
+  } catch {
+    return [pid]
+  }
+}
+
+function lowerPriority(thread: number): void {
+  try {
+    setPriority(thread, Math.min(lowestPriority, getPriority(thread) + yieldedPriority))
+  } catch {
+    // The thread has ended.
+  }
+}
