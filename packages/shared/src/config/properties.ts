@@ -651,18 +651,41 @@ export const properties = {
     '10g',
   ),
   'svc.query.threads': property(wholeNumber(1, 256), 'threads of one query', '2'),
+  'svc.query.memoryLimitPerCaller': property(
+    sizeBytesFrom(64 * 2 ** 20),
+    'maximum memory that the queries of one caller may use together, each counted with svc.query.memoryLimit; further ones wait, but one may always run',
+  ),
   'svc.query.maxConcurrent': property(
     wholeNumber(1, 1000),
-    'queries that a broker runs at a time; one user has one fewer at the most, where there are several',
+    "maximum number of queries that a broker runs at a time; from 2 on, one of them is kept free of one caller's queries and of long queries while others wait",
     '4',
   ),
   'svc.query.maxQueued': property(
     wholeNumber(0, 100_000),
-    'queries that wait for their turn; one user has one fewer at the most, where there are several',
+    'maximum number of queries that wait; beyond it, the caller with the most waiting queries is refused with 429',
     '100',
   ),
+  'svc.query.maxQueuedPerCaller': property(
+    wholeNumber(0, 100_000),
+    'maximum number of queries of one caller that wait; further ones are refused with 429',
+    '50',
+  ),
+  'svc.query.callerWeights': property(
+    countsByName,
+    'shares of callers by user name: with {"dashboard":3} this user may use three times as much as another one while both wait; 1 for all who are not named',
+    '{}',
+  ),
+  'svc.query.maxTimePerCaller': property(
+    periodMs,
+    'maximum time for which the running queries of one caller may have run together; beyond it, the longest ends with 504',
+    'PT20M',
+  ),
   'svc.query.timeout': property(periodMs, 'time that a query may take unless it says otherwise', 'PT5M'),
-  'svc.query.maxTimeout': property(periodMs, 'the most that a query may say', 'PT1H'),
+  'svc.query.maxTimeout': property(
+    periodMs,
+    'maximum that a query may set in context.timeout, and that applies if it sets 0',
+    'PT10M',
+  ),
   'svc.query.maxRows': property(
     wholeNumber(1, Number.MAX_SAFE_INTEGER),
     'rows that the answer of a query may have',

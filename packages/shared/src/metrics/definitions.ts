@@ -106,6 +106,16 @@ export const metricDefinitions = {
   },
   svc_tasks: gauge('unfinished tasks by state: pending, running', ['type', 'state'], 'overlord'),
   svc_task_slots: gauge('task slots of this worker by state: used, free', ['state'], 'overlord, worker'),
+  svc_queries: gauge(
+    'queries by lane (short, long) and state (waiting, running, suspended); a query that waits is short',
+    ['lane', 'state'],
+    'broker',
+  ),
+  svc_queries_rejected_total: counter(
+    'queries rejected by reason: caller (too many of one caller wait), all (too many wait), long (too many long ones are suspended)',
+    ['reason'],
+    'broker',
+  ),
   svc_served_segments: gauge('segments that this server serves', [], 'historical, broker'),
 } satisfies Readonly<Record<string, MetricDefinition>>
 

@@ -24,6 +24,8 @@ export interface Caller {
   /** Whether answers are as recorded where ours are stricter. */
   readonly compatibility: boolean
   can(action: 'READ' | 'WRITE', type: ResourceType, name: string): boolean
+  /** Whether any permission grants the action on resources of the type, whatever their names. */
+  hasAny(action: 'READ' | 'WRITE', type: ResourceType): boolean
   /** Whether lists that the recorded system shows whole show this datasource: by READ on it, or by compatibility. */
   sees(dataSource: string): boolean
 }
@@ -35,6 +37,7 @@ export const nobody: Caller = {
   groups: [],
   compatibility: false,
   can: () => false,
+  hasAny: () => false,
   sees: () => false,
 }
 
@@ -45,6 +48,7 @@ export const unrestricted = (identity: string, authenticator: string): Caller =>
   groups: [],
   compatibility: false,
   can: () => true,
+  hasAny: () => true,
   sees: () => true,
 })
 
@@ -98,6 +102,8 @@ function permittedCaller(
     groups,
     compatibility,
     can,
+    hasAny: (action, type) =>
+      compiled.some((permission) => permission.action === action && permission.type === type),
     sees: (dataSource) => compatibility || can('READ', 'DATASOURCE', dataSource),
   }
 }

@@ -13,6 +13,7 @@ const caller = (identity: string, mayAdminister = true): Caller => ({
   groups: [],
   compatibility: false,
   can: () => mayAdminister,
+  hasAny: () => mayAdminister,
   sees: () => true,
 })
 const at = (address: string) => ({ address, server: '' })

@@ -13,6 +13,7 @@ import { createFetchedFiles } from './fetched-files.ts'
 import { queryRoutes } from './query-routes.ts'
 import { createRunningQueries } from './running-queries.ts'
 import { createUsedSegments } from './used-segments.ts'
+import { watchQueries } from './watch-queries.ts'
 
 /** The part of a broker that answers queries. */
 export interface Queries {
@@ -30,11 +31,16 @@ export function createQueries(context: ServiceContext, view: ServedView, own: Da
   const directory = path.resolve(settings.get('svc.query.directory'))
   const workDirectory = path.join(directory, 'work')
   const processes = createQueryProcesses({
-    mostRunning: settings.get('svc.query.maxConcurrent'),
-    mostWaiting: settings.get('svc.query.maxQueued'),
+    maxRunning: settings.get('svc.query.maxConcurrent'),
+    maxQueued: settings.get('svc.query.maxQueued'),
+    maxQueuedPerCaller: settings.get('svc.query.maxQueuedPerCaller'),
     memoryLimitBytes: settings.get('svc.query.memoryLimit'),
+    memoryLimitPerCallerBytes: settings.get('svc.query.memoryLimitPerCaller'),
+    maxRunMsPerCaller: settings.get('svc.query.maxTimePerCaller'),
     spillDirectory: path.join(workDirectory, 'parse'),
+    onReject: (reason) => context.metrics.count('svc_queries_rejected_total', { reason }),
   })
+  watchQueries(context.metrics, processes)
   const files = createFetchedFiles({
     directory: path.join(directory, 'segments'),
     maxSizeBytes: settings.get('svc.query.cacheSize'),

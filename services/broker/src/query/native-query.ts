@@ -115,7 +115,7 @@ export async function runNativeQuery(
       // What was ingested last is told of all times.
       timesOf: () => (query.queryType === 'dataSourceMetadata' ? undefined : times),
       fromDeepStorage: query.context.fromDeepStorage,
-      signal,
+      signal: session.signal,
       onUnknown: (name) => notFound(`Datasource [${name}] does not exist`, { dataSource: name }),
     })
     try {

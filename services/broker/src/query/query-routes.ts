@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { type FailureCode, notFound } from '@svc/domain/failure'
+import type { ServerResponse } from 'node:http'
+import { Failure, type FailureCode, notFound } from '@svc/domain/failure'
 import {
   type Answer,
   configLimitBytes,
@@ -12,9 +13,10 @@ import {
   streamed,
 } from '@svc/shared/http'
 import type { AnswerStyle } from '@svc/shared/query'
+import type { Caller } from '@svc/shared/security'
 import { z } from 'zod'
 import { parseNativeQuery, runNativeQuery } from './native-query.ts'
-import { type QueryEngine, runStatement, withinTime } from './run-statement.ts'
+import { type AskedQuery, type QueryEngine, runStatement, withinTime } from './run-statement.ts'
 import { type RunningQueries, underWay } from './running-queries.ts'
 import { parseSqlRequest, timeoutOf } from './sql-request.ts'
 
@@ -59,9 +61,42 @@ const timeResultShape = z
   .meta({ title: 'TimeResult', description: 'What timeBoundary and dataSourceMetadata tell' })
 const queryFailures: readonly FailureCode[] = ['conflict', 'busy', 'cancelled', 'timedOut']
 
+/** A request with a query. */
+interface QueryRequest {
+  readonly id: string
+  readonly timeoutMs: number
+  readonly caller: Caller
+  readonly signal: AbortSignal
+  readonly response: ServerResponse
+}
+
+const retryAfterSeconds = 1
+
 /** The endpoints of queries. */
 export function queryRoutes(engine: QueryEngine, running: CancellableQueries): Route[] {
   const { settings } = engine.sources.context
+
+  /** Answers a query while it can be canceled by its id; `run` writes the answer. */
+  async function answerQuery(
+    queries: RunningQueries,
+    { id, timeoutMs, caller, signal, response }: QueryRequest,
+    run: (given: Pick<AskedQuery, 'caller' | 'signal' | 'onRead'>) => Promise<void>,
+  ): Promise<typeof streamed> {
+    try {
+      await underWay(queries, id, caller, ({ signal: cancelling, onRead }) =>
+        withinTime(timeoutMs, [signal, engine.ending, cancelling], (any) =>
+          run({ caller, signal: any, onRead }),
+        ),
+      )
+    } catch (error) {
+      if (error instanceof Failure && error.code === 'busy' && !response.headersSent)
+        response.setHeader('Retry-After', retryAfterSeconds)
+      throw error
+    }
+    response.end()
+    return streamed
+  }
+
   return [
     route({
       method: 'POST',
@@ -71,38 +106,33 @@ export function queryRoutes(engine: QueryEngine, running: CancellableQueries): R
       body: jsonBody(parseSqlRequest, { limitBytes: configLimitBytes }),
       answers: [sqlAnswer],
       failures: queryFailures,
-      handle: async ({ body, caller, word, signal, response }) => {
+      handle: ({ body, caller, word, signal, response }) => {
         const { query, parameters, style, context } = body
         const id = context.queryId ?? randomUUID()
-        await underWay(running.sql, id, caller, ({ signal: cancelling, onRead }) =>
-          withinTime(timeoutOf(context, settings), [signal, engine.ending, cancelling], (given) =>
-            runStatement(
-              engine,
-              {
-                sql: query,
-                schema: word,
-                parameters,
-                style,
-                fromDeepStorage: context.fromDeepStorage,
-                outerLimit: context.outerLimit,
-                caller,
-                signal: given,
-                onRead,
-              },
-              (notLoaded) => {
-                response.writeHead(200, {
-                  'Content-Type': contentTypes[style.format],
-                  'X-Svc-SQL-Query-Id': headerText(id),
-                  ...(style.header ? { 'X-Svc-SQL-Header-Included': 'yes' } : {}),
-                  ...responseContext(notLoaded),
-                })
-                return response
-              },
-            ),
+        const timeoutMs = timeoutOf(context, settings)
+        return answerQuery(running.sql, { id, timeoutMs, caller, signal, response }, (given) =>
+          runStatement(
+            engine,
+            {
+              sql: query,
+              schema: word,
+              parameters,
+              style,
+              fromDeepStorage: context.fromDeepStorage,
+              outerLimit: context.outerLimit,
+              ...given,
+            },
+            (notLoaded) => {
+              response.writeHead(200, {
+                'Content-Type': contentTypes[style.format],
+                'X-Svc-SQL-Query-Id': headerText(id),
+                ...(style.header ? { 'X-Svc-SQL-Header-Included': 'yes' } : {}),
+                ...responseContext(notLoaded),
+              })
+              return response
+            },
           ),
         )
-        response.end()
-        return streamed
       },
     }),
     route({
@@ -113,21 +143,18 @@ export function queryRoutes(engine: QueryEngine, running: CancellableQueries): R
       body: jsonBody(parseNativeQuery, { limitBytes: configLimitBytes }),
       answers: [jsonAnswer(z.array(z.union([scanBatchShape, timeResultShape])))],
       failures: queryFailures,
-      handle: async ({ body, caller, signal, response }) => {
+      handle: ({ body, caller, signal, response }) => {
         const id = body.context.queryId ?? randomUUID()
-        await underWay(running.native, id, caller, ({ signal: cancelling, onRead }) =>
-          withinTime(timeoutOf(body.context, settings), [signal, engine.ending, cancelling], (given) =>
-            runNativeQuery(engine, body, { caller, signal: given, onRead }, response, (notLoaded) => {
-              response.writeHead(200, {
-                'Content-Type': 'application/json',
-                'X-Svc-Query-Id': headerText(id),
-                ...responseContext(notLoaded),
-              })
-            }),
-          ),
+        const timeoutMs = timeoutOf(body.context, settings)
+        return answerQuery(running.native, { id, timeoutMs, caller, signal, response }, (given) =>
+          runNativeQuery(engine, body, given, response, (notLoaded) => {
+            response.writeHead(200, {
+              'Content-Type': 'application/json',
+              'X-Svc-Query-Id': headerText(id),
+              ...responseContext(notLoaded),
+            })
+          }),
         )
-        response.end()
-        return streamed
       },
     }),
     route({

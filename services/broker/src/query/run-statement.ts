@@ -13,6 +13,7 @@ import {
   type AnswerStyle,
   type DatasourceRelation,
   type QueryOrder,
+  type QueryOwner,
   type QueryProcesses,
   type QuerySession,
   type QueryText,
@@ -76,10 +77,11 @@ export async function withinTime<T>(
  */
 export async function runStatement(
   engine: QueryEngine,
-  asked: AskedQuery,
+  given: AskedQuery,
   onBegin: (notLoaded: Readonly<Record<string, number>>) => Writable,
 ): Promise<void> {
-  await withSession(engine, asked, async (session, folder) => {
+  await withSession(engine, given, async (session, folder) => {
+    const asked = { ...given, signal: session.signal }
     const explained = withoutExplain(asked.sql)
     const { tables, text: statement } = await session.read({
       sql: explained ?? asked.sql,
@@ -129,17 +131,36 @@ export function limitsOf(settings: Settings, spillDirectory: string) {
   }
 }
 
-/** Runs with a process and a folder of its own, which are given back whatever happens. */
+// Queries of callers who may read nothing have no tables with rows in them.
+const maxRunMsWithoutPermission = 1000
+
+/** On whose behalf a query runs. */
+function ownerOf(caller: Caller, settings: Settings): QueryOwner {
+  const mayRead = caller.hasAny('READ', 'DATASOURCE') || caller.hasAny('READ', 'STATE')
+  return {
+    caller: JSON.stringify([caller.authenticator, caller.identity]),
+    weight: settings.get('svc.query.callerWeights').get(caller.identity) ?? 1,
+    maxRunMs: mayRead ? undefined : maxRunMsWithoutPermission,
+  }
+}
+
+/**
+ * Runs `work` with a process and a folder of its own, which are released afterwards. `work` must end when the signal of
+ * its session is aborted.
+ */
 export async function withSession<T>(
-  { processes, workDirectory }: QueryEngine,
+  { processes, workDirectory, sources }: QueryEngine,
   { caller, signal }: Pick<AskedQuery, 'caller' | 'signal'>,
   work: (session: QuerySession, folder: string) => Promise<T>,
 ): Promise<T> {
-  const session = await processes.acquire(caller.identity, signal)
+  const session = await processes.acquire(ownerOf(caller, sources.context.settings), signal)
   const folder = path.join(workDirectory, randomUUID())
   try {
     await mkdir(folder, { recursive: true })
     return await work(session, folder)
+  } catch (error) {
+    const { reason } = session.signal
+    throw reason instanceof Failure ? reason : error
   } finally {
     session.release()
     await rm(folder, { recursive: true, force: true }).catch(() => undefined)

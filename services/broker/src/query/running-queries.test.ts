@@ -10,6 +10,7 @@ const callerOf = (authenticator: string, identity: string, ...readable: string[]
   groups: [],
   compatibility: false,
   can: (action, _type, name) => action === 'READ' && readable.includes(name),
+  hasAny: () => readable.length > 0,
   sees: () => false,
 })
 const ann = callerOf('basic', 'ann')

@@ -1,0 +1,141 @@
+// Callers share a broker: whatever a greedy one sends, the short queries of others are answered soon.
+import assert from 'node:assert/strict'
+import { after, describe, type TestContext, test } from 'node:test'
+import { flights, flightsTask, runTask } from './support/flights.ts'
+import type { Answer } from './support/http-client.ts'
+import { askSql, sqlRows } from './support/sql.ts'
+import { startTestCluster } from './support/test-cluster.ts'
+import { addUsers, credentialsOf } from './support/test-users.ts'
+import { untilLoaded } from './support/until-loaded.ts'
+import { waitUntil } from './support/wait-until.ts'
+
+const cluster = await startTestCluster({
+  profile: 'secure',
+  historicals: '_default_tier=1',
+  set: ['coordinator.svc.coordinator.period=PT0.5S'],
+})
+after(() => cluster.end())
+const { router } = cluster
+const read = { resource: { type: 'DATASOURCE', name: 'flights' }, action: 'READ' } as const
+await addUsers(cluster, { greedy: [read], greedier: [read], healthy: [read], nothing: [] })
+await runTask(router, flightsTask({ segmentGranularity: 'MONTH' }))
+await untilLoaded(router)
+
+// They would run for hours: one that only computes, and one whose answer begins at once.
+const heavy = [
+  `SELECT count(*) FROM flights a, flights b, flights c, flights d
+    WHERE a.distance + b.distance + c.distance + d.distance = 1`,
+  'SELECT a.origin, b.origin FROM flights a, flights b, flights c WHERE a.distance + b.distance + c.distance = 1',
+] as const
+const short = `SELECT origin, count(*) FROM flights WHERE __time >= TIMESTAMP '2001-02-01' GROUP BY 1 ORDER BY 2 DESC LIMIT 5`
+const sqlQueryId = 'heavy'
+
+/** Sends heavy queries all at once; `end` cancels them and returns their answers. */
+async function beGreedy(queries: Readonly<Record<string, number>>) {
+  const sent = Object.entries(queries).flatMap(([user, count]) =>
+    Array.from({ length: count }, (_, index) =>
+      askSql(router, heavy[index % heavy.length] as string, {
+        credentials: credentialsOf(user),
+        context: { sqlQueryId },
+      }).catch(() => undefined),
+    ),
+  )
+  const metrics = async (): Promise<string> => (await cluster.at('broker').send({ path: '/metrics' })).text
+  await waitUntil(
+    'every process but one runs a long query',
+    metrics,
+    (text) => /svc_queries\{lane="long",state="running"\} [34]/.test(text),
+    { timeoutMs: 60_000 },
+  )
+  return {
+    end: async (): Promise<(Answer | undefined)[]> => {
+      let hasEnded = false
+      const answers = Promise.all(sent).finally(() => {
+        hasEnded = true
+      })
+      await waitUntil(
+        'all are canceled',
+        async () => {
+          for (const user of Object.keys(queries))
+            await router.send({
+              method: 'DELETE',
+              path: `/svc/v2/sql/${sqlQueryId}`,
+              credentials: credentialsOf(user),
+            })
+          return hasEnded
+        },
+        Boolean,
+        { timeoutMs: 60_000 },
+      )
+      return answers
+    },
+  }
+}
+
+/** Milliseconds that 100 short queries of the healthy user take, four at a time, in order; all must be answered. */
+async function healthyQueries(): Promise<number[]> {
+  const tookMs: number[] = []
+  const work = async (): Promise<void> => {
+    for (let count = 0; count < 25; count += 1) {
+      const start = performance.now()
+      const { status, text } = await askSql(router, short, { credentials: credentialsOf('healthy') })
+      assert.equal(status, 200, text)
+      tookMs.push(performance.now() - start)
+    }
+  }
+  await Promise.all(Array.from({ length: 4 }, work))
+  return tookMs.sort((a, b) => a - b)
+}
+
+function report(scope: TestContext, tookMs: readonly number[]): void {
+  const [median = 0, p99 = 0] = [tookMs[50], tookMs[98]]
+  scope.diagnostic(`healthy user: median ${median.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`)
+  // Generous: other work may run on the machine.
+  assert.ok(p99 < 10_000, `p99 ${p99} ms`)
+}
+
+describe('short queries of a healthy user', () => {
+  test('are answered while nobody else is there', async (scope) => {
+    await healthyQueries()
+    report(scope, await healthyQueries())
+  })
+
+  test('are all answered while one caller sends 100 heavy queries', async (scope) => {
+    const greedy = await beGreedy({ greedy: 100 })
+    report(scope, await healthyQueries())
+    const answers = await greedy.end()
+    const refused = answers.filter((answer) => answer?.status === 429)
+    assert.equal(refused.length, 100 - 3 - 50, 'those beyond the processes and the queue of one caller')
+    for (const answer of refused) {
+      assert.equal(answer?.headers['retry-after'], '1')
+      assert.match(String(answer?.text), /\[svc\.query\.maxQueuedPerCaller\]/)
+    }
+  })
+
+  test('are all answered while two callers send 60 heavy queries each', async (scope) => {
+    const greedy = await beGreedy({ greedy: 60, greedier: 60 })
+    report(scope, await healthyQueries())
+    await greedy.end()
+  })
+
+  test('and long ones too, in turn with those of others', async () => {
+    const greedy = await beGreedy({ greedy: 10, greedier: 10 })
+    // A few seconds of work, more than a short query may take.
+    const query = `SELECT count(*) FROM range(40000) a, range(40000) b WHERE a.range + b.range = 7`
+    assert.deepEqual(await sqlRows(router, query, { credentials: credentialsOf('healthy') }), [[8]])
+    await greedy.end()
+  })
+})
+
+describe('a caller who may read no datasource', () => {
+  const ask = (query: string) => askSql(router, query, { credentials: credentialsOf('nothing') })
+  test('runs short queries without tables', async () => {
+    assert.equal((await ask('SELECT 1')).status, 200)
+    assert.equal((await ask(`SELECT count(*) FROM ${flights.dataSource}`)).status, 403)
+  })
+  test('runs none for longer than a second', async () => {
+    const { status, text } = await ask('SELECT count(*) FROM range(1000000000) a, range(1000000000) b')
+    assert.equal(status, 504)
+    assert.match(text, /longer than \[1000\] ms, the maximum for callers who may read no datasource/)
+  })
+})
