@@ -5,5 +5,6 @@ export {
   type AnswerSnapshot,
   type FormerSegment,
   planAnswer,
+  planAnswerInParts,
 } from './plan-answer.ts'
 export { joinTimes, pruneAnswer, type TimeCondition, timesOf } from './time-condition.ts'

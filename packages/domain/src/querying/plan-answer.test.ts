@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { SegmentTable } from '../inventory/index.ts'
 import type { Segment } from '../segment/index.ts'
 import type { Interval } from '../time/index.ts'
-import { type AnswerSnapshot, planAnswer } from './index.ts'
+import { type AnswerPlan, type AnswerSnapshot, planAnswer, planAnswerInParts } from './index.ts'
 
 /** `0-3 v1` or `0-3 v1 1/2`: days, version, partition number and size of the core set. */
 function segment(text: string): Segment {
@@ -167,6 +167,22 @@ for (const { name, used, available, answering, missing = [], notLoaded, ...known
   })
 }
 
+/** The plan that is made part by part, and in how many parts. */
+function planInParts(snapshot: AnswerSnapshot, minSize: number): { plan: AnswerPlan; parts: number } {
+  const planning = planAnswerInParts(snapshot, minSize)
+  for (let parts = 0; ; parts += 1) {
+    const { done, value } = planning.next()
+    if (done) return { plan: value, parts }
+  }
+}
+
+/** A plan without the order of its segments. */
+const unordered = ({ answering, missing, notLoaded }: AnswerPlan) => ({
+  answering: answering.map(({ segment: { id }, within }) => `${id} ${within?.map(days)}`).sort(),
+  missing: missing.map(({ id }) => id).sort(),
+  notLoaded,
+})
+
 /** A cluster in small: what is published, what servers hold, and what a broker has seen of it. */
 class SmallCluster {
   used: Segment[] = []
@@ -267,7 +283,10 @@ describe('answers of a broker over the life of a cluster', () => {
           else if (one.kind === 'restart') cluster.restart(one.server)
           else if (one.kind === 'look') cluster.look()
           else {
-            const plan = planAnswer(cluster.snapshot())
+            const snapshot = cluster.snapshot()
+            const plan = planAnswer(snapshot)
+            for (const minSize of [1, 3])
+              assert.deepEqual(unordered(planInParts(snapshot, minSize).plan), unordered(plan))
             if (plan.missing.length > 0) continue
             for (let day = 0; day < length; day++) {
               const parts = plan.answering.filter(({ segment: { interval }, within }) =>
@@ -286,4 +305,23 @@ describe('answers of a broker over the life of a cluster', () => {
       { numRuns: 2000 },
     )
   })
+})
+
+it('plans many segments in parts, and looks at what was dropped once', () => {
+  const segments = Array.from({ length: 20_000 }, (_, index) => segment(`${index}-${index + 1} v1`))
+  const dropped = Array.from({ length: 20_000 }, (_, index) => segment(`${2 * index}-${2 * index + 1} v2`))
+  const { plan, parts } = planInParts(
+    {
+      segments,
+      isAvailable: ({ interval }) => interval.start % 2 === 1,
+      isLost: () => false,
+      formerly: dropped,
+      isWanted: () => true,
+    },
+    1000,
+  )
+  assert.equal(parts, 20)
+  assert.equal(plan.answering.length, 10_000)
+  // What was dropped in a newer version leaves no answer where an older one is to be loaded.
+  assert.equal(plan.missing.length, 10_000)
 })

@@ -1,6 +1,7 @@
 import type { Segment } from '../segment/index.ts'
 import { type Interval, sameInterval } from '../time/index.ts'
-import { analyzeTimeline, type VisiblePiece } from '../timeline/index.ts'
+import { analyzeTimeline, separateParts, type VisiblePiece } from '../timeline/index.ts'
+import { isWithinAny, joinTimes } from './time-condition.ts'
 
 /** A segment that answers, with the stretches of time of which its rows count; undefined for all of its rows. */
 export interface AnsweringSegment<Of extends Segment = Segment> {
@@ -52,9 +53,9 @@ export function planAnswer<Of extends Segment>(snapshot: AnswerSnapshot<Of>): An
   let notLoaded = 0
   if (present.length < segments.length) {
     const all = analyzeTimeline(segments)
-    const uncovered = formerly.flatMap((former) => notShownSince(former, visible))
+    const uncovered = joinTimes(formerly.flatMap((former) => notShownSince(former, visible)))
     for (const { interval, segments: indexes } of all.visible) {
-      const wasShown = uncovered.some((gap) => gap.start < interval.end && gap.end > interval.start)
+      const wasShown = isWithinAny(uncovered, interval)
       for (const index of indexes) {
         const segment = segments[index] as Of
         if (wasShown && !isAvailable(segment) && isWanted(segment)) missing.add(segment)
@@ -64,6 +65,27 @@ export function planAnswer<Of extends Segment>(snapshot: AnswerSnapshot<Of>): An
     for (const index of notHidden) if (!answeringIds.has((segments[index] as Segment).id)) notLoaded += 1
   }
   return { answering, missing: [...missing], notLoaded }
+}
+
+/**
+ * The same as planAnswer for many segments, part by part: it can be left for a moment after each, so that other work is
+ * not held up. Parts share no time and have at least `minSize` segments.
+ */
+export function* planAnswerInParts<Of extends Segment>(
+  snapshot: AnswerSnapshot<Of>,
+  minSize: number,
+): Generator<void, AnswerPlan<Of>> {
+  const answering: AnsweringSegment<Of>[] = []
+  const missing: Of[] = []
+  let notLoaded = 0
+  for (const segments of separateParts(snapshot.segments, minSize)) {
+    const plan = planAnswer({ ...snapshot, segments })
+    for (const one of plan.answering) answering.push(one)
+    for (const one of plan.missing) missing.push(one)
+    notLoaded += plan.notLoaded
+    yield
+  }
+  return { answering, missing, notLoaded }
 }
 
 function answeringSegments<Of extends Segment>(

@@ -43,22 +43,25 @@ function inBoth(some: readonly Interval[], others: readonly Interval[]): Interva
   return both
 }
 
+/** Whether an interval shares time with any of the times, which are sorted and apart. Takes logarithmic time. */
+export function isWithinAny(times: readonly Interval[], interval: Interval): boolean {
+  let low = 0
+  let high = times.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((times[middle] as Interval).end > interval.start) high = middle
+    else low = middle + 1
+  }
+  const found = times[low]
+  return found !== undefined && overlaps(found, interval)
+}
+
 /**
  * A plan without the segments that have no row in any of the times, which are sorted and apart: for a query that asks
  * for rows of these times only, they need be neither here nor anywhere. How much is not loaded is told as before.
  */
 export function pruneAnswer(plan: AnswerPlan, times: readonly Interval[]): AnswerPlan {
-  const isWithin = (interval: Interval): boolean => {
-    let low = 0
-    let high = times.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((times[middle] as Interval).end > interval.start) high = middle
-      else low = middle + 1
-    }
-    const found = times[low]
-    return found !== undefined && overlaps(found, interval)
-  }
+  const isWithin = (interval: Interval): boolean => isWithinAny(times, interval)
   return {
     answering: plan.answering.filter(({ segment, within }) => (within ?? [segment.interval]).some(isWithin)),
     missing: plan.missing.filter(({ interval }) => isWithin(interval)),

@@ -1,5 +1,12 @@
+import { setImmediate } from 'node:timers/promises'
 import { describeError, Failure, unavailable } from '@svc/domain/failure'
-import { type AnswerPlan, type FormerSegment, planAnswer, pruneAnswer } from '@svc/domain/querying'
+import {
+  type AnswerPlan,
+  type AnswerSnapshot,
+  type FormerSegment,
+  planAnswerInParts,
+  pruneAnswer,
+} from '@svc/domain/querying'
 import { type CompiledRule, matchRule, rulesOf } from '@svc/domain/rules'
 import { parseSegmentId, type SegmentColumn, type SegmentPayload } from '@svc/domain/segment'
 import type { Interval } from '@svc/domain/time'
@@ -167,7 +174,7 @@ async function planOf(
   if (fromDeepStorage) segments.push(...(await heldBackByRules(sources, dataSource, rules)))
   if (segments.length === 0) throw onUnknown(dataSource)
   const isServed = (id: string) => view.serversOf(id).length > 0 || own.fileOf(id) !== undefined
-  const whole = planAnswer({
+  const whole = await planWithPauses({
     segments,
     isAvailable: ({ id }) => fromDeepStorage || isServed(id) || (view.isLost(id) && files.has(id)),
     isLost: view.isLost,
@@ -192,6 +199,19 @@ async function planOf(
     )
   }
   return { plan, schemas: isPruned && schemaIds ? await used.schemasOf(schemaIds) : undefined }
+}
+
+// Segments that are looked at before other requests get a turn.
+const segmentsAtOnce = 5000
+
+/** The plan of an answer, made without holding up other requests. */
+async function planWithPauses(snapshot: AnswerSnapshot<QueriedSegment>): Promise<AnswerPlan<QueriedSegment>> {
+  const planning = planAnswerInParts(snapshot, segmentsAtOnce)
+  for (;;) {
+    const { done, value } = planning.next()
+    if (done) return value
+    if (snapshot.segments.length > segmentsAtOnce) await setImmediate()
+  }
 }
 
 /**

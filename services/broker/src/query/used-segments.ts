@@ -86,7 +86,10 @@ export function createUsedSegments(database: Database): UsedSegments {
     of: (dataSource) => {
       const entry = followed.get(dataSource)
       if (!entry) return []
-      entry.list ??= [...entry.segments.values()]
+      // In order of time, in which they are planned part by part.
+      entry.list ??= [...entry.segments.values()].sort((a, b) =>
+        a.interval.start < b.interval.start ? -1 : 1,
+      )
       return entry.list
     },
     schemasOf: async (ids) => {
