@@ -1,8 +1,9 @@
 import { createInterface } from 'node:readline'
+import { setImmediate } from 'node:timers/promises'
 import { forbidden } from '@svc/domain/failure'
 import { matchRule, rulesOf } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
-import { analyzeTimeline } from '@svc/domain/timeline'
+import { analyzeTimeline, separateParts } from '@svc/domain/timeline'
 import { type SegmentHolders, segmentHoldersPath } from '@svc/shared/data-server'
 import {
   loadDatasourceNames,
@@ -10,6 +11,7 @@ import {
   loadReadableTasks,
   loadRules,
   loadStoredSegments,
+  type StoredSegment,
   type StoredTask,
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
@@ -46,6 +48,7 @@ export interface SystemTable {
 }
 
 const payloadsAtOnce = 5000
+const segmentsAtOnce = 5000
 const mostTasks = 100_000
 
 const text = 'VARCHAR'
@@ -86,7 +89,7 @@ async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
   for (const dataSource of await readableDatasources(input)) {
     const segments = await loadStoredSegments(database, { dataSource, used: true })
     const copies = historicals && (await copiesOn(historicals, input, dataSource))
-    const { overshadowed } = analyzeTimeline(segments)
+    const overshadowed = await overshadowedOf(segments)
     const compiled = rulesOf(rules, dataSource, clock.now())
     for (let from = 0; from < segments.length; from += payloadsAtOnce) {
       input.signal.throwIfAborted()
@@ -95,10 +98,11 @@ async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
         database,
         part.map(({ id }) => id),
       )
-      for (const [index, { id, interval, version, partitionNum, sizeBytes, totalRows }] of part.entries()) {
+      for (const segment of part) {
+        const { id, interval, version, partitionNum, sizeBytes, totalRows } = segment
         const payload = payloads.get(id)
         if (!payload) continue
-        const isOvershadowed = overshadowed[from + index] ? 1 : 0
+        const isOvershadowed = overshadowed.has(segment) ? 1 : 0
         const replicas = copies ? (copies.get(id) ?? 0) : view.replicasOf(id)
         const wanted = compiled[matchRule(compiled, interval)]?.wanted
         yield {
@@ -131,6 +135,17 @@ async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
       }
     }
   }
+}
+
+/** The overshadowed ones of a datasource's segments, found without holding up other requests. */
+async function overshadowedOf(segments: readonly StoredSegment[]): Promise<ReadonlySet<StoredSegment>> {
+  const found = new Set<StoredSegment>()
+  for (const part of separateParts(segments, segmentsAtOnce)) {
+    const { overshadowed } = analyzeTimeline(part)
+    for (const [index, segment] of part.entries()) if (overshadowed[index]) found.add(segment)
+    if (segments.length > segmentsAtOnce) await setImmediate()
+  }
+  return found
 }
 
 /** How many of some servers hold each segment of a datasource; those that none holds are left out. */
@@ -239,11 +254,11 @@ async function* serverSegmentRows(input: SystemTableInput): AsyncIterable<System
   }
 }
 
-async function taskRows({ sources, caller }: SystemTableInput): Promise<SystemRow[]> {
+async function* taskRows({ sources, caller }: SystemTableInput): AsyncIterable<SystemRow> {
   const tasks = await loadReadableTasks(sources.context.database, { limit: mostTasks }, (dataSource) =>
     mayRead(caller, dataSource),
   )
-  return tasks.map(describeTask)
+  for (const task of tasks) yield describeTask(task)
 }
 
 function describeTask(task: StoredTask): SystemRow {
@@ -346,28 +361,28 @@ const jdbcTypes: Readonly<Record<string, number>> = {
   TIMESTAMP: 93,
 }
 
-async function columnRows(input: SystemTableInput): Promise<SystemRow[]> {
-  return (await knownTables(input, true)).flatMap(({ schema, name, columns: described }) =>
-    described.map((column, index) => ({
-      TABLE_CATALOG: input.word,
-      TABLE_SCHEMA: schema,
-      TABLE_NAME: name,
-      COLUMN_NAME: column.name,
-      ORDINAL_POSITION: index + 1,
-      COLUMN_DEFAULT: '',
-      IS_NULLABLE: column.name === '__time' ? 'NO' : 'YES',
-      DATA_TYPE: column.type,
-      CHARACTER_MAXIMUM_LENGTH: null,
-      CHARACTER_OCTET_LENGTH: null,
-      NUMERIC_PRECISION: column.type === 'BIGINT' ? 19 : column.type === 'DOUBLE' ? 15 : null,
-      NUMERIC_PRECISION_RADIX: column.type === 'BIGINT' || column.type === 'DOUBLE' ? 10 : null,
-      NUMERIC_SCALE: column.type === 'BIGINT' ? 0 : null,
-      DATETIME_PRECISION: column.type === 'TIMESTAMP' ? 3 : null,
-      CHARACTER_SET_NAME: null,
-      COLLATION_NAME: null,
-      JDBC_TYPE: jdbcTypes[column.type] ?? 1111,
-    })),
-  )
+async function* columnRows(input: SystemTableInput): AsyncIterable<SystemRow> {
+  for (const { schema, name, columns: described } of await knownTables(input, true))
+    for (const [index, column] of described.entries())
+      yield {
+        TABLE_CATALOG: input.word,
+        TABLE_SCHEMA: schema,
+        TABLE_NAME: name,
+        COLUMN_NAME: column.name,
+        ORDINAL_POSITION: index + 1,
+        COLUMN_DEFAULT: '',
+        IS_NULLABLE: column.name === '__time' ? 'NO' : 'YES',
+        DATA_TYPE: column.type,
+        CHARACTER_MAXIMUM_LENGTH: null,
+        CHARACTER_OCTET_LENGTH: null,
+        NUMERIC_PRECISION: column.type === 'BIGINT' ? 19 : column.type === 'DOUBLE' ? 15 : null,
+        NUMERIC_PRECISION_RADIX: column.type === 'BIGINT' || column.type === 'DOUBLE' ? 10 : null,
+        NUMERIC_SCALE: column.type === 'BIGINT' ? 0 : null,
+        DATETIME_PRECISION: column.type === 'TIMESTAMP' ? 3 : null,
+        CHARACTER_SET_NAME: null,
+        COLLATION_NAME: null,
+        JDBC_TYPE: jdbcTypes[column.type] ?? 1111,
+      }
 }
 
 async function schemaRows({ word }: SystemTableInput): Promise<SystemRow[]> {

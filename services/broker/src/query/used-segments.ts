@@ -35,6 +35,10 @@ interface Followed {
 // The datasources that were queried last stay in memory.
 const mostFollowed = 50
 
+function byStart({ interval: a }: QueriedSegment, { interval: b }: QueriedSegment): number {
+  return a.start < b.start ? -1 : a.start > b.start ? 1 : 0
+}
+
 export function createUsedSegments(database: Database): UsedSegments {
   const followed = new Map<string, Followed>()
   // There are few of them: a task has one.
@@ -87,9 +91,7 @@ export function createUsedSegments(database: Database): UsedSegments {
       const entry = followed.get(dataSource)
       if (!entry) return []
       // In order of time, in which they are planned part by part.
-      entry.list ??= [...entry.segments.values()].sort((a, b) =>
-        a.interval.start < b.interval.start ? -1 : 1,
-      )
+      entry.list ??= [...entry.segments.values()].sort(byStart)
       return entry.list
     },
     schemasOf: async (ids) => {
