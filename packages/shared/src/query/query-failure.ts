@@ -11,8 +11,12 @@ function placeOf(text: string, byteOffset: number): { line: number; column: numb
 // What DuckDB says where an expression has no place of its own.
 const nowhere = Number.MAX_SAFE_INTEGER
 
+// The parser repeats names of any length.
+const maxMessageLength = 1000
+
 /** What is wrong with a query, with its place if that is known. */
-export function queryFailure(text: string, byteOffset: number | undefined, message: string): Failure {
+export function queryFailure(text: string, byteOffset: number | undefined, problem: string): Failure {
+  const message = problem.slice(0, maxMessageLength)
   if (byteOffset === undefined || byteOffset >= nowhere) return invalidInput(message)
   const { line, column } = placeOf(text, byteOffset)
   return invalidInput(`Line [${line}], column [${column}]: ${message}`, {

@@ -260,6 +260,11 @@ describe('what is wrong with a query', () => {
     ['SELECT sum(page) FROM wiki', /^Line \[1\], column \[8\]: /],
     [`SELECT ${'('.repeat(50_000)}1`, /^Line \[1\], column \[\d+\]: memory exhausted/],
     [`SELECT ${'1+'.repeat(5000)}1`, /depth limit of 1000/],
+    [
+      `SELECT ${Array.from({ length: 1001 }, () => '(SELECT 1 FROM wiki)').join()}`,
+      /^Line \[1\], column \[\d+\]: Invalid number of tables in the query: expected at most \[1000\]$/,
+    ],
+    [`SELECT ${'x'.repeat(100_000)}(1)`, /^Line \[1\], column \[8\]: Function \[x{990}$/],
     ['SELECT 1e400', /^The query has a number that is too large; allowed are those up to 1\.79\d+e\+308$/],
     ['SELECT -1e400', /^The query has a number that is too large/],
     [`SELECT 1 LIMIT ${'9'.repeat(400)}`, /^The query has a number that is too large/],

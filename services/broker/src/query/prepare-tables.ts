@@ -178,7 +178,7 @@ async function planOf(
     segments,
     isAvailable: ({ id }) => fromDeepStorage || isServed(id) || (view.isLost(id) && files.has(id)),
     isLost: view.isLost,
-    formerly: formerSegments(sources, dataSource),
+    formerly: await formerSegments(sources, dataSource),
     isWanted: ({ interval }) => {
       const wanted = rules(interval)?.wanted
       if (wanted === undefined || wanted.action === 'broadcast') return true
@@ -231,11 +231,16 @@ function schemaIdsOf({ answering }: AnswerPlan<QueriedSegment>): number[] | unde
   return [...ids]
 }
 
-function formerSegments({ view, used }: TableSources, dataSource: string): FormerSegment[] {
+/** The segments of a datasource that were served or used, found without holding up other requests. */
+async function formerSegments({ view, used }: TableSources, dataSource: string): Promise<FormerSegment[]> {
   const former = [...used.retired(dataSource)]
+  let seen = 0
   for (const id of view.formerly()) {
     const key = parseSegmentId(dataSource, id)
-    if (key) former.push(key)
+    if (!key) continue
+    former.push(key)
+    seen += 1
+    if (seen % segmentsAtOnce === 0) await setImmediate()
   }
   return former
 }
