@@ -240,7 +240,6 @@ export function createQueryScheduler(options: QuerySchedulerOptions): QuerySched
         begin: (listener) => {
           passTime()
           entry.listener = listener
-          if (entry.state === 'suspended') listener.suspend()
         },
         end: () => {
           passTime()
