@@ -11,7 +11,7 @@ import { waitUntil } from './support/wait-until.ts'
 
 const cluster = await startTestCluster({
   profile: 'secure',
-  historicals: '_default_tier=1',
+  historicals: '_default_tier=2',
   set: ['coordinator.svc.coordinator.period=PT0.5S'],
 })
 after(() => cluster.end())
