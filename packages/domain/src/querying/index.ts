@@ -6,5 +6,6 @@ export {
   type FormerSegment,
   planAnswer,
   planAnswerInParts,
+  pruneAnswer,
 } from './plan-answer.ts'
-export { joinTimes, pruneAnswer, type TimeCondition, timesOf } from './time-condition.ts'
+export { joinTimes, type TimeCondition, timesOf } from './time-condition.ts'

@@ -88,6 +88,19 @@ export function* planAnswerInParts<Of extends Segment>(
   return { answering, missing, notLoaded }
 }
 
+/**
+ * A plan without the segments that have no row in any of the times, which are sorted and apart: for a query that asks
+ * for rows of these times only, they need be neither here nor anywhere. How much is not loaded is told as before.
+ */
+export function pruneAnswer(plan: AnswerPlan, times: readonly Interval[]): AnswerPlan {
+  const isWithin = (interval: Interval): boolean => isWithinAny(times, interval)
+  return {
+    answering: plan.answering.filter(({ segment, within }) => (within ?? [segment.interval]).some(isWithin)),
+    missing: plan.missing.filter(({ interval }) => isWithin(interval)),
+    notLoaded: plan.notLoaded,
+  }
+}
+
 function answeringSegments<Of extends Segment>(
   segments: readonly Of[],
   pieces: readonly VisiblePiece[],

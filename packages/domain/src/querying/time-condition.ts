@@ -1,5 +1,4 @@
 import { ETERNITY, type Interval, intersection, overlaps } from '../time/index.ts'
-import type { AnswerPlan } from './plan-answer.ts'
 
 /** What a query asks of the time of its rows; values in epoch milliseconds. */
 export type TimeCondition =
@@ -54,17 +53,4 @@ export function isWithinAny(times: readonly Interval[], interval: Interval): boo
   }
   const found = times[low]
   return found !== undefined && overlaps(found, interval)
-}
-
-/**
- * A plan without the segments that have no row in any of the times, which are sorted and apart: for a query that asks
- * for rows of these times only, they need be neither here nor anywhere. How much is not loaded is told as before.
- */
-export function pruneAnswer(plan: AnswerPlan, times: readonly Interval[]): AnswerPlan {
-  const isWithin = (interval: Interval): boolean => isWithinAny(times, interval)
-  return {
-    answering: plan.answering.filter(({ segment, within }) => (within ?? [segment.interval]).some(isWithin)),
-    missing: plan.missing.filter(({ interval }) => isWithin(interval)),
-    notLoaded: plan.notLoaded,
-  }
 }
