@@ -144,13 +144,21 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
     return taken
   }
 
+  function keep(process: QueryProcess): void {
+    idle.push(process)
+    process.idleTimer = setTimeout(() => process.child.disconnect(), idleMs)
+    process.idleTimer.unref()
+  }
+
+  /** Starts a process ahead, so that a short query need not wait for its start while long ones have the others. */
+  function prepareSpare(): void {
+    if (idle.length === 0 && !stopped) keep(start())
+  }
+
   function giveBack(used: QueryProcess): void {
     inUse -= 1
-    if (used.isSound && !stopped) {
-      idle.push(used)
-      used.idleTimer = setTimeout(() => used.child.disconnect(), idleMs)
-      used.idleTimer.unref()
-    } else used.child.kill('SIGKILL')
+    if (used.isSound && !stopped) keep(used)
+    else used.child.kill('SIGKILL')
     if (inUse === 0) for (const tell of onIdle) tell()
   }
 
@@ -165,7 +173,14 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
       let released = false
       // The start of a process does not make a query long.
       void used.ready.then(() => {
-        if (!released) turn.begin(pause)
+        if (released) return
+        turn.begin({
+          ...pause,
+          yieldToOthers: () => {
+            pause.yieldToOthers()
+            prepareSpare()
+          },
+        })
       })
       return {
         signal: limits.signal,
