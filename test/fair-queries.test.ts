@@ -88,8 +88,10 @@ async function healthyQueries(): Promise<number[]> {
 }
 
 function report(scope: TestContext, tookMs: readonly number[]): void {
-  const [median = 0, p99 = 0] = [tookMs[50], tookMs[98]]
-  scope.diagnostic(`healthy user: median ${median.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`)
+  const [median = 0, p90 = 0, p99 = 0] = [tookMs[50], tookMs[89], tookMs[98]]
+  scope.diagnostic(
+    `healthy user: median ${median.toFixed(0)} ms, p90 ${p90.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`,
+  )
   // Generous: other work may run on the machine.
   assert.ok(p99 < 10_000, `p99 ${p99} ms`)
 }

@@ -150,9 +150,9 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
     process.idleTimer.unref()
   }
 
-  /** Starts a process ahead, so that a short query need not wait for its start while long ones have the others. */
-  function prepareSpare(): void {
-    if (idle.length === 0 && !stopped) keep(start())
+  /** Starts the successor of a process that serves no other query, so that a short query need not wait for its start. */
+  function prepareSuccessor(): void {
+    if (idle.length < options.maxRunning && !stopped) keep(start())
   }
 
   function giveBack(used: QueryProcess): void {
@@ -178,7 +178,7 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
           ...pause,
           yieldToOthers: () => {
             pause.yieldToOthers()
-            prepareSpare()
+            prepareSuccessor()
           },
         })
       })
