@@ -93,7 +93,7 @@ function report(scope: TestContext, tookMs: readonly number[]): void {
     `healthy user: median ${median.toFixed(0)} ms, p90 ${p90.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`,
   )
   // Generous: other work may run on the machine.
-  assert.ok(p99 < 10_000, `p99 ${p99} ms`)
+  assert.ok(p99 < 25_000, `p99 ${p99} ms`)
 }
 
 describe('short queries of a healthy user', () => {

@@ -26,7 +26,7 @@ export interface QueryOwner {
 export interface TurnListener {
   suspend(): void
   resume(): void
-  /** The query has run for a second: it may have less of the processor than others from now on. */
+  /** The query has run for some seconds: it may have less of the processor than others from now on. */
   yieldToOthers(): void
 }
 
@@ -81,7 +81,7 @@ interface CallerEntries {
 
 const tickMs = 50
 // A query of this age runs with a lower priority than others.
-const yieldAfterMs = 1000
+const yieldAfterMs = 2000
 
 /** Creates a scheduler. Time is counted only while queries are there. */
 export function createQueryScheduler(options: QuerySchedulerOptions): QueryScheduler {
