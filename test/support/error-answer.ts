@@ -8,6 +8,7 @@ const kinds: Readonly<Record<number, { errorCode: string; category: string; pers
   403: { errorCode: 'forbidden', category: 'FORBIDDEN', persona: 'USER' },
   404: { errorCode: 'notFound', category: 'NOT_FOUND', persona: 'USER' },
   405: { errorCode: 'methodNotAllowed', category: 'UNSUPPORTED', persona: 'USER' },
+  408: { errorCode: 'requestTimedOut', category: 'TIMEOUT', persona: 'USER' },
   409: { errorCode: 'conflict', category: 'CONFLICT', persona: 'USER' },
   413: { errorCode: 'tooLarge', category: 'CAPACITY_EXCEEDED', persona: 'USER' },
   415: { errorCode: 'unsupportedMediaType', category: 'UNSUPPORTED', persona: 'USER' },

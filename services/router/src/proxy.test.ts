@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { createServer, request as httpClient, type IncomingMessage, type RequestListener } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
@@ -299,10 +300,11 @@ describe('an answer', () => {
 })
 
 describe('a body', () => {
-  it('goes piece by piece, as it comes', async (scope) => {
-    const arrived: string[] = []
+  it('that is long is passed on while it arrives', async (scope) => {
+    const first = 'x'.repeat(70_000)
+    let arrived = ''
     await startLeader(scope, async (request, response) => {
-      for await (const piece of request) arrived.push(String(piece))
+      for await (const piece of request) arrived += piece
       response.end('all there')
     })
     const router = await startRouter(scope)
@@ -312,11 +314,36 @@ describe('a body', () => {
         resolve,
       )
       sent.on('error', reject)
-      sent.write('first')
-      void waitUntil('the first piece', () => arrived.length === 1).then(() => sent.end('second'), reject)
+      sent.write(first)
+      void waitUntil('the first piece', () => arrived.length === first.length).then(
+        () => sent.end('second'),
+        reject,
+      )
     })
     assert.equal(await readAll(await answered), 'all there')
-    assert.deepEqual(arrived, ['first', 'second'])
+    assert.equal(arrived, `${first}second`)
+  })
+
+  it('that is short takes no connection to the server before it is complete', async (scope) => {
+    let requests = 0
+    await startLeader(scope, (request, response) => {
+      requests++
+      if (request.method === 'GET') response.end()
+      else void readAll(request).then((text) => response.end(text))
+    })
+    const router = await startRouter(scope)
+    const sockets = Array.from({ length: 200 }, () => connect(router.port, '127.0.0.1'))
+    for (const socket of sockets) {
+      socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nx`)
+      scope.after(() => socket.destroy())
+    }
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+    const other = await httpRequest(router.port, { path })
+    assert.equal(other.status, 200)
+    assert.equal(requests, 1)
+    sockets[0]!.write('yzz')
+    const [answer] = await once(sockets[0]!, 'data')
+    assert.match(String(answer), /xyzz/)
   })
 
   it('that the target refuses before it has come whole is answered as the target says', async (scope) => {
@@ -560,8 +587,8 @@ describe('a caller who leaves', () => {
     const router = await startRouter(scope)
     const socket = connect(router.port, '127.0.0.1')
     socket.on('error', () => undefined)
-    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(1000)}`)
-    await waitUntil('the beginning has arrived', () => arrived === 1000)
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(100_000)}`)
+    await waitUntil('the beginning has arrived', () => arrived === 100_000)
     socket.destroy()
     await waitUntil('the target hears of it', () => brokenOff)
     assert.equal((brokenOff as NodeJS.ErrnoException).code, 'ECONNRESET')

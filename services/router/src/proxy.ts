@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
-import { describeError, notFound, unavailable } from '@svc/domain/failure'
-import { jsonAnswer, type Route, route, state } from '@svc/shared/http'
+import type { Readable } from 'node:stream'
+import { describeError, Failure, notFound, unavailable } from '@svc/domain/failure'
+import { drain, jsonAnswer, type Route, route, state } from '@svc/shared/http'
+import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { Agent, type Dispatcher, errors } from 'undici'
 import { z } from 'zod'
+import { createBodyIntake, type ForwardedBody } from './forwarded-body.ts'
 import { type Relayed, relay } from './relay.ts'
 import { type Target, targetOf } from './target.ts'
 
@@ -15,7 +17,7 @@ type ReceivedRequest = IncomingMessage & { readonly originalUrl: string }
 export interface Proxy {
   readonly routes: readonly Route[]
   /** Hands a request on to the server that its path names, with the caller's own credentials. */
-  forward(request: ReceivedRequest, response: ServerResponse): Promise<void>
+  forward(request: ReceivedRequest, response: ServerResponse, caller: Caller): Promise<void>
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -65,6 +67,7 @@ export function createProxy(context: ServiceContext): Proxy {
   })
   const aliases = context.settings.get('svc.api.aliases')
   const queryTimeoutMs = context.settings.get('svc.query.maxTimeout') + headersTimeoutMs
+  const takeIn = createBodyIntake()
   let nextBroker = 0
 
   function addressOf({ role }: Target): string {
@@ -75,7 +78,11 @@ export function createProxy(context: ServiceContext): Proxy {
     return broker.baseUrl
   }
 
-  async function forward(request: ReceivedRequest, response: ServerResponse): Promise<void> {
+  async function forward(
+    request: ReceivedRequest,
+    response: ServerResponse,
+    { authenticator, identity }: Caller,
+  ): Promise<void> {
     const requestTarget = request.originalUrl
     const target = targetOf(requestTarget, aliases)
     if (!target) throw notFound(`Path [${requestTarget.split('?', 1)[0]}] does not exist`)
@@ -83,17 +90,20 @@ export function createProxy(context: ServiceContext): Proxy {
       await cancelEverywhere(target, request, response)
       return
     }
-    const hasBody =
-      request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length']) > 0
-    if ((await reach(target, request, response, hasBody)) === 'moved') {
-      // Sent on by a server that leads no longer: its successor is looked for here, the caller need not know.
-      await discovery.refresh().catch(() => undefined)
-      if (hasBody || (await reach(target, request, response, hasBody)) === 'moved') {
-        throw unavailable(`The ${target.role} has just changed its leader; send the request again`)
+    const body = await takeIn(request, `${authenticator} ${identity}`)
+    try {
+      if ((await reach(target, request, response, body)) === 'moved') {
+        // Sent on by a server that leads no longer: its successor is looked for here, the caller need not know.
+        await discovery.refresh().catch(() => undefined)
+        if (!body.isRepeatable || (await reach(target, request, response, body)) === 'moved') {
+          throw unavailable(`The ${target.role} has just changed its leader; send the request again`)
+        }
       }
+    } finally {
+      body.release()
     }
-    // A target may answer before it has read the whole body: the caller's connection is good for more only then.
-    request.resume()
+    // A target may answer before it has read the entire body: the caller's connection is good for more only then.
+    drain(request)
   }
 
   /**
@@ -131,17 +141,23 @@ export function createProxy(context: ServiceContext): Proxy {
   }
 
   /** Sends the request; one that found nobody is sent once more to whoever leads by then. */
-  async function reach(target: Target, request: IncomingMessage, response: ServerResponse, hasBody: boolean) {
+  async function reach(
+    target: Target,
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: ForwardedBody,
+  ) {
     const first = isKnown(target) ? addressOf(target) : await discoverAddress(target)
     try {
-      return await send(first, target, request, response, hasBody)
+      return await send(first, target, request, response, body)
     } catch (error) {
       if (response.destroyed) throw unavailable('The caller has left')
+      if (error instanceof Failure) throw error
       // What never was connected to has taken nothing of the request: it can be sent again whatever it asks.
       if (neverConnected(error)) {
         await discovery.refresh().catch(() => undefined)
         const second = await discoverAddress(target)
-        if (second !== first) return await send(second, target, request, response, hasBody)
+        if (second !== first) return await send(second, target, request, response, body)
       }
       throw unavailable(`The ${target.role} at [${first}] cannot be reached: ${describeError(error)}`, {
         server: first,
@@ -162,10 +178,10 @@ export function createProxy(context: ServiceContext): Proxy {
     target: Target,
     request: IncomingMessage,
     response: ServerResponse,
-    hasBody: boolean,
+    body: ForwardedBody,
   ): Promise<Relayed> {
     assertNotCut(target)
-    const sent = sentTo(origin, target, request, response, hasBody ? bodyOf(request) : null)
+    const sent = sentTo(origin, target, request, response, body.content())
     return await relay(agent, sent, response, keptHeaders, {
       isLost: target.role === 'broker' ? silenceOf(origin) : undefined,
       onBrokenOff: (error) => logger.debug('An answer broke off', { error: describeError(error) }),
@@ -191,7 +207,7 @@ export function createProxy(context: ServiceContext): Proxy {
     { role, path }: Target,
     request: IncomingMessage,
     response: ServerResponse,
-    body: Readable | null,
+    body: Buffer | Readable | null,
   ) {
     return {
       origin,
@@ -222,11 +238,6 @@ export function createProxy(context: ServiceContext): Proxy {
     start: async () => undefined,
     stop: () => agent.close(),
   }
-}
-
-/** The body of a request, of which nothing is read before it is sent and which can be given up without the request. */
-function bodyOf(request: IncomingMessage): Readable {
-  return Readable.from(request.iterator({ destroyOnReturn: false }), { objectMode: false })
 }
 
 /** Whether a request failed before there was a connection: refused, no way to the host, or a name that is gone. */

@@ -6,10 +6,10 @@ import {
   optional,
   type Reader,
   readByType,
+  readDatasourceName,
   readFields,
   readFlag,
   readList,
-  readName,
   readNumber,
   readOneOf,
   readSizeBytes,
@@ -82,7 +82,7 @@ export const readEngine: Reader<CompactionEngine> = described(
 // An empty name is none, as the recorded system has it.
 const readPriorityDatasource: Reader<string | null> = described(
   { type: ['string', 'null'] },
-  (json, field) => (json === '' ? null : optional(readName())(json, field)),
+  (json, field) => (json === '' ? null : optional(readDatasourceName)(json, field)),
 )
 const readInterval: Reader<Interval> = described(intervalSchema, (json, field) =>
   parseInterval(
@@ -111,7 +111,7 @@ const readPolicy = readByType<CompactionPolicy>({
   }),
   fixedIntervalOrder: readFields({
     type: readOneOf(['fixedIntervalOrder']),
-    eligibleCandidates: readList(readFields({ datasource: readName(), interval: readInterval })),
+    eligibleCandidates: readList(readFields({ datasource: readDatasourceName, interval: readInterval })),
   }),
 })
 

@@ -1,4 +1,11 @@
-import { bucketOf, formatPeriod, type Granularity, granularities, readPeriod } from '../time/index.ts'
+import {
+  bucketOf,
+  findGranularity,
+  formatPeriod,
+  type Granularity,
+  granularities,
+  readPeriod,
+} from '../time/index.ts'
 import {
   described,
   isJsonObject,
@@ -49,20 +56,18 @@ const ofOneLength = granularities.filter((name) => !['ALL', 'MONTH', 'QUARTER', 
 export const readGranularity: Reader<Granularity> = described(
   { type: ['string', 'object'], additionalProperties: true, description: `${allowed}, or as an object` },
   (json, field) => {
-    const found = typeof json === 'string' ? named(json) : isJsonObject(json) ? ofObject(json) : undefined
+    const found =
+      typeof json === 'string' ? findGranularity(json) : isJsonObject(json) ? ofObject(json) : undefined
     if (found === undefined) throw refuse(field, json, allowed)
     return found
   },
 )
 
-const named = (text: string): Granularity | undefined =>
-  granularities.find((known) => known === text.toUpperCase())
-
 function ofObject({ type, ...more }: Readonly<Record<string, unknown>>): Granularity | undefined {
   const { period, duration, timeZone = 'UTC', origin = null, ...unknown } = more
   const inUtc = timeZone === null || timeZone === 'UTC' || timeZone === 'Etc/UTC'
   if (!inUtc || origin !== null || Object.keys(unknown).length > 0) return undefined
-  if (type === 'all' || type === 'none') return named(type)
+  if (type === 'all' || type === 'none') return findGranularity(type)
   if (type === 'period' && typeof period === 'string') {
     const parsed = readPeriod(period)
     return parsed && byPeriod.get(formatPeriod(parsed))

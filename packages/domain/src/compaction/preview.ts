@@ -17,6 +17,7 @@ import {
   optional,
   type Reader,
   readAnyObject,
+  readDatasourceName,
   readFields,
   readList,
   readName,
@@ -27,7 +28,7 @@ import {
 } from '../validation/index.ts'
 import type { CompactionSegment } from './compaction-segment.ts'
 import { parseCompactionState } from './compaction-state.ts'
-import type { CompactionPlan } from './plan-compaction.ts'
+import type { CompactionCandidate, CompactionPlan, SkippedInterval } from './plan-compaction.ts'
 
 /** What a preview is asked about; what is undefined is taken from the cluster as it is. */
 export interface CompactionPreviewRequest {
@@ -43,7 +44,7 @@ const count = readWhole(0, Number.MAX_SAFE_INTEGER)
 const partition = readWhole(0, 2_147_483_647)
 
 const segmentFields = readFields({
-  dataSource: readName(),
+  dataSource: readDatasourceName,
   interval: described(intervalSchema, (json, field) => {
     const interval = parseInterval(readText(json, field), field)
     if (interval.start === interval.end) throw refuse(field, json, 'an interval that is not empty')
@@ -68,12 +69,18 @@ const readSegment: Reader<CompactionSegment> = described(segmentFields, (json, f
   }
 })
 
+const listOfSegments: Reader<readonly unknown[]> = described(
+  readList(readSegment, { most: mostSegments }),
+  (json, field) => readList((segment) => segment, { most: mostSegments })(json, field),
+)
+
 const previewFields = {
   clusterConfig: optional(described(clusterConfigSchema(), parseClusterConfig)),
   compactionConfigs: optional(
     readList(described(compactionConfigSchema(), parseCompactionConfig), { most: mostConfigs }),
   ),
-  segments: optional(readList(readSegment, { most: mostSegments })),
+  // The segments themselves are read afterwards, some at a time.
+  segments: optional(listOfSegments),
   now: optional(described(readText, (json, field) => parseInstant(readText(json, field), field))),
 }
 const readPreview = readFields(previewFields)
@@ -84,11 +91,23 @@ export const compactionPreviewSchema = (): JsonObject => ({
   anyOf: [schemaOf(readPreview), clusterConfigSchema()],
 })
 
+// Segments, or members of an answer, between two pauses.
+const sliceLength = 200
+
+/** What `readCompactionPreview` reads, without a pause. */
+export function parseCompactionPreview(json: unknown): CompactionPreviewRequest {
+  const reading = readCompactionPreview(json)
+  for (;;) {
+    const step = reading.next()
+    if (step.done) return step.value
+  }
+}
+
 /**
- * What a preview is asked about. Besides the object with its own fields, the cluster configuration alone is taken, as
+ * What a preview is asked about. Pauses now and then. Besides the object with its own fields, the cluster configuration alone is taken, as
  * the recorded system has it. Deciding looks at no clock: the data itself says what is latest, so `now` is only checked.
  */
-export function parseCompactionPreview(json: unknown): CompactionPreviewRequest {
+export function* readCompactionPreview(json: unknown): Generator<undefined, CompactionPreviewRequest> {
   const isBare =
     isJsonObject(json) &&
     Object.keys(json).length > 0 &&
@@ -98,56 +117,76 @@ export function parseCompactionPreview(json: unknown): CompactionPreviewRequest 
     '',
   )
   assertEachOnce(compactionConfigs ?? [], ({ dataSource }) => dataSource, 'compactionConfigs')
-  assertEachOnce(segments ?? [], ({ id }) => id, 'segments')
+  const readSegments = segments === null ? undefined : yield* readEachSegment(segments)
   if (clusterConfig !== null) {
     for (const config of compactionConfigs ?? []) assertRunnableBy(config, clusterConfig)
   }
   return {
     cluster: clusterConfig ?? undefined,
     configs: compactionConfigs ?? undefined,
-    segments: segments ?? undefined,
+    segments: readSegments,
   }
+}
+
+function* readEachSegment(segments: readonly unknown[]): Generator<undefined, CompactionSegment[]> {
+  const read: CompactionSegment[] = []
+  const seen = new Set<string>()
+  for (const [index, json] of segments.entries()) {
+    if (index % sliceLength === 0) yield
+    const segment = readSegment(json, `segments[${index}]`)
+    assertNew(seen, segment.id, 'segments')
+    read.push(segment)
+  }
+  return read
 }
 
 function assertEachOnce<Item>(items: readonly Item[], keyOf: (item: Item) => string, field: string): void {
   const seen = new Set<string>()
-  for (const item of items) {
-    const key = keyOf(item)
-    if (seen.has(key)) {
-      throw invalidInput(`${field} has [${key}] twice; allowed is each of them once`, { field })
-    }
-    seen.add(key)
-  }
+  for (const item of items) assertNew(seen, keyOf(item), field)
 }
 
-/** The plan as a preview answers it. */
-export function describePlan({ candidates, skipped, progress }: CompactionPlan) {
-  return {
-    candidates: candidates.map((candidate) => ({
-      dataSource: candidate.dataSource,
-      interval: formatInterval(candidate.interval),
-      compactionInterval: formatInterval(candidate.compactionInterval),
-      segments: candidate.segments.map(({ id }) => id).sort(),
-      bytes: candidate.figures.bytes,
-      eligible: candidate.eligible,
-      mode: candidate.mode,
-      slots: candidate.slots,
-      reason: candidate.reason,
-    })),
-    stats: Object.fromEntries(
-      [...progress].map(([dataSource, { compacted, skipped: left, awaiting }]) => [
-        dataSource,
-        { compacted, skipped: left, awaiting },
-      ]),
-    ),
-    skipped: skipped.map(({ dataSource, interval, code, reason }) => ({
-      dataSource,
-      interval: formatInterval(interval),
-      code,
-      reason,
-    })),
-  }
+function assertNew(seen: Set<string>, key: string, field: string): void {
+  if (seen.has(key))
+    throw invalidInput(`${field} has [${key}] twice; allowed is each of them once`, { field })
+  seen.add(key)
 }
+
+/** An interval that needs compaction as a preview answers it. */
+export const describeCandidate = (candidate: CompactionCandidate) => ({
+  dataSource: candidate.dataSource,
+  interval: formatInterval(candidate.interval),
+  compactionInterval: formatInterval(candidate.compactionInterval),
+  segments: candidate.segments.map(({ id }) => id).sort(),
+  bytes: candidate.figures.bytes,
+  eligible: candidate.eligible,
+  mode: candidate.mode,
+  slots: candidate.slots,
+  reason: candidate.reason,
+})
+
+/** An interval that is left alone as a preview answers it. */
+export const describeSkipped = ({ dataSource, interval, code, reason }: SkippedInterval) => ({
+  dataSource,
+  interval: formatInterval(interval),
+  code,
+  reason,
+})
+
+/** How far datasources have come as a preview answers it. */
+export const describeProgress = (progress: CompactionPlan['progress']) =>
+  Object.fromEntries(
+    [...progress].map(([dataSource, { compacted, skipped, awaiting }]) => [
+      dataSource,
+      { compacted, skipped, awaiting },
+    ]),
+  )
+
+/** The plan as a preview answers it. */
+export const describePlan = ({ candidates, skipped, progress }: CompactionPlan) => ({
+  candidates: candidates.map(describeCandidate),
+  stats: describeProgress(progress),
+  skipped: skipped.map(describeSkipped),
+})
 
 /** A plan as a preview answers it. */
 export type DescribedPlan = ReturnType<typeof describePlan>

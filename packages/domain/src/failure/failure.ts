@@ -15,6 +15,7 @@ export const failureKinds = {
   tooLarge: { category: 'CAPACITY_EXCEEDED', persona: 'USER' },
   unsupportedMediaType: { category: 'UNSUPPORTED', persona: 'USER' },
   busy: { category: 'CAPACITY_EXCEEDED', persona: 'USER' },
+  requestTimedOut: { category: 'TIMEOUT', persona: 'USER' },
   timedOut: { category: 'TIMEOUT', persona: 'USER' },
   unavailable: { category: 'UNAVAILABLE', persona: 'OPERATOR' },
   internalServerError: { category: 'RUNTIME_FAILURE', persona: 'OPERATOR' },

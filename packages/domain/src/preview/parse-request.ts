@@ -13,7 +13,14 @@ import {
   parsePeriod,
   periodSchema,
 } from '../time/index.ts'
-import { hasControlCharacter, isJsonObject, type JsonObject, orNull, refuse } from '../validation/index.ts'
+import {
+  hasControlCharacter,
+  isJsonObject,
+  type JsonObject,
+  orNull,
+  readDatasourceName,
+  refuse,
+} from '../validation/index.ts'
 import type { PreviewServer } from './cluster.ts'
 
 /** A segment as a request gives it, with what it left out filled in. */
@@ -46,6 +53,7 @@ const slice = 1000
 const mostServers = 10_000
 const longestText = 255
 const epochVersion = formatInstant(0)
+const readDataSource = readDatasourceName
 const longestHorizon = parsePeriod('P10Y')
 
 const requestFields = ['now', 'rules', 'defaultRules', 'segments', 'servers', 'horizon']
@@ -154,7 +162,7 @@ function readSegment(json: unknown, path: string): GivenSegment {
   const { dataSource, interval, version, partitionNum, partitions, size } = json
   const mostPartitions = 2_147_483_647
   return {
-    dataSource: isGiven(dataSource) ? readText(dataSource, `${path}.dataSource`) : previewDatasource,
+    dataSource: isGiven(dataSource) ? readDataSource(dataSource, `${path}.dataSource`) : previewDatasource,
     interval: readIntervalText(interval, `${path}.interval`),
     version: isGiven(version) ? readText(version, `${path}.version`) : epochVersion,
     partitionNum: isGiven(partitionNum) ? readCount(partitionNum, `${path}.partitionNum`, mostPartitions) : 0,
@@ -216,7 +224,7 @@ function readRules(json: unknown): PreviewRequest['rules'] {
     throw refuse('rules', json, 'a list of rules, or an object of datasource names with such lists')
   let count = 0
   const lists = Object.entries(json).map(([name, list]) => {
-    const dataSource = readText(name, 'rules, the name of a datasource,')
+    const dataSource = readDataSource(name, 'rules, the name of a datasource,')
     const rules = parseRules(list, `rules.${dataSource}`)
     count += rules.length
     if (count > mostRules) throw refuse('The number of rules', count, `at most ${mostRules} in all lists`)

@@ -40,10 +40,19 @@ export type Granularity = keyof typeof bucketsOf
 /** The names of all granularities, finest first. */
 export const granularities = Object.keys(bucketsOf) as readonly Granularity[]
 
+// No name is nearly as long: more is not compared.
+const maxNameLength = 32
+
+/** The granularity of that name in any case of letters; undefined where there is none. */
+export function findGranularity(text: string): Granularity | undefined {
+  if (text.length > maxNameLength) return undefined
+  const name = text.toUpperCase()
+  return granularities.find((known) => known === name)
+}
+
 /** The granularity of that name in any case of letters. Another text is an invalidInput failure that names `field`. */
 export function parseGranularity(text: string, field = 'granularity'): Granularity {
-  const name = text.toUpperCase()
-  const granularity = granularities.find((known) => known === name)
+  const granularity = findGranularity(text)
   if (granularity === undefined) throw refuse(field, text, `one of ${granularities.join(', ')}`)
   return granularity
 }

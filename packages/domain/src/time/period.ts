@@ -21,9 +21,12 @@ const periodForm =
   /^P(?=\d|T\d)(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:[.,](\d{1,9}))?S)?)?$/
 const largestAmount = 2_147_483_647
 
+// Longer than any period of the units that there are.
+const maxPeriodLength = 192
+
 /** The period that the text stands for, or undefined if it stands for none. */
 export function readPeriod(text: string): Period | undefined {
-  const parts = periodForm.exec(text)
+  const parts = text.length > maxPeriodLength ? null : periodForm.exec(text)
   if (parts === null) return undefined
   const amount = (index: number): number => Number(parts[index] ?? 0)
   const period: Period = {

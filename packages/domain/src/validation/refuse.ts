@@ -5,9 +5,34 @@ const longestShownValue = 120
 
 /** The value as a message shows it: text with control characters escaped, anything else as JSON, cut where it gets long. */
 export function showValue(value: unknown): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
+  const text = typeof value === 'string' ? value : beginningOfJson(value, longestShownValue)
   const shown = escapeControlCharacters(cutText(text, longestShownValue))
   return text.length > longestShownValue ? `${shown}…` : shown
+}
+
+/** The JSON of a value, or its first part if it has more characters than that: time does not grow with the value. */
+function beginningOfJson(value: unknown, maxLength: number): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, maxLength + 1))
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? String(value)
+  return Array.isArray(value) ? beginningOfList(value, maxLength) : beginningOfObject(value, maxLength)
+}
+
+function beginningOfList(list: readonly unknown[], maxLength: number): string {
+  let text = '['
+  for (let index = 0; index < list.length && text.length <= maxLength; index++)
+    text += `${index > 0 ? ',' : ''}${beginningOfJson(list[index], Math.max(maxLength - text.length, 0))}`
+  return `${text}]`
+}
+
+function beginningOfObject(object: object, maxLength: number): string {
+  let text = '{'
+  for (const [name, value] of Object.entries(object)) {
+    if (text.length > maxLength) break
+    if (value === undefined) continue
+    const label = JSON.stringify(name.slice(0, maxLength))
+    text += `${text.length > 1 ? ',' : ''}${label}:${beginningOfJson(value, Math.max(maxLength - text.length, 0))}`
+  }
+  return `${text}}`
 }
 
 /**

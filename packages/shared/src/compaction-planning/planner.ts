@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import {
   assemblePlan,
   type CompactionPlan,
@@ -103,9 +104,11 @@ export function createCompactionPlanner(
     const configs = new Map(list.map((config) => [config.dataSource, config]))
     if (given.segments !== undefined) {
       const byDatasource = Map.groupBy(given.segments, ({ dataSource }) => dataSource)
-      const found = list.map((config) =>
-        searchDatasource(config, byDatasource.get(config.dataSource) ?? [], []),
-      )
+      const found: DatasourceFindings[] = []
+      for (const config of list) {
+        found.push(searchDatasource(config, byDatasource.get(config.dataSource) ?? [], []))
+        await setImmediate()
+      }
       return assembled(cluster, configs, found, [])
     }
     // Tasks before segments: one that ends in between is still running here, and its interval is left for next time.

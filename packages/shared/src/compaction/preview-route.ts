@@ -1,53 +1,69 @@
 import {
-  type CompactionPreviewRequest,
+  type CompactionCandidate,
+  type CompactionPlan,
   compactionPreviewSchema,
-  type DescribedPlan,
-  describePlan,
-  parseCompactionPreview,
+  describeCandidate,
+  describeProgress,
+  describeSkipped,
+  readCompactionPreview,
+  type SkippedInterval,
 } from '@svc/domain/compaction'
 import { assertRunnableBy } from '@svc/domain/compaction-config'
 import type { CompactionPlanner } from '../compaction-planning/index.ts'
-import { type Access, jsonAnswer, jsonBody, type Route, route } from '../http/index.ts'
+import { type Access, JsonPieces, jsonAnswer, jsonBody, jsonList, type Route, route } from '../http/index.ts'
+import { createSlices } from '../runtime/index.ts'
 import { compactionPreviewShape } from '../shapes/index.ts'
-import { shapedParser, shapeOf } from '../wire/index.ts'
+import { shapeOf, unparsed } from '../wire/index.ts'
 
 // Segments of a datasource as a user may have written them down.
-const requestLimitBytes = 32 * 1024 * 1024
+const limits = { limitBytes: 32 * 1024 * 1024, maxValues: 3_000_000 }
+
+// Members of an answer that are made at once.
+const pageLength = 200
 
 const requestShape = shapeOf(compactionPreviewSchema())
 
-/** What would be compacted, in which order. Reads only. */
-async function describePreview(
-  planner: CompactionPlanner,
-  { cluster, configs, segments }: CompactionPreviewRequest,
-): Promise<DescribedPlan> {
-  const live = await planner.plan(undefined, { cluster, configs, segments })
-  // Configurations that were given may be for another engine than the cluster's.
-  for (const config of configs ?? []) assertRunnableBy(config, live.cluster)
-  return describePlan(live.plan)
-}
-
-/** A preview without what is about other datasources. */
-function whatIsSeen(
-  { candidates, stats, skipped }: DescribedPlan,
-  sees: (dataSource: string) => boolean,
-): DescribedPlan {
-  return {
-    candidates: candidates.filter(({ dataSource }) => sees(dataSource)),
-    stats: Object.fromEntries(Object.entries(stats).filter(([dataSource]) => sees(dataSource))),
-    skipped: skipped.filter(({ dataSource }) => sees(dataSource)),
-  }
-}
-
 /** The endpoint of previews; it shows the datasources that its caller sees. */
 export function compactionPreviewRoute(path: string, access: Access, planner: CompactionPlanner): Route {
+  const slices = createSlices()
+
+  /** What would be compacted, in which order. Reads only. */
+  async function preview(json: unknown, signal: AbortSignal): Promise<CompactionPlan> {
+    const { cluster, configs, segments } = await slices.run(() => readCompactionPreview(json), signal)
+    const live = await planner.plan(undefined, { cluster, configs, segments })
+    // Configurations that were given may be for another engine than the cluster's.
+    for (const config of configs ?? []) assertRunnableBy(config, live.cluster)
+    return live.plan
+  }
+
   return route({
     method: 'POST',
     path,
     access,
     summary: 'What would be compacted and in which order; nothing is changed',
-    body: jsonBody(shapedParser(requestShape, parseCompactionPreview), { limitBytes: requestLimitBytes }),
+    body: jsonBody(unparsed(requestShape), limits),
     answers: [jsonAnswer(compactionPreviewShape)],
-    handle: async ({ body, caller }) => whatIsSeen(await describePreview(planner, body), caller.sees),
+    handle: async ({ body, caller, signal }) =>
+      new JsonPieces(piecesOf(await preview(body, signal), caller.sees)),
   })
+}
+
+/** The plan as JSON, without what is about datasources that are not seen. */
+async function* piecesOf(
+  { candidates, skipped, progress }: CompactionPlan,
+  sees: (dataSource: string) => boolean,
+): AsyncGenerator<string> {
+  const seen = <Item extends CompactionCandidate | SkippedInterval>(items: readonly Item[]) =>
+    items.filter(({ dataSource }) => sees(dataSource))
+  yield '{"candidates":'
+  yield* jsonList(pagesOf(seen(candidates), describeCandidate))
+  const stats = describeProgress(new Map([...progress].filter(([dataSource]) => sees(dataSource))))
+  yield `,"stats":${JSON.stringify(stats)},"skipped":`
+  yield* jsonList(pagesOf(seen(skipped), describeSkipped))
+  yield '}'
+}
+
+function* pagesOf<Item>(items: readonly Item[], describe: (item: Item) => object): Generator<string[]> {
+  for (let from = 0; from < items.length; from += pageLength)
+    yield items.slice(from, from + pageLength).map((item) => JSON.stringify(describe(item)))
 }

@@ -1,6 +1,6 @@
-import { hasControlCharacter } from '@svc/domain/validation'
+import { datasourceNameRule, hasControlCharacter, isDatasourceName } from '@svc/domain/validation'
 import { z } from 'zod'
-import { type Parser, parserOf } from '../wire/index.ts'
+import { listOf, type Parser, parserOf } from '../wire/index.ts'
 
 /** The name under which the configuration and its history are kept. */
 export const coordinatorConfigName = 'coordinator.config'
@@ -11,10 +11,14 @@ const count = (most = 2_147_483_647) =>
     .min(0, { error: 'a whole number from 0' })
     .max(most, { error: `a whole number up to ${most}` })
 const flag = z.boolean({ error: 'true or false' })
-const name = z
-  .string({ error: 'a list of texts' })
-  .refine((text) => !hasControlCharacter(text), { error: 'a text without control characters' })
-const names = z.array(name, { error: 'a list of texts' })
+const text = z.string({ error: 'a list of texts' })
+const name = text.refine((value) => !hasControlCharacter(value), {
+  error: 'a text without control characters',
+})
+const names = listOf(name, { error: 'a list of texts' })
+const datasources = listOf(text.refine(isDatasourceName, { error: datasourceNameRule }), {
+  error: 'a list of texts',
+})
 const namesByName = z
   .record(z.string(), z.string())
   .refine((texts) => !Object.entries(texts).flat().some(hasControlCharacter), {
@@ -27,10 +31,10 @@ const fields = {
   replicantLifetime: count(),
   replicationThrottleLimit: count(),
   balancerComputeThreads: count(1000),
-  killDataSourceWhitelist: names,
+  killDataSourceWhitelist: datasources,
   killTaskSlotRatio: z.number({ error: 'a number from 0 to 1' }).min(0).max(1),
   maxKillTaskSlots: count(),
-  killPendingSegmentsSkipList: names,
+  killPendingSegmentsSkipList: datasources,
   maxSegmentsInNodeLoadingQueue: count(),
   decommissioningNodes: names,
   pauseCoordination: flag,

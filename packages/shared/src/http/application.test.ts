@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, request as httpClient, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import { gzipSync } from 'node:zlib'
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import {
   conflict,
   forbidden,
@@ -136,6 +136,21 @@ const routes: readonly Route[] = [
       { optional: true },
     ),
     handle: ({ body }) => ({ body }),
+  }),
+  route({
+    answers: [],
+    method: 'POST',
+    path: '/submitted',
+    access: statedDatasource('WRITE', 'what the body names'),
+    summary: '',
+    body: jsonBody(
+      shapedParser(z.unknown(), (json) => {
+        if (json === 'bad') throw failures.invalidInput
+        return json
+      }),
+      { maxValues: 1000, maxNames: 50 },
+    ),
+    handle: ({ body }) => ({ length: JSON.stringify(body).length }),
   }),
   route({
     answers: [],
@@ -690,6 +705,93 @@ describe('a body', () => {
     assert.ok(process.memoryUsage().arrayBuffers - startedAt < 50_000_000)
   })
 
+  const encodings = [
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+  ] as const
+  for (const [encoding, compress] of encodings) {
+    it(`that is compressed with ${encoding} is read, and limited by what comes out of it`, async () => {
+      const headers = { 'Content-Encoding': encoding }
+      assert.deepEqual((await post('/things', compress('{"a":1}'), headers)).json, {
+        body: { a: 1 },
+        mode: 'fast',
+      })
+      const bomb = compress(Buffer.alloc(20_000_000, ' '))
+      assert.equal((await post('/things', bomb, headers)).status, 413)
+    })
+  }
+
+  const notUtf8: readonly [name: string, bytes: readonly number[]][] = [
+    ['an overlong form', [0xc0, 0x80]],
+    ['an overlong slash', [0xe0, 0x80, 0xaf]],
+    ['a surrogate', [0xed, 0xa0, 0x80]],
+    ['a lone continuation', [0x80]],
+    ['an unfinished character', [0xe2, 0x82]],
+    ['more than Unicode has', [0xf4, 0x90, 0x80, 0x80]],
+    ['Latin-1', [0xfc]],
+  ]
+  for (const [name, bytes] of notUtf8) {
+    it(`that has ${name} in place of UTF-8 is 400`, async () => {
+      const answer = await post('/things', Buffer.from([0x22, ...bytes, 0x22]))
+      assert.equal(answer.status, 400)
+      assert.equal(errorOf(answer).errorMessage, 'The body is not valid UTF-8')
+    })
+  }
+
+  it('may have a byte order mark', async () => {
+    assert.deepEqual((await post('/things', Buffer.from('\ufeff{"a":1}'))).json, {
+      body: { a: 1 },
+      mode: 'fast',
+    })
+  })
+
+  const costly: readonly [name: string, body: string, status: number, message: RegExp][] = [
+    ['values', `[${Array(1000).fill(1)}]`, 413, /too many values: expected at most \[1000\]/],
+    [
+      'field names',
+      JSON.stringify(Object.fromEntries(Array.from({ length: 60 }, (_, index) => [index, 1]))),
+      413,
+      /too many different field names: expected at most \[50\]/,
+    ],
+    ['levels', '['.repeat(101), 400, /nested too deeply: expected at most \[100\] levels/],
+    ['digits in a number', '1'.repeat(1001), 400, /a number has more than \[1000\] digits/],
+    ['bytes in a name', `{"${'n'.repeat(4097)}":1}`, 400, /name of a field has more than \[4096\] bytes/],
+  ]
+  for (const [name, body, status, message] of costly) {
+    it(`with too many ${name} is ${status}`, async () => {
+      const answer = await post('/submitted', body)
+      assert.equal(answer.status, status)
+      assert.match(errorOf(answer).errorMessage, message)
+    })
+  }
+
+  it('is short until the caller is known to have a permission that the route may need', async () => {
+    const ofLength = (length: number) => JSON.stringify('x'.repeat(length - 2))
+    const postAs = (user: string, body: string) => post('/submitted', body, as(user))
+    assert.equal((await postAs('guest', ofLength(65_536))).status, 200)
+    const refused = await postAs('guest', ofLength(65_537))
+    assert.equal(refused.status, 403)
+    assert.equal(
+      errorOf(refused).errorMessage,
+      'The permission [WRITE] on any [DATASOURCE] is missing; without it a body may have at most [65536] bytes',
+    )
+    // READ is not what this route needs.
+    assert.equal((await postAs('reader', ofLength(65_537))).status, 403)
+    assert.equal((await postAs('admin', ofLength(1024 * 1024))).status, 200)
+  })
+
+  it('that is refused takes nothing from the bodies after it', async () => {
+    // More than one caller may have at once.
+    for (let round = 0; round < 60; round++) {
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, (_, index) => post('/submitted', index % 2 === 0 ? '"bad"' : '{')),
+      )
+      assert.deepEqual([...new Set(answers.map(({ status }) => status))], [400])
+    }
+    assert.equal((await post('/submitted', '{}')).status, 200)
+  })
+
   it('that is sent in pieces without a length is limited too', async () => {
     const answer = await new Promise<number>((resolve, reject) => {
       const sent = httpClient(
@@ -735,7 +837,7 @@ describe('a path', () => {
     assert.deepEqual((await call('/things/specials')).json, { named: 'specials' })
   })
 
-  for (const name of ['a b', 'ü/ö', '__proto__', 'constructor', '..%2f', 'a?b', 'a%00b']) {
+  for (const name of ['a b', 'ü', '__proto__', 'constructor', '..%2f', 'a?b', 'a%00b', '..']) {
     it(`names [${name}] whatever it holds`, async () => {
       assert.deepEqual((await call(`/things/${encodeURIComponent(name)}`)).json, { named: name })
     })
@@ -756,6 +858,17 @@ describe('a path', () => {
         /^Invalid value \[.*\] for \[.+\]: expected a text without control/,
       )
       assert.equal((await call(path, { headers: as('guest') })).status, 403)
+    })
+  }
+
+  for (const name of ['%c3%bc%2f%c3%b6', 'a%2f..%2fb', 'a%2Fb', '%20']) {
+    it(`cannot name the datasource [${name}]`, async () => {
+      const answer = await call(`/things/${name}`)
+      assert.equal(answer.status, 400)
+      assert.match(
+        errorOf(answer).errorMessage,
+        /a name of 1 to 255 characters, not all blank, without \[\/\]/,
+      )
     })
   }
 
@@ -935,5 +1048,36 @@ describe('an application', () => {
     })
     assert.equal(answer.status, 503)
     assert.equal(errorOf(answer).errorMessage, 'The users are not here yet')
+  })
+})
+
+describe('a request that servers may understand differently', () => {
+  const rows: readonly [name: string, text: string, message: RegExp][] = [
+    ['two hosts', 'GET /open HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', /more than one \[Host\] header/],
+    [
+      'the same host twice',
+      'GET /open HTTP/1.1\r\nHost: a\r\nhOST: a\r\n\r\n',
+      /more than one \[Host\] header/,
+    ],
+    ['version 0.9', 'GET /open HTTP/0.9\r\nHost: a\r\n\r\n', /Unsupported HTTP version \[0.9\]/],
+    ['version 2.0', 'GET /open HTTP/2.0\r\nHost: a\r\n\r\n', /Unsupported HTTP version \[2.0\]/],
+  ]
+  for (const [name, text, message] of rows) {
+    it(`because it has ${name} is 400, and ends its connection`, async () => {
+      const socket = connect(port, '127.0.0.1')
+      socket.write(text)
+      let answer = ''
+      for await (const chunk of socket) answer += chunk
+      assert.match(answer, /^HTTP\/1\.1 400 /)
+      assert.match(answer, message)
+    })
+  }
+
+  it('is none with version 1.0', async () => {
+    const socket = connect(port, '127.0.0.1')
+    socket.write('GET /open HTTP/1.0\r\n\r\n')
+    let answer = ''
+    for await (const chunk of socket) answer += chunk
+    assert.match(answer, /^HTTP\/1\.1 200 /)
   })
 })

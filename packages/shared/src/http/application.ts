@@ -11,7 +11,7 @@ import {
   unauthorized,
   unsupportedMediaType,
 } from '@svc/domain/failure'
-import { cutText, escapeControlCharacters } from '@svc/domain/validation'
+import { cutText, escapeControlCharacters, readDatasourceName } from '@svc/domain/validation'
 import express, {
   type Express,
   type NextFunction,
@@ -29,6 +29,8 @@ import { checkTexts } from './check-texts.ts'
 import { peerSubject } from './client-certificates.ts'
 import { errorBody, statusOf } from './error-body.ts'
 import { JsonPieces, sendPieces } from './json-pieces.ts'
+import { type Budgets, createBudgets, readJsonBody, type Sender } from './read-json-body.ts'
+import { drain } from './receive-body.ts'
 import { type AuditInfo, Reply, type Route, type RouteInput, streamed } from './route.ts'
 
 /** Where an application tells what happened. */
@@ -108,13 +110,20 @@ export function createApplication({
     if (alias !== undefined) nameHeadersInAlias(response, alias)
     next()
   })
+  app.use((request, response, next) => {
+    assertUnambiguous(request, response)
+    next()
+  })
   if (strike) {
     app.use(async (request, _response, next) => {
       if ((await strike(request.path)) === 'cut') request.socket.destroy()
       else next()
     })
   }
-  const handlers = [...byPath(routes)].map(([path, methods]) => [path, dispatch(methods, security)] as const)
+  const budgets = createBudgets()
+  const handlers = [...byPath(routes)].map(
+    ([path, methods]) => [path, dispatch(methods, security, budgets)] as const,
+  )
   // Most requests name a path that has no parameters: those are found at once, and not behind all others.
   const literal = new Map(handlers.filter(([path]) => !/[:*]/.test(path)))
   app.use((request, response, next) => (literal.get(request.path) ?? skip)(request, response, next))
@@ -128,6 +137,18 @@ export function createApplication({
     answerError(error, request, response, log, onForbidden),
   )
   return app
+}
+
+/** Refuses requests that another server on the way may understand differently. Ends their connection. */
+function assertUnambiguous(request: Request, response: Response): void {
+  const isKnownVersion = request.httpVersion === '1.1' || request.httpVersion === '1.0'
+  if (isKnownVersion && (request.headersDistinct.host?.length ?? 0) <= 1) return
+  response.setHeader('Connection', 'close')
+  throw invalidInput(
+    isKnownVersion
+      ? 'The request has more than one [Host] header; expected exactly one'
+      : `Unsupported HTTP version [${request.httpVersion}]; expected [1.1] or [1.0]`,
+  )
 }
 
 const skip: RequestHandler = (_request, _response, next) => next()
@@ -204,11 +225,11 @@ function noteWhenOver(request: Request, response: Response, { journal, name, use
   })
 }
 
-type Methods = ReadonlyMap<string, { readonly route: Route; readonly parser: RequestHandler | undefined }>
+type Methods = ReadonlyMap<string, Route>
 
 /** The routes by path; literal paths stand before those with parameters, as Express takes the first that fits. */
 function byPath(routes: readonly Route[]): Map<string, Methods> {
-  const paths = new Map<string, Map<string, { route: Route; parser: RequestHandler | undefined }>>()
+  const paths = new Map<string, Map<string, Route>>()
   const parameters = (path: string) =>
     path
       .split('/')
@@ -225,62 +246,54 @@ function byPath(routes: readonly Route[]): Map<string, Methods> {
       throw new Error(`Paths ${sameShape} and ${route.path} differ in the names of their parameters only`)
     pathOfShape.set(shape, route.path)
     if (methods.has(route.method)) throw new Error(`Two routes answer ${route.method} ${route.path}`)
-    const parser = route.body && bodyParser(route.body.limitBytes)
-    methods.set(route.method, { route, parser })
+    methods.set(route.method, route)
     paths.set(route.path, methods)
   }
   return paths
 }
 
-// What the parser would take for an empty object is no body at all.
-const emptyBody = 'entity.empty'
-
-/** Reads a body as JSON; whether its content type is one of JSON has been checked before. */
-function bodyParser(limitBytes: number): RequestHandler {
-  return express.json({
-    limit: limitBytes,
-    strict: false,
-    type: () => true,
-    verify: (_request, _response, bytes) => {
-      if (bytes.length === 0) throw Object.assign(new Error('The body is empty'), { type: emptyBody })
-    },
-  })
-}
-
-function dispatch(methods: Methods, security: Security): RequestHandler {
+function dispatch(methods: Methods, security: Security, budgets: Budgets): RequestHandler {
   const allow = [...methods.keys(), ...(methods.has('GET') ? ['HEAD'] : [])].join(', ')
   return async (request, response) => {
-    const entry = methods.get(request.method === 'HEAD' ? 'GET' : request.method)
+    const route = methods.get(request.method === 'HEAD' ? 'GET' : request.method)
     const caller =
-      entry?.route.access.kind === 'open' ? security.nobody : await authenticate(request, response, security)
-    if (!entry) {
+      route?.access.kind === 'open' ? security.nobody : await authenticate(request, response, security)
+    if (!route) {
       response.setHeader('Allow', allow)
       throw methodNotAllowed(`Method [${request.method}] is not offered here; allowed is [${allow}]`)
     }
-    const { route, parser } = entry
     checkContentType(request)
     authorize(route, request, caller, security)
     checkTexts(request.params)
     checkTexts(request.query as Record<string, unknown>)
+    assertNames(request.params as Record<string, string>)
     const leaving = callerLeaving(response)
-    const answer = await route.handle({
-      params: request.params as Record<string, string>,
-      query: readQuery(route.query, request.query),
-      body: route.body ? await readBody(route, parser, request, response) : undefined,
-      caller,
-      word: response.locals.alias ?? 'svc',
-      isInternal: security.isInternal(caller),
-      audit: auditInfo(request, caller),
-      get signal() {
-        return leaving()
-      },
-      request,
-      response,
-    } as unknown as RouteInput<never, never>)
+    const query = readQuery(route.query, request.query)
+    const isInternal = security.isInternal(caller)
+    const sender = { caller, isServer: isInternal && isLoggedIn(caller) }
+    const answer = await withBody(route, request, sender, budgets, (body) =>
+      route.handle({
+        params: request.params as Record<string, string>,
+        query,
+        body,
+        caller,
+        word: response.locals.alias ?? 'svc',
+        isInternal,
+        audit: auditInfo(request, caller),
+        get signal() {
+          return leaving()
+        },
+        request,
+        response,
+      } as unknown as RouteInput<never, never>),
+    )
     if (answer instanceof JsonPieces) await sendPieces(response, answer, request.method === 'HEAD', leaving())
     else send(response, answer)
   }
 }
+
+/** Whether somebody logged in: whoever did not is named like the authenticator that lets everyone in. */
+const isLoggedIn = ({ identity, authenticator }: Caller): boolean => identity !== authenticator
 
 /**
  * A signal that is aborted when the caller leaves before the answer is whole, made for those who ask: it costs more than
@@ -357,60 +370,33 @@ function readQuery(schema: z.ZodType | undefined, query: unknown): unknown {
   return parseJson(schema, query, { subject: 'The query' })
 }
 
-async function readBody(
+/** Does work on the body of a request, which counts as in use until the work is done. */
+async function withBody(
   route: Route,
-  parser: RequestHandler | undefined,
   request: Request,
-  response: Response,
+  sender: Sender,
+  budgets: Budgets,
+  work: (body: unknown) => unknown,
 ): Promise<unknown> {
-  if (!route.body || !parser) return undefined
-  await new Promise<void>((resolve, reject) => {
-    parser(request, response, (error?: unknown) => {
-      if (!error || (error as { type?: string }).type === emptyBody) resolve()
-      else reject(bodyFailure(error, route))
-    })
-  })
-  if (request.body === undefined && !route.body.optional) {
-    throw invalidInput('The request has no body; allowed is a JSON document')
+  const { body } = route
+  if (!body) return await work(undefined)
+  const { json, release } = await readJsonBody(request, { ...route, body }, sender, budgets)
+  try {
+    if (json === undefined && !body.optional) {
+      throw invalidInput('The request has no body; allowed is a JSON document')
+    }
+    return await work(body.parse(json))
+  } finally {
+    release()
   }
-  if (isDeeperThan(request.body, deepestBody)) {
-    throw invalidInput(`The body is nested too deeply; allowed are [${deepestBody}] levels`)
-  }
-  return route.body.parse(request.body)
 }
 
-// No document of this interface comes near it; what reads JSON further on may recurse.
-const deepestBody = 100
-
-/** Whether JSON has more levels than that, found without recursion. */
-function isDeeperThan(json: unknown, most: number): boolean {
-  let level: unknown[] = [json]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > most) return true
-    level = level.flatMap((value) =>
-      typeof value === 'object' && value !== null ? Object.values(value) : [],
-    )
-  }
-  return false
+/** Names in the path are checked before they are looked for, encoded or not. */
+function assertNames(params: Readonly<Record<string, string>>): void {
+  if (params.dataSource !== undefined) readPathDatasource(params.dataSource, 'The datasource name')
 }
 
-/** What the body parser refused, as a failure of ours. */
-function bodyFailure(error: unknown, route: Route): Failure {
-  const { type, status } = error as { type?: string; status?: number }
-  if (type === 'entity.too.large') {
-    return new Failure('tooLarge', `The body is larger than the limit of [${route.body?.limitBytes}] bytes`)
-  }
-  if (type === 'encoding.unsupported' || type === 'charset.unsupported') {
-    return unsupportedMediaType(
-      'The encoding of the body is not read here; allowed is UTF-8, plain or compressed with gzip, deflate, br or zstd',
-    )
-  }
-  if (type === 'entity.parse.failed') return invalidInput('The body is not valid JSON')
-  const { encoding } = error as { encoding?: string }
-  if (encoding !== undefined || (error as { errno?: unknown }).errno !== undefined)
-    return invalidInput('The body is not compressed as its header Content-Encoding says')
-  return invalidInput(`The body cannot be read (status [${status ?? 400}])`)
-}
+const readPathDatasource = readDatasourceName
 
 function auditInfo(request: Request, caller: Caller): AuditInfo {
   return {
@@ -471,6 +457,9 @@ function answerError(
     response.destroy()
     return
   }
+  drain(request)
+  if (failure.code === 'requestTimedOut') response.setHeader('Connection', 'close')
+  if (failure.code === 'busy' && !response.hasHeader('Retry-After')) response.setHeader('Retry-After', '1')
   if (failure.code === 'unauthorized')
     response.setHeader('WWW-Authenticate', `Basic realm="${response.locals.alias ?? 'svc'}", charset="UTF-8"`)
   if (failure.code === 'unavailable') response.setHeader('Retry-After', '1')

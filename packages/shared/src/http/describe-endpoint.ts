@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { FailureCode } from '@svc/domain/failure'
 import { z } from 'zod'
+import type { JsonLimits } from '../wire/index.ts'
 import type { Access, Method, Route } from './route.ts'
 
 /** A JSON schema; one with a title is known by it wherever it stands. */
@@ -23,7 +24,12 @@ export interface EndpointDescription {
   readonly summary: string
   /** JSON schema of the query, an object; absent where the route takes none. */
   readonly query?: JsonSchema
-  readonly body?: { readonly limitBytes: number; readonly optional: boolean; readonly schema: JsonSchema }
+  /** What the body may cost, and its JSON schema. */
+  readonly body?: JsonLimits & {
+    readonly limitBytes: number
+    readonly optional: boolean
+    readonly schema: JsonSchema
+  }
   readonly answers: readonly AnswerDescription[]
   readonly failures: readonly FailureCode[]
 }
@@ -41,6 +47,9 @@ export function describeEndpoint(route: Route): EndpointDescription {
       ? {
           body: {
             limitBytes: body.limitBytes,
+            maxValues: body.maxValues,
+            maxNames: body.maxNames,
+            maxDepth: body.maxDepth,
             optional: body.optional ?? false,
             schema: schemaOf(body.parse.shape),
           },

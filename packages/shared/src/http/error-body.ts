@@ -13,6 +13,7 @@ export const statusOf: Readonly<Record<FailureCode, number>> = {
   forbidden: 403,
   notFound: 404,
   methodNotAllowed: 405,
+  requestTimedOut: 408,
   conflict: 409,
   tooLarge: 413,
   unsupportedMediaType: 415,

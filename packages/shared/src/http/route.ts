@@ -3,7 +3,7 @@ import type { ResourceType } from '@svc/domain/access'
 import type { FailureCode } from '@svc/domain/failure'
 import type { z } from 'zod'
 import type { Caller } from '../security/index.ts'
-import type { Parser } from '../wire/index.ts'
+import type { JsonLimits, Parser } from '../wire/index.ts'
 import type { Answer } from './answer.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -147,9 +147,10 @@ export interface Route {
   handle(input: RouteInput<never, never>): unknown
 }
 
-/** How a JSON body is checked, and how large it may be. */
-export interface BodyDefinition {
+/** How a JSON body is checked, and what it may cost; its limits are checked before a value is built from it. */
+export interface BodyDefinition extends JsonLimits {
   readonly parse: Parser<unknown>
+  /** Max length in bytes, decompressed. */
   readonly limitBytes: number
   /** The body may be left out; `parse` then sees undefined. */
   readonly optional?: boolean
@@ -169,10 +170,18 @@ export function route<Query = unknown, Body = undefined>(definition: TypedRoute<
 /** Largest body of rules and configurations. */
 export const configLimitBytes = 1024 * 1024
 
+/** What a body may cost where its route says nothing else. */
+const usualLimits: JsonLimits = { maxValues: 200_000, maxNames: 20_000, maxDepth: 100 }
+
 /** A JSON body of at most 1 MiB that `parse` checks. */
 export function jsonBody<Body>(
   parse: Parser<Body>,
-  options: { limitBytes?: number; optional?: boolean } = {},
+  { limitBytes = configLimitBytes, optional = false, ...limits }: BodyOptions = {},
 ): BodyDefinition & { readonly parse: Parser<Body> } {
-  return { parse, limitBytes: options.limitBytes ?? configLimitBytes, optional: options.optional ?? false }
+  return { parse, limitBytes, optional, ...usualLimits, ...limits }
+}
+
+interface BodyOptions extends Partial<JsonLimits> {
+  readonly limitBytes?: number
+  readonly optional?: boolean
 }

@@ -1,13 +1,19 @@
 import { dimensionTypes, metricTypes } from '@svc/domain/segment'
-import { type Granularity, granularities, parseInstant, parseInterval } from '@svc/domain/time'
+import {
+  findGranularity,
+  type Granularity,
+  granularities,
+  parseInstant,
+  parseInterval,
+} from '@svc/domain/time'
 import { hasControlCharacter, isJsonObject } from '@svc/domain/validation'
 import { z } from 'zod'
+import { listOf } from '../wire/index.ts'
 import type { MetricSpec } from './index-spec.ts'
 import { namedTimestampFormats, strptimeFormat } from './timestamp-format.ts'
 
 const longestName = 255
-const mostColumns = 10_000
-const mostFiles = 10_000
+const maxListLength = 10_000
 
 const text = z.string({ error: 'a text' })
 const filledText = text.min(1, { error: 'a text that is not empty' })
@@ -16,7 +22,8 @@ const wholeNumber = z.int({ error: 'a whole number' })
 const countOf = (least: number) =>
   wholeNumber.min(least, { error: `a whole number that is at least ${least}` })
 const object = z.record(z.string(), z.unknown(), { error: 'an object' })
-const list = <T extends z.ZodType>(item: T) => z.array(item, { error: 'a list' })
+const list = <T extends z.ZodType>(item: T, what = 'entries', max = maxListLength) =>
+  listOf(item, { error: 'a list', max, tooLong: `at most ${max} ${what}` })
 const oneOf = <const T extends readonly string[]>(values: T) =>
   z.enum(values, { error: `one of [${values.join(', ')}]` })
 /** A field that may be left out; null means the same, as the recorded system has it. */
@@ -31,17 +38,18 @@ function record<T extends z.ZodRawShape>(shape: T, otherwise = 'an object') {
   })
 }
 
-const columnName = filledText
-  .max(longestName, { error: `a name of at most ${longestName} characters` })
-  .refine((name) => !hasControlCharacter(name), {
-    error: 'a name without control characters',
-  })
+/** A text that is looked at no further where it is too long. */
+const boundedText = (max: number, what = 'a text') =>
+  filledText.max(max, { error: `${what} of at most ${max} characters`, abort: true })
+
+const columnName = boundedText(longestName, 'a name').refine((name) => !hasControlCharacter(name), {
+  error: 'a name without control characters',
+})
 const storedColumnName = columnName.refine((name) => name.toLowerCase() !== '__time', {
   error: 'another name: __time is the time of the row',
 })
 
-const dataSourceName = filledText
-  .max(longestName, { error: `a name of at most ${longestName} characters` })
+const dataSourceName = boundedText(longestName, 'a name')
   .refine((name) => name === name.trim(), { error: 'a name that neither begins nor ends with a blank' })
   .refine((name) => !name.includes('/'), { error: 'a name without /' })
   .refine((name) => !hasControlCharacter(name), {
@@ -49,7 +57,7 @@ const dataSourceName = filledText
   })
 
 const granularity = text.transform((value, context): Granularity => {
-  const found = granularities.find((known) => known === value.toUpperCase())
+  const found = findGranularity(value)
   if (found !== undefined) return found
   context.addIssue(`one of [${granularities.join(', ')}]`)
   return z.NEVER
@@ -66,7 +74,8 @@ function timeText<T>(parse: (value: string) => T, allowed: string) {
   })
 }
 
-const timestampFormat = filledText.superRefine((format, context) => {
+const maxFormatLength = 255
+const timestampFormat = boundedText(maxFormatLength).superRefine((format, context) => {
   if (namedTimestampFormats.some((named) => named === format)) return
   const strptime = strptimeFormat(format)
   if ('problem' in strptime) {
@@ -104,7 +113,7 @@ const dimension = z
   .meta({ type: ['string', 'object'] })
 
 const dimensionsSpec = record({
-  dimensions: optionalOr(list(dimension).max(mostColumns, { error: `at most ${mostColumns} names` }), []),
+  dimensions: optionalOr(list(dimension, 'names'), []),
   dimensionExclusions: optionalOr(list(columnName), []),
 })
 
@@ -146,6 +155,10 @@ const dataSchema = record({
   transformSpec: z.null({ error: 'null: transforms are not supported' }).optional(),
 })
 
+// What file systems and servers take.
+const path = boundedText(4096)
+const maxUriLength = 8192
+
 const inputSourceTypes = ['inline', 'local', 'http'] as const
 const inputSource = z.discriminatedUnion(
   'type',
@@ -153,9 +166,9 @@ const inputSource = z.discriminatedUnion(
     record({ type: z.literal('inline'), data: text }),
     record({
       type: z.literal('local'),
-      baseDir: optional(filledText),
-      filter: optional(filledText),
-      files: optionalOr(list(filledText).max(mostFiles, { error: `at most ${mostFiles} files` }), []),
+      baseDir: optional(path),
+      filter: optional(path),
+      files: optionalOr(list(path, 'files'), []),
     })
       .refine(({ baseDir, files }) => baseDir !== undefined || files.length > 0, {
         error: 'a folder, or files in place of it',
@@ -167,9 +180,7 @@ const inputSource = z.discriminatedUnion(
       }),
     record({
       type: z.literal('http'),
-      uris: list(filledText)
-        .min(1, { error: 'a list with at least one URI' })
-        .max(mostFiles, { error: `at most ${mostFiles} URIs` }),
+      uris: list(boundedText(maxUriLength), 'URIs').min(1, { error: 'a list with at least one URI' }),
     }),
   ],
   { error: (issue) => discriminatorMessage(issue.input, inputSourceTypes) },
@@ -278,16 +289,14 @@ const tuningConfig = record({
 export const indexTask = record({
   type: taskType,
   id: optional(
-    filledText
-      .max(longestName, { error: `an id of at most ${longestName} characters` })
-      .refine((id) => !hasControlCharacter(id) && id === id.trim(), {
-        error: 'an id without control characters and blanks around it',
-      }),
+    boundedText(longestName, 'an id').refine((id) => !hasControlCharacter(id) && id === id.trim(), {
+      error: 'an id without control characters and blanks around it',
+    }),
   ),
   groupId: optional(
-    filledText
-      .max(longestName, { error: `an id of at most ${longestName} characters` })
-      .refine((id) => !hasControlCharacter(id), { error: 'an id without control characters' }),
+    boundedText(longestName, 'an id').refine((id) => !hasControlCharacter(id), {
+      error: 'an id without control characters',
+    }),
   ),
   context: optionalOr(object, {}),
   spec: record({ dataSchema, ioConfig, tuningConfig: optional(tuningConfig) }),

@@ -185,7 +185,7 @@ function operationOf(
       ? {
           requestBody: {
             required: !body.optional,
-            description: `At most ${body.limitBytes} bytes`,
+            description: `At most ${body.limitBytes} bytes, ${body.maxValues} values, ${body.maxNames} different field names, and ${body.maxDepth} levels`,
             content: { 'application/json': { schema: shapes.refer(body.schema) } },
           },
         }
@@ -239,7 +239,9 @@ function statusesOf(access: Access, { body, failures }: EndpointDescription): nu
     ...(access.kind === 'open' ? [] : [statusOf.unauthorized, statusOf.busy]),
     ...(access.kind === 'open' || access.kind === 'authenticated' ? [] : [statusOf.forbidden]),
     statusOf.notFound,
-    ...(body ? [statusOf.tooLarge, statusOf.unsupportedMediaType] : []),
+    ...(body
+      ? [statusOf.requestTimedOut, statusOf.tooLarge, statusOf.unsupportedMediaType, statusOf.busy]
+      : []),
     ...failures.map((failure) => statusOf[failure]),
     statusOf.unavailable,
   ]

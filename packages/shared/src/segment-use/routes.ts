@@ -3,11 +3,11 @@ import { parseInterval } from '@svc/domain/time'
 import { z } from 'zod'
 import { datasource, jsonAnswer, jsonBody, type Route, route } from '../http/index.ts'
 import type { ServiceContext } from '../service/index.ts'
-import { parserOf } from '../wire/index.ts'
+import { listOf, parserOf } from '../wire/index.ts'
 import { markSelectedUnused, markSelectedUsed, type SegmentSelection } from './mark.ts'
 
 const text = z.string({ error: 'a text' })
-const texts = z.array(text, { error: 'a list of texts' })
+const texts = listOf(text, { error: 'a list of texts', max: 100_000 })
 
 const selectionSchema = z.strictObject({
   interval: text.nullish(),

@@ -1,8 +1,8 @@
 import { formatInstant, formatInterval, type Interval, parseInstant, parseInterval } from '@svc/domain/time'
-import { hasControlCharacter } from '@svc/domain/validation'
+import { datasourceNameRule, hasControlCharacter, isDatasourceName } from '@svc/domain/validation'
 import { z } from 'zod'
 import type { NewTask } from '../postgres/index.ts'
-import { parseJson } from '../wire/index.ts'
+import { listOf, parseJson } from '../wire/index.ts'
 import { newTaskId } from './task-id.ts'
 
 /** What a kill task erases: unused segments that lie wholly within an interval. */
@@ -22,14 +22,16 @@ const text = z
   .min(1, { error: 'a text that is not empty' })
   .refine((value) => !hasControlCharacter(value), { error: 'a text without control characters' })
 
+const datasourceName = z.string({ error: 'a text' }).refine(isDatasourceName, { error: datasourceNameRule })
+
 const count = z.int({ error: 'a whole number from 1' }).min(1, { error: 'a whole number from 1' })
 
 const killSchema = z.strictObject({
   type: z.literal('kill'),
   id: text.nullish(),
-  dataSource: text,
+  dataSource: datasourceName,
   interval: text,
-  versions: z.array(text, { error: 'a list of texts' }).nullish(),
+  versions: listOf(text, { error: 'a list of texts' }).nullish(),
   // Taken and not needed: how many go at a time makes no difference to what is erased.
   batchSize: count.nullish(),
   limit: count.nullish(),

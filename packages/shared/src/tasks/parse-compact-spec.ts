@@ -12,6 +12,7 @@ import {
   type Reader,
   readAnyObject,
   readByType,
+  readDatasourceName,
   readFields,
   readFlag,
   readList,
@@ -55,7 +56,7 @@ const readTask = readFields({
   type: readOneOf(['compact']),
   id: optional(readName()),
   groupId: optional(readName()),
-  dataSource: readName(),
+  dataSource: readDatasourceName,
   ioConfig: readFields({
     type: optional(readOneOf(['compact'])),
     inputSpec: readInput,

@@ -1,7 +1,9 @@
 /** JSON and query texts as they come over the wire, checked and turned into what the domain speaks. */
 
 export { withExactLimits } from './exact-limits.ts'
+export { type JsonLimits, JsonScan, maxNameBytes, maxNumberBytes } from './json-scan.ts'
 export { linesOf } from './lines.ts'
+export { listOf } from './list-of.ts'
 export { parseJson } from './parse-json.ts'
 export { type Parser, parserOf, shapedParser, shapeOf, unparsed } from './parser.ts'
-export { intervalParameter, positiveCount, presence } from './query-parameters.ts'
+export { datasourceParameter, intervalParameter, positiveCount, presence } from './query-parameters.ts'

@@ -12,7 +12,7 @@ export interface RefusalOptions {
   readonly hideValues?: boolean
 }
 
-const mostToldProblems = 5
+const maxShownProblems = 5
 
 /**
  * What a schema makes of a JSON value. What it refuses is one invalidInput failure that names every field (five at
@@ -35,10 +35,10 @@ function nameFields({ code, inst }: z.core.$ZodRawIssue): string | undefined {
 }
 
 function refusalOf(error: z.ZodError, json: unknown, { subject, hideValues }: RefusalOptions): Failure {
-  const failures = error.issues.slice(0, mostToldProblems).flatMap((issue) => {
+  const failures = error.issues.slice(0, maxShownProblems).flatMap((issue) => {
     const allowed = allowedBy(issue)
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => {
+      return issue.keys.slice(0, maxShownProblems).map((key) => {
         const field = pathText([...issue.path, key])
         return invalidInput(`${field} is not a known field; allowed is ${allowed}`, { field })
       })
@@ -47,9 +47,11 @@ function refusalOf(error: z.ZodError, json: unknown, { subject, hideValues }: Re
     if (hideValues) return [invalidInput(`${field} cannot be taken; allowed is ${allowed}`, { field })]
     return [refuse(field, valueAt(json, issue.path), allowed)]
   })
-  const untold = error.issues.length - mostToldProblems
-  const messages = failures.map((failure) => failure.message)
-  if (untold > 0) messages.push(`and ${untold} more`)
+  const problems = error.issues
+    .map((issue) => (issue.code === 'unrecognized_keys' ? issue.keys.length : 1))
+    .reduce((sum, count) => sum + count, 0)
+  const messages = failures.slice(0, maxShownProblems).map((failure) => failure.message)
+  if (problems > messages.length) messages.push(`and ${problems - messages.length} more`)
   return invalidInput(messages.join('; '), failures[0]?.context)
 }
 

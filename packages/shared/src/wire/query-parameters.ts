@@ -7,6 +7,11 @@ export const presence = z
   .optional()
   .transform((value) => value !== undefined)
 
+/** A query parameter that names a datasource. */
+export const datasourceParameter = z
+  .string({ error: 'one text, given once' })
+  .refine((name) => !name.includes('/'), { error: 'the name of a datasource, without [/]' })
+
 /** A query parameter that is a positive whole number. */
 export const positiveCount = z
   .string({ error: 'one text, given once' })

@@ -2,7 +2,7 @@ import { forbidden, invalidInput, unavailable } from '@svc/domain/failure'
 import { formatInstant } from '@svc/domain/time'
 import { parseClockChange, type SimulatedClock } from '@svc/shared/clock'
 import { jsonAnswer, jsonBody, type Route, route, state } from '@svc/shared/http'
-import { parseJson, shapedParser, unparsed } from '@svc/shared/wire'
+import { listOf, parseJson, shapedParser, unparsed } from '@svc/shared/wire'
 import { z } from 'zod'
 import { atLeader } from '../leadership/index.ts'
 import type { ClusterView } from './cluster-view.ts'
@@ -10,7 +10,10 @@ import type { ClusterView } from './cluster-view.ts'
 const path = (rest: string): string => `/svc/simulation/v1${rest}`
 
 const runSchema = z.strictObject({
-  groups: z.array(z.string({ error: 'a text' }), { error: 'a list of names of duty groups' }).nullish(),
+  groups: listOf(z.string({ error: 'a text' }), {
+    error: 'a list of names of duty groups',
+    max: 100,
+  }).nullish(),
 })
 const parseRun = shapedParser(
   runSchema,

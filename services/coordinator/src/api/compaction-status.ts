@@ -4,11 +4,10 @@ import { compactionPreviewRoute } from '@svc/shared/compaction'
 import type { CompactionPlanner } from '@svc/shared/compaction-planning'
 import { config, emptyAnswer, jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import { compactionStatusShape } from '@svc/shared/shapes'
-import { presence } from '@svc/shared/wire'
+import { datasourceParameter, presence } from '@svc/shared/wire'
 import { z } from 'zod'
 
 const path = '/svc/coordinator/v1/compaction'
-const oneText = z.string({ error: 'one text, given once' })
 
 /** How far the compaction that the duty runs has come; nothing where supervisors run it. */
 export function compactionStatusRoutes(planner: CompactionPlanner, runNow: () => void): Route[] {
@@ -22,7 +21,7 @@ export function compactionStatusRoutes(planner: CompactionPlanner, runNow: () =>
       path: `${path}/status`,
       access: state('READ'),
       summary: 'How far the compaction of each datasource, or of one, is; with full every interval',
-      query: z.object({ dataSource: oneText.optional(), full: presence }),
+      query: z.object({ dataSource: datasourceParameter.optional(), full: presence }),
       answers: [jsonAnswer(z.object({ latestStatus: z.array(compactionStatusShape) }))],
       handle: async ({ query: { dataSource, full }, caller }) => {
         const live = await livePlan()
@@ -45,7 +44,7 @@ export function compactionStatusRoutes(planner: CompactionPlanner, runNow: () =>
       path: `${path}/progress`,
       access: state('READ'),
       summary: 'The bytes of a datasource that await compaction',
-      query: z.object({ dataSource: oneText.min(1, { error: 'the name of a datasource' }) }),
+      query: z.object({ dataSource: datasourceParameter.min(1, { error: 'the name of a datasource' }) }),
       answers: [jsonAnswer(z.object({ remainingSegmentSize: z.int() }))],
       handle: async ({ query: { dataSource }, caller }) => {
         const plan = caller.sees(dataSource) ? (await livePlan())?.plan : undefined

@@ -21,7 +21,7 @@ import {
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import { namesShape, segmentShape } from '@svc/shared/shapes'
-import { positiveCount, presence, shapedParser } from '@svc/shared/wire'
+import { datasourceParameter, positiveCount, presence, shapedParser } from '@svc/shared/wire'
 import { z } from 'zod'
 import type { ClusterView } from './cluster-view.ts'
 import { pathInterval } from './datasources.ts'
@@ -31,7 +31,7 @@ import { datasourceShape } from './served-shapes.ts'
 const base = '/svc/coordinator/v1/metadata'
 const fullOnly = z.object({ full: presence })
 const names = z
-  .union([z.string(), z.array(z.string())])
+  .union([datasourceParameter, z.array(datasourceParameter)])
   .optional()
   .transform((value) => (value === undefined ? undefined : new Set([value].flat())))
 

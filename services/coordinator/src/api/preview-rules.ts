@@ -21,6 +21,8 @@ import { rulesPreviewShape } from './rules-preview-shape.ts'
 
 // A hundred thousand rules find room in it, so that they can be told to be too many.
 const limitBytes = 16 * 1024 * 1024
+// Fifty thousand segments with all that an answer says of them.
+const maxValues = 1_500_000
 const defaultPage = 1000
 const largestPage = 10_000
 
@@ -70,7 +72,7 @@ export function previewRulesRoutes(
       summary:
         'What rules would do to given segments and servers, or to those of the cluster; full with a page of the segments of the cluster. A list replaces the rules of a datasource that is called simulate',
       query,
-      body: jsonBody(unparsed(requestShape), { limitBytes }),
+      body: jsonBody(unparsed(requestShape), { limitBytes, maxValues }),
       answers: [
         jsonAnswer(rulesPreviewShape, {
           description: 'The preview; after a list of rules the body is empty',

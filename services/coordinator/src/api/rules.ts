@@ -8,7 +8,7 @@ import {
   type Rule,
   rulesSchema,
 } from '@svc/domain/rules'
-import { readName } from '@svc/domain/validation'
+import { readDatasourceName } from '@svc/domain/validation'
 import {
   type AuditInfo,
   configLimitBytes,
@@ -38,7 +38,7 @@ const defaultHistoryMs = 7 * 24 * 60 * 60 * 1000
 const historyQuery = z.object({ interval: intervalParameter.optional(), count: positiveCount.optional() })
 
 // As recorded, rules may be set for more names than data can be brought in for: those of an import among them.
-const readDataSource = readName()
+const readDataSource = readDatasourceName
 
 // Whoever changes rules does not wait longer than this to hear what may not have been meant.
 const warningsTimeoutMs = 2000

@@ -16,6 +16,7 @@ import {
 import { defaultRulesName, type Rule, type RulesByName } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
 import { serverPartsOf } from '@svc/shared/coordinator-config'
+import { createSlices } from '@svc/shared/runtime'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import {
@@ -26,7 +27,6 @@ import {
 } from '../inventory/index.ts'
 import type { Leadership } from '../leadership/index.ts'
 import { liveDatasources, liveServers } from './live-cluster.ts'
-import { createSlices } from './slices.ts'
 
 /** Which part of the segments of the live cluster is told, if any. */
 export interface PreviewPage {

@@ -1,4 +1,5 @@
 import { invalidInput } from '@svc/domain/failure'
+import { showValue } from '@svc/domain/validation'
 import { readVirtualServerGroups, type VirtualServerGroup, virtualServerGroups } from '@svc/shared/config'
 import { emptyAnswer, jsonAnswer, jsonBody, type Route, route, state } from '@svc/shared/http'
 import { shapedParser } from '@svc/shared/wire'
@@ -40,7 +41,7 @@ function parseGroups(json: unknown): readonly VirtualServerGroup[] {
     return readVirtualServerGroups(json)
   } catch {
     throw invalidInput(
-      `The virtual servers are [${(JSON.stringify(json) ?? '').slice(0, 200)}]; allowed is ${virtualServerGroups.allowed}`,
+      `The virtual servers are [${showValue(json)}]; allowed is ${virtualServerGroups.allowed}`,
     )
   }
 }

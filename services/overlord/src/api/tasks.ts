@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { conflict, forbidden, invalidInput, notFound } from '@svc/domain/failure'
-import { refuse } from '@svc/domain/validation'
+import { refuse, showValue } from '@svc/domain/validation'
 import {
   authenticated,
   jsonAnswer,
@@ -38,7 +38,7 @@ import {
   parseCompactSpec,
   parseKillSpec,
 } from '@svc/shared/tasks'
-import { parserOf, positiveCount, shapeOf, unparsed } from '@svc/shared/wire'
+import { datasourceParameter, listOf, parserOf, positiveCount, shapeOf, unparsed } from '@svc/shared/wire'
 import { z } from 'zod'
 import { describeTask, describeTaskStatus, taskShape, taskStatusShape } from './task-status.ts'
 
@@ -64,16 +64,20 @@ const statesOf = {
 type ListedState = keyof typeof statesOf
 
 const mostTasksAtOnce = 1000
-const taskIdsSchema = z
-  .array(z.string({ error: 'the id of a task' }), { error: 'a list of ids of tasks' })
-  .max(mostTasksAtOnce, { error: `at most ${mostTasksAtOnce} ids` })
+// The segments that a compact task names are the most of it.
+const maxTaskValues = 250_000
+const taskIdsSchema = listOf(z.string({ error: 'the id of a task' }), {
+  error: 'a list of ids of tasks',
+  max: mostTasksAtOnce,
+  tooLong: `at most ${mostTasksAtOnce} ids`,
+})
 
 const taskIdShape = z.object({ task: z.string() })
 const newTaskShape = z.union([indexTaskShape, shapeOf(compactTaskSchema()), killTaskShape])
 
 const listQuery = z.object({
   state: z.enum(Object.keys(statesOf) as ListedState[]).optional(),
-  datasource: z.string().optional(),
+  datasource: datasourceParameter.optional(),
   type: z.string().optional(),
   max: positiveCount.optional(),
 })
@@ -152,7 +156,10 @@ export function taskRoutes(
       path: path('/task'),
       access: statedDatasource('WRITE', 'the datasource that the body names'),
       summary: 'Submits a task',
-      body: jsonBody(unparsed(newTaskShape), { limitBytes: settings.get('svc.request.maxTaskSize') }),
+      body: jsonBody(unparsed(newTaskShape), {
+        limitBytes: settings.get('svc.request.maxTaskSize'),
+        maxValues: maxTaskValues,
+      }),
       answers: [jsonAnswer(taskIdShape)],
       failures: ['conflict'],
       handle: submit,
@@ -288,7 +295,7 @@ function priorityOf(taskContext: Readonly<Record<string, unknown>>, usual: numbe
   const { priority = usual } = taskContext
   if (typeof priority !== 'number' || !Number.isInteger(priority) || Math.abs(priority) > 999_999) {
     throw invalidInput(
-      `Field [context.priority] is [${JSON.stringify(priority)}]; allowed is an integer from -999999 to 999999`,
+      `Field [context.priority] is [${showValue(priority)}]; allowed is an integer from -999999 to 999999`,
     )
   }
   return priority

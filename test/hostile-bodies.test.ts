@@ -1,0 +1,330 @@
+// Proves that the bodies of requests cost a server no more than it can bear, whoever sends them, and that the largest
+// legitimate ones are taken all the same.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connect } from 'node:tls'
+import { gzipSync } from 'node:zlib'
+import { assertError, messageOf } from './support/error-answer.ts'
+import { type Answer, basicAuthorization, type SentRequest } from './support/http-client.ts'
+import { inlineTask } from './support/inline-task.ts'
+import { startTestCluster } from './support/test-cluster.ts'
+import { addUsers, credentialsOf } from './support/test-users.ts'
+
+const cluster = await startTestCluster({ profile: 'secure' })
+after(() => cluster.end())
+
+const permission = (name: string, action: 'READ' | 'WRITE') => ({
+  resource: { type: 'DATASOURCE' as const, name },
+  action,
+})
+before(() =>
+  addUsers(cluster, { nothing: [], writer: [permission('mine', 'READ'), permission('mine', 'WRITE')] }),
+)
+const nothing = credentialsOf('nothing')
+const writer = credentialsOf('writer')
+
+const task = '/svc/indexer/v1/task'
+const mebibyte = 1024 * 1024
+
+const posted = (path: string, text: string | Buffer, more: Partial<SentRequest> = {}): SentRequest => ({
+  method: 'POST',
+  path,
+  text,
+  ...more,
+  headers: { 'content-type': 'application/json', ...more.headers },
+})
+const listOf = (count: number, item: (index: number) => string) =>
+  `[${Array.from({ length: count }, (_, index) => item(index)).join()}]`
+const keys = (count: number) => `{${Array.from({ length: count }, (_, index) => `"key ${index}":0`).join()}}`
+
+/** How long another user's requests take in the meantime, in milliseconds; every one of them must be answered with 200. */
+async function whileOthersAsk<Result>(instance: string, path: string, work: () => Promise<Result>) {
+  const isOver = new AbortController()
+  let longestMs = 0
+  let count = 0
+  const others = (async () => {
+    while (!isOver.signal.aborted || count === 0) {
+      const startedAt = performance.now()
+      const { status, text } = await cluster.at(instance).send({ path })
+      assert.equal(status, 200, text)
+      longestMs = Math.max(longestMs, performance.now() - startedAt)
+      count += 1
+      await sleep(5)
+    }
+  })()
+  const result = await work().finally(() => isOver.abort())
+  await others
+  return { result, longestMs }
+}
+
+/** The process that leads, and since when: another one, or one that was restarted, has another. */
+const leader = async (role: string, prefix: string) => ({
+  leader: (await cluster.at(role).send({ path: `/svc/${prefix}/v1/leader` })).text,
+  startedAt: cluster.logOf(role).split('"Ready"').length,
+})
+
+// Seconds to minutes before there were limits; a loaded machine takes its time for anything.
+const maxBlockedMs = 3000
+
+describe('a body that would cost too much', () => {
+  const rows: readonly [name: string, body: () => string | Buffer, credentials: string, status: number][] = [
+    ['60 MB of keys from a user without permissions', () => keys(3_500_000), nothing, 403],
+    ['4.9 MB of keys', () => keys(330_000), writer, 413],
+    ['5 MB of empty lists', () => `{"spec":{"x":${listOf(1_700_000, () => '[]')}}}`, writer, 413],
+    ['a million levels', () => '['.repeat(1_000_000), writer, 400],
+    ['a compressed GiB', () => gzipSync(Buffer.alloc(200 * mebibyte, ' ')), writer, 413],
+    ['ten thousand unknown fields', () => `{"type":"index_parallel","spec":${keys(10_000)}}`, writer, 400],
+    [
+      'two hundred thousand wrong columns',
+      () =>
+        JSON.stringify(inlineTask('mine')).replace(
+          '"dimensions":["d"]',
+          `"dimensions":${listOf(200_000, () => '{}')}`,
+        ),
+      writer,
+      400,
+    ],
+    [
+      'ten thousand wrong metrics',
+      () =>
+        JSON.stringify(inlineTask('mine')).replace(
+          '"granularitySpec"',
+          `"metricsSpec":${listOf(10_000, () => '{"a":{}}')},"granularitySpec"`,
+        ),
+      writer,
+      400,
+    ],
+  ]
+  for (const [name, body, credentials, status] of rows) {
+    test(`is refused, and blocks nobody: ${name}`, async () => {
+      const before = await leader('overlord', 'indexer')
+      const bytes = Buffer.from(body())
+      const headers = bytes[0] === 0x1f ? { 'content-encoding': 'gzip' } : {}
+      const { result, longestMs } = await whileOthersAsk('overlord', '/svc/indexer/v1/workers', () =>
+        cluster.at('overlord').send(posted(task, bytes, { credentials, headers })),
+      )
+      assertError(result, status, name)
+      assert.ok(result.text.length < 3000, `a short message: ${result.text.length}`)
+      assert.ok(longestMs < maxBlockedMs, `others waited [${longestMs}] ms`)
+      assert.deepEqual(await leader('overlord', 'indexer'), before)
+    })
+  }
+
+  test('twenty times at once costs others no answer, and the overlord not its leadership', async () => {
+    const before = await leader('overlord', 'indexer')
+    const data = 'x,y\n'.repeat((30 * mebibyte) / 4)
+    // Compressed, as the sending would keep this process busy as well.
+    const body = gzipSync(JSON.stringify({ ...inlineTask('mine'), padding: data }))
+    const more = { credentials: writer, headers: { 'content-encoding': 'gzip' } }
+    const { result, longestMs } = await whileOthersAsk('overlord', '/svc/indexer/v1/workers', () =>
+      Promise.all(Array.from({ length: 20 }, () => cluster.at('overlord').send(posted(task, body, more)))),
+    )
+    for (const answer of result) {
+      assertError(answer, answer.status)
+      assert.ok([400, 429].includes(answer.status), answer.text)
+    }
+    assert.ok(longestMs < maxBlockedMs, `others waited [${longestMs}] ms`)
+    assert.deepEqual(await leader('overlord', 'indexer'), before)
+  })
+})
+
+describe('slow senders', () => {
+  test('are abandoned, and keep no connection of the router from others', async () => {
+    const router = new URL(cluster.urls.router!)
+    const head = [
+      `POST ${task} HTTP/1.1`,
+      'Host: x',
+      `Authorization: ${basicAuthorization(writer)}`,
+      'Content-Type: application/json',
+      'Content-Length: 100000',
+    ]
+    const answers = Array.from({ length: 150 }, async () => {
+      const socket = connect({ host: router.hostname, port: Number(router.port), ca: cluster.trusted })
+      socket.on('error', () => undefined)
+      socket.write(`${head.join('\r\n')}\r\n\r\n{`)
+      const dripping = setInterval(() => socket.write(' '), 500)
+      let text = ''
+      try {
+        for await (const chunk of socket) text += chunk
+      } finally {
+        clearInterval(dripping)
+      }
+      return text
+    })
+    const { result } = await whileOthersAsk('router', '/svc/indexer/v1/workers', () => Promise.all(answers))
+    for (const text of result) assert.match(text, /^HTTP\/1\.1 408 .*"errorCode":"requestTimedOut"/s)
+  })
+})
+
+describe('bytes that are no text', () => {
+  test('are refused wherever they come in', async () => {
+    const bytes = Buffer.from('["\xff"]', 'latin1')
+    for (const path of [task, '/svc/coordinator/v1/rules/mine', '/svc/v2/sql']) {
+      const answer = await cluster.router.send(posted(path, bytes))
+      assertError(answer, 400)
+      assert.equal(messageOf(answer), 'The body is not valid UTF-8')
+    }
+  })
+})
+
+describe('a datasource with a slash or a control character in its name', () => {
+  const names = ['wikipedia/../koalas', 'a\u0000b', 'a\u007f']
+  const requests: readonly [name: string, request: (name: string) => SentRequest][] = [
+    [
+      'rules',
+      (name) => ({ method: 'POST', path: `/svc/coordinator/v1/rules/${encodeURIComponent(name)}`, json: [] }),
+    ],
+    ['a task', (name) => ({ method: 'POST', path: task, json: inlineTask(name) })],
+    [
+      'a kill task',
+      (name) => ({
+        method: 'POST',
+        path: task,
+        json: { type: 'kill', dataSource: name, interval: '2026-01-01/P1D' },
+      }),
+    ],
+    [
+      'a compact task',
+      (name) => ({
+        method: 'POST',
+        path: task,
+        json: {
+          type: 'compact',
+          dataSource: name,
+          ioConfig: { inputSpec: { type: 'interval', interval: '2026-01-01/P1D' } },
+        },
+      }),
+    ],
+    [
+      'a compaction configuration',
+      (name) => ({
+        method: 'POST',
+        path: '/svc/coordinator/v1/config/compaction',
+        json: { dataSource: name },
+      }),
+    ],
+    [
+      'a supervisor',
+      (name) => ({
+        method: 'POST',
+        path: '/svc/indexer/v1/supervisor',
+        json: { type: 'autocompact', spec: { dataSource: name } },
+      }),
+    ],
+    [
+      'segments that are marked',
+      (name) => ({
+        method: 'POST',
+        path: `/svc/indexer/v1/datasources/${encodeURIComponent(name)}/markUnused`,
+        json: { interval: '2026-01-01/P1D' },
+      }),
+    ],
+    [
+      'rules of a preview',
+      (name) => ({
+        method: 'POST',
+        path: '/svc/coordinator/v1/rules/simulate',
+        json: { rules: { [name]: [{ type: 'loadForever' }] } },
+      }),
+    ],
+    [
+      'segments of a preview',
+      (name) => ({
+        method: 'POST',
+        path: '/svc/coordinator/v1/rules/simulate',
+        json: { rules: [], segments: [{ dataSource: name, interval: '2026-01-01/P1D' }] },
+      }),
+    ],
+    [
+      'the list of those to kill',
+      (name) => ({
+        method: 'POST',
+        path: '/svc/coordinator/v1/config',
+        json: { killDataSourceWhitelist: [name] },
+      }),
+    ],
+    ['a list of tasks', (name) => ({ path: `/svc/indexer/v1/tasks?datasource=${encodeURIComponent(name)}` })],
+    [
+      'a list of segments',
+      (name) => ({ path: `/svc/coordinator/v1/metadata/segments?datasources=${encodeURIComponent(name)}` }),
+    ],
+    ['a datasource', (name) => ({ path: `/svc/coordinator/v1/datasources/${encodeURIComponent(name)}` })],
+    ['what is loaded', (name) => ({ path: `/svc/v2/datasources/${encodeURIComponent(name)}` })],
+  ]
+  for (const [what, request] of requests) {
+    test(`is refused: ${what}`, async () => {
+      for (const name of names) assertError(await cluster.router.send(request(name)), 400, name)
+    })
+  }
+})
+
+describe('the largest legitimate body', () => {
+  const rules = listOf(
+    10_000,
+    (index) => `{"type":"loadByPeriod","period":"P${index + 1}D","tieredReplicants":{"a":1}}`,
+  )
+  const segment = (index: number) =>
+    `{"dataSource":"mine","interval":"2026-01-01/2026-01-02","version":"v","partitionNum":${index},"partitions":50000,"size":1}`
+  const ids = (count: number) =>
+    listOf(count, (index) => `"mine_2026-01-01T00:00:00.000Z_2026-01-02T00:00:00.000Z_v_${index}"`)
+  const rows: readonly [name: string, path: string, body: () => string][] = [
+    ['of rules', '/svc/coordinator/v1/rules/mine', () => rules],
+    [
+      'of a preview',
+      '/svc/coordinator/v1/rules/simulate',
+      () => `{"rules":${rules},"segments":${listOf(50_000, segment)}}`,
+    ],
+    [
+      'of a preview of compaction',
+      '/svc/coordinator/v1/compaction/simulate',
+      () => `{"compactionConfigs":[{"dataSource":"mine"}],"segments":${listOf(50_000, segment)}}`,
+    ],
+    [
+      'that marks segments',
+      '/svc/coordinator/v1/datasources/mine/markUnused',
+      () => `{"segmentIds":${ids(15_000)}}`,
+    ],
+    [
+      'of a task with data in it',
+      task,
+      () => {
+        const sent = structuredClone(inlineTask('mine'))
+        // Each character of the data takes six bytes of the body.
+        sent.spec.ioConfig.inputSource.data = 'placeholder'
+        return JSON.stringify(sent).replace('placeholder', '\\u0020'.repeat(10 * mebibyte))
+      },
+    ],
+    [
+      'of a task with many columns',
+      task,
+      () =>
+        JSON.stringify(inlineTask('mine')).replace(
+          '["d"]',
+          listOf(10_000, (index) => `{"type":"long","name":"d${index}"}`),
+        ),
+    ],
+    [
+      'of a task that compacts many segments',
+      task,
+      () =>
+        `{"type":"compact","dataSource":"mine","ioConfig":{"inputSpec":{"type":"uncompacted","interval":"2026-01-01/P1D","segments":${ids(200_000)}}}}`,
+    ],
+    [
+      'of a configuration of compaction',
+      '/svc/coordinator/v1/config/compaction',
+      () => `{"dataSource":"mine","taskContext":{"long":"${'x'.repeat(mebibyte - 100)}"}}`,
+    ],
+    [
+      'of the configuration of the coordinator',
+      '/svc/coordinator/v1/config',
+      () => `{"killDataSourceWhitelist":${listOf(10_000, (index) => `"datasource ${index}"`)}}`,
+    ],
+  ]
+  for (const [name, path, body] of rows) {
+    test(`${name} is taken`, async () => {
+      const answer: Answer = await cluster.router.send(posted(path, body()))
+      assert.equal(answer.status, 200, answer.text.slice(0, 500))
+    })
+  }
+})
