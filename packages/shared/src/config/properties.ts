@@ -323,11 +323,15 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.connectTimeout': onlyWhere(
     conditions.asksDirectory,
-    property(periodMs, 'wait for a connection to the directory', 'PT3S'),
+    property(periodMs, 'how long a login waits for a connection to the directory', 'PT3S'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.readTimeout': onlyWhere(
     conditions.asksDirectory,
-    property(periodMs, 'wait for an answer of the directory', 'PT5S'),
+    property(
+      periodMs,
+      'how long a login waits for the directory, from waiting for a connection to the last answer',
+      'PT4S',
+    ),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.credentialVerifyDuration': onlyWhere(
     conditions.asksDirectory,

@@ -166,9 +166,10 @@ export function createSecurity(
       return isTaken ? { kind: 'unknown' } : await askDirectory(name, logins, login, current, countAttempt)
     }
     const stored = isTaken ? undefined : storedCredentials(current, name, user)
-    if (await metadata.verify(name, user, password, stored))
-      return { kind: 'known', identity: user, groups: [] }
-    return stored ? { kind: 'wrong', identity: user } : { kind: 'unknown' }
+    if (!stored) return { kind: 'unknown' }
+    return (await metadata.verify(name, user, password, stored))
+      ? { kind: 'known', identity: user, groups: [] }
+      : { kind: 'wrong', identity: user }
   }
 
   async function askDirectory(
@@ -201,12 +202,14 @@ export function createSecurity(
     let isTaken = hasControlCharacter(login.user)
     let knownAs: string | undefined
     let missing: string | undefined
+    const withoutWork: string[] = []
     for (const name of asked) {
       if (allowsEveryone(name)) {
         if (isTaken || missing !== undefined) break
         return undefined
       }
       const verdict = await ask(name, login, current, isTaken, countAttempt)
+      if (verdict.kind === 'unknown' && !directories.has(name)) withoutWork.push(name)
       if (verdict.kind === 'throttled') {
         const { kind, retryAfterSeconds, identity } = verdict
         return { result: { kind, retryAfterSeconds }, knownAs: knownAs ?? identity }
@@ -214,15 +217,16 @@ export function createSecurity(
       if (verdict.kind === 'known' && !isTaken) {
         return { result: { kind: 'known', caller: callers(name, verdict.identity, verdict.groups, current) } }
       }
-      // A user that is known here is looked for nowhere else: a name hides the same name further on. The work is
-      // done all the same, so that the time of an answer does not tell who is known.
+      // A user that is known here is looked for nowhere else: a name hides the same name further on.
       isTaken ||= verdict.kind === 'wrong'
       if (verdict.kind === 'wrong') knownAs ??= verdict.identity
       if (verdict.kind === 'unavailable') missing ??= verdict.message
     }
-    return missing === undefined
-      ? { result: { kind: 'refused' }, knownAs }
-      : { result: { kind: 'unavailable', message: missing } }
+    if (missing !== undefined) return { result: { kind: 'unavailable', message: missing } }
+    // A refusal costs the same work whoever is known, so that its time does not reveal that. Other outcomes show it
+    // anyway: users of a directory do not take turns with those whose passwords are hashed here.
+    for (const name of withoutWork) await metadata.verify(name, login.user, login.password, undefined)
+    return { result: { kind: 'refused' }, knownAs }
   }
 
   /** The name of the user that a typed name stands for, as far as it is known without asking a directory. */
