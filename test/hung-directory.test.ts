@@ -32,12 +32,12 @@ const bindSucceeded = (request: Buffer) =>
 const behaviors: Readonly<Record<string, Behavior>> = {
   'accepts connections and never answers': () => undefined,
   'answers the bind and not the search': (socket) =>
-    socket.on('data', (request) => {
+    socket.on('data', (request: Buffer) => {
       // A bind is operation 0x60.
       if (request[5] === 0x60) socket.write(bindSucceeded(request))
     }),
   'sends its answer byte by byte': (socket) =>
-    socket.on('data', (request) => {
+    socket.on('data', (request: Buffer) => {
       const answer = bindSucceeded(request)
       let sent = 0
       const timer = setInterval(() => {

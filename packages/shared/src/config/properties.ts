@@ -440,13 +440,21 @@ export const properties = {
     conditions.asksForLogin,
     property(
       wholeNumber(0, 1_000_000),
-      'failed logins of one user from one address after which further ones are refused with 429; 0 switches it off',
+      'failed logins of one user from one address after which further ones are verified one at a time, each [svc.auth.throttle.delay] after the one before, and refused with 429 in between; ten times as many of one user from all addresses where it has not logged in, or of all users from such an address; 0 switches it off',
       '20',
     ),
   ),
   'svc.auth.throttle.period': onlyWhere(
     conditions.countsFailures,
     property(periodMs, 'time within which failed logins are counted', 'PT15M'),
+  ),
+  'svc.auth.throttle.delay': onlyWhere(
+    conditions.countsFailures,
+    property(
+      periodMs,
+      'time between two logins that are verified after too many failed: how long a user waits who is being guessed at from the same address',
+      'PT5S',
+    ),
   ),
   'svc.auth.internalClientAllowedNetworks': onlyWhere(
     conditions.asksForLogin,
