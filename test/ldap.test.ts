@@ -226,7 +226,11 @@ describe('a directory', () => {
       {
         directories,
         onRefused: (user, _origin, _reason, knownAs) => refused.push([user, knownAs]),
-        throttle: { begin: async () => (isThrottled ? 60 : undefined), succeeded: async () => undefined },
+        throttle: {
+          begin: async () => (isThrottled ? 60 : undefined),
+          succeeded: async () => undefined,
+          undecided: async () => undefined,
+        },
       },
     )
     const kindOf = async (user: string, password: string) =>

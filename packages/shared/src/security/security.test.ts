@@ -251,6 +251,7 @@ describe('the name under which a refused login is reported', () => {
       const throttle: LoginThrottle = {
         begin: async () => (attempts++ === 0 ? undefined : 60),
         succeeded: async () => undefined,
+        undecided: async () => undefined,
       }
       const onRefused: SecurityOptions['onRefused'] = (_user, _origin, _reason, knownAs) =>
         names.push(knownAs)
