@@ -440,7 +440,7 @@ export const properties = {
     conditions.asksForLogin,
     property(
       wholeNumber(0, 1_000_000),
-      'failed logins of one user from one address after which further ones are verified one at a time, each [svc.auth.throttle.delay] after the one before, and refused with 429 in between; ten times as many of one user from all addresses where it has not logged in, or of all users from such an address; 0 switches it off',
+      'failed logins of one user from one address after which further ones are verified one at a time, each [svc.auth.throttle.delay] after the one before, and refused with 429 in between; the same for ten times as many of one user from all addresses where it has not logged in; 0 switches it off',
       '20',
     ),
   ),

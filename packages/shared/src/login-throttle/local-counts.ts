@@ -29,16 +29,16 @@ export function createLocalCounts(now: () => number): LoginCounts {
   const isKnown = (source: string): boolean => (knownUntil.get(source) ?? Number.NEGATIVE_INFINITY) > now()
 
   return {
-    begin: async ({ limits, source }, { periodMs, delayMs }) => {
+    begin: async ({ limits, source }, periodMs) => {
       const time = now()
       const counted = isKnown(source) ? limits.slice(0, 1) : limits
-      for (const { key, max, isFirst } of counted) {
+      for (const { key, max, delayMs, isFirst } of counted) {
         const counter = counterOf(key)
         if (!counter || counter.count < max) continue
         if (counter.nextAt > time) return counter.nextAt - time
         if (!isFirst) return delayMs
       }
-      for (const { key, max } of counted) {
+      for (const { key, max, delayMs } of counted) {
         const counter = counterOf(key) ?? { count: 0, nextAt: 0, endsAt: time + periodMs }
         counter.count += 1
         if (counter.count >= max) counter.nextAt = time + delayMs

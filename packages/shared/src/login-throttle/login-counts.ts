@@ -2,6 +2,8 @@
 export interface FailureLimit {
   readonly key: string
   readonly max: number
+  /** How far apart the logins are that are verified beyond it. */
+  readonly delayMs: number
   /** Whether the login goes before others that wait for this limit. */
   readonly isFirst: boolean
 }
@@ -14,16 +16,13 @@ export interface CountedAttempt {
   readonly source: string
 }
 
-/** How long failures count, and how far apart the logins are that are verified beyond a limit. */
-export interface CountingTimes {
-  readonly periodMs: number
-  readonly delayMs: number
-}
-
 /** Counts failed logins. */
 export interface LoginCounts {
-  /** Counts an attempt and returns 0, or counts nothing and returns the milliseconds until one may be verified. */
-  begin(attempt: CountedAttempt, times: CountingTimes): Promise<number>
+  /**
+   * Counts an attempt for `periodMs` and returns 0, or counts nothing and returns the milliseconds until one may be
+   * verified.
+   */
+  begin(attempt: CountedAttempt, periodMs: number): Promise<number>
   /** Forgets the failures of user and address, whose source is known from now on for `knownMs`. */
   succeeded(attempt: CountedAttempt, knownMs: number): Promise<void>
   /** Takes back what `begin` counted. */

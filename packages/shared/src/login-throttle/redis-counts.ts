@@ -3,20 +3,22 @@ import type { CountedAttempt, LoginCounts } from './login-counts.ts'
 
 // Each is one step, so that servers do not count past each other, and no counter is left behind without an end.
 // Keys: the source, then a counter and the time of its next login for each limit.
+// Arguments of the first: the period, then the maximum, the delay, and whether the login goes first for each limit.
 const begin = `
 local counted = redis.call('EXISTS', KEYS[1]) == 1 and 1 or (#KEYS - 1) / 2
-local period, delay = ARGV[1], tonumber(ARGV[2])
 for i = 1, counted do
-  if tonumber(redis.call('GET', KEYS[2 * i]) or '0') >= tonumber(ARGV[2 * i + 1]) then
+  if tonumber(redis.call('GET', KEYS[2 * i]) or '0') >= tonumber(ARGV[3 * i - 1]) then
     local left = redis.call('PTTL', KEYS[2 * i + 1])
     if left > 0 then return left end
-    if ARGV[2 * i + 2] ~= '1' then return delay end
+    if ARGV[3 * i + 1] ~= '1' then return tonumber(ARGV[3 * i]) end
   end
 end
 for i = 1, counted do
   local count = redis.call('INCR', KEYS[2 * i])
-  if count == 1 then redis.call('PEXPIRE', KEYS[2 * i], period) end
-  if count >= tonumber(ARGV[2 * i + 1]) then redis.call('SET', KEYS[2 * i + 1], '', 'PX', delay) end
+  if count == 1 then redis.call('PEXPIRE', KEYS[2 * i], ARGV[1]) end
+  if count >= tonumber(ARGV[3 * i - 1]) then
+    redis.call('SET', KEYS[2 * i + 1], '', 'PX', ARGV[3 * i])
+  end
 end
 return 0`
 
@@ -50,13 +52,12 @@ export function createRedisCounts(connected: () => Promise<QueueConnection>): Lo
     return Number(await (await connected()).eval(script, keys.length, ...keys, ...values))
   }
   return {
-    begin: (attempt, { periodMs, delayMs }) =>
+    begin: (attempt, periodMs) =>
       run(
         begin,
         attempt,
         periodMs,
-        delayMs,
-        ...attempt.limits.flatMap(({ max, isFirst }) => [max, isFirst ? 1 : 0]),
+        ...attempt.limits.flatMap(({ max, delayMs, isFirst }) => [max, delayMs, isFirst ? 1 : 0]),
       ),
     succeeded: async (attempt, knownMs) => {
       await run(succeeded, attempt, knownMs)

@@ -18,9 +18,13 @@ export interface SharedThrottle extends LoginThrottle {
 const maxAnswerMs = 500
 const restMs = 2000
 
-// Failures of one user from all addresses, and of all users from one address, that are worth those of one user from
-// one address: people mistype in parallel, and offices share an address.
-const manyFactor = 10
+// Failures of one user from all addresses, and of all users from one address, that are worth one failure of one user
+// from one address: people log in from several places, and whole companies share an address.
+const ofAllAddresses = 10
+const ofAllUsers = 100
+
+// Beyond the limit of an address its users are verified this many times as often as one user.
+const usersAtOnce = 10
 
 // How long an address is known for a user after a login from there. Guesses from elsewhere do not hold it back.
 const knownMs = 30 * 24 * 60 * 60 * 1000
@@ -34,13 +38,11 @@ const minPatienceMs = 30_000
  */
 export function openLoginThrottle(settings: Settings, now: () => number): SharedThrottle | undefined {
   const max = settings.get('svc.auth.throttle.failures')
-  const times = {
-    periodMs: settings.get('svc.auth.throttle.period'),
-    delayMs: settings.get('svc.auth.throttle.delay'),
-  }
+  const periodMs = settings.get('svc.auth.throttle.period')
+  const delayMs = settings.get('svc.auth.throttle.delay')
   if (max === 0) return undefined
   const keyPrefix = `${settings.get('svc.queue.prefix')}:login-failures:`
-  const waiting = createWaitingLogins(now, Math.max(minPatienceMs, 3 * times.delayMs))
+  const waiting = createWaitingLogins(now, Math.max(minPatienceMs, 3 * delayMs))
   const local = createLocalCounts(now)
   const shared = createRedisCounts(connected)
   let redis: QueueConnection | undefined
@@ -52,16 +54,17 @@ export function openLoginThrottle(settings: Settings, now: () => number): Shared
     `${keyPrefix}${createHash('sha256').update(JSON.stringify(parts)).digest('base64url')}`
 
   function counted({ user, address, digest }: LoginAttempt): CountedAttempt {
-    const limit = (key: string, maxFailures: number) => ({
+    const limit = (key: string, factor = 1, limitDelayMs = delayMs) => ({
       key,
-      max: maxFailures,
+      max: factor * max,
+      delayMs: limitDelayMs,
       isFirst: waiting.isFirst(key, digest),
     })
     return {
       limits: [
-        limit(keyOf(user, address), max),
-        limit(keyOf('user', user, ''), manyFactor * max),
-        limit(keyOf('address', '', address), manyFactor * max),
+        limit(keyOf(user, address)),
+        limit(keyOf('user', user, ''), ofAllAddresses),
+        limit(keyOf('address', '', address), ofAllUsers, Math.ceil(delayMs / usersAtOnce)),
       ],
       source: keyOf('known', user, address),
     }
@@ -100,7 +103,7 @@ export function openLoginThrottle(settings: Settings, now: () => number): Shared
   return {
     begin: async (attempt) => {
       const one = counted(attempt)
-      const waitMs = (await together(() => shared.begin(one, times))) ?? (await local.begin(one, times))
+      const waitMs = (await together(() => shared.begin(one, periodMs))) ?? (await local.begin(one, periodMs))
       for (const { key } of one.limits) waiting[waitMs > 0 ? 'refused' : 'verified'](key, attempt.digest)
       return waitMs > 0 ? Math.ceil(waitMs / 1000) : undefined
     },
