@@ -433,6 +433,7 @@ describe('the router hands on as the caller', () => {
         'x-forwarded-for': '6.6.6.6',
         forwarded: 'for=6.6.6.6',
         'x-real-ip': '6.6.6.6',
+        'x-svc-caller-address': `x 1 ${Date.now()} 6.6.6.6 x`,
         'x-svc-from': 'coordinator 6.6.6.6:1',
         'x-svc-author': 'someone else',
         'x-svc-comment': 'why',

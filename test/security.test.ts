@@ -1,4 +1,4 @@
-// Proves, on a cluster with the sample directory, who is let in and why: users of the directory by their groups, held-back
+// Proves, on a cluster with the sample directory, who is let in and why: users of the directory by their groups, limited
 // guesses, passwords that have changed everywhere when the change is answered, administrators that cannot be lost, and an audit of it all.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
@@ -270,20 +270,125 @@ describe('passwords', () => {
     assert.equal(await login(coordinator, 'nina:nina-password'), 404)
   })
 
-  test('are not guessed: after 20 failures further ones are not verified, on any server', async () => {
+  test('are not guessed: after 20 failures one is verified every five seconds, on all servers together', async () => {
     await addUser('victim', 'victim-password')
     for (let guess = 0; guess < 20; guess++) {
       assert.equal(await login(coordinator, `victim:guess-${guess}`), 401, `guess ${guess}`)
     }
     const held = await coordinator.send({ path: '/nosuch', credentials: 'victim:guess-20' })
     assertError(held, 429)
-    assert.ok(Number(held.headers['retry-after']) > 60)
-    for (const server of servers) assert.equal(await login(server, 'victim:victim-password'), 429, server.url)
+    assert.ok(Number(held.headers['retry-after']) <= 5, String(held.headers['retry-after']))
+    const historical = cluster.at('historical-1')
+    assert.equal(await login(historical, 'victim:victim-password'), 429, 'counted together')
     assert.equal(await login(coordinator, 'admin:wrong'), 401, 'other users are not held back')
+    const startedAt = performance.now()
+    await waitUntil(
+      'the owner gets in from the same address',
+      () => login(historical, 'victim:victim-password'),
+      (status) => status === 404,
+    )
+    assert.ok(performance.now() - startedAt < 10_000)
+    for (const server of servers) assert.equal(await login(server, 'victim:victim-password'), 404, server.url)
     for (let guess = 0; guess < 21; guess++) {
       const status = await login(coordinator, `ghost:guess-${guess}`)
       assert.equal(status, guess < 20 ? 401 : 429, 'unknown users are answered alike')
     }
+  })
+})
+
+describe('while a password is guessed', () => {
+  const from = (localAddress: string, url: string) => {
+    const client = createHttpClient(url, { trusted: cluster.trusted, localAddress })
+    after(() => client.close())
+    return client
+  }
+  const routerUrl = cluster.router.url
+  /** A path of the coordinator that needs no permission, through the router. */
+  const throughRouter = async (client: typeof coordinator, credentials: string) =>
+    (await client.send({ path: '/proxy/coordinator/nosuch', credentials })).status
+
+  test('from the address of the router itself, the owner gets in through the router', async () => {
+    await addUser('target', 'target-password')
+    for (let guess = 0; guess < 20; guess++)
+      assert.equal(await login(coordinator, `target:guess-${guess}`), 401)
+    assert.equal(await login(coordinator, 'target:guess'), 429)
+    const owner = from('127.0.0.21', routerUrl)
+    assert.equal(await throughRouter(owner, 'target:target-password'), 404)
+  })
+
+  test('through the router, the owner gets in from elsewhere, and guesses are verified at a bounded rate', async () => {
+    await addUser('bounded', 'bounded-password')
+    const attackers = Array.from({ length: 4 }, () => from('127.0.0.66', routerUrl))
+    let verified = 0
+    let isOver = false
+    const startedAt = performance.now()
+    const attack = attackers.map(async (attacker, index) => {
+      for (let guess = 0; !isOver; guess++) {
+        const status = await throughRouter(attacker, `bounded:guess-${index}-${guess}`)
+        if (status === 401) verified += 1
+        else assert.equal(status, 429)
+      }
+    })
+    await waitUntil(
+      'the attack is held back',
+      () => verified,
+      (count) => count >= 20,
+    )
+    const owner = from('127.0.0.22', routerUrl)
+    assert.equal(await throughRouter(owner, 'bounded:bounded-password'), 404)
+    // The owner at the address of the attack comes back with the right password, and is let in before new guesses.
+    const neighbor = from('127.0.0.66', routerUrl)
+    const backAt = performance.now()
+    await waitUntil(
+      'the owner gets in from the address of the attack',
+      () => throughRouter(neighbor, 'bounded:bounded-password'),
+      (status) => status === 404,
+      { pollMs: 1000 },
+    )
+    assert.ok(performance.now() - backAt < 15_000, `${performance.now() - backAt} ms`)
+    const durationMs = performance.now() - startedAt
+    isOver = true
+    await Promise.all(attack)
+    // The owner's success forgets the failures of this address: another 20 may follow it.
+    assert.ok(verified <= 40 + 1 + durationMs / 5000, `${verified} in ${durationMs} ms`)
+  })
+
+  test('what the caller says of its address has no effect, at any server', async () => {
+    for (const instance of ['coordinator', 'historical-1', 'router']) {
+      const user = `forged-at-${instance}`
+      const attacker = from('127.0.0.77', cluster.at(instance).url)
+      for (let guess = 0; guess < 21; guess++) {
+        const claimed = `127.0.1.${guess}`
+        const { status } = await attacker.send({
+          path: '/nosuch',
+          credentials: `${user}:guess-${guess}`,
+          headers: {
+            'X-Forwarded-For': claimed,
+            'X-Svc-Caller-Address': `${'s'.repeat(12)} ${guess + 1} ${Date.now()} ${claimed} ${'t'.repeat(43)}`,
+          },
+        })
+        assert.equal(status, guess < 20 ? 401 : 429, `guess ${guess} at ${instance}`)
+      }
+      await waitUntil(
+        'the guesses are in the audit with their true address',
+        () => auditOf(`kind=loginFailure&key=${user}&address=127.0.0.77`),
+        ({ entries }) => entries.length > 0,
+      )
+    }
+  })
+
+  test('the audit has the true address of guesses, refused ones too, and of changes through the router', async () => {
+    const failures = await auditOf('kind=loginFailure&key=bounded&address=127.0.0.66')
+    assert.ok(failures.entries.length > 0)
+    const administrator = createHttpClient(routerUrl, {
+      trusted: cluster.trusted,
+      credentials: `admin:${cluster.adminPassword}`,
+      localAddress: '127.0.0.23',
+    })
+    after(() => administrator.close())
+    await administrator.post(`/proxy/coordinator${authorization}/roles/through-router`, undefined)
+    const changes = await auditOf('kind=change&address=127.0.0.23')
+    assert.ok(changes.entries.some(({ key }) => key.endsWith('/roles/through-router')))
   })
 })
 

@@ -5,6 +5,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { acquireLease, removeNode, saveHeartbeat, sql } from '@svc/shared/postgres'
+import { callerAddressHeader, createAddressReader } from '@svc/shared/security'
 import { createTestContext, createTestStores, freePort, httpRequest, waitUntil } from '@svc/shared/testing'
 import { createProxy } from './proxy.ts'
 
@@ -16,8 +17,8 @@ beforeEach(async () => {
 })
 
 /** A router that hands requests on. */
-async function startRouter(scope: TestContext) {
-  const context = await createTestContext(scope, stores, 'router')
+async function startRouter(scope: TestContext, properties: Readonly<Record<string, string>> = {}) {
+  const context = await createTestContext(scope, stores, 'router', properties)
   const proxy = createProxy(context)
   await context.serve({ routes: proxy.routes, fallback: proxy.forward })
   return context
@@ -191,6 +192,36 @@ describe('headers', () => {
     assert.equal(headers['x-forwarded-for'], '127.0.0.1')
     for (const name of ['x-forwarded-host', 'x-forwarded-user', 'forwarded'])
       assert.equal(headers[name], undefined)
+  })
+
+  it('carry the address of the caller, signed for this request to this server', async (scope) => {
+    const arrived: IncomingMessage[] = []
+    const { port } = await startLeader(scope, (request, response) => {
+      arrived.push(request)
+      response.end()
+    })
+    const router = await startRouter(scope, {
+      'svc.escalator.type': 'basic',
+      'svc.escalator.internalClientPassword': 'secret',
+    })
+    const target = `http://127.0.0.1:${port}`
+    const read = createAddressReader(router.escalator, () => target, Date.now)
+    const readAgain = createAddressReader(router.escalator, () => target, Date.now)
+    const forged = { 'X-Svc-Caller-Address': 'a 1 2 10.0.0.1 b' }
+    const proxied = `/proxy/coordinator${path}/a%2Fb?full`
+    await httpRequest(router.port, { path: proxied, headers: { ...forged, Authorization: 'Basic YTpi' } })
+    const [{ headers, method = '', url = '' }] = arrived as [IncomingMessage]
+    const header = String(headers[callerAddressHeader])
+    const request = { method, path: url, authorization: headers.authorization }
+    assert.equal(request.authorization, 'Basic YTpi')
+    assert.deepEqual(read(header, request), { kind: 'valid', address: '127.0.0.1' })
+    assert.equal(read(header, request).kind, 'invalid', 'a second time')
+    assert.equal(readAgain(header, { ...request, authorization: 'Basic YTpj' }).kind, 'invalid')
+  })
+
+  it('carry no address of the caller where the servers share no secret', async (scope) => {
+    const { headers } = await arriving(scope, { 'X-Svc-Caller-Address': 'a 1 2 10.0.0.1 b' })
+    assert.equal(headers[callerAddressHeader], undefined)
   })
 
   it('carry one id of the request on all its way', async (scope) => {

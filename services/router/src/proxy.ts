@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { describeError, Failure, notFound, unavailable } from '@svc/domain/failure'
 import { drain, jsonAnswer, type Route, route, state } from '@svc/shared/http'
-import type { Caller } from '@svc/shared/security'
+import { systemClock } from '@svc/shared/runtime'
+import { type Caller, callerAddressHeader, createAddressSigner } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { Agent, type Dispatcher, errors } from 'undici'
 import { z } from 'zod'
@@ -39,7 +40,7 @@ const connectionHeaders = new Set([
 
 // Headers by which servers of the cluster name themselves, which no caller from outside may, and the id of the
 // request, which is set anew as this server has checked it.
-const replacedHeaders = new Set(['x-svc-from', 'x-request-id'])
+const replacedHeaders = new Set(['x-svc-from', 'x-request-id', callerAddressHeader])
 
 const headersTimeoutMs = 60_000
 
@@ -52,6 +53,7 @@ const silenceMs = 10_000
 
 export function createProxy(context: ServiceContext): Proxy {
   const { discovery, logger, stores } = context
+  const signAddress = createAddressSigner(context.escalator, systemClock.now)
   const createAgent = () =>
     new Agent({
       connections: 128,
@@ -209,11 +211,19 @@ export function createProxy(context: ServiceContext): Proxy {
     response: ServerResponse,
     body: Buffer | Readable | null,
   ) {
+    const method = request.method as Dispatcher.HttpMethod
+    const { authorization } = request.headers
+    const address = signAddress(origin, { method, path, authorization }, addressOfCaller(request))
     return {
       origin,
       path,
-      method: request.method as Dispatcher.HttpMethod,
-      headers: [...sentHeaders(request), 'X-Request-Id', String(response.getHeader('x-request-id'))],
+      method,
+      headers: [
+        ...sentHeaders(request),
+        'X-Request-Id',
+        String(response.getHeader('x-request-id')),
+        ...(address === undefined ? [] : [callerAddressHeader, address]),
+      ],
       body,
       // A query is answered with the first of its rows, and a broker that lives sees to it that it ends in time.
       ...(role === 'broker' && request.method === 'POST' ? { headersTimeout: queryTimeoutMs } : {}),
@@ -259,9 +269,12 @@ function sentHeaders(request: IncomingMessage): string[] {
     if (lower === 'forwarded' || lower.startsWith('x-forwarded-')) continue
     headers.push(name, request.rawHeaders[index + 1] as string)
   }
-  headers.push('X-Forwarded-For', (request.socket.remoteAddress ?? '').replace(/^::ffff:/, ''))
+  headers.push('X-Forwarded-For', addressOfCaller(request))
   return headers
 }
+
+const addressOfCaller = (request: IncomingMessage): string =>
+  (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '')
 
 // What nearly every connection says, which names no header.
 const namesNothing: ReadonlySet<string> = new Set(['keep-alive', 'close'])

@@ -323,11 +323,15 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.connectTimeout': onlyWhere(
     conditions.asksDirectory,
-    property(periodMs, 'wait for a connection to the directory', 'PT3S'),
+    property(periodMs, 'how long a login waits for a connection to the directory', 'PT3S'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.readTimeout': onlyWhere(
     conditions.asksDirectory,
-    property(periodMs, 'wait for an answer of the directory', 'PT5S'),
+    property(
+      periodMs,
+      'how long a login waits for the directory, from waiting for a connection to the last answer',
+      'PT4S',
+    ),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.credentialVerifyDuration': onlyWhere(
     conditions.asksDirectory,
@@ -436,13 +440,21 @@ export const properties = {
     conditions.asksForLogin,
     property(
       wholeNumber(0, 1_000_000),
-      'failed logins of one user from one address after which further ones are refused with 429; 0 switches it off',
+      'failed logins of one user from one address after which further ones are verified one at a time, each [svc.auth.throttle.delay] after the one before, and refused with 429 in between; the same for ten times as many of one user from all addresses where it has not logged in; 0 switches it off',
       '20',
     ),
   ),
   'svc.auth.throttle.period': onlyWhere(
     conditions.countsFailures,
     property(periodMs, 'time within which failed logins are counted', 'PT15M'),
+  ),
+  'svc.auth.throttle.delay': onlyWhere(
+    conditions.countsFailures,
+    property(
+      periodMs,
+      'time between two logins that are verified after too many failed: how long a user waits who is being guessed at from the same address',
+      'PT5S',
+    ),
   ),
   'svc.auth.internalClientAllowedNetworks': onlyWhere(
     conditions.asksForLogin,

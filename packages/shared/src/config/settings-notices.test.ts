@@ -56,6 +56,7 @@ const inUse: readonly Readonly<Record<string, string>>[] = [
     'svc.auth.credentials.minLength': '9',
     'svc.auth.throttle.failures': '3',
     'svc.auth.throttle.period': 'PT1M',
+    'svc.auth.throttle.delay': 'PT1S',
     'svc.auth.internalClientAllowedNetworks': '["127.0.0.1"]',
     'svc.auth.unsecuredPaths': '["/status"]',
     'svc.auth.allowUnauthenticatedHttpOptions': 'true',

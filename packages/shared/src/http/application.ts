@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import {
   describeError,
@@ -61,6 +62,8 @@ export interface ApplicationOptions {
   readonly aliases?: readonly string[]
   /** Answers what no route does: the router's proxy. It is called with an authenticated caller. */
   readonly fallback?: (request: Request, response: Response, caller: Caller) => Promise<void>
+  /** The address of a caller whose request a router handed on; undefined for every other request. */
+  readonly callerAddress?: (request: IncomingMessage) => string | undefined
   /** Told of requests that were refused for a missing permission. */
   readonly onForbidden?: (refusal: Forbidden) => void
   /** Makes requests wait on purpose; those for which it says so are broken off. */
@@ -88,6 +91,7 @@ export function createApplication({
   calls,
   aliases: words = [],
   fallback,
+  callerAddress = () => undefined,
   onForbidden,
   strike,
 }: ApplicationOptions): Express {
@@ -103,6 +107,8 @@ export function createApplication({
     response.setHeader('X-Request-Id', response.locals.requestId)
     response.setHeader('X-Content-Type-Options', 'nosniff')
     response.setHeader('Cache-Control', 'no-store')
+    // Before an alias is translated: it belongs to the request as it was sent.
+    response.locals.address = callerAddress(request) ?? peerAddress(request)
     logWhenOver(request, response, log, metrics)
     if (calls) noteWhenOver(request, response, calls)
     const alias = aliases.translate(request)
@@ -178,8 +184,6 @@ function logWhenOver(
   metrics: Pick<Metrics, 'count'>,
 ): void {
   const startedAt = performance.now()
-  // Taken now: at the end the connection may be gone.
-  const address = addressOf(request)
   response.once('finish', () => {
     const durationMs = performance.now() - startedAt
     const method = knownMethods.has(request.method) ? request.method : 'other'
@@ -192,7 +196,7 @@ function logWhenOver(
     log[quiet ? 'debug' : 'info']('Request answered', {
       requestId: response.locals.requestId,
       identity: response.locals.identity ?? '',
-      address,
+      address: addressOf(response),
       method: request.method,
       path: request.path,
       status: response.statusCode,
@@ -279,7 +283,7 @@ function dispatch(methods: Methods, security: Security, budgets: Budgets): Reque
         caller,
         word: response.locals.alias ?? 'svc',
         isInternal,
-        audit: auditInfo(request, caller),
+        audit: auditInfo(request, response, caller),
         get signal() {
           return leaving()
         },
@@ -320,7 +324,8 @@ async function authenticate(request: Request, response: Response, security: Secu
   if (unsecured) return unsecured
   if (request.method === 'OPTIONS' && security.openOptions) return security.nobody
   const result = await security.authenticate(request.headers.authorization, {
-    address: addressOf(request),
+    address: addressOf(response),
+    peer: peerAddress(request),
     server: headerText(request, 'x-svc-from'),
   })
   const outcome: LoginOutcome = result.kind === 'known' ? 'accepted' : result.kind
@@ -328,10 +333,7 @@ async function authenticate(request: Request, response: Response, security: Secu
   if (result.kind === 'unavailable') throw new Failure('unavailable', result.message)
   if (result.kind === 'throttled') {
     response.setHeader('Retry-After', String(result.retryAfterSeconds))
-    throw new Failure(
-      'busy',
-      `Too many logins of this user failed from this address; try again in [${result.retryAfterSeconds}] seconds`,
-    )
+    throw new Failure('busy', `Too many failed logins; retry in [${result.retryAfterSeconds}] seconds`)
   }
   if (result.kind === 'refused') {
     // As recorded: HEAD is not offered to strangers, who would not see the body that says why they are refused.
@@ -398,12 +400,12 @@ function assertNames(params: Readonly<Record<string, string>>): void {
 
 const readPathDatasource = readDatasourceName
 
-function auditInfo(request: Request, caller: Caller): AuditInfo {
+function auditInfo(request: Request, response: Response, caller: Caller): AuditInfo {
   return {
     author: headerText(request, 'x-svc-author'),
     comment: headerText(request, 'x-svc-comment'),
     identity: caller.identity,
-    ip: addressOf(request),
+    ip: addressOf(response),
   }
 }
 
@@ -415,7 +417,13 @@ function headerText(request: Request, name: string): string {
   return escapeControlCharacters(cutText(isUtf8(bytes) ? bytes.toString('utf8') : text, 1024))
 }
 
-function addressOf(request: Request): string {
+/** The address of the caller, as it was when the request came: at its end the connection may be gone. */
+function addressOf(response: Response): string {
+  return response.locals.address
+}
+
+/** The address at the other end of the connection. */
+function peerAddress(request: Request): string {
   return (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '')
 }
 
@@ -451,7 +459,7 @@ function answerError(
   if (failure.code === 'forbidden') {
     const { method, path } = request
     const identity = String(response.locals.identity ?? '')
-    onForbidden?.({ identity, address: addressOf(request), method, path, message: failure.message })
+    onForbidden?.({ identity, address: addressOf(response), method, path, message: failure.message })
   }
   if (response.headersSent) {
     response.destroy()

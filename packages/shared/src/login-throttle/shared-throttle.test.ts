@@ -1,14 +1,21 @@
 import assert from 'node:assert/strict'
-import { after, describe, it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import { createTestStores, startTcpGate, waitUntil } from '../testing/index.ts'
 import { openLoginThrottle } from './index.ts'
 
 const stores = await createTestStores({ after })
 const redisPort = stores.settings('router').get('svc.queue.redis.port')
 const gate = await startTcpGate({ after }, redisPort)
-const open = (now = () => performance.now()) => {
-  const properties = { 'svc.queue.redis.port': String(gate.port), 'svc.auth.throttle.failures': '2' }
-  const throttle = openLoginThrottle(stores.settings('router', properties), now)
+const open = (now = () => performance.now(), properties: Readonly<Record<string, string>> = {}) => {
+  const throttle = openLoginThrottle(
+    stores.settings('router', {
+      'svc.queue.redis.port': String(gate.port),
+      'svc.auth.throttle.failures': '2',
+      'svc.auth.throttle.delay': 'PT1M',
+      ...properties,
+    }),
+    now,
+  )
   assert.ok(throttle)
   after(throttle.stop)
   return throttle
@@ -16,9 +23,17 @@ const open = (now = () => performance.now()) => {
 const [one, other] = [open(), open()]
 const address = '10.0.0.1'
 
-/** Whether the next login of a user is let try. */
-const mayTry = async (throttle: typeof one, user: string) =>
-  (await throttle.begin(user, address)) === undefined
+let attempts = 0
+/** A login of a user with a password that was not tried before, unless one is given. */
+const attempt = (user: string, from = address, digest = `password-${attempts++}`) => ({
+  user,
+  address: from,
+  digest,
+})
+
+/** Whether a login is let try. */
+const mayTry = async (throttle: typeof one, user: string, from?: string, digest?: string) =>
+  (await throttle.begin(attempt(user, from, digest))) === undefined
 
 describe('failed logins', () => {
   it('are counted for all servers together, until one succeeds', async () => {
@@ -26,7 +41,7 @@ describe('failed logins', () => {
     assert.equal(await mayTry(other, 'ann'), true)
     assert.equal(await mayTry(one, 'ann'), false)
     assert.equal(await mayTry(other, 'ann'), false)
-    await one.succeeded('ann', address)
+    await one.succeeded(attempt('ann'))
     await waitUntil('the count begins anew', () => mayTry(one, 'ann'))
   })
 
@@ -36,7 +51,7 @@ describe('failed logins', () => {
     assert.equal(await mayTry(one, 'bob'), true)
     assert.equal(await mayTry(one, 'bob'), true)
     assert.equal(await mayTry(one, 'bob'), false)
-    await one.succeeded('bob', address)
+    await one.succeeded(attempt('bob'))
     assert.equal(await mayTry(one, 'bob'), true)
     // Each would wait five seconds for a command that is not answered.
     assert.ok(performance.now() - began < 10_000)
@@ -74,3 +89,95 @@ describe('failed logins', () => {
     await gate.mend()
   })
 })
+
+for (const where of ['Redis', 'a server alone, as Redis is away'] as const) {
+  describe(`failed logins counted by ${where}`, () => {
+    before(async () => {
+      if (where !== 'Redis') await gate.cut()
+    })
+    after(() => gate.mend())
+    const delayMs = 1000
+    const quick = (failures = '2') =>
+      open(() => performance.now(), {
+        'svc.auth.throttle.delay': 'PT1S',
+        'svc.auth.throttle.failures': failures,
+      })
+    const name = (user: string) => `${user} of ${where}`
+
+    it('beyond the limit are verified one each delay, however many there are', async () => {
+      const throttle = quick()
+      const startedAt = performance.now()
+      let verified = 0
+      while (performance.now() - startedAt < 3.5 * delayMs) {
+        const tried = await Promise.all(Array.from({ length: 20 }, () => mayTry(throttle, name('ann'))))
+        verified += tried.filter(Boolean).length
+      }
+      // The limit, and one after each of three delays; the local clock and that of Redis need not agree to the millisecond.
+      assert.ok(verified >= 4 && verified <= 6, `${verified}`)
+    })
+
+    it('do not keep out the owner who repeats the right password from the same address', async () => {
+      const throttle = quick()
+      let isOver = false
+      const attack = Array.from({ length: 4 }, async () => {
+        while (!isOver) {
+          await mayTry(throttle, name('bob'))
+          await new Promise(setImmediate)
+        }
+      })
+      await waitUntil('the attack is held back', async () => !(await mayTry(throttle, name('bob'))))
+      const startedAt = performance.now()
+      let seconds: number | undefined
+      do {
+        seconds = await throttle.begin(attempt(name('bob'), address, 'right'))
+        if (seconds !== undefined) await new Promise((resolve) => setTimeout(resolve, seconds! * 1000))
+      } while (seconds !== undefined && performance.now() - startedAt < 20_000)
+      isOver = true
+      await Promise.all(attack)
+      assert.equal(seconds, undefined)
+      const tookMs = performance.now() - startedAt
+      assert.ok(tookMs < 4 * delayMs, `${tookMs} ms`)
+    })
+
+    it('are no concern of the same user at another address', async () => {
+      const throttle = quick()
+      for (let guess = 0; guess < 3; guess++) await mayTry(throttle, name('eve'))
+      assert.equal(await mayTry(throttle, name('eve')), false)
+      assert.equal(await mayTry(throttle, name('eve'), '10.0.0.2'), true)
+    })
+
+    it('from many addresses are limited together, but not where the user has logged in', async () => {
+      const throttle = quick()
+      const home = `10.9.0.${where === 'Redis' ? 1 : 2}`
+      assert.equal(await mayTry(throttle, name('fay'), home), true)
+      await throttle.succeeded(attempt(name('fay'), home))
+      let verified = 0
+      for (let source = 0; source < 40; source++)
+        if (await mayTry(throttle, name('fay'), `10.1.${where.length}.${source}`)) verified += 1
+      assert.ok(verified >= 20 && verified <= 22, `${verified}`)
+      assert.equal(await mayTry(throttle, name('fay'), home), true)
+    })
+
+    it('of many users from one address are limited together, but not those who have logged in there', async () => {
+      const throttle = open(() => performance.now(), { 'svc.auth.throttle.delay': 'PT1M' })
+      const office = `10.8.0.${where === 'Redis' ? 1 : 2}`
+      assert.equal(await mayTry(throttle, name('gus'), office), true)
+      await throttle.succeeded(attempt(name('gus'), office))
+      let verified = 0
+      for (let user = 0; user < 230; user++)
+        if (await mayTry(throttle, name(`user${user}`), office)) verified += 1
+      assert.ok(verified >= 200 && verified <= 202, `${verified}`)
+      assert.equal(await mayTry(throttle, name('gus'), office), true)
+      assert.equal(await mayTry(throttle, name('user0'), '10.8.1.1'), true)
+    })
+
+    it('do not count where nobody knows whether the password was right', async () => {
+      const throttle = quick()
+      for (let time = 0; time < 5; time++) {
+        const unverified = attempt(name('ida'))
+        assert.equal(await throttle.begin(unverified), undefined)
+        await throttle.undecided(unverified)
+      }
+    })
+  })
+}

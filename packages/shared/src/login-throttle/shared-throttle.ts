@@ -2,54 +2,72 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import type { Settings } from '../config/index.ts'
 import type { QueueConnection } from '../redis/index.ts'
-import type { LoginThrottle } from '../security/index.ts'
+import type { LoginAttempt, LoginThrottle } from '../security/index.ts'
+import { createLocalCounts } from './local-counts.ts'
+import type { CountedAttempt } from './login-counts.ts'
+import { createRedisCounts } from './redis-counts.ts'
+import { createWaitingLogins } from './waiting-logins.ts'
 
 /** A throttle that can be ended. */
 export interface SharedThrottle extends LoginThrottle {
   stop(): void
 }
 
-// One step, so that a counter without an end of its time can never be left behind. Returns count and milliseconds left.
-const countAttempt = `
-local count = redis.call('INCR', KEYS[1])
-if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
-return { count, redis.call('PTTL', KEYS[1]) }`
-
 // A login does not wait longer than this for Redis, which may stand still without being gone; for a while after one
 // that waited in vain no other one asks.
-const longestAnswerMs = 500
+const maxAnswerMs = 500
 const restMs = 2000
 
-// Counters that this process keeps while Redis is away.
-const mostLocalCounters = 10_000
+// Failures of one user from all addresses, and of all users from one address, that are worth one failure of one user
+// from one address: people log in from several places, and whole companies share an address.
+const ofAllAddresses = 10
+const ofAllUsers = 100
 
-/** Counts failed logins in Redis, for all servers together; while Redis is away each server counts for itself. */
+// Beyond the limit of an address its users are verified this many times as often as one user.
+const usersAtOnce = 10
+
+// How long an address is known for a user after a login from there. Guesses from elsewhere do not hold it back.
+const knownMs = 30 * 24 * 60 * 60 * 1000
+
+// A login that waits for its turn keeps its place for at least this time: people do not retry to the second.
+const minPatienceMs = 30_000
+
+/**
+ * Limits guesses, counted in Redis for all servers together; while Redis is away each server counts for itself.
+ * Undefined where it is switched off.
+ */
 export function openLoginThrottle(settings: Settings, now: () => number): SharedThrottle | undefined {
-  const most = settings.get('svc.auth.throttle.failures')
+  const max = settings.get('svc.auth.throttle.failures')
   const periodMs = settings.get('svc.auth.throttle.period')
-  if (most === 0) return undefined
+  const delayMs = settings.get('svc.auth.throttle.delay')
+  if (max === 0) return undefined
   const keyPrefix = `${settings.get('svc.queue.prefix')}:login-failures:`
+  const waiting = createWaitingLogins(now, Math.max(minPatienceMs, 3 * delayMs))
+  const local = createLocalCounts(now)
+  const shared = createRedisCounts(connected)
   let redis: QueueConnection | undefined
+  let ready: Promise<unknown> | undefined
   let silentUntil = Number.NEGATIVE_INFINITY
-  const local = new Map<string, { count: number; readonly endsAt: number }>()
-  // The names that attackers try may be long, and tell passwords that were typed in the wrong field.
-  const keyOf = (user: string, address: string) =>
-    `${keyPrefix}${createHash('sha256')
-      .update(JSON.stringify([user, address]))
-      .digest('base64url')}`
 
-  function countLocally(key: string): { count: number; leftMs: number } {
-    const time = now()
-    const kept = local.get(key)
-    const counter = kept && kept.endsAt > time ? kept : { count: 0, endsAt: time + periodMs }
-    counter.count += 1
-    local.delete(key)
-    local.set(key, counter)
-    for (const oldest of local.keys()) {
-      if (local.size <= mostLocalCounters) break
-      local.delete(oldest)
+  // The names that attackers try may be long, and may be passwords that were typed in the wrong field.
+  const keyOf = (...parts: readonly string[]) =>
+    `${keyPrefix}${createHash('sha256').update(JSON.stringify(parts)).digest('base64url')}`
+
+  function counted({ user, address, digest }: LoginAttempt): CountedAttempt {
+    const limit = (key: string, factor = 1, limitDelayMs = delayMs) => ({
+      key,
+      max: factor * max,
+      delayMs: limitDelayMs,
+      isFirst: waiting.isFirst(key, digest),
+    })
+    return {
+      limits: [
+        limit(keyOf(user, address)),
+        limit(keyOf('user', user, ''), ofAllAddresses),
+        limit(keyOf('address', '', address), ofAllUsers, Math.ceil(delayMs / usersAtOnce)),
+      ],
+      source: keyOf('known', user, address),
     }
-    return { count: counter.count, leftMs: counter.endsAt - time }
   }
 
   /** Opened with the first login to verify: most servers of a quiet cluster never need it. */
@@ -60,45 +78,45 @@ export function openLoginThrottle(settings: Settings, now: () => number): Shared
     }
     const opening = redis
     if (opening.status !== 'ready') {
-      // Given up with the login that waits: an attempt that was counted elsewhere is not counted later once more.
-      await once(opening, 'ready', { signal: AbortSignal.timeout(longestAnswerMs) })
+      // Abandoned with the logins that wait: an attempt that was counted elsewhere is not counted later once more.
+      ready ??= once(opening, 'ready', { signal: AbortSignal.timeout(maxAnswerMs) }).finally(() => {
+        ready = undefined
+      })
+      await ready
     }
     return opening
   }
 
-  async function countInRedis(key: string): Promise<{ count: number; leftMs: number }> {
-    const [count, leftMs] = (await (await connected()).eval(countAttempt, 1, key, periodMs)) as [
-      number,
-      number,
-    ]
-    return { count, leftMs }
-  }
-
-  /** As counted in Redis; undefined where that does not answer in time. */
-  async function countTogether(key: string): Promise<{ count: number; leftMs: number } | undefined> {
+  /** What Redis answers; undefined where it does not in time. */
+  async function together(begin: () => Promise<number>): Promise<number | undefined> {
     if (now() < silentUntil) return undefined
-    const counted = countInRedis(key).catch(() => undefined)
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<undefined>((resolve) => {
-      timer = setTimeout(resolve, longestAnswerMs, undefined)
+      timer = setTimeout(resolve, maxAnswerMs, undefined)
     })
-    const answer = await Promise.race([counted, late])
+    const answer = await Promise.race([begin().catch(() => undefined), late])
     clearTimeout(timer)
     if (answer === undefined) silentUntil = now() + restMs
     return answer
   }
 
   return {
-    begin: async (user, address) => {
-      const key = keyOf(user, address)
-      const attempts = (await countTogether(key)) ?? countLocally(key)
-      return attempts.count > most ? Math.max(1, Math.ceil(attempts.leftMs / 1000)) : undefined
+    begin: async (attempt) => {
+      const one = counted(attempt)
+      const waitMs = (await together(() => shared.begin(one, periodMs))) ?? (await local.begin(one, periodMs))
+      for (const { key } of one.limits) waiting[waitMs > 0 ? 'refused' : 'verified'](key, attempt.digest)
+      return waitMs > 0 ? Math.ceil(waitMs / 1000) : undefined
     },
-    succeeded: async (user, address) => {
-      const key = keyOf(user, address)
-      local.delete(key)
+    succeeded: async (attempt) => {
+      const one = counted(attempt)
+      await local.succeeded(one, knownMs)
       // Nobody waits for it: what is counted next on this connection comes after it.
-      redis?.del(key).catch(() => undefined)
+      if (redis) shared.succeeded(one, knownMs).catch(() => undefined)
+    },
+    undecided: async (attempt) => {
+      const one = counted(attempt)
+      await local.undecided(one)
+      if (redis) shared.undecided(one).catch(() => undefined)
     },
     stop: () => redis?.disconnect(),
   }

@@ -8,6 +8,13 @@ export {
   createCallerCache,
   permits,
 } from './caller.ts'
+export {
+  type CallerAddress,
+  callerAddressHeader,
+  createAddressReader,
+  createAddressSigner,
+  type HandedOnRequest,
+} from './caller-address.ts'
 export { askedAuthenticators, hiddenUserTest } from './chain.ts'
 export { createEscalator, type Escalator } from './escalator.ts'
 export { type LdapLogins, type LdapVerdict, openLdapLogins } from './ldap-logins.ts'
@@ -22,7 +29,7 @@ export {
   type SecurityOptions,
   unsecuredPaths,
 } from './security.ts'
-export type { LoginThrottle } from './throttle.ts'
+export type { LoginAttempt, LoginThrottle } from './throttle.ts'
 export {
   type AuthorizerDirectory,
   type DirectorySource,

@@ -1,22 +1,17 @@
 import { randomUUID } from 'node:crypto'
+import { connect, type Socket } from 'node:net'
+import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { describeError, Failure } from '@svc/domain/failure'
 import type { Client, Entry } from 'ldapts'
 import { asksDirectory, type Settings } from '../config/index.ts'
 import { readTrustStore } from '../tls/index.ts'
+import { createDirectoryGuard, DirectoryAway } from './directory-guard.ts'
 import { digestOf } from './login-digest.ts'
-import { createLoginLimit } from './login-limit.ts'
 
 const prefix = 'svc.auth.authenticator.<name>.credentialsValidator'
 
-// A directory is asked by so many logins at a time; further ones wait, and beyond those they are refused.
-const loginsAtOnce = 8
-const loginsWaiting = 256
-
 // Typed names that are remembered with the user that the directory found for them.
 const maxFoundNames = 10_000
-
-// After a failure the directory is left alone so long: logins are told at once instead of each waiting for it.
-const pauseMs = 1000
 
 /** What a directory says of a login. */
 export type LdapVerdict =
@@ -158,8 +153,6 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
     }
   }
   const tlsOptions = url.startsWith('ldaps:') ? await directoryTls(settings) : undefined
-  const limit = createLoginLimit(loginsAtOnce, loginsWaiting)
-  let pausedUntil = 0
 
   const attributeOf = (entry: Entry, attribute: string): string[] => {
     const key = Object.keys(entry).find((one) => one.toLowerCase() === attribute.toLowerCase())
@@ -216,47 +209,67 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
   // The library says so by its message only.
   const isLate = (error: unknown): boolean => error instanceof Error && error.message.endsWith('timed out')
 
-  /** Asks the directory by a connection of its own, unless it has just been away. */
+  /** A failed request that says nothing about the directory: it broke the connection off over one name. */
+  class RefusedName extends Error {}
+
+  const guard = createDirectoryGuard(
+    settings.getNamed(`${prefix}.readTimeout`, name),
+    (error) => !(error instanceof RefusedName) && !(error instanceof Failure),
+  )
+
+  /** Asks the directory by a connection of its own, unless it is left alone because it did not answer. */
   async function ask<Answer>(
     question: (client: Client) => Promise<Answer>,
   ): Promise<Answer | { readonly kind: 'unavailable'; readonly message: string }> {
-    const unavailable = {
-      kind: 'unavailable',
-      message: `The directory of authenticator [${name}] cannot be asked; try again`,
-    } as const
-    if (performance.now() < pausedUntil) return unavailable
     try {
-      return await limit(() => askNow(question))
+      return await guard.run((signal) => askNow(question, signal))
     } catch (error) {
-      // Too many at a time are no trouble of the directory.
+      // Too many logins at a time are no trouble of the directory.
       if (error instanceof Failure) throw error
-      onTrouble(
-        `The directory of authenticator [${name}] cannot be asked: logins that need it are refused with 503`,
-        {
-          url,
-          error: describeError(error),
-        },
-      )
-      return unavailable
+      if (!(error instanceof DirectoryAway) || !error.isRepeated)
+        onTrouble(
+          `The directory of authenticator [${name}] cannot be asked: logins that need it are refused with 503`,
+          { url, error: describeError(error) },
+        )
+      return {
+        kind: 'unavailable',
+        message: `The directory of authenticator [${name}] cannot be asked; try again`,
+      }
     }
   }
 
-  async function askNow<Answer>(question: (client: Client) => Promise<Answer>): Promise<Answer> {
+  async function askNow<Answer>(
+    question: (client: Client) => Promise<Answer>,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    let socket: Socket | undefined
+    const kept = <Opened extends Socket>(opened: Opened): Opened => {
+      socket = opened
+      return opened
+    }
     const client = new ldap.Client({
       url,
       connectTimeout: settings.getNamed(`${prefix}.connectTimeout`, name),
       timeout: settings.getNamed(`${prefix}.readTimeout`, name),
       strictDN: false,
+      createConnection: ((port: number, host: string) => kept(connect(port, host))) as typeof connect,
+      createSecureConnection: ((port: number, host: string, options: ConnectionOptions) =>
+        kept(connectTls(port, host, options))) as typeof connectTls,
       ...(tlsOptions ? { tlsOptions } : {}),
     })
+    // A request that is over leaves nothing behind, however far it came.
+    signal.addEventListener('abort', () => socket?.destroy())
     try {
       return await question(client)
     } catch (error) {
-      // A directory that breaks a connection off over one name is there for others: who asks for it harms nobody else.
-      if (!answered.has(client) || isLate(error)) pausedUntil = performance.now() + pauseMs
+      // Such a directory is there for other names: whoever logs in by this one harms nobody else.
+      if (answered.has(client) && !isLate(error)) throw new RefusedName(describeError(error))
       throw error
     } finally {
-      client.unbind().catch(() => undefined)
+      client
+        .unbind()
+        .catch(() => undefined)
+        .finally(() => socket?.destroy())
     }
   }
 

@@ -251,6 +251,7 @@ describe('the name under which a refused login is reported', () => {
       const throttle: LoginThrottle = {
         begin: async () => (attempts++ === 0 ? undefined : 60),
         succeeded: async () => undefined,
+        undecided: async () => undefined,
       }
       const onRefused: SecurityOptions['onRefused'] = (_user, _origin, _reason, knownAs) =>
         names.push(knownAs)
@@ -380,7 +381,7 @@ describe('a login that was right', () => {
 })
 
 describe('a login that is remembered', () => {
-  it('is told with each use, apart from logins that are verified', async () => {
+  it('is reported with each use, as verified once for each address', async () => {
     const told: string[] = []
     const { security, login } = setUp(
       { authenticators: { A: { ann: cheap('p') } } },
@@ -395,7 +396,94 @@ describe('a login that is remembered', () => {
     await login('ann', 'p')
     await login('ann', 'p')
     await security.authenticate(basicHeader('ann', 'p'), { address: '192.0.2.9', server: '' })
-    assert.deepEqual(told, ['ann verified from 192.0.2.7', 'ann from 192.0.2.7', 'ann from 192.0.2.9'])
+    assert.deepEqual(told, [
+      'ann verified from 192.0.2.7',
+      'ann from 192.0.2.7',
+      'ann verified from 192.0.2.9',
+    ])
+  })
+})
+
+describe('a throttle', () => {
+  /** A throttle that refuses some addresses, and writes down what it is called for. */
+  const setUpThrottle = (refuses: (address: string) => boolean, users = { A: { ann: cheap('p') } }) => {
+    const calls: string[] = []
+    const digests = new Set<string>()
+    const throttle: LoginThrottle = {
+      begin: async ({ user, address, digest }) => {
+        calls.push(`begin ${user} ${address}`)
+        digests.add(digest)
+        return refuses(address) ? 5 : undefined
+      },
+      succeeded: async ({ user, address }) => {
+        calls.push(`succeeded ${user} ${address}`)
+      },
+      undecided: async ({ user, address }) => {
+        calls.push(`undecided ${user} ${address}`)
+      },
+    }
+    const reasons: string[] = []
+    const { security } = setUp(
+      { authenticators: users },
+      {
+        options: {
+          throttle,
+          onRefused: (user, { address }, reason) => reasons.push(`${user} ${address} ${reason}`),
+        },
+      },
+    )
+    const login = (user: string, password: string, address: string) =>
+      security.authenticate(basicHeader(user, password), { address, server: '' })
+    return { login, calls, reasons, digests }
+  }
+
+  it('counts each guess, and is told of one that succeeds', async () => {
+    const { login, calls, digests } = setUpThrottle(() => false)
+    for (const password of ['x', 'y', 'y', 'p']) await login('ann', password, '192.0.2.7')
+    await login(' ANN', 'x', '192.0.2.7')
+    await login('ann', 'p', '192.0.2.7')
+    assert.deepEqual(calls, [
+      ...Array.from({ length: 4 }, () => 'begin ann 192.0.2.7'),
+      'succeeded ann 192.0.2.7',
+      'begin ann 192.0.2.7',
+    ])
+    assert.equal(digests.size, 3, 'one for each password, which it does not reveal')
+    for (const digest of digests) assert.ok(digest.length > 20)
+  })
+
+  it('refuses before anything is verified, and the refusal is reported with its address', async () => {
+    const { login, reasons, calls } = setUpThrottle(() => true)
+    const hashes = await hashesOf(async () => {
+      for (const user of ['ann', 'unknown'])
+        assert.deepEqual(await login(user, 'p', '192.0.2.7'), { kind: 'throttled', retryAfterSeconds: 5 })
+    })
+    assert.equal(hashes, 0)
+    assert.deepEqual(reasons, ['ann 192.0.2.7 throttle', 'unknown 192.0.2.7 throttle'])
+    assert.ok(!calls.some((call) => call.startsWith('undecided') || call.startsWith('succeeded')))
+  })
+
+  it('counts a remembered password as a guess from where the user has not logged in', async () => {
+    const { login } = setUpThrottle((address) => address === '192.0.2.66')
+    assert.equal((await login('ann', 'p', '192.0.2.7')).kind, 'known')
+    assert.equal((await login('ann', 'p', '192.0.2.66')).kind, 'throttled')
+    assert.equal((await login('ann', 'p', '192.0.2.7')).kind, 'known')
+  })
+
+  it('does not count logins that are turned away unverified', async () => {
+    const { login, calls } = setUpThrottle(() => false)
+    const guesses = await Promise.allSettled(
+      Array.from({ length: 200 }, (_, guess) => login('ann', `guess ${guess}`, '192.0.2.7')),
+    )
+    const turnedAway = guesses.filter(({ status }) => status === 'rejected').length
+    assert.ok(turnedAway > 0)
+    assert.equal(calls.filter((call) => call === 'undecided ann 192.0.2.7').length, turnedAway)
+  })
+
+  it('never holds back the login of this server itself', async () => {
+    const { login, calls } = setUpThrottle(() => true, { A: { svc_system: cheap('internal') } } as never)
+    assert.equal((await login('svc_system', 'internal', '192.0.2.7')).kind, 'known')
+    assert.equal((await login('svc_system', 'guess', '192.0.2.7')).kind, 'throttled')
+    assert.deepEqual(calls, ['begin svc_system 192.0.2.7'])
   })
 })
 
@@ -483,6 +571,23 @@ describe('the internal user', () => {
       assert.equal((await security.authenticate(basicHeader('admin', 'p'), from)).kind, 'known')
       const refusal = `svc_system from ${address}, by its network`
       assert.deepEqual(refused, isLetIn ? [] : [refusal, refusal])
+    })
+  }
+
+  for (const [address, peer, isLetIn] of [
+    ['10.1.2.3', '10.1.2.4', true],
+    ['10.1.2.3', '192.0.2.8', false],
+    ['192.0.2.8', '10.1.2.3', false],
+  ] as const) {
+    it(`is ${isLetIn ? 'let in' : 'refused'} from [${address}] through a router at [${peer}]`, async () => {
+      const properties = { 'svc.auth.internalClientAllowedNetworks': networks }
+      const { security } = setUp({ authenticators: { A: users } }, { properties })
+      const internal = await security.authenticate(basicHeader('svc_system', 'p'), {
+        address,
+        peer,
+        server: '',
+      })
+      assert.equal(internal.kind, isLetIn ? 'known' : 'refused')
     })
   }
 

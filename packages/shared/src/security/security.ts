@@ -1,14 +1,16 @@
 import { timingSafeEqual } from 'node:crypto'
 import { hasControlCharacter } from '@svc/domain/validation'
 import { asksForLogin, internalNetworks, letsEveryoneIn, type Settings } from '../config/index.ts'
-import { readBasicHeader } from './basic-header.ts'
+import { basicHeader, readBasicHeader } from './basic-header.ts'
 import { type Caller, createCallerCache, nobody, unrestricted } from './caller.ts'
 import { askedAuthenticators, hiddenUserTest } from './chain.ts'
 import { countedName } from './counted-name.ts'
+import { createEscalator, type Escalator } from './escalator.ts'
+import { createKnownSources } from './known-sources.ts'
 import type { CountAttempt, LdapLogins } from './ldap-logins.ts'
 import { digestOf } from './login-digest.ts'
 import { createMetadataLogins, type OnOutdated } from './metadata-logins.ts'
-import { type LoginThrottle, noThrottle } from './throttle.ts'
+import { type LoginAttempt, type LoginThrottle, noThrottle } from './throttle.ts'
 import {
   type DirectorySource,
   hasUser,
@@ -16,9 +18,12 @@ import {
   storedCredentials,
 } from './users-and-roles.ts'
 
-/** Where a login comes from: the address, and the server that it says it is, for the log. */
+/** Where a login comes from, and the server that it says it is, for the log. */
 export interface LoginOrigin {
+  /** The address of the caller, also where a router handed the request on. */
   readonly address: string
+  /** The address of the connection where that is another one: the router's. */
+  readonly peer?: string
   readonly server: string
 }
 
@@ -40,8 +45,8 @@ export interface Security {
   readonly openOptions: boolean
 }
 
-/** Whether a login does not hold, or comes from a network from which the internal user is not let in. */
-export type RefusalReason = 'login' | 'network'
+/** Invalid credentials; credentials not verified after too many failures; a network that the internal user may not use. */
+export type RefusalReason = 'login' | 'throttle' | 'network'
 
 /** What security tells others, and has from others. */
 export interface SecurityOptions {
@@ -60,6 +65,8 @@ export interface SecurityOptions {
   /** Told of requests by logins that are remembered, with each of them: it costs next to nothing. */
   readonly onUse?: (caller: Caller, origin: LoginOrigin) => void
   readonly onOutdated?: OnOutdated
+  /** The identity of this server among the servers; that of the settings when left out. */
+  readonly escalator?: Pick<Escalator, 'header'>
   readonly throttle?: LoginThrottle
   /** The directories of authenticators with an `ldap` validator, by name of the authenticator. */
   readonly directories?: ReadonlyMap<string, LdapLogins>
@@ -97,6 +104,7 @@ export function createSecurity(
     onLogin = () => undefined,
     onUse = () => undefined,
     onOutdated,
+    escalator = createEscalator(settings),
     throttle = noThrottle,
     directories = new Map(),
   }: SecurityOptions = {},
@@ -111,10 +119,11 @@ export function createSecurity(
   const metadata = createMetadataLogins(onOutdated)
   const callers = createCallerCache(settings)
   const allowsInternal = internalNetworks(settings)
-  const isOwnEscalator = escalatorCheck(settings)
+  const isOwnEscalator = escalatorCheck(escalator)
   const isHidden = hiddenUserTest(settings)
   const digest = digestOf()
   const underWay = new Map<string, Promise<Authentication>>()
+  const sources = createKnownSources()
 
   /** The directories before a member that were asked by another name than the identity that the member proved. */
   const otherDirectories = (name: string, identity: string, typed: string): LdapLogins[] =>
@@ -166,9 +175,10 @@ export function createSecurity(
       return isTaken ? { kind: 'unknown' } : await askDirectory(name, logins, login, current, countAttempt)
     }
     const stored = isTaken ? undefined : storedCredentials(current, name, user)
-    if (await metadata.verify(name, user, password, stored))
-      return { kind: 'known', identity: user, groups: [] }
-    return stored ? { kind: 'wrong', identity: user } : { kind: 'unknown' }
+    if (!stored) return { kind: 'unknown' }
+    return (await metadata.verify(name, user, password, stored))
+      ? { kind: 'known', identity: user, groups: [] }
+      : { kind: 'wrong', identity: user }
   }
 
   async function askDirectory(
@@ -201,12 +211,14 @@ export function createSecurity(
     let isTaken = hasControlCharacter(login.user)
     let knownAs: string | undefined
     let missing: string | undefined
+    const withoutWork: string[] = []
     for (const name of asked) {
       if (allowsEveryone(name)) {
         if (isTaken || missing !== undefined) break
         return undefined
       }
       const verdict = await ask(name, login, current, isTaken, countAttempt)
+      if (verdict.kind === 'unknown' && !directories.has(name)) withoutWork.push(name)
       if (verdict.kind === 'throttled') {
         const { kind, retryAfterSeconds, identity } = verdict
         return { result: { kind, retryAfterSeconds }, knownAs: knownAs ?? identity }
@@ -214,15 +226,16 @@ export function createSecurity(
       if (verdict.kind === 'known' && !isTaken) {
         return { result: { kind: 'known', caller: callers(name, verdict.identity, verdict.groups, current) } }
       }
-      // A user that is known here is looked for nowhere else: a name hides the same name further on. The work is
-      // done all the same, so that the time of an answer does not tell who is known.
+      // A user that is known here is looked for nowhere else: a name hides the same name further on.
       isTaken ||= verdict.kind === 'wrong'
       if (verdict.kind === 'wrong') knownAs ??= verdict.identity
       if (verdict.kind === 'unavailable') missing ??= verdict.message
     }
-    return missing === undefined
-      ? { result: { kind: 'refused' }, knownAs }
-      : { result: { kind: 'unavailable', message: missing } }
+    if (missing !== undefined) return { result: { kind: 'unavailable', message: missing } }
+    // A refusal costs the same work whoever is known, so that its time does not reveal that. Other outcomes show it
+    // anyway: users of a directory do not take turns with those whose passwords are hashed here.
+    for (const name of withoutWork) await metadata.verify(name, login.user, login.password, undefined)
+    return { result: { kind: 'refused' }, knownAs }
   }
 
   /** The name of the user that a typed name stands for, as far as it is known without asking a directory. */
@@ -240,27 +253,53 @@ export function createSecurity(
     origin: LoginOrigin,
     current: SecurityDirectory,
   ): Promise<Authentication | undefined> {
-    // The servers' own password is not guessed by whoever has it: their calls are never held back.
-    const isCounted = !isOwnEscalator(login)
-    const counted = new Set<string>()
+    const attempts = new Map<string, LoginAttempt>()
     const countAttempt: CountAttempt = async (user) => {
       const name = countedName(user)
-      if (!isCounted || counted.has(name)) return undefined
-      counted.add(name)
-      return await throttle.begin(name, origin.address)
+      // The servers' own password is not guessed by whoever has it: their calls are never held back.
+      if (attempts.has(name) || isOwnEscalator(login)) return undefined
+      const attempt = { user: name, address: origin.address, digest: digest(name, login.password) }
+      const waitSeconds = await throttle.begin(attempt)
+      if (waitSeconds === undefined) attempts.set(name, attempt)
+      return waitSeconds
     }
-    const waitSeconds = await countAttempt(login.user)
-    const outcome: Outcome | undefined =
-      waitSeconds === undefined
-        ? await verify(login, current, countAttempt)
-        : { result: { kind: 'throttled', retryAfterSeconds: waitSeconds } }
+    const settle = async (how: 'succeeded' | 'undecided') => {
+      for (const attempt of attempts.values()) await throttle[how](attempt)
+    }
+    let outcome: Outcome | undefined
+    try {
+      const waitSeconds = await countAttempt(login.user)
+      outcome =
+        waitSeconds === undefined
+          ? await verifyOrRecall(login, current, countAttempt)
+          : { result: { kind: 'throttled', retryAfterSeconds: waitSeconds } }
+    } catch (error) {
+      await settle('undecided')
+      throw error
+    }
     const result = outcome?.result
-    const isRefused = result?.kind === 'refused' || result?.kind === 'throttled'
+    if (result?.kind === 'refused' || result?.kind === 'throttled') {
+      const reason = result.kind === 'refused' ? 'login' : 'throttle'
+      onRefused(login.user, origin, reason, outcome?.knownAs ?? knownName(login.user, current))
+      return result
+    }
     // Only refusals count; what could not be verified is nobody's failure.
-    if (!isRefused) for (const name of counted) await throttle.succeeded(name, origin.address)
-    if (isRefused) onRefused(login.user, origin, 'login', outcome?.knownAs ?? knownName(login.user, current))
-    if (result?.kind === 'known') onLogin(result.caller, origin)
+    await settle(result?.kind === 'known' ? 'succeeded' : 'undecided')
+    if (result?.kind === 'known') {
+      sources.add(login.user, origin.address)
+      onLogin(result.caller, origin)
+    }
     return result
+  }
+
+  /** Verifies a login, or takes it as it was verified from elsewhere: an attempt all the same, as it may be a guess. */
+  async function verifyOrRecall(
+    login: Login,
+    current: SecurityDirectory,
+    countAttempt: CountAttempt,
+  ): Promise<Outcome | undefined> {
+    const caller = remembered(login, current)
+    return caller ? { result: { kind: 'known', caller } } : await verify(login, current, countAttempt)
   }
 
   /** Requests at the same time share the work, unless users or passwords were changed in between. */
@@ -296,12 +335,14 @@ export function createSecurity(
     const current = directory.current()
     if ('missing' in current) return { kind: 'unavailable', message: current.missing }
     if (!login || (first !== undefined && allowsEveryone(first))) return withoutLogin(current)
-    const known = remembered(login, current)
+    // From where a user has not logged in, a remembered password may as well be a guess: it counts as an attempt.
+    const known = sources.has(login.user, origin.address) ? remembered(login, current) : undefined
     const outcome: Authentication = known
       ? { kind: 'known', caller: known }
       : ((await verifyOnce(login, origin, current)) ?? withoutLogin(current))
     const isInternalUser = outcome.kind === 'known' && outcome.caller.identity === internalUser
-    if (isInternalUser && !allowsInternal(origin.address)) {
+    const isInternalAllowed = allowsInternal(origin.peer ?? origin.address) && allowsInternal(origin.address)
+    if (isInternalUser && !isInternalAllowed) {
       onRefused(login.user, origin, 'network', internalUser)
       return { kind: 'refused' }
     }
@@ -325,17 +366,12 @@ export function createSecurity(
 const unsecuredCaller: Caller = unrestricted('anonymous', '')
 
 /** Whether a login is the one that this server itself uses as the escalator. */
-function escalatorCheck(settings: Settings): (login: Login) => boolean {
-  const user = settings.get('svc.escalator.internalClientUsername')
-  const password = Buffer.from(settings.get('svc.escalator.internalClientPassword') ?? '')
-  return (login) => {
-    const given = Buffer.from(login.password)
-    return (
-      login.user === user &&
-      login.password.isWellFormed() &&
-      given.length === password.length &&
-      timingSafeEqual(given, password)
-    )
+function escalatorCheck(escalator: Pick<Escalator, 'header'>): (login: Login) => boolean {
+  return ({ user, password }) => {
+    const own = escalator.header()
+    if (own === undefined || !user.isWellFormed() || !password.isWellFormed()) return false
+    const [expected, given] = [Buffer.from(own), Buffer.from(basicHeader(user, password))]
+    return given.length === expected.length && timingSafeEqual(given, expected)
   }
 }
 

@@ -8,7 +8,7 @@ import type { Route } from '../http/index.ts'
 import type { Metrics } from '../metrics/index.ts'
 import type { AnnouncedNode, Database } from '../postgres/index.ts'
 import type { Clock, Logger, Readiness } from '../runtime/index.ts'
-import type { Caller } from '../security/index.ts'
+import type { Caller, Escalator } from '../security/index.ts'
 import type { FollowedStores } from '../tls/index.ts'
 import type { FollowedDirectory } from './directory-source.ts'
 
@@ -25,6 +25,8 @@ export interface ServiceContext {
   readonly coordination: Database
   readonly discovery: Discovery
   readonly client: ServiceClient
+  /** The identity of this server among the servers. */
+  readonly escalator: Escalator
   /** Key stores and trust stores, as they are now. */
   readonly stores: FollowedStores
   readonly readiness: Readiness

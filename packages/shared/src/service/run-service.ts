@@ -1,9 +1,10 @@
+import type { IncomingMessage } from 'node:http'
 import { describeError, Failure } from '@svc/domain/failure'
 import { createCallJournal } from '../calls/index.ts'
 import { createServiceClient } from '../client/index.ts'
 import { createSimulatedClock } from '../clock/index.ts'
 import { type Role, type Settings, settingsNotices } from '../config/index.ts'
-import { startDiscovery } from '../discovery/index.ts'
+import { baseUrlOf, startDiscovery } from '../discovery/index.ts'
 import { followFaults, noFaults } from '../faults/index.ts'
 import {
   type ApplicationOptions,
@@ -30,6 +31,8 @@ import {
   systemClock,
 } from '../runtime/index.ts'
 import {
+  callerAddressHeader,
+  createAddressReader,
   createEscalator,
   createSecurity,
   type DirectorySource,
@@ -115,6 +118,7 @@ export async function runService(
     coordination,
     discovery,
     client,
+    escalator,
     stores,
     readiness,
     metrics: createMetrics(role),
@@ -151,6 +155,7 @@ export async function runService(
     log: logger,
     metrics: context.metrics,
     aliases: settings.get('svc.api.aliases'),
+    callerAddress: callerAddressOf(context),
     onForbidden: audit.forbidden,
     ...(faults === noFaults ? {} : { strike: faults.strikeRequest }),
     ...(part.fallback ? { fallback: part.fallback } : {}),
@@ -244,7 +249,7 @@ async function openPorts(
 
 /** Who callers are, with all that it takes: directories, counters of failures, the audit. */
 async function openSecurity(
-  { settings, database, logger }: ServiceContext,
+  { settings, database, escalator, logger }: ServiceContext,
   audit: SecurityAudit,
   throttle: SharedThrottle | undefined,
   directory: DirectorySource,
@@ -257,6 +262,7 @@ async function openSecurity(
         tellRefused(user, origin, reason)
         audit.loginFailed(user, origin, knownAs)
       },
+      escalator,
       onLogin: audit.loggedIn,
       onUse: audit.used,
       onOutdated: async (authenticator, user, outdated, renewed) => {
@@ -268,6 +274,23 @@ async function openSecurity(
     })
   } catch (error) {
     return endPlainly(describeError(error))
+  }
+}
+
+/** Reads the addresses of callers that the router hands on, and logs headers that are not valid. */
+function callerAddressOf({ escalator, node, logger }: ServiceContext) {
+  const read = createAddressReader(escalator, () => baseUrlOf(node()), systemClock.now)
+  const trouble = createTroubleLog(logger)
+  return (request: IncomingMessage): string | undefined => {
+    const header = request.headers[callerAddressHeader]
+    if (header === undefined) return undefined
+    const { method = '', url: path = '', headers } = request
+    const result = read(String(header), { method, path, authorization: headers.authorization })
+    if (result.kind === 'valid') return result.address
+    trouble.tell(`Ignored the address of a caller that was handed on: ${result.reason}`, {
+      peer: request.socket.remoteAddress,
+    })
+    return undefined
   }
 }
 

@@ -8,7 +8,7 @@ import { createApplication } from '../http/index.ts'
 import { createMetrics } from '../metrics/index.ts'
 import type { Database } from '../postgres/index.ts'
 import { createReadiness, systemClock } from '../runtime/index.ts'
-import { createSecurity, type SecurityDirectory } from '../security/index.ts'
+import { createEscalator, createSecurity, type SecurityDirectory } from '../security/index.ts'
 import type { ServiceContext, ServicePart } from '../service/index.ts'
 import { fixedStores } from '../tls/index.ts'
 import { type RecordingLogger, recordingLogger } from './recording-logger.ts'
@@ -55,7 +55,10 @@ export async function createTestContext(
     details: {},
   }
   const tlsStores = fixedStores({ server: undefined, client: {} })
-  const client = createServiceClient(settings, () => `${role} ${node.name}`, discovery, tlsStores)
+  const escalator = createEscalator(settings)
+  const client = createServiceClient(settings, () => `${role} ${node.name}`, discovery, tlsStores, {
+    escalator,
+  })
   const directory = changingDirectory()
   const metrics = createMetrics(role)
   const security = createSecurity(settings, directory)
@@ -75,6 +78,7 @@ export async function createTestContext(
     coordination: database,
     discovery,
     client,
+    escalator,
     stores: tlsStores,
     readiness: createReadiness(),
     metrics,

@@ -1,0 +1,64 @@
+import type { LoginCounts } from './login-counts.ts'
+
+interface Counter {
+  count: number
+  nextAt: number
+  readonly endsAt: number
+}
+
+// Counters, and sources of users, that a server keeps while Redis is away.
+const maxEntries = 10_000
+
+/** Counts of this server alone. */
+export function createLocalCounts(now: () => number): LoginCounts {
+  const counters = new Map<string, Counter>()
+  const knownUntil = new Map<string, number>()
+
+  const put = <Value>(map: Map<string, Value>, key: string, value: Value): void => {
+    map.delete(key)
+    map.set(key, value)
+    for (const oldest of map.keys()) {
+      if (map.size <= maxEntries) break
+      map.delete(oldest)
+    }
+  }
+  const counterOf = (key: string): Counter | undefined => {
+    const counter = counters.get(key)
+    return counter && counter.endsAt > now() ? counter : undefined
+  }
+  const isKnown = (source: string): boolean => (knownUntil.get(source) ?? Number.NEGATIVE_INFINITY) > now()
+
+  return {
+    begin: async ({ limits, source }, periodMs) => {
+      const time = now()
+      const counted = isKnown(source) ? limits.slice(0, 1) : limits
+      for (const { key, max, delayMs, isFirst } of counted) {
+        const counter = counterOf(key)
+        if (!counter || counter.count < max) continue
+        if (counter.nextAt > time) return counter.nextAt - time
+        if (!isFirst) return delayMs
+      }
+      for (const { key, max, delayMs } of counted) {
+        const counter = counterOf(key) ?? { count: 0, nextAt: 0, endsAt: time + periodMs }
+        counter.count += 1
+        if (counter.count >= max) counter.nextAt = time + delayMs
+        put(counters, key, counter)
+      }
+      return 0
+    },
+    succeeded: async ({ limits, source }, knownMs) => {
+      const [own, ...others] = limits
+      if (own) counters.delete(own.key)
+      if (!isKnown(source)) for (const { key } of others) takeBack(key)
+      put(knownUntil, source, now() + knownMs)
+    },
+    undecided: async ({ limits, source }) => {
+      for (const { key } of isKnown(source) ? limits.slice(0, 1) : limits) takeBack(key)
+    },
+  }
+
+  function takeBack(key: string): void {
+    const counter = counterOf(key)
+    if (counter && counter.count > 0) counter.count -= 1
+  }
+}

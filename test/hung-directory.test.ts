@@ -1,0 +1,252 @@
+// Proves that a directory that hangs, or answers nonsense, costs its own logins a 503 within five seconds, and nobody
+// else anything: against TCP servers that stop answering at each step of a login.
+import assert from 'node:assert/strict'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { after, describe, test } from 'node:test'
+import { sampleDirectory, startDirectory } from '@svc/cli/ldap'
+import { loadSettings } from '@svc/shared/config'
+import {
+  basicHeader,
+  createSecurity,
+  hashPassword,
+  openLdapLogins,
+  type SecurityDirectory,
+} from '@svc/shared/security'
+import { makeCertificate } from './support/slapd.ts'
+import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
+import { waitUntil } from './support/wait-until.ts'
+
+const folder = newTestFolder()
+after(() => removeTestFolder(folder))
+const trusted = await makeCertificate(folder, 'directory', 'IP:127.0.0.1')
+const directory = await startDirectory(sampleDirectory('search-secret'), 0)
+after(() => directory.stop())
+
+/** What a server does with a connection; `received` is called with each piece that arrives. */
+type Behavior = (socket: Socket) => void
+
+/** A success of a bind, for the message that a piece of bytes begins with. */
+const bindSucceeded = (request: Buffer) =>
+  Buffer.from([0x30, 0x0c, 0x02, 0x01, request[4]!, 0x61, 0x07, 0x0a, 0x01, 0x00, 0x04, 0x00, 0x04, 0x00])
+
+const behaviors: Readonly<Record<string, Behavior>> = {
+  'accepts connections and never answers': () => undefined,
+  'answers the bind and not the search': (socket) =>
+    socket.on('data', (request: Buffer) => {
+      // A bind is operation 0x60.
+      if (request[5] === 0x60) socket.write(bindSucceeded(request))
+    }),
+  'sends its answer byte by byte': (socket) =>
+    socket.on('data', (request: Buffer) => {
+      const answer = bindSucceeded(request)
+      let sent = 0
+      const timer = setInterval(() => {
+        if (sent < answer.length - 1) socket.write(answer.subarray(sent, ++sent))
+      }, 300)
+      socket.once('close', () => clearInterval(timer))
+    }),
+  'answers text': (socket) => socket.on('data', () => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n')),
+  'answers zeros': (socket) => socket.on('data', () => socket.write(Buffer.alloc(100_000))),
+  'answers an endless message': (socket) =>
+    socket.on('data', () => socket.write(Buffer.from([0x30, 0x84, 0x7f, 0xff, 0xff, 0xff, 0x02]))),
+  'answers many empty messages': (socket) =>
+    socket.on('data', () => socket.write(Buffer.from('3000'.repeat(30_000), 'hex'))),
+  'closes each connection': (socket) => socket.destroy(),
+  'closes each connection after a request': (socket) => socket.on('data', () => socket.end()),
+}
+
+/** A server whose behavior can be replaced; it counts its open connections. */
+async function startServer(first: Behavior, port = 0) {
+  const open = new Set<Socket>()
+  let behavior = first
+  let maxOpen = 0
+  let connections = 0
+  const server = createServer((socket) => {
+    open.add(socket)
+    connections += 1
+    maxOpen = Math.max(maxOpen, open.size)
+    socket.once('close', () => open.delete(socket))
+    socket.on('error', () => undefined)
+    behavior(socket)
+    // An end of the other side is seen only by those who read.
+    socket.resume()
+  })
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  const stop = async (): Promise<void> => {
+    for (const socket of open) socket.destroy()
+    await new Promise((resolve) => server.close(resolve))
+  }
+  after(stop)
+  return {
+    port: (server.address() as AddressInfo).port,
+    open: () => open.size,
+    maxOpen: () => maxOpen,
+    connections: () => connections,
+    behave: (next: Behavior) => {
+      behavior = next
+    },
+    stop,
+  }
+}
+
+/** Hands bytes on to the sample directory: what a directory does when it is back. */
+const answersAgain: Behavior = (socket) => {
+  const upstream = connect(Number(new URL(directory.url).port), '127.0.0.1')
+  upstream.on('error', () => socket.destroy())
+  socket.once('close', () => upstream.destroy())
+  socket.pipe(upstream).pipe(socket)
+}
+
+const suffix = 'dc=example,dc=org'
+const hash = await hashPassword('metadata-password')
+const users: SecurityDirectory = {
+  version: 1,
+  authenticators: { M: { mia: hash } },
+  authorizers: { Z: { users: {}, roles: {}, groupMappings: {} } },
+}
+
+/** Logins by a chain of metadata store M and directory L. */
+async function loginsWith(url: string) {
+  const validator = 'svc.auth.authenticator.L.credentialsValidator'
+  const properties = {
+    'svc.auth.authenticatorChain': '["M","L"]',
+    'svc.auth.authenticator.M.type': 'basic',
+    'svc.auth.authenticator.M.authorizerName': 'Z',
+    'svc.auth.authenticator.M.skipOnFailure': 'true',
+    'svc.auth.authenticator.L.type': 'basic',
+    'svc.auth.authenticator.L.authorizerName': 'Z',
+    [`${validator}.type`]: 'ldap',
+    [`${validator}.url`]: url,
+    [`${validator}.bindUser`]: `cn=search,${suffix}`,
+    [`${validator}.bindPassword`]: 'search-secret',
+    [`${validator}.baseDn`]: `ou=users,${suffix}`,
+    'svc.auth.basic.ssl.trustStoreType': 'pem',
+    ...(url.startsWith('ldaps:') ? { 'svc.auth.basic.ssl.trustStorePath': trusted.certificateFile } : {}),
+    'svc.auth.authorizers': '["Z"]',
+    'svc.auth.authorizer.Z.type': 'basic',
+    'svc.escalator.type': 'basic',
+    'svc.escalator.internalClientPassword': 'internal-secret',
+  }
+  const variables = Object.entries(properties).map(([name, value]) => [name.replaceAll('.', '_'), value])
+  const settings = loadSettings('router', [], Object.fromEntries(variables))
+  const troubles: string[] = []
+  const directories = await openLdapLogins(
+    settings,
+    () => performance.now(),
+    (text, details) => troubles.push(`${text} ${JSON.stringify(details)}`),
+  )
+  const security = createSecurity(settings, { current: () => users }, { directories })
+  const login = async (user: string, password: string) => {
+    const startedAt = performance.now()
+    const outcome = await security
+      .authenticate(basicHeader(user, password), { address: '192.0.2.7', server: '' })
+      .catch((error: { code?: string }) => ({ kind: String(error.code) }))
+    const kind = outcome.kind === 'known' && 'caller' in outcome ? outcome.caller.authenticator : outcome.kind
+    return { kind, durationMs: performance.now() - startedAt }
+  }
+  return { login, troubles }
+}
+
+const comesBack = async (login: Awaited<ReturnType<typeof loginsWith>>['login']): Promise<number> => {
+  const startedAt = performance.now()
+  await waitUntil(
+    'logins of the directory work again',
+    () => login('alice', 'alice-password'),
+    ({ kind }) => kind === 'L',
+  )
+  return performance.now() - startedAt
+}
+
+describe('a directory that', { concurrency: true }, () => {
+  for (const [name, behavior] of Object.entries(behaviors)) {
+    test(`${name} costs a 503 within five seconds, and works seconds after it is back`, async () => {
+      const server = await startServer(behavior)
+      const { login } = await loginsWith(`ldap://127.0.0.1:${server.port}`)
+      const first = await login('alice', 'alice-password')
+      assert.equal(first.kind, 'unavailable')
+      assert.ok(first.durationMs < 5000, `${first.durationMs} ms`)
+      await waitUntil(
+        'no connection is left open',
+        async () => server.open(),
+        (open) => open === 0,
+      )
+      server.behave(answersAgain)
+      assert.ok((await comesBack(login)) < 5000)
+    })
+  }
+
+  test('hangs in the TLS handshake costs a 503 within five seconds', async () => {
+    const server = await startServer(() => undefined)
+    const { login } = await loginsWith(`ldaps://127.0.0.1:${server.port}`)
+    const { kind, durationMs } = await login('alice', 'alice-password')
+    assert.equal(kind, 'unavailable')
+    assert.ok(durationMs < 5000, `${durationMs} ms`)
+    await waitUntil(
+      'no connection is left open',
+      async () => server.open(),
+      (open) => open === 0,
+    )
+  })
+
+  test('refuses connections costs a 503 at once, and works when it accepts them', async () => {
+    const server = await startServer(() => undefined)
+    await server.stop()
+    const { login } = await loginsWith(`ldap://127.0.0.1:${server.port}`)
+    const { kind, durationMs } = await login('alice', 'alice-password')
+    assert.equal(kind, 'unavailable')
+    assert.ok(durationMs < 2000, `${durationMs} ms`)
+    await startServer(answersAgain, server.port)
+    assert.ok((await comesBack(login)) < 5000)
+  })
+
+  test('has a name that does not exist costs a 503 within five seconds', async () => {
+    const { login } = await loginsWith('ldap://directory.invalid:389')
+    const { kind, durationMs } = await login('alice', 'alice-password')
+    assert.equal(kind, 'unavailable')
+    assert.ok(durationMs < 5000, `${durationMs} ms`)
+  })
+})
+
+describe('while a directory hangs', () => {
+  test('a hundred of its logins are refused within five seconds, and the next ones at once', async () => {
+    const server = await startServer(() => undefined)
+    const { login, troubles } = await loginsWith(`ldap://127.0.0.1:${server.port}`)
+    const flood = Array.from({ length: 100 }, (_, index) => login(`user${index}`, 'password'))
+    // Users of the metadata store do not wait for them.
+    const [right, wrong] = await Promise.all([login('mia', 'metadata-password'), login('mia', 'wrong')])
+    assert.deepEqual([right.kind, wrong.kind], ['M', 'refused'])
+    assert.ok(right.durationMs < 1500 && wrong.durationMs < 1500, `${right.durationMs} ${wrong.durationMs}`)
+    const refused = await Promise.all(flood)
+    for (const { kind, durationMs } of refused) {
+      assert.equal(kind, 'unavailable')
+      assert.ok(durationMs < 5000, `${durationMs} ms`)
+    }
+    assert.ok(server.maxOpen() <= 8, `${server.maxOpen()} connections at a time`)
+    assert.ok(server.connections() <= 8, `${server.connections()} connections`)
+    const next = await Promise.all(Array.from({ length: 20 }, (_, index) => login(`next${index}`, 'x')))
+    for (const { kind, durationMs } of next) {
+      assert.equal(kind, 'unavailable')
+      assert.ok(durationMs < 500, `${durationMs} ms`)
+    }
+    await waitUntil(
+      'no connection is left open',
+      async () => server.open(),
+      (open) => open === 0,
+    )
+    assert.ok(troubles.length > 0)
+  })
+
+  test('one login at a time tries it, the others are refused at once', async () => {
+    const server = await startServer(() => undefined)
+    const { login } = await loginsWith(`ldap://127.0.0.1:${server.port}`)
+    await login('alice', 'alice-password')
+    const before = server.connections()
+    const tried = await waitUntil(
+      'a login tries it',
+      () => Promise.all(Array.from({ length: 20 }, (_, index) => login(`user${index}`, 'x'))),
+      () => server.connections() > before,
+    )
+    assert.equal(server.connections(), before + 1)
+    assert.equal(tried.filter(({ durationMs }) => durationMs > 500).length, 1)
+  })
+})
