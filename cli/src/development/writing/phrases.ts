@@ -290,10 +290,10 @@ export const phrases: readonly Phrase[] = [
 export const nameParts: readonly Phrase[] = [
   {
     pattern:
-      /^(most|least|longest|furthest|fewest)(?=[A-Z])|^(MOST|LEAST|LONGEST|FURTHEST)_|[a-z](Most|Longest|Furthest)(?=[A-Z]|$)/v,
+      /^(most(?!FragmentedFirst$)|least|longest(?!(Part)?Ms$|Times$|Free$)|furthest|fewest)(?=[A-Z])|^(MOST|LEAST|LONGEST|FURTHEST)_|(?<!^at|[A-Z])(Most|Longest|Furthest)(?=[A-Z]|$)/v,
     instead: 'maxX, minX (longest only for measured values)',
     found: ['mostTold', 'leastMemoryBytes', 'MOST_LOG_BYTES', 'longestName'],
-    allowed: ['almostDone', 'atLeast', 'maxCount', 'most'],
+    allowed: ['almostDone', 'atLeast', 'atMost', 'maxCount', 'most', 'longestMs', 'mostFragmentedFirst'],
   },
   {
     pattern: /^(un)?told|(?<![A-Z])Told(?=[A-Z]|$)|^tells?(?=[A-Z]|$)|^TOLD_/v,
