@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { addWriting } from './dev-writing.ts'
 import { parseHome } from './home-option.ts'
 import { printFigures, printProgress } from './print.ts'
 import { parseWholeNumber } from './whole-number.ts'
@@ -21,7 +22,7 @@ export function addDev(program: Command): void {
     })
   dev
     .command('check')
-    .description('check types, lint and format, dead code and the direction of dependencies')
+    .description('check types, lint and format, dead code, the direction of dependencies and the wording')
     .action(async () => {
       const { runChecks } = await import('../development/index.ts')
       process.exitCode = (await runChecks()) ? 0 : 1
@@ -33,6 +34,7 @@ export function addDev(program: Command): void {
       const { writeDocuments } = await import('../development/index.ts')
       for (const file of await writeDocuments()) process.stdout.write(`Wrote ${file}\n`)
     })
+  addWriting(dev)
   const bench = dev.command('bench').description('measure; docs/benchmarks.md has the figures')
   bench
     .command('start')

@@ -1,4 +1,4 @@
-/** What those who work on the source need: the checks, the tests, the benchmarks, the generated pages. */
+/** Tools for working on the source: checks, tests, benchmarks, generated pages. */
 
 export * from './bench-compaction.ts'
 export * from './bench-coordinator.ts'
@@ -12,3 +12,6 @@ export * from './load-endpoints.ts'
 export * from './run-checks.ts'
 export * from './run-tests.ts'
 export * from './write-documents.ts'
+
+/** Loads the tools for wording, and TypeScript's parser with them, which the other commands start without. */
+export const loadWriting = () => import('./writing/index.ts')

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { repositoryRoot } from '../home/index.ts'
 import { emphasized, formatSeconds } from '../terminal/index.ts'
 
-/** Each check with its command; all of them run at once. What an earlier run learned of unchanged files is kept in .cache. */
+/** Each check with its command: a tool of node_modules, or an absolute path. All run at once; their caches are in .cache. */
 const checks: readonly { name: string; command: readonly string[] }[] = [
   { name: 'types', command: ['tsc', '-p', 'tsconfig.json', '--noEmit'] },
   { name: 'purity of the domain', command: ['tsc', '-p', 'packages/domain/tsconfig.json', '--noEmit'] },
@@ -24,6 +24,7 @@ const checks: readonly { name: string; command: readonly string[] }[] = [
       'test',
     ],
   },
+  { name: 'wording', command: [process.execPath, 'cli/src/main.ts', 'dev', 'wording'] },
 ]
 
 /** Runs all checks, prints each as it ends with what it found; whether all passed. */
@@ -34,7 +35,7 @@ export async function runChecks(): Promise<boolean> {
 
 async function runCheck(name: string, [program, ...args]: readonly string[]): Promise<boolean> {
   const started = performance.now()
-  const child = spawn(path.join(repositoryRoot, 'node_modules/.bin', program!), args, {
+  const child = spawn(path.resolve(repositoryRoot, 'node_modules/.bin', program!), args, {
     cwd: repositoryRoot,
     env: environment(),
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,0 +1,56 @@
+import { invalidInput } from '@svc/domain/failure'
+import type { Command } from 'commander'
+import { printJson } from './print.ts'
+import { parseWholeNumber } from './whole-number.ts'
+
+interface StringsOptions {
+  readonly kind?: string
+  readonly sample?: string
+  readonly seed: string
+  readonly json?: boolean
+}
+
+/** Adds `./svc dev strings` and `./svc dev wording`. */
+export function addWriting(dev: Command): void {
+  dev
+    .command('strings')
+    .description('list all user-facing strings by kind, with their source locations')
+    .option('--kind <kind>', 'only strings of this kind, for example error (default: all)')
+    .option('--sample <n>', 'number of strings to draw at random (default: all)')
+    .option('--seed <n>', 'seed of the random draw', '1')
+    .option('--json', 'print the result as JSON')
+    .action(async ({ kind, sample, seed, json }: StringsOptions) => {
+      const { drawSample, formatStrings, readStrings, stringKinds } = await loadWriting()
+      if (kind !== undefined && !stringKinds.some((each) => each === kind)) {
+        throw invalidInput(
+          `Invalid value [${kind}] for [--kind]: expected one of [${stringKinds.join(', ')}]`,
+        )
+      }
+      const all = readStrings().filter((each) => kind === undefined || each.kind === kind)
+      const count = sample === undefined ? all.length : parseWholeNumber('--sample', sample, 999_999)
+      const strings = drawSample(all, count, parseWholeNumber('--seed', seed, 999_999_999))
+      if (json) printJson(strings)
+      else process.stdout.write(formatStrings(strings))
+    })
+  dev
+    .command('wording')
+    .argument('[path]', 'with --all, only files whose path contains this text')
+    .description('check strings, docs and comments for phrases to replace (docs/writing.md)')
+    .option('--all', 'list every phrase, including those still allowed')
+    .option('--update', 'lower the allowed numbers to the current ones')
+    .action(async (part: string | undefined, options: { all?: true; update?: true }) => {
+      const { checkWording, findAllPhrases, linesOf, updateAllowances } = await loadWriting()
+      if (part !== undefined && !options.all) throw invalidInput('Argument [path] requires [--all]')
+      if (options.update) return updateAllowances()
+      const lines = options.all
+        ? [...findAllPhrases(part)].flatMap(([file, found]) => linesOf(file, found))
+        : checkWording()
+      for (const line of lines) process.stdout.write(`${line}\n`)
+      if (!options.all && lines.length > 0) process.exitCode = 1
+    })
+}
+
+async function loadWriting() {
+  const { loadWriting: load } = await import('../development/index.ts')
+  return load()
+}

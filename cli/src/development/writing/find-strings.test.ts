@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { findStrings } from './find-strings.ts'
+
+const service = 'services/coordinator/src/api/rules.ts'
+const command = 'cli/src/commands/rules.ts'
+
+interface Case {
+  readonly name: string
+  readonly file?: string
+  readonly source: string
+  /** `kind: text` of each string found. */
+  readonly strings: readonly string[]
+}
+
+const cases: readonly Case[] = [
+  {
+    name: 'the message of a failure, with placeholders',
+    source: `throw invalidInput(\`Invalid value [\${value}] for [\${field}]: expected \${allowed}\`, { field })`,
+    strings: [`error: Invalid value [\${…}] for [\${…}]: expected \${…}`],
+  },
+  {
+    name: 'the second argument of new Failure and the third of refuse',
+    source: `new Failure('busy', 'Too many queries'); refuse(field, value, 'a list')`,
+    strings: ['error: Too many queries', 'error: a list'],
+  },
+  {
+    name: 'zod messages, and not the values that zod accepts',
+    source: `z.enum(['all', 'none'], { error: 'all or none' })`,
+    strings: ['error: all or none'],
+  },
+  {
+    name: 'messages of the logger, and not its details',
+    source: `context.logger.warn('Load queues are stuck', { server: 'a' }); logger.info('Stopped')`,
+    strings: ['log: Load queues are stuck', 'log: Stopped'],
+  },
+  {
+    name: 'summaries and descriptions of a route',
+    source: `route({ method: 'GET', path: '/a', summary: 'Rules', answers: [{ description: 'All rules' }] })`,
+    strings: ['openapi: Rules', 'openapi: All rules'],
+  },
+  {
+    name: 'help of a command, and not the syntax of its options',
+    file: command,
+    source: `program.command('get').description('show rules').option('--home <dir>', 'folder of the cluster')
+      .argument('<name>', 'datasource').addHelpText('after', 'Examples:')`,
+    strings: ['help: show rules', 'help: folder of the cluster', 'help: datasource', 'help: Examples:'],
+  },
+  {
+    name: 'descriptions of properties and metrics, and not their defaults and labels',
+    file: 'packages/shared/src/metrics/definitions.ts',
+    source: `const all = { a: gauge('1 if ready', ['server'], 'coordinator, overlord'), b: counter('requests', [], 'all') }`,
+    strings: ['metric: 1 if ready', 'metric: requests'],
+  },
+  {
+    name: 'what is printed',
+    file: command,
+    source: `process.stdout.write(\`Wrote \${file}\\n\`); console.log('Done'); tellProgress('reading')`,
+    strings: [`output: Wrote \${…}\n`, 'output: Done', 'output: reading'],
+  },
+  {
+    name: 'a string in a variable has the kind of its use',
+    source: `const message = isNew ? 'The user is new' : 'The user exists'; throw conflict(message)`,
+    strings: ['error: The user is new', 'error: The user exists'],
+  },
+  {
+    name: 'a returned string has the kind of the call of its function',
+    source: `const reason = () => 'it has no servers'; function log() { logger.warn(reason()) }`,
+    strings: ['log: it has no servers'],
+  },
+  {
+    name: 'an argument has the kind that the function of the same file gives it',
+    source: `fail('the name is taken'); function fail(problem: string) { throw conflict(\`No: \${problem}\`) }`,
+    strings: ['error: the name is taken', `error: No: \${…}`],
+  },
+  {
+    name: 'other prose has the kind of its file',
+    source: `export const steps = ['the first step', 'SELECT a FROM b', 'text/html; charset=utf-8', 'name']`,
+    strings: ['answer: the first step'],
+  },
+  {
+    name: 'a sum is one string',
+    source: `throw conflict('The user ' + name + ' exists')`,
+    strings: [`error: The user \${…} exists`],
+  },
+  {
+    name: 'imports, types, comparisons, SQL and endings of words are not listed',
+    source: `import a from 'the file'; type B = 'one or two'; if (c === 'not ready') sql\`SELECT the rows\`
+      throw conflict(\`\${count} row\${count === 1 ? '' : 's'}\`)`,
+    strings: [`error: \${…} row\${…}`],
+  },
+]
+
+describe('finds', () => {
+  for (const { name, file = service, source, strings } of cases) {
+    test(name, () => {
+      const found = findStrings(file, source).map(({ kind, text }) => `${kind}: ${text}`)
+      assert.deepEqual(found, strings)
+    })
+  }
+})
+
+test('reports the line where a string begins', () => {
+  const [found] = findStrings(service, '\n\nthrow conflict(\n  `two\nlines`,\n)')
+  assert.deepEqual(found, { kind: 'error', line: 4, text: 'two\nlines' })
+})
+
+test('finds titles and descriptions in a dashboard', () => {
+  const source = '{\n "panels": [{ "title": "Servers", "type": "row", "description": "By tier" }]\n}'
+  assert.deepEqual(findStrings('deploy/monitoring/dashboard.json', source), [
+    { kind: 'monitoring', line: 2, text: 'Servers' },
+    { kind: 'monitoring', line: 2, text: 'By tier' },
+  ])
+})

@@ -1,0 +1,60 @@
+import { globSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { repositoryRoot } from '../../home/index.ts'
+import { type StringKind, stringKinds } from './call-sites.ts'
+import { type FoundString, findStrings } from './find-strings.ts'
+import { textsOfLines } from './line-texts.ts'
+
+/** A user-facing string; `file` is relative to the repository. */
+export interface ListedString extends FoundString {
+  readonly file: string
+}
+
+const parsedSources = [
+  '{packages,services}/*/src/**/*.ts',
+  '{cli,container}/src/**/*.ts',
+  'test/faults/main.ts',
+  'launcher/*.mjs',
+  'deploy/monitoring/dashboard.json',
+]
+const lineSources = ['svc', 'deploy/monitoring/alerts.yml']
+
+/** Tests and their helpers, whose strings no user sees. */
+const testSource = /\.test\.ts$|\.d\.ts$|\/testing\/|\/hostile-inputs\/|\/test-[^/]+\.ts$/
+
+/** Returns every user-facing string of the source, sorted by kind, file and line. */
+export function readStrings(): readonly ListedString[] {
+  const parsed = find(parsedSources).filter((file) => !testSource.test(file))
+  const found = [
+    ...parsed.flatMap((file) => findStrings(file, read(file)).map((text) => ({ file, ...text }))),
+    ...find(lineSources).flatMap((file) => textsOfLines(file, read(file)).map((text) => ({ file, ...text }))),
+  ]
+  return found.sort(
+    (a, b) =>
+      stringKinds.indexOf(a.kind) - stringKinds.indexOf(b.kind) || compare(a.file, b.file) || a.line - b.line,
+  )
+}
+
+const find = (patterns: readonly string[]): readonly string[] =>
+  globSync(patterns, { cwd: repositoryRoot, exclude: ['**/node_modules/**'] }).map((file) =>
+    file.split(path.sep).join('/'),
+  )
+
+const read = (file: string): string => readFileSync(path.join(repositoryRoot, file), 'utf8')
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+/** Returns lines `file:line  text` under a heading for each kind. */
+export function formatStrings(strings: readonly ListedString[]): string {
+  const kinds = stringKinds.filter((kind) => strings.some((each) => each.kind === kind))
+  return kinds.map((kind) => formatKind(kind, strings)).join('\n')
+}
+
+function formatKind(kind: StringKind, strings: readonly ListedString[]): string {
+  const ofKind = strings.filter((each) => each.kind === kind)
+  const lines = ofKind.map(({ file, line, text }) => `  ${file}:${line}  ${inOneLine(text)}\n`)
+  return `${kind} (${ofKind.length})\n${lines.join('')}`
+}
+
+const inOneLine = (text: string): string =>
+  text.replaceAll('\n', String.raw`\n`).replaceAll('\t', String.raw`\t`)
