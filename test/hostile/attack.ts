@@ -57,7 +57,9 @@ export async function attack(
     const findings: Findings = { requests: 0, measured: [], problems: [], statuses: new Map() }
     for (const [index, cases] of shuffled(groups, random).entries()) {
       const seen = findings.measured.length
-      await runCases(world, cases, baseline, findings)
+      await runCases(world, cases, baseline, findings, ({ about, excessMs }) =>
+        onProgress(`  ${Math.round(excessMs)} ms above the baseline: ${about}\n`),
+      )
       const longest = Math.max(0, ...findings.measured.slice(seen).map(({ excessMs }) => excessMs))
       onProgress(
         `${index + 1} of ${groups.length}: ${nameOf(cases)}, ${cases.length} requests, longest delay ${Math.round(longest)} ms above the baseline\n`,

@@ -172,11 +172,8 @@ function placesIn({ schema, field, path, frame }: Place): Place[] {
       frame: (value) => frame(`{${others}${JSON.stringify(name)}:${value}}`),
     })
   }
-  if (
-    typeof schema.additionalProperties === 'object' &&
-    Object.keys(schema.additionalProperties).length > 0
-  ) {
-    const inner = schema.additionalProperties as JsonSchema
+  const inner = schema.additionalProperties as JsonSchema | boolean | undefined
+  if (typeof inner === 'object' && Object.keys(inner).length > 0) {
     places.push({ schema: inner, field: 'x', path: `${path}.*`, frame: (value) => frame(`{"x":${value}}`) })
   }
   return places
@@ -192,9 +189,8 @@ function* fillersOf({ schema, field }: Place): Generator<readonly [string, Fille
   }
   if (types.includes('array')) yield* listFillers(schema, field)
   if (types.includes('object')) {
-    const inner = schema.additionalProperties
-    const isOpen = typeof inner === 'object' && inner !== null
-    yield ['many keys', manyKeys(isOpen ? sampleText(inner as JsonSchema) : '1')]
+    const inner = schema.additionalProperties as JsonSchema | boolean | undefined
+    yield ['many keys', manyKeys(typeof inner === 'object' ? sampleText(inner) : '1')]
   }
   if (types.includes('string')) {
     yield ['long string', longString]
