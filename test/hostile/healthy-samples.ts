@@ -23,7 +23,7 @@ export interface HealthySample {
 export interface HealthyUser {
   /** The samples that have come since the last call. */
   report(): Promise<HealthySample[]>
-  /** Ends the thread, and returns the last samples, those of requests in flight included. */
+  /** Ends the thread, and returns the last samples, those of requests in flight included; none when called again. */
   stop(): Promise<HealthySample[]>
 }
 
@@ -35,9 +35,12 @@ export function startHealthyUser(task: HealthyTask): HealthyUser {
     worker.postMessage(wish)
     return (await answer)[0] as HealthySample[]
   }
+  let hasStopped = false
   return {
     report: () => receive('report'),
     stop: async () => {
+      if (hasStopped) return []
+      hasStopped = true
       const exited = once(worker, 'exit')
       const samples = await receive('stop')
       await exited

@@ -116,7 +116,7 @@ function describeWorld(cluster: TestCluster, agent: Agent): HostileWorld {
       new Map(cluster.processes().map(({ instance, process: running }) => [instance, running?.pid] as const)),
     leaderTerms: () => leaderTerms(cluster.store),
     end: async () => {
-      await healthyUser.stop().catch(() => undefined)
+      await healthyUser.stop()
       await agent.destroy()
       await cluster.end()
     },
