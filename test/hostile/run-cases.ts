@@ -129,7 +129,7 @@ async function measure(
   record(window, outcomes, findings)
   const [instance, delayMs, excessMs] = [...readings]
     .map(([name, { delayMs: delay }]) => [name, delay, delay - (baseline.get(name)?.delayMs ?? 0)] as const)
-    .reduce((worst, one) => (one[2] > worst[2] ? one : worst), ['', 0, 0] as const)
+    .reduce((worst, one) => (one[2] > worst[2] ? one : worst), ['', 0, Number.NEGATIVE_INFINITY] as const)
   const endedAtMs = performance.timeOrigin + performance.now()
   if (outcomes.flat().some(({ status }) => status === 200)) await cancelTasks(world, window)
   return { instance, delayMs, excessMs, outcomes: outcomes.flat(), startedAtMs, endedAtMs }
