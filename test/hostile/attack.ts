@@ -57,6 +57,7 @@ export async function attack(
     const findings: Findings = { requests: 0, measured: [], problems: [], statuses: new Map() }
     for (const [index, cases] of shuffled(groups, random).entries()) {
       const seen = findings.measured.length
+      await world.restoreData()
       await runCases(world, cases, baseline, findings, ({ about, excessMs }) =>
         onProgress(`  ${Math.round(excessMs)} ms above the baseline: ${about}\n`),
       )

@@ -1,5 +1,6 @@
+import { statusOf } from '@svc/shared/http'
 import type { Dispatcher } from 'undici'
-import { pathThroughRouter } from '../support/route-tables.ts'
+import { type Endpoint, pathThroughRouter } from '../support/route-tables.ts'
 import type { HostileCase } from './cases.ts'
 import { pathOf } from './input-classes.ts'
 import type { HostileWorld } from './world.ts'
@@ -17,11 +18,14 @@ export interface Outcome {
 const answerTimeoutMs = 60_000
 const shownCharacters = 400
 
-/** The statuses with which a hostile request may be answered; 200 and 202 where it is a valid one all the same. */
-const allowedStatuses: ReadonlySet<number> = new Set([
-  ...[200, 202],
-  ...[400, 401, 403, 404, 405, 409, 413, 414, 415, 429, 431],
-])
+/** The statuses with which any hostile request may be refused. */
+const refusals: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 409, 413, 414, 415, 429, 431])
+
+/** Whether an endpoint may answer so: a refusal, or what its description lists, as the request may be a valid one. */
+function isAllowed({ answers, failures }: Endpoint, status: number): boolean {
+  const isListed = answers.some((answer) => answer.status === status)
+  return refusals.has(status) || isListed || failures.some((code) => statusOf[code] === status)
+}
 
 /** A frame of a stack, or a path of the source, is for the log only; pages of HTML are made by nothing of ours. */
 const leaked = /\bat .+:\d+:\d+|\/src\/|node_modules|<html|<pre>/i
@@ -49,18 +53,22 @@ export async function sendCase(world: HostileWorld, hostile: HostileCase): Promi
     ...request,
     headers: { ...(authorization === undefined ? {} : { authorization }), ...request.headers },
   }
-  const copies = Array.from({ length: hostile.copies ?? 1 }, () => sendOnce(world, options))
+  const copies = Array.from({ length: hostile.copies ?? 1 }, () => sendOnce(world, hostile.endpoint, options))
   return await Promise.all(copies)
 }
 
-async function sendOnce(world: HostileWorld, options: Dispatcher.RequestOptions): Promise<Outcome> {
+async function sendOnce(
+  world: HostileWorld,
+  endpoint: Endpoint,
+  options: Dispatcher.RequestOptions,
+): Promise<Outcome> {
   const startedAt = performance.now()
   const signal = AbortSignal.timeout(answerTimeoutMs)
   try {
     const answer = await world.agent.request({ ...options, signal })
     const text = await answer.body.text()
     const durationMs = performance.now() - startedAt
-    const problem = problemOf(answer.statusCode, String(answer.headers['content-type'] ?? ''), text)
+    const problem = problemOf(endpoint, answer.statusCode, String(answer.headers['content-type'] ?? ''), text)
     return { status: answer.statusCode, durationMs, ...(problem === undefined ? {} : { problem }) }
   } catch (error) {
     const durationMs = performance.now() - startedAt
@@ -80,9 +88,14 @@ function problemOfClosing(error: unknown, { body, path, headers }: Dispatcher.Re
     : { problem: `no answer: ${code} ${(error as Error).message}` }
 }
 
-function problemOf(status: number, contentType: string, text: string): string | undefined {
+function problemOf(
+  endpoint: Endpoint,
+  status: number,
+  contentType: string,
+  text: string,
+): string | undefined {
   const shown = `${status} ${text.slice(0, shownCharacters)}`
-  if (!allowedStatuses.has(status)) return `status ${shown}`
+  if (!isAllowed(endpoint, status)) return `status ${shown}`
   if (status < 400) return undefined
   if (!/^application\/json\b/.test(contentType)) return `content type [${contentType}]: ${shown}`
   return leaked.test(text) ? `internals in the answer: ${shown}` : undefined

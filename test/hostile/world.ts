@@ -29,6 +29,8 @@ export interface HostileWorld {
   authorizationOf(caller: Caller): string | undefined
   /** Reads the event-loop delay since the last reading, and the memory. */
   read(instance: string): Promise<ServerReading>
+  /** Makes the segment of the attacked datasource used again, and removes the rules that hostile requests have set. */
+  restoreData(): Promise<void>
   /** The processes of all instances, by instance. */
   pids(): ReadonlyMap<string, number | undefined>
   /** The term of the leader of each role. */
@@ -111,6 +113,11 @@ function describeWorld(cluster: TestCluster, agent: Agent): HostileWorld {
         delayMs: metricOf(text, 'nodejs_eventloop_lag_max_seconds') * 1000,
         residentBytes: metricOf(text, 'process_resident_memory_bytes'),
       }
+    },
+    restoreData: async () => {
+      const { post } = cluster.at('coordinator')
+      await post(`/svc/coordinator/v1/rules/${attackedDataSource}`, [])
+      await post(`/svc/coordinator/v1/datasources/${attackedDataSource}`, undefined)
     },
     pids: () =>
       new Map(cluster.processes().map(({ instance, process: running }) => [instance, running?.pid] as const)),
