@@ -1,13 +1,10 @@
 import { loadEndpoints } from '@svc/cli/development'
 import type { Role } from '@svc/shared/config'
-import type { Access, Method } from '@svc/shared/http'
+import type { EndpointDescription } from '@svc/shared/http'
 
-/** One endpoint of a server, as the server itself tells it. */
-export interface Endpoint {
+/** One endpoint of a server, as the server itself describes it. */
+export interface Endpoint extends EndpointDescription {
   readonly role: Role
-  readonly method: Method
-  readonly path: string
-  readonly access: Access
 }
 
 /** The endpoints of all servers, each as often as there are roles that have it. */

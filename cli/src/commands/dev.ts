@@ -156,6 +156,7 @@ export function addDev(program: Command): void {
       printFigures(await benchSecurity(options, printProgress), json)
     })
   addFaults(dev)
+  addHostile(dev)
   dev
     .command('test')
     .argument('[pattern]', 'only files whose path holds this text')
@@ -207,6 +208,20 @@ function addFaults(dev: Command): void {
     .action(async (options: readonly string[]) => {
       const { runFaults } = await import('../development/index.ts')
       process.exitCode = await runFaults(options)
+    })
+}
+
+/** Adds `./svc dev hostile`, whose own program reads the options. */
+function addHostile(dev: Command): void {
+  dev
+    .command('hostile')
+    .description('Send all hostile requests to a cluster; --help lists the options')
+    .argument('[options...]')
+    .helpOption(false)
+    .allowUnknownOption()
+    .action(async (options: readonly string[]) => {
+      const { runHostile } = await import('../development/index.ts')
+      process.exitCode = await runHostile(options)
     })
 }
 

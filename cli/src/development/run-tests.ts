@@ -78,8 +78,17 @@ export async function runSurroundingsTests(): Promise<number> {
 
 /** Runs the program of `npm run test:faults` with its own options; returns the exit status. */
 export async function runFaults(options: readonly string[]): Promise<number> {
+  return await runProgram('test/faults/main.ts', options)
+}
+
+/** Runs the program of `npm run test:hostile` with its own options; returns the exit status. */
+export async function runHostile(options: readonly string[]): Promise<number> {
+  return await runProgram('test/hostile/main.ts', options)
+}
+
+async function runProgram(file: string, options: readonly string[]): Promise<number> {
   process.on('SIGINT', () => undefined)
-  const program = path.join(repositoryRoot, 'test/faults/main.ts')
+  const program = path.join(repositoryRoot, file)
   // From where the user is: options may name files.
   return statusOf(spawn(process.execPath, [program, ...options], { stdio: 'inherit' }))
 }

@@ -1,0 +1,18 @@
+// Proves with a sample of the hostile requests that no request blocks, bloats or ends a server. `npm run test:hostile`
+// sends all of them.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { attack } from './hostile/attack.ts'
+import { sampleCases } from './hostile/cases.ts'
+import { seededRandom } from './support/random.ts'
+import { loadRouteTables } from './support/route-tables.ts'
+
+test('hostile requests neither block nor end a server, nor keep its memory', async (context) => {
+  const random = seededRandom()
+  context.diagnostic(`SVC_TEST_SEED=${random.seed}`)
+  const cases = sampleCases(await loadRouteTables(), random)
+  const report = await attack([cases], random, { baselineMs: 3000, maxSettleMs: 20_000 }, () => undefined)
+  context.diagnostic(`${report.requests} requests in ${Math.round(report.durationMs)} ms`)
+  assert.ok(report.requests >= cases.length)
+  assert.deepEqual(report.problems, [])
+})

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { before, describe, it } from 'node:test'
+import { seededRandom } from '../support/random.ts'
+import { type Endpoint, loadRouteTables } from '../support/route-tables.ts'
+import { callers, describeCase, type HostileCase, largeCases, sampleCases, smallCases } from './cases.ts'
+import { classesOf } from './input-classes.ts'
+import { pairwise } from './pairwise.ts'
+import { windowsOf } from './run-cases.ts'
+import { requestOf } from './send-case.ts'
+
+let endpoints: Endpoint[]
+before(async () => {
+  endpoints = await loadRouteTables()
+})
+
+const endpointOf = ({ endpoint: { role, method, path } }: Pick<HostileCase, 'endpoint'>): string =>
+  `${role} ${method} ${path}`
+
+describe('pairwise', () => {
+  for (const factors of [[3, 4], [5, 2, 4, 2], [60, 4, 2], [1, 1, 3], [7]]) {
+    it(`has every pair of ${factors.join(' x ')} values, in few rows`, () => {
+      const rows = pairwise(factors.map((count) => Array.from({ length: count })))
+      for (const [left, leftCount] of factors.entries())
+        for (const [right, rightCount] of factors.entries())
+          if (left < right) {
+            const pairs = new Set(rows.map((row) => `${row[left]} ${row[right]}`))
+            assert.equal(pairs.size, leftCount * rightCount)
+          }
+      const [most = 0, second = 0] = [...factors].sort((a, b) => b - a)
+      assert.ok(rows.length <= most * second * 1.5, `${rows.length} rows`)
+    })
+  }
+})
+
+describe('hostile cases', () => {
+  it('have every class, size and caller of each endpoint up to 64 KiB', () => {
+    const cases = smallCases(endpoints)
+    const seen = new Set(
+      cases
+        .filter(({ way }) => way === 'direct')
+        .map((one) => `${endpointOf(one)} ${one.inputClass.name} ${one.caller}`),
+    )
+    for (const endpoint of endpoints)
+      for (const { name } of classesOf(endpoint))
+        for (const caller of callers)
+          assert.ok(
+            seen.has(`${endpointOf({ endpoint })} ${name} ${caller}`),
+            `${endpointOf({ endpoint })} ${name}`,
+          )
+  })
+
+  it('have every pair of class, caller and way of each body, and every class at the limit', () => {
+    const cases = largeCases(endpoints)
+    for (const endpoint of endpoints.filter(({ body }) => body)) {
+      const own = cases.filter((one) => one.endpoint === endpoint)
+      const classes = classesOf(endpoint).filter(({ part }) => part === 'body')
+      assert.equal(
+        new Set(own.map(({ inputClass, caller }) => `${inputClass.name} ${caller}`)).size,
+        classes.length * 4,
+      )
+      const atLimit = own.filter(({ sizeBytes }) => sizeBytes === endpoint.body!.limitBytes)
+      assert.equal(new Set(atLimit.map(({ inputClass }) => inputClass.name)).size, classes.length)
+    }
+  })
+
+  it('have names that are unique for an endpoint', () => {
+    for (const endpoint of endpoints) {
+      const names = classesOf(endpoint).map(({ name }) => name)
+      assert.equal(new Set(names).size, names.length, endpointOf({ endpoint }))
+    }
+  })
+
+  it('are about as large as they say, and never much larger', () => {
+    for (const endpoint of endpoints.filter(({ body }) => body)) {
+      for (const inputClass of classesOf(endpoint)) {
+        if (inputClass.part !== 'body' || inputClass.name === 'gzip bomb') continue
+        const { body } = inputClass.build(65_536)
+        assert.ok(
+          body!.length <= 65_536 * 2.1,
+          `${endpointOf({ endpoint })} ${inputClass.name}: ${body!.length}`,
+        )
+      }
+    }
+  })
+
+  it('of a sample have every endpoint and every shared class, and are the same for the same seed', () => {
+    const digestOf = (seed: number): string => {
+      const hash = createHash('sha256')
+      const sample = sampleCases(endpoints, seededRandom(seed))
+      for (const hostile of sample.filter(({ sizeBytes }) => sizeBytes <= 65_536)) {
+        const { body, ...head } = requestOf(hostile)
+        hash
+          .update(describeCase(hostile))
+          .update(JSON.stringify(head))
+          .update(body ?? '')
+      }
+      return hash.digest('hex')
+    }
+    assert.equal(digestOf(7), digestOf(7))
+    assert.notEqual(digestOf(7), digestOf(8))
+    const sample = sampleCases(endpoints, seededRandom(7))
+    assert.equal(
+      new Set(sample.map(endpointOf)).size,
+      new Set(endpoints.map((endpoint) => endpointOf({ endpoint }))).size,
+    )
+    const shared = (names: readonly { readonly isShaped: boolean; readonly name: string }[]) =>
+      new Set(
+        names.filter(({ isShaped, name }) => !isShaped && !/^parameter /.test(name)).map(({ name }) => name),
+      )
+    assert.deepEqual(shared(sample.map(({ inputClass }) => inputClass)), shared(endpoints.flatMap(classesOf)))
+  })
+
+  it('are sent in groups to one server when they are small, and alone when they are large', () => {
+    const windows = windowsOf(sampleCases(endpoints, seededRandom(7)))
+    for (const window of windows) {
+      assert.equal(new Set(window.map(({ endpoint }) => endpoint.role)).size, 1)
+      assert.ok(window.length === 1 || window.every(({ sizeBytes }) => sizeBytes <= 65_536))
+    }
+    assert.ok(windows.some(({ length }) => length === 16))
+  })
+})

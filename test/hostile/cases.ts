@@ -1,0 +1,161 @@
+import type { SeededRandom } from '../support/random.ts'
+import { type Endpoint, pathThroughRouter } from '../support/route-tables.ts'
+import { classesOf, type InputClass } from './input-classes.ts'
+import { pairwise } from './pairwise.ts'
+
+/** Who sends a request: nobody, a user without permissions, one with one datasource, the admin. */
+export const callers = ['anonymous', 'no permission', 'one datasource', 'admin'] as const
+export type Caller = (typeof callers)[number]
+
+/** How a request gets to its server. */
+export type Way = 'direct' | 'router'
+
+/** One hostile request. */
+export interface HostileCase {
+  readonly endpoint: Endpoint
+  readonly inputClass: InputClass
+  readonly sizeBytes: number
+  readonly caller: Caller
+  readonly way: Way
+  /** How many of them are sent at once; one where it is left out. */
+  readonly copies?: number
+}
+
+const KiB = 1024
+const MiB = 1024 * KiB
+/** Up to this size, every combination is tried; above it, every pair. */
+export const maxSmallBytes = 64 * KiB
+const smallBodySizes = [KiB, maxSmallBytes]
+// Node.js reads headers of up to 16 KiB: almost all, and more than that.
+const headSizes = [KiB, 15 * KiB, maxSmallBytes]
+
+/** What a case is called in reports. */
+export function describeCase({ endpoint, inputClass, sizeBytes, caller, way }: HostileCase): string {
+  const { role, method, path } = endpoint
+  return `${role} ${method} ${path} (${inputClass.name}, ${sizeBytes} bytes, ${caller}, ${way})`
+}
+
+const waysTo = (endpoint: Endpoint): readonly Way[] =>
+  endpoint.role !== 'router' && pathThroughRouter(endpoint) !== undefined ? ['direct', 'router'] : ['direct']
+
+function smallSizesOf({ part, name }: InputClass): readonly number[] {
+  if (part === 'body') return smallBodySizes
+  // Of a name with one hostile character there is one size only.
+  const hasOneSize = part === 'path' ? !/long/.test(name) : /^login with/.test(name)
+  return hasOneSize ? [KiB] : headSizes
+}
+
+/**
+ * All combinations of up to 64 KiB: every class, size and caller at the server's own port, and each class and size through
+ * the router as one of the callers.
+ */
+export function smallCases(endpoints: readonly Endpoint[]): HostileCase[] {
+  let turn = 0
+  return endpoints.flatMap((endpoint) =>
+    classesOf(endpoint).flatMap((inputClass) =>
+      smallSizesOf(inputClass).flatMap((sizeBytes) => {
+        const direct = callers.map((caller) => ({
+          endpoint,
+          inputClass,
+          sizeBytes,
+          caller,
+          way: 'direct' as const,
+        }))
+        if (waysTo(endpoint).length === 1) return direct
+        const caller = callers[turn++ % callers.length]!
+        return [...direct, { endpoint, inputClass, sizeBytes, caller, way: 'router' as const }]
+      }),
+    ),
+  )
+}
+
+/**
+ * Above 64 KiB, any two of class, size, caller and way meet: all pairs at 1 MiB, and each class once at the limit of the
+ * endpoint. There, documents of its own schema come from the admin, as their cost lies behind the check of permissions.
+ */
+export function largeCases(endpoints: readonly Endpoint[]): HostileCase[] {
+  return endpoints.flatMap((endpoint) => {
+    const { body } = endpoint
+    if (!body) return []
+    const classes = classesOf(endpoint).filter(({ part }) => part === 'body')
+    const ways = waysTo(endpoint)
+    const middleBytes = Math.min(MiB, body.limitBytes)
+    const pairs = pairwise([classes, callers, ways]).map(([inputClass, caller, way]) => ({
+      endpoint,
+      inputClass: classes[inputClass!]!,
+      sizeBytes: middleBytes,
+      caller: callers[caller!]!,
+      way: ways[way!]!,
+    }))
+    const atLimit = classes.map((inputClass, index) => ({
+      endpoint,
+      inputClass,
+      sizeBytes: body.limitBytes,
+      caller: inputClass.isShaped ? ('admin' as const) : callers[index % callers.length]!,
+      way: ways[index % ways.length]!,
+    }))
+    const overLimit = callers.map((caller, index) => ({
+      endpoint,
+      inputClass: classes[index]!,
+      sizeBytes: body.limitBytes + 1024,
+      caller,
+      way: ways[index % ways.length]!,
+    }))
+    return [...pairs, ...(body.limitBytes > middleBytes ? atLimit : []), ...overLimit].filter(
+      ({ sizeBytes }) => sizeBytes > maxSmallBytes,
+    )
+  })
+}
+
+/** The elements in an order that depends on the seed. */
+export function shuffled<Element>(elements: readonly Element[], random: SeededRandom): Element[] {
+  const mixed = [...elements]
+  for (let last = mixed.length - 1; last > 0; last--) {
+    const other = Math.floor(random.next() * (last + 1))
+    ;[mixed[last], mixed[other]] = [mixed[other]!, mixed[last]!]
+  }
+  return mixed
+}
+
+/** How many cases of its own schema a sample has of each endpoint with a body, up to 64 KiB and above. */
+const shapedOfEndpoint = { small: 6, large: 2 } as const
+const maxSampleBytes = MiB
+
+/**
+ * A sample: each endpoint with one class of every part that it has, each class that all endpoints share at least once,
+ * some classes of each schema, and above 64 KiB some of up to 1 MiB.
+ */
+export function sampleCases(endpoints: readonly Endpoint[], random: SeededRandom): HostileCase[] {
+  const chosen: HostileCase[] = []
+  const openClasses = new Set<string>()
+  const take = (candidates: readonly HostileCase[], count: number): void => {
+    // Classes that none of the chosen has yet come first.
+    const fresh = candidates.filter(({ inputClass }) => openClasses.has(inputClass.name))
+    for (const one of [...fresh, ...candidates].slice(0, count)) {
+      openClasses.delete(one.inputClass.name)
+      chosen.push(one)
+    }
+  }
+  const shared = (one: HostileCase): boolean =>
+    !one.inputClass.isShaped && !/^parameter /.test(one.inputClass.name)
+  const casesOf = new Map(
+    endpoints.map((endpoint) => [endpoint, shuffled(smallCases([endpoint]), random)] as const),
+  )
+  for (const cases of casesOf.values())
+    for (const one of cases) if (shared(one)) openClasses.add(one.inputClass.name)
+  for (const [endpoint, cases] of casesOf) {
+    for (const part of ['body', 'query', 'headers', 'path'] as const)
+      take(
+        cases.filter((one) => one.inputClass.part === part && !one.inputClass.isShaped),
+        1,
+      )
+    if (!endpoint.body) continue
+    take(
+      cases.filter(({ inputClass }) => inputClass.isShaped),
+      shapedOfEndpoint.small,
+    )
+    const large = largeCases([endpoint]).filter(({ sizeBytes }) => sizeBytes <= maxSampleBytes)
+    take(shuffled(large, random), shapedOfEndpoint.large)
+  }
+  return chosen
+}

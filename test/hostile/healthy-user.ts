@@ -1,0 +1,48 @@
+// A thread of its own, so that nothing the attack does in this process delays it: sends cheap requests at a fixed rate and
+// measures how long the answers take. It stops when its port gets a message, and posts its samples to it.
+import { parentPort, workerData } from 'node:worker_threads'
+import { createHttpClient } from '../support/http-client.ts'
+import type { HealthySample, HealthyTask } from './healthy-samples.ts'
+
+const { targets, trusted, credentials, periodMs } = workerData as HealthyTask
+const samples: HealthySample[] = []
+const underWay = new Set<Promise<void>>()
+// A server that hangs for long must not be the end of this thread.
+const maxUnderWay = 500
+
+const clients = targets.map(({ instance, url }) => ({
+  instance,
+  client: createHttpClient(url, { ...(trusted === undefined ? {} : { trusted }), credentials }),
+}))
+
+async function sendOne({ instance, client }: (typeof clients)[number]): Promise<void> {
+  const startedAtMs = performance.timeOrigin + performance.now()
+  const status = await client
+    .send({ path: '/status' })
+    .then((answer) => answer.status)
+    .catch(() => 0)
+  samples.push({
+    instance,
+    startedAtMs,
+    durationMs: performance.timeOrigin + performance.now() - startedAtMs,
+    status,
+  })
+}
+
+const timer = setInterval(() => {
+  for (const client of clients) {
+    if (underWay.size >= maxUnderWay) return
+    const sending = sendOne(client).finally(() => underWay.delete(sending))
+    underWay.add(sending)
+  }
+}, periodMs)
+
+parentPort!.on('message', async (wish: 'report' | 'stop') => {
+  if (wish === 'stop') {
+    clearInterval(timer)
+    await Promise.all(underWay)
+    await Promise.all(clients.map(({ client }) => client.close()))
+  }
+  parentPort!.postMessage(samples.splice(0))
+  if (wish === 'stop') parentPort!.close()
+})

@@ -1,0 +1,207 @@
+import { describeCase, type HostileCase, maxSmallBytes } from './cases.ts'
+import { type Outcome, sendCase } from './send-case.ts'
+import type { HostileWorld, ServerReading } from './world.ts'
+
+/** By how much the delay of an event loop may be longer than in the baseline. */
+export const maxDelayMs = 200
+/** Delays from here on are measured for each request of a window by itself. */
+const noticedDelayMs = 50
+const maxAttempts = 3
+/** Delays of this length are not measured a third time, or not even again: no other program causes them. */
+const longDelayMs = { third: 2000, second: 10_000 } as const
+
+const windowSize = 16
+const requestsAtOnce = 4
+
+/** What a case did to the servers on its way. */
+export interface Measured {
+  readonly about: string
+  readonly hostile: HostileCase
+  /** The server whose event loop was delayed most. */
+  readonly instance: string
+  /** Shortest of all attempts: what another program on this machine delays is not delayed again. */
+  readonly delayMs: number
+  /** Of that, what is beyond the baseline of the server. */
+  readonly excessMs: number
+  readonly attempts: number
+  readonly outcomes: readonly Outcome[]
+  /** When the longest attempt took place, milliseconds since the epoch. */
+  readonly startedAtMs: number
+  readonly endedAtMs: number
+}
+
+/** Something that must not be. */
+export interface Problem {
+  readonly about: string
+  readonly problem: string
+}
+
+/** What has been seen so far. */
+export interface Findings {
+  requests: number
+  readonly measured: Measured[]
+  readonly problems: Problem[]
+  readonly statuses: Map<number | string, number>
+}
+
+/** The longest event-loop delay of each instance while only the healthy user is there, in milliseconds. */
+export type Baseline = ReadonlyMap<string, ServerReading>
+
+/** Sends all cases and measures what they do to the servers. */
+export async function runCases(
+  world: HostileWorld,
+  cases: readonly HostileCase[],
+  baseline: Baseline,
+  findings: Findings,
+  onTooLong: (measured: Measured) => void,
+): Promise<void> {
+  for (const window of windowsOf(cases)) {
+    const together = await measure(world, window, baseline, findings)
+    if (together.excessMs < noticedDelayMs) continue
+    for (const hostile of window) {
+      const measured = await measureAlone(world, hostile, together, window.length, baseline, findings)
+      findings.measured.push(measured)
+      if (measured.excessMs > maxDelayMs) onTooLong(measured)
+    }
+  }
+}
+
+/** Small requests to the same server are sent in groups, large ones and those of several copies by themselves. */
+export function windowsOf(cases: readonly HostileCase[]): HostileCase[][] {
+  const windows: HostileCase[][] = []
+  const isAlone = ({ sizeBytes, copies = 1 }: HostileCase) => sizeBytes > maxSmallBytes || copies > 1
+  for (const hostile of cases) {
+    const last = windows.at(-1)
+    const first = last?.[0]
+    const fits =
+      last !== undefined &&
+      first !== undefined &&
+      last.length < windowSize &&
+      !isAlone(first) &&
+      !isAlone(hostile) &&
+      first.endpoint.role === hostile.endpoint.role
+    if (fits) last.push(hostile)
+    else windows.push([hostile])
+  }
+  return windows
+}
+
+type WindowReading = Omit<Measured, 'about' | 'hostile' | 'attempts'>
+
+async function measureAlone(
+  world: HostileWorld,
+  hostile: HostileCase,
+  together: WindowReading,
+  windowLength: number,
+  baseline: Baseline,
+  findings: Findings,
+): Promise<Measured> {
+  const readings = windowLength === 1 ? [together] : []
+  const shortest = () => readings.reduce((best, one) => (one.excessMs < best.excessMs ? one : best))
+  while (readings.length < maxAttempts) {
+    const enough = readings.length > 0 && shortest().excessMs <= maxDelayMs
+    const longMs = readings.length > 1 ? longDelayMs.third : longDelayMs.second
+    if (enough || (readings.length > 0 && shortest().excessMs > longMs)) break
+    readings.push(await measure(world, [hostile], baseline, findings))
+  }
+  return { about: describeCase(hostile), hostile, attempts: readings.length, ...shortest() }
+}
+
+/** Sends a group of cases and reads the delays of the servers on their way. */
+async function measure(
+  world: HostileWorld,
+  window: readonly HostileCase[],
+  baseline: Baseline,
+  findings: Findings,
+): Promise<WindowReading> {
+  const instances = new Set(
+    window.flatMap(({ endpoint, way }) => [
+      world.instanceOf(endpoint.role),
+      ...(way === 'router' ? [world.instanceOf('router')] : []),
+    ]),
+  )
+  const before = world.pids()
+  await readAll(world, instances)
+  const startedAtMs = performance.timeOrigin + performance.now()
+  const outcomes = await sendAll(world, window)
+  const readings = await readAll(world, instances)
+  await recordEnds(world, before, window, findings)
+  record(window, outcomes, findings)
+  const [instance, delayMs, excessMs] = [...readings]
+    .map(([name, { delayMs: delay }]) => [name, delay, delay - (baseline.get(name)?.delayMs ?? 0)] as const)
+    .reduce((worst, one) => (one[2] > worst[2] ? one : worst), ['', 0, Number.NEGATIVE_INFINITY] as const)
+  const endedAtMs = performance.timeOrigin + performance.now()
+  if (outcomes.flat().some(({ status }) => status === 200)) await cancelTasks(world, window)
+  return { instance, delayMs, excessMs, outcomes: outcomes.flat(), startedAtMs, endedAtMs }
+}
+
+async function sendAll(world: HostileWorld, window: readonly HostileCase[]): Promise<Outcome[][]> {
+  const outcomes: Outcome[][] = []
+  const waiting = window.entries()
+  const sendNext = async (): Promise<void> => {
+    for (const [index, hostile] of waiting) outcomes[index] = await sendCase(world, hostile)
+  }
+  await Promise.all(Array.from({ length: requestsAtOnce }, sendNext))
+  return outcomes
+}
+
+/** The readings of instances; one whose process has just ended counts as not delayed, as the end itself is recorded. */
+async function readAll(
+  world: HostileWorld,
+  instances: ReadonlySet<string>,
+): Promise<Map<string, ServerReading>> {
+  const readings = [...instances].map(async (instance) => {
+    try {
+      return [instance, await world.read(instance)] as const
+    } catch {
+      await world.cluster.waitUntilReady(instance)
+      return [instance, await world.read(instance)] as const
+    }
+  })
+  return new Map(await Promise.all(readings))
+}
+
+function record(
+  window: readonly HostileCase[],
+  outcomes: readonly (readonly Outcome[])[],
+  findings: Findings,
+): void {
+  for (const [index, hostile] of window.entries()) {
+    for (const { status, problem } of outcomes[index] ?? []) {
+      findings.requests += 1
+      findings.statuses.set(status, (findings.statuses.get(status) ?? 0) + 1)
+      if (problem !== undefined) findings.problems.push({ about: describeCase(hostile), problem })
+    }
+  }
+}
+
+/** Records the instances whose process has ended meanwhile, and waits until they are back. */
+async function recordEnds(
+  world: HostileWorld,
+  before: ReadonlyMap<string, number | undefined>,
+  window: readonly HostileCase[],
+  findings: Findings,
+): Promise<void> {
+  const now = world.pids()
+  for (const [instance, pid] of before) {
+    if (now.get(instance) === pid) continue
+    findings.problems.push({
+      about: window.map(describeCase).join('; '),
+      problem: `the process of ${instance} ended`,
+    })
+    await world.cluster.waitUntilReady(instance)
+  }
+}
+
+/** Tasks that hostile requests have started are canceled, so that they are no load for the next ones. */
+async function cancelTasks(world: HostileWorld, window: readonly HostileCase[]): Promise<void> {
+  const submits = ({ endpoint: { role, method, path } }: HostileCase) =>
+    role === 'overlord' && method === 'POST' && /\/(task|supervisor)$/.test(path)
+  if (!window.some(submits)) return
+  const overlord = world.cluster.at(world.instanceOf('overlord'))
+  for (const state of ['pending', 'running']) {
+    const tasks = await overlord.get<{ readonly id: string }[]>(`/svc/indexer/v1/tasks?state=${state}`)
+    for (const { id } of tasks)
+      await overlord.send({ method: 'POST', path: `/svc/indexer/v1/task/${encodeURIComponent(id)}/shutdown` })
+  }
+}

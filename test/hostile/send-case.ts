@@ -1,0 +1,102 @@
+import { statusOf } from '@svc/shared/http'
+import type { Dispatcher } from 'undici'
+import { type Endpoint, pathThroughRouter } from '../support/route-tables.ts'
+import type { HostileCase } from './cases.ts'
+import { pathOf } from './input-classes.ts'
+import type { HostileWorld } from './world.ts'
+
+/** What became of one hostile request. */
+export interface Outcome {
+  /** The status, or that the server closed the connection, or that nothing came in time. */
+  readonly status: number | 'closed' | 'timed out'
+  readonly durationMs: number
+  /** What is wrong with the answer; undefined if nothing is. */
+  readonly problem?: string
+}
+
+/** What is left unanswered for so long counts as hanging. */
+const answerTimeoutMs = 60_000
+const shownCharacters = 400
+
+/** The statuses with which any hostile request may be refused. */
+const refusals: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 409, 413, 414, 415, 429, 431])
+
+/** Whether an endpoint may answer so: a refusal, or what its description lists, as the request may be a valid one. */
+function isAllowed({ answers, failures }: Endpoint, status: number): boolean {
+  const isListed = answers.some((answer) => answer.status === status)
+  return refusals.has(status) || isListed || failures.some((code) => statusOf[code] === status)
+}
+
+/** A frame of a stack, or a path of the source, is for the log only; pages of HTML are made by nothing of ours. */
+const leaked = /\bat .+:\d+:\d+|\/src\/|node_modules|<html|<pre>/i
+
+/** The request of a case: where it goes, and what is sent. */
+export function requestOf({ endpoint, inputClass, sizeBytes, way }: HostileCase) {
+  const { path, query, headers = {}, body } = inputClass.build(sizeBytes)
+  const own = path ?? pathOf(endpoint)
+  const routed = way === 'router' ? pathThroughRouter({ ...endpoint, path: own }) : own
+  return {
+    method: endpoint.method,
+    path: query === undefined ? routed! : `${routed}?${query}`,
+    headers,
+    body: body ?? null,
+  }
+}
+
+/** Sends the request of a case, as often at once as the case says, and judges the answers. */
+export async function sendCase(world: HostileWorld, hostile: HostileCase): Promise<Outcome[]> {
+  const request = requestOf(hostile)
+  const instance = world.instanceOf(hostile.way === 'router' ? 'router' : hostile.endpoint.role)
+  const authorization = world.authorizationOf(hostile.caller)
+  const options: Dispatcher.RequestOptions = {
+    origin: world.cluster.urls[instance]!,
+    ...request,
+    headers: { ...(authorization === undefined ? {} : { authorization }), ...request.headers },
+  }
+  const copies = Array.from({ length: hostile.copies ?? 1 }, () => sendOnce(world, hostile.endpoint, options))
+  return await Promise.all(copies)
+}
+
+async function sendOnce(
+  world: HostileWorld,
+  endpoint: Endpoint,
+  options: Dispatcher.RequestOptions,
+): Promise<Outcome> {
+  const startedAt = performance.now()
+  const signal = AbortSignal.timeout(answerTimeoutMs)
+  try {
+    const answer = await world.agent.request({ ...options, signal })
+    const text = await answer.body.text()
+    const durationMs = performance.now() - startedAt
+    const problem = problemOf(endpoint, answer.statusCode, String(answer.headers['content-type'] ?? ''), text)
+    return { status: answer.statusCode, durationMs, ...(problem === undefined ? {} : { problem }) }
+  } catch (error) {
+    const durationMs = performance.now() - startedAt
+    if (signal.aborted) return { status: 'timed out', durationMs, problem: 'no answer in time' }
+    return { status: 'closed', durationMs, ...problemOfClosing(error, options) }
+  }
+}
+
+/** A server that refuses a large request may close the connection while it is still being sent, and must not otherwise. */
+function problemOfClosing(error: unknown, { body, path, headers }: Dispatcher.RequestOptions) {
+  const sentBytes =
+    (body instanceof Buffer ? body.length : 0) + path.length + JSON.stringify(headers ?? {}).length
+  const code = (error as { code?: string }).code ?? ''
+  const isClosed = ['EPIPE', 'ECONNRESET', 'UND_ERR_SOCKET'].includes(code)
+  return isClosed && sentBytes >= 16 * 1024
+    ? {}
+    : { problem: `no answer: ${code} ${(error as Error).message}` }
+}
+
+function problemOf(
+  endpoint: Endpoint,
+  status: number,
+  contentType: string,
+  text: string,
+): string | undefined {
+  const shown = `${status} ${text.slice(0, shownCharacters)}`
+  if (!isAllowed(endpoint, status)) return `status ${shown}`
+  if (status < 400) return undefined
+  if (!/^application\/json\b/.test(contentType)) return `content type [${contentType}]: ${shown}`
+  return leaked.test(text) ? `internals in the answer: ${shown}` : undefined
+}
