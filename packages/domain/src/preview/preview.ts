@@ -28,6 +28,8 @@ export interface PreviewResult {
 
 // Rows of summaries that an answer with a horizon may have: some tens of megabytes.
 const mostStepRows = 50_000
+// Rows of the summary itself, one for each datasource and tier.
+const maxSummaryRows = 200_000
 // Rows that are made between two pauses.
 const rowSlice = 500
 
@@ -41,6 +43,12 @@ export function* decidePreview(question: PreviewQuestion): Generator<undefined, 
     throw invalidInput(
       `horizon leads to [${moments?.length}] steps of [${concerned.size}] datasources in [${tierCount}] tiers, which is too much for one answer; allowed is a shorter horizon, or the rules of fewer datasources`,
       { field: 'horizon' },
+    )
+  }
+  const { datasources } = question
+  if (datasources.length * tierCount > maxSummaryRows) {
+    throw invalidInput(
+      `[${datasources.length}] datasources and [${tierCount}] tiers are too much for one preview; allowed are [${maxSummaryRows}] pairs of both`,
     )
   }
   const outcome = yield* decideOutcome(question)
@@ -60,7 +68,7 @@ export function* decidePreview(question: PreviewQuestion): Generator<undefined, 
     datasources: summaries.filter(({ dataSource }) => concerned.has(dataSource)),
     tiers,
     steps: moments === undefined ? undefined : yield* decideSteps(outcome, concerned, moments),
-    warnings: warningsOf(outcome, concerned, question.defaultsChange, tiers),
+    warnings: yield* warningsOf(outcome, concerned, question.defaultsChange, tiers),
   }
 }
 

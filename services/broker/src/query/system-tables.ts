@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import { forbidden } from '@svc/domain/failure'
-import { matchRule, rulesOf } from '@svc/domain/rules'
+import { ruleBoundariesOf, type WantedCopies } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
 import { analyzeTimeline } from '@svc/domain/timeline'
 import { type SegmentHolders, segmentHoldersPath } from '@svc/shared/data-server'
@@ -76,7 +76,7 @@ async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
   const { context, view, own } = input.sources
   const { database, clock } = context
   await view.catchUp()
-  const rules = await loadRules(database)
+  const rules = await loadRules(database, input.sources.parsedRules)
   // What is held by servers that are no processes can be followed from none.
   const historicals = context.settings.get('svc.simulation.enabled')
     ? new Set(
@@ -87,7 +87,16 @@ async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
     const segments = await loadStoredSegments(database, { dataSource, used: true })
     const copies = historicals && (await copiesOn(historicals, input, dataSource))
     const { overshadowed } = analyzeTimeline(segments)
-    const compiled = rulesOf(rules, dataSource, clock.now())
+    const boundaries = ruleBoundariesOf(rules, dataSource, clock.now())
+    const factors = new Map<number, number>()
+    const factorOf = (rule: number): number => {
+      let factor = factors.get(rule)
+      if (factor === undefined) {
+        factor = replicationFactorOf(boundaries.wantedBy(rule))
+        factors.set(rule, factor)
+      }
+      return factor
+    }
     for (let from = 0; from < segments.length; from += payloadsAtOnce) {
       input.signal.throwIfAborted()
       const part = segments.slice(from, from + payloadsAtOnce)
@@ -100,7 +109,6 @@ async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
         if (!payload) continue
         const isOvershadowed = overshadowed[from + index] ? 1 : 0
         const replicas = copies ? (copies.get(id) ?? 0) : view.replicasOf(id)
-        const wanted = compiled[matchRule(compiled, interval)]?.wanted
         yield {
           segment_id: id,
           datasource: dataSource,
@@ -120,13 +128,8 @@ async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
           dimensions: JSON.stringify(payload.dimensions.split(',').filter(Boolean)),
           metrics: JSON.stringify(payload.metrics.split(',').filter(Boolean)),
           last_compaction_state: compactionStateOf(payload),
-          // What is overshadowed has no rule; how many copies a broadcast rule wants depends on the servers.
-          replication_factor:
-            isOvershadowed === 1 || wanted?.action !== 'load'
-              ? wanted?.action === 'drop' || isOvershadowed === 1
-                ? 0
-                : -1
-              : [...wanted.tieredReplicants.values()].reduce((sum, count) => sum + count, 0),
+          // An overshadowed segment has no rule.
+          replication_factor: isOvershadowed === 1 ? 0 : factorOf(boundaries.match(interval)),
         }
       }
     }
@@ -143,6 +146,14 @@ async function copiesOn(
   for await (const [id, ...holders] of segmentHolders(input, dataSource))
     copies.set(id, holders.filter((holder) => servers.has(holder)).length)
   return copies
+}
+
+/** How many replicas are wanted in all; -1 for a broadcast rule, where that depends on the servers. */
+function replicationFactorOf(wanted: WantedCopies): number {
+  if (wanted.action !== 'load') return wanted.action === 'drop' ? 0 : -1
+  let factor = 0
+  for (const count of wanted.tieredReplicants.values()) factor += count
+  return factor
 }
 
 function compactionStateOf(payload: object): string | null {

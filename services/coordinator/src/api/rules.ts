@@ -27,6 +27,7 @@ import { rulesShape } from '@svc/shared/shapes'
 import { intervalParameter, positiveCount, presence, shapeOf, unparsed } from '@svc/shared/wire'
 import { z } from 'zod'
 import type { FollowedRules } from '../inventory/index.ts'
+import { createSlices } from '../preview/index.ts'
 import { historyEntry, historyEntryShape } from './history-entry.ts'
 import { warningsHeader } from './warnings-header.ts'
 
@@ -59,6 +60,7 @@ export function createRuleLists(
   rules: FollowedRules,
   warningsOf: WarningsOf,
 ): RuleLists {
+  const slices = createSlices()
   const rulesOf = async (dataSource: string): Promise<readonly Rule[]> =>
     (await rules.current()).get(dataSource) ?? []
 
@@ -73,11 +75,16 @@ export function createRuleLists(
     rules.invalidate()
   }
 
+  const warningsByThemselves = (dataSource: string, list: readonly Rule[]) =>
+    slices
+      .run(() => warningsOfList(dataSource, list, clock.now()), AbortSignal.timeout(warningsTimeoutMs))
+      .catch(() => [])
+
   /** The warnings about rules that have been stored: they are never a reason to refuse. */
   async function warn(dataSource: string, list: readonly Rule[]): Promise<Reply> {
     const warnings = await warningsOf(dataSource, AbortSignal.timeout(warningsTimeoutMs)).catch((error) => {
-      logger.warn('What new rules lead to could not be told', { dataSource, error: describeError(error) })
-      return warningsOfList(dataSource, list, clock.now())
+      logger.warn('Failed to preview new rules', { dataSource, error: describeError(error) })
+      return warningsByThemselves(dataSource, list)
     })
     return new Reply(200, undefined, { 'X-Svc-Warnings': warningsHeader(warnings) })
   }

@@ -154,8 +154,8 @@ export function createPreviews({
       // What whole tiers hold is told to those who may see the state of the cluster, or where it is none of it.
       const withTiers =
         caller.can('READ', 'STATE', 'STATE') || (groups !== undefined && request.servers !== undefined)
-      parts.push(`,"summary":${JSON.stringify(formatSummary(result, withTiers))}`)
-      parts.push(`,"warnings":${JSON.stringify(result.warnings)}}`)
+      parts.push(',"summary":', yield* jsonInSlices(formatSummary(result, withTiers)))
+      parts.push(',"warnings":[', yield* inSlices(result.warnings), ']}')
       return parts.join('')
     }, signal)
   }
@@ -164,7 +164,8 @@ export function createPreviews({
     const isForAll = dataSource === defaultRulesName
     if (leadership.term() === undefined) {
       // Only the leader knows servers and segments: here the rules are looked at by themselves.
-      return warningsOfList(dataSource, (await rules.current()).get(dataSource) ?? [], clock.now())
+      const list = (await rules.current()).get(dataSource) ?? []
+      return await slices.run(() => warningsOfList(dataSource, list, clock.now()), signal)
     }
     const [stored, loading] = await Promise.all([rules.current(), liveCluster(), segments.refresh()])
     const defaults = stored.get(defaultRulesName) ?? []
@@ -220,6 +221,21 @@ function refuseUnreadable(request: PreviewRequest, caller: Caller): void {
 function rulesAfter({ rules }: PreviewRequest, stored: RulesByName, dataSource: string): readonly Rule[] {
   if (isListForAll(rules)) return rules
   return rules.get(dataSource) ?? stored.get(dataSource) ?? []
+}
+
+/** The JSON text of an object, one entry after the other where it has large objects in it. */
+function* jsonInSlices(value: object, depth = 2): Generator<undefined, string> {
+  yield
+  if (depth === 0) return JSON.stringify(value)
+  const parts: string[] = []
+  for (const [key, entry] of Object.entries(value)) {
+    const text =
+      typeof entry === 'object' && entry !== null
+        ? yield* jsonInSlices(entry, depth - 1)
+        : JSON.stringify(entry)
+    parts.push(Array.isArray(value) ? text : `${JSON.stringify(key)}:${text}`)
+  }
+  return Array.isArray(value) ? `[${parts.join(',')}]` : `{${parts.join(',')}}`
 }
 
 // Rows that become text between two pauses.
