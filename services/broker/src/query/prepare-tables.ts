@@ -165,8 +165,8 @@ async function planOf(
 ): Promise<TablePlan> {
   const { view, used, own, files } = sources
   const rules = await ruleFor(sources, dataSource)
-  const segments = [...used.of(dataSource)]
-  if (fromDeepStorage) segments.push(...(await heldBackByRules(sources, dataSource, rules)))
+  const heldBack = fromDeepStorage ? await heldBackByRules(sources, dataSource, rules) : []
+  const segments = [...used.of(dataSource), ...heldBack]
   if (segments.length === 0) throw onUnknown(dataSource)
   const isServed = (id: string) => view.serversOf(id).length > 0 || own.fileOf(id) !== undefined
   const whole = planAnswer({
