@@ -7,9 +7,9 @@ import { type SegmentHolders, segmentHoldersPath } from '@svc/shared/data-server
 import {
   loadDatasourceNames,
   loadPayloads,
-  loadReadableTasks,
   loadRules,
   loadStoredSegments,
+  pagesOfReadableTasks,
   type StoredTask,
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
@@ -46,7 +46,6 @@ export interface SystemTable {
 }
 
 const payloadsAtOnce = 5000
-const mostTasks = 100_000
 
 const text = 'VARCHAR'
 const whole = 'BIGINT'
@@ -250,11 +249,12 @@ async function* serverSegmentRows(input: SystemTableInput): AsyncIterable<System
   }
 }
 
-async function taskRows({ sources, caller }: SystemTableInput): Promise<SystemRow[]> {
-  const tasks = await loadReadableTasks(sources.context.database, { limit: mostTasks }, (dataSource) =>
-    mayRead(caller, dataSource),
-  )
-  return tasks.map(describeTask)
+async function* taskRows({ sources, caller, signal }: SystemTableInput): AsyncIterable<SystemRow> {
+  const mayReadTasksOf = (dataSource: string) => mayRead(caller, dataSource)
+  for await (const page of pagesOfReadableTasks(sources.context.database, mayReadTasksOf)) {
+    signal.throwIfAborted()
+    yield* page.map(describeTask)
+  }
 }
 
 function describeTask(task: StoredTask): SystemRow {
@@ -262,7 +262,7 @@ function describeTask(task: StoredTask): SystemRow {
   const port = workerTlsPort ?? workerPort
   const isOver = state === 'SUCCESS' || state === 'FAILED'
   return {
-    task_id: task.id,
+    task_id: task.shownId,
     group_id: task.groupId,
     type: task.type,
     datasource: task.dataSource,

@@ -21,7 +21,7 @@ import {
   route,
   state,
 } from '@svc/shared/http'
-import { loadAudit, saveRules } from '@svc/shared/postgres'
+import { loadAudit, loadAuditKeys, saveRules } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { rulesShape } from '@svc/shared/shapes'
 import { intervalParameter, positiveCount, presence, shapeOf, unparsed } from '@svc/shared/wire'
@@ -108,11 +108,11 @@ export function rulesRoutes(
   rules: FollowedRules,
   lists: RuleLists,
 ): Route[] {
-  async function history(dataSource: string | undefined, { interval, count }: z.infer<typeof historyQuery>) {
+  async function history(dataSources: readonly string[], { interval, count }: z.infer<typeof historyQuery>) {
     const lastWeek = { start: clock.now() - defaultHistoryMs, end: Number.POSITIVE_INFINITY }
     const entries = await loadAudit(database, {
       type: 'rules',
-      key: dataSource,
+      keys: dataSources,
       count,
       interval: interval ?? (count === undefined ? lastWeek : undefined),
     })
@@ -141,8 +141,14 @@ export function rulesRoutes(
         'Changes of the cluster default rules, and of those of all datasources that the caller may read',
       query: historyQuery,
       answers: [jsonAnswer(z.array(historyEntryShape))],
-      handle: async ({ query, caller }) =>
-        (await history(undefined, query)).filter(({ key }) => key === defaultRulesName || caller.sees(key)),
+      handle: async ({ query, caller }) => {
+        // Changes that the caller may not read take no place among those that are counted.
+        const names = await loadAuditKeys(database, 'rules')
+        return await history(
+          names.filter((name) => name === defaultRulesName || caller.sees(name)),
+          query,
+        )
+      },
     }),
     route({
       method: 'GET',
@@ -169,7 +175,7 @@ export function rulesRoutes(
       summary: 'Changes of the rules of a datasource',
       query: historyQuery,
       answers: [jsonAnswer(z.array(historyEntryShape))],
-      handle: ({ params, query }) => history(params.dataSource, query),
+      handle: ({ params, query }) => history([params.dataSource as string], query),
     }),
   ]
 }
