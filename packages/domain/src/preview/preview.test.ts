@@ -337,15 +337,17 @@ describe('stretches of segments under one rule', () => {
         (intervals, json) => {
           const rules = [...parseRules(json), defaultRule]
           const compiled = compileRules(rules, testNow)
-          const [group] = groupGivenSegments(
-            intervals.map((one, index) => ({
-              dataSource: 'x',
-              interval: one,
-              version: 'v',
-              partitionNum: index,
-              partitions: 0,
-              sizeBytes: index,
-            })),
+          const [group] = finish(
+            groupGivenSegments(
+              intervals.map((one, index) => ({
+                dataSource: 'x',
+                interval: one,
+                version: 'v',
+                partitionNum: index,
+                partitions: 0,
+                sizeBytes: index,
+              })),
+            ),
           )
           if (group === undefined) return
           const columns = finish(columnsOf(group.segments))
@@ -376,15 +378,17 @@ describe('stretches of segments under one rule', () => {
     const chainsOf = (intervals: typeof hours) =>
       finish(
         columnsOf(
-          groupGivenSegments(
-            intervals.toReversed().map((one, partitionNum) => ({
-              dataSource: 'x',
-              interval: one,
-              version: 'v',
-              partitionNum,
-              partitions: 0,
-              sizeBytes: 0,
-            })),
+          finish(
+            groupGivenSegments(
+              intervals.toReversed().map((one, partitionNum) => ({
+                dataSource: 'x',
+                interval: one,
+                version: 'v',
+                partitionNum,
+                partitions: 0,
+                sizeBytes: 0,
+              })),
+            ),
           )[0]!.segments,
         ),
       ).chainEnds.length
@@ -613,6 +617,75 @@ describe('a preview of 10,000 rules ends quickly', () => {
     const { result } = previewGiven({ rules, segments: [...days, ...nested], servers })
     assert.equal(result.warnings.length, 1000)
     assert.ok(performance.now() - startedAt < longListMs)
+  })
+
+  test('in too many lists is refused at once', () => {
+    const rules = Object.fromEntries(Array.from({ length: 400_000 }, (_, index) => [`d${index}`, []]))
+    assert.throws(() => previewGiven({ rules }), {
+      message: 'The number of lists of rules has the value [400000]; allowed is at most 10000',
+    })
+  })
+
+  test('with more datasources and tiers than one answer can show is refused', () => {
+    const segments = Array.from({ length: 10_000 }, (_, index) => ({
+      interval: day(0),
+      dataSource: `d${index}`,
+    }))
+    assert.throws(() => previewGiven({ rules: [], segments, servers }), {
+      code: 'invalidInput',
+      message: /^\[10000\] datasources and \[200\] tiers are too much for one preview/,
+    })
+  })
+
+  test('with more segments and full tiers than can be placed is refused', () => {
+    const segments = Array.from({ length: 50_000 }, (_, index) => ({
+      interval: day(0),
+      partitionNum: index,
+      partitions: 0,
+      size: 1000,
+    }))
+    const small = Array.from({ length: 1000 }, (_, index) =>
+      server(`s${index}`, `t${index}`, { maxSize: 10 }),
+    )
+    assert.throws(() => previewGiven({ rules: [{ type: 'broadcastForever' }], segments, servers: small }), {
+      code: 'invalidInput',
+      message: /^\[50000\] segments in \[1000\] tiers that may be too small are too much for one preview/,
+    })
+  })
+
+  test('with more tiers in its rows than one answer can show is refused', () => {
+    const segments = Array.from({ length: 5000 }, (_, index) => ({
+      interval: day(0),
+      partitionNum: index,
+      partitions: 0,
+    }))
+    const unlimited = Array.from({ length: 1000 }, (_, index) => server(`s${index}`, `t${index}`))
+    assert.throws(
+      () => previewGiven({ rules: [{ type: 'broadcastForever' }], segments, servers: unlimited }),
+      {
+        code: 'invalidInput',
+        message: /^The segments have replicas in more than \[2500000\] tiers together/,
+      },
+    )
+  })
+
+  test('pauses often enough for others', () => {
+    // Steps take a few milliseconds each; those of the first calls are compiled meanwhile.
+    const maxStepMs = 2000
+    const segments = Array.from({ length: 20_000 }, (_, index) => ({
+      ...nested[index % nested.length],
+      version: `v${index}`,
+    }))
+    const steps = parsePreviewRequest(
+      { rules: longRuleLists['tiers that do not exist']!(10_000), segments, servers },
+      testNow,
+    )
+    for (let done: boolean | undefined = false, count = 0; !done; count += 1) {
+      const startedAt = performance.now()
+      done = steps.next().done
+      assert.ok(performance.now() - startedAt < maxStepMs)
+      if (done) assert.ok(count > 100)
+    }
   })
 
   test('that 2,000 of each other hide', () => {

@@ -30,8 +30,30 @@ export interface PreviewResult {
 const mostStepRows = 50_000
 // Rows of the summary itself, one for each datasource and tier.
 const maxSummaryRows = 200_000
-// Rows that are made between two pauses.
-const rowSlice = 500
+// Rows, and tiers in them, that are made between two pauses.
+const rowSlice = 5000
+// Tiers in all rows of an answer: some tens of megabytes.
+const maxTiersInRows = 2_500_000
+
+/** Counts what rows hold, and refuses rows that are too large for one answer; returns whether to pause. */
+class RowMeter {
+  private tiers = 0
+  private untilPause = rowSlice
+
+  add({ loaded }: PreviewRow): boolean {
+    const tiers = Object.keys(loaded).length
+    this.tiers += tiers
+    if (this.tiers > maxTiersInRows) {
+      throw invalidInput(
+        `The segments have replicas in more than [${maxTiersInRows}] tiers together, which is too much for one answer; allowed are fewer segments or tiers`,
+      )
+    }
+    this.untilPause -= 10 + tiers
+    if (this.untilPause > 0) return false
+    this.untilPause = rowSlice
+    return true
+  }
+}
 
 /** Decides what a change of rules would do; pauses now and then, so that whoever runs it can do other things. */
 export function* decidePreview(question: PreviewQuestion): Generator<undefined, PreviewResult> {
@@ -87,12 +109,13 @@ function tiersOf(
   }))
 }
 
-/** A part of the rows of the datasources concerned, and how many there are in all. */
-export function pageOfRows(
+/** A part of the rows of the datasources concerned, and how many there are in all; pauses now and then. */
+export function* pageOfRows(
   { outcome, concerned }: PreviewResult,
   { offset, limit }: { readonly offset: number; readonly limit: number },
-): { readonly rows: readonly PreviewRow[]; readonly total: number } {
+): Generator<undefined, { readonly rows: readonly PreviewRow[]; readonly total: number }> {
   const rows: PreviewRow[] = []
+  const meter = new RowMeter()
   let total = 0
   for (const datasource of outcome.datasources) {
     if (!concerned.has(datasource.columns.dataSource)) continue
@@ -101,6 +124,7 @@ export function pageOfRows(
       for (const { row } of rowsOf(datasource, outcome, Math.max(0, offset - total))) {
         if (rows.length === limit) break
         rows.push(row)
+        if (meter.add(row)) yield
       }
     }
     total += count
@@ -114,11 +138,10 @@ export function* rowsInPlaces(
   places: readonly (readonly number[])[],
 ): Generator<undefined, PreviewRow[]> {
   const rows: PreviewRow[] = []
-  let made = 0
+  const meter = new RowMeter()
   for (const [number, datasource] of outcome.datasources.entries()) {
     for (const { index, row } of rowsOf(datasource, outcome)) {
-      if (made % rowSlice === 0) yield
-      made += 1
+      if (meter.add(row)) yield
       rows[places[number]![index]!] = row
     }
   }

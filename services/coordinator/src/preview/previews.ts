@@ -109,7 +109,7 @@ export function createPreviews({
     if (defaults === undefined) throw unavailable('The default rules have not been stored yet')
 
     return await slices.run(function* () {
-      const groups = given && groupGivenSegments(given)
+      const groups = given && (yield* groupGivenSegments(given))
       const live = groups ? [] : yield* liveDatasources(table, table.datasourceNames.keys(), loading)
       const subjects: Subject[] = (groups ?? live).map((one) => ({
         segments: one.segments,
@@ -148,7 +148,7 @@ export function createPreviews({
         const places = subjects.map((_, index) => groups[index]?.places ?? [])
         parts.push(',"segments":[', yield* inSlices(yield* rowsInPlaces(result, places)), ']')
       } else if (full) {
-        const { rows, total } = pageOfRows(result, { offset, limit })
+        const { rows, total } = yield* pageOfRows(result, { offset, limit })
         parts.push(`,"segmentsTotal":${total},"segments":[`, yield* inSlices(rows), ']')
       }
       // What whole tiers hold is told to those who may see the state of the cluster, or where it is none of it.
@@ -238,14 +238,20 @@ function* jsonInSlices(value: object, depth = 2): Generator<undefined, string> {
   return Array.isArray(value) ? `[${parts.join(',')}]` : `{${parts.join(',')}}`
 }
 
-// Rows that become text between two pauses.
-const slice = 500
+// Characters of text that are made between two pauses.
+const textSlice = 200_000
 
-function* inSlices(rows: readonly object[]): Generator<undefined, string> {
+function* inSlices(entries: readonly object[]): Generator<undefined, string> {
   const parts: string[] = []
-  for (let from = 0; from < rows.length; from += slice) {
-    yield
-    parts.push(JSON.stringify(rows.slice(from, from + slice)).slice(1, -1))
+  let length = 0
+  for (const entry of entries) {
+    const text = JSON.stringify(entry)
+    parts.push(text)
+    length += text.length
+    if (length >= textSlice) {
+      length = 0
+      yield
+    }
   }
   return parts.join(',')
 }
