@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { formatRule, parseRules } from '@svc/domain/rules'
-import { type AnsweredRule, auditHeaders, historyTable, parseRulesText, rulesTable } from './index.ts'
+import { longRuleLists } from '@svc/domain/testing'
+import { formatTable } from '../terminal/index.ts'
+import {
+  type AnsweredRule,
+  auditHeaders,
+  diffOfRules,
+  historyTable,
+  parseRulesText,
+  rulesTable,
+  timelinePicture,
+} from './index.ts'
 
 /** As the coordinator answers it. */
 const answered = (rule: object) => formatRule(parseRules([rule])[0]!) as AnsweredRule
@@ -105,4 +115,27 @@ test('author and comment travel as headers, as far as those can carry them', () 
   for (const value of ['日本', 'a\r\nX-Other: b', '\x7f']) {
     assert.throws(() => auditHeaders({ comment: value }), /^Failure: Invalid value .* for \[--comment\]/s)
   }
+})
+
+describe('10,000 rules are shown quickly', () => {
+  // Each takes some tens of milliseconds.
+  const maxMs = 10_000
+  for (const [name, rulesOf] of Object.entries(longRuleLists)) {
+    test(name, () => {
+      const rules = parseRules(rulesOf(10_000))
+      const shown = rules.map((rule) => formatRule(rule) as AnsweredRule)
+      const startedAt = performance.now()
+      timelinePicture({ rules, now: Date.UTC(2026, 5, 15), columns: 100 })
+      const { header, rows } = rulesTable({ wiki: shown })
+      assert.equal(formatTable(header, rows).split('\n').length, 10_001)
+      diffOfRules(shown, shown.toReversed())
+      diffOfRules(shown.slice(0, 1900), shown.slice(100, 2000))
+      assert.ok(performance.now() - startedAt < maxMs)
+    })
+  }
+
+  test('a table has as many rows as it is given', () => {
+    const rows = Array.from({ length: 300_000 }, (_, index) => ['wiki', String(index)])
+    assert.ok(formatTable(['datasource', '#'], rows).endsWith('299999'))
+  })
 })

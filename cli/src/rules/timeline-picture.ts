@@ -1,4 +1,4 @@
-import { describeWantedCopies, isInRegion, type Rule, regionOf } from '@svc/domain/rules'
+import { describeWantedCopies, RegionFinder, type Rule, regionOf } from '@svc/domain/rules'
 import { formatInstant, type Interval } from '@svc/domain/time'
 import { pieceWidths } from './piece-widths.ts'
 
@@ -27,16 +27,14 @@ const widthOfDay = 11
  */
 export function timelinePicture({ rules, now, data, columns }: TimelinePicture): string[] {
   const labels = [...rules.flatMap((rule) => [...tiersOf(rule).keys()]), 'every server']
-  const width = Math.max(...labels.map((label) => label.length)) + 2
+  const width = labels.reduce((longest, { length }) => Math.max(longest, length), 0) + 2
   const bars = Math.max(leastBars, columns - width)
   const edges = edgesOf(rules, now, data)
   const { widths, isToScale } = pieceWidths(edges, bars, widthOfDay)
-  const regions = rules.map((rule) => regionOf(rule, now))
+  const finder = new RegionFinder(rules.map((rule) => regionOf(rule, now)))
   // Rules change at edges only: the smallest segment that there could be, at the start of a piece, stands for all of it.
   const applied = widths.flatMap((count, piece) =>
-    Array<number>(count).fill(
-      regions.findIndex((region) => isInRegion(region, edges[piece]!, edges[piece]! + 1)),
-    ),
+    count === 0 ? [] : Array<number>(count).fill(finder.firstHolding(edges[piece]!, edges[piece]! + 1)),
   )
   const inUse = [...new Set(applied)].flatMap((index) => rules[index] ?? [])
   const tiers = [...new Set(inUse.flatMap((rule) => [...tiersOf(rule).keys()]))].sort()
@@ -95,8 +93,8 @@ function edgesOf(rules: readonly Rule[], now: number, data: Interval | undefined
   const moments = [...named, now, ...(data ? [data.start, data.end] : [])].filter(
     (moment) => Math.abs(moment - now) < 1000 * yearMs,
   )
-  const first = Math.min(...moments)
-  const last = Math.max(...moments)
+  const first = moments.reduce((least, moment) => Math.min(least, moment), now)
+  const last = moments.reduce((most, moment) => Math.max(most, moment), now)
   const margin = first === last ? yearMs : Math.ceil((last - first) / 8)
   return [...new Set([first - margin, ...moments, last + margin])].sort((a, b) => a - b)
 }

@@ -5,7 +5,9 @@ export function formatTable(header: readonly string[], rows: readonly (readonly 
   const shown = header.map((_, column) => rows.some((row) => row[column] !== ''))
   const pick = (row: readonly string[]) => row.filter((_, column) => shown[column])
   const table = [header, ...rows].map(pick)
-  const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)))
+  const widths = table[0]!.map((_, column) =>
+    table.reduce((widest, row) => Math.max(widest, row[column]!.length), 0),
+  )
   const lines = table.map((row) =>
     row
       .map((cell, column) => cell.padEnd(widths[column]!))

@@ -447,3 +447,17 @@ describe('an engine', () => {
     assert.equal(refusal(() => assertRunnableBy(config, on))[0], 'accepted')
   })
 })
+
+it('a filter has at most 99 levels, so that reading it never overflows the stack', () => {
+  const config = (levels: number) => {
+    let filter: object = { type: 'true' }
+    for (let level = 1; level < levels; level += 1) filter = { type: 'not', field: filter }
+    return { dataSource: 'wiki', transformSpec: { filter } }
+  }
+  parseCompactionConfig(config(50))
+  for (const levels of [1000, 40_000])
+    assert.throws(() => parseCompactionConfig(config(levels)), {
+      code: 'invalidInput',
+      message: 'The filter has too many levels: expected at most [99]',
+    })
+})

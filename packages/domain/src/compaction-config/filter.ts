@@ -1,3 +1,4 @@
+import { invalidInput } from '../failure/index.ts'
 import { formatInterval, intervalSchema, parseInterval } from '../time/index.ts'
 import {
   described,
@@ -112,6 +113,9 @@ const withABound = (read: Reader<RowFilter>): Reader<RowFilter> =>
     return filter
   })
 
+// Filters in filters are read, written and made into SQL by functions that call themselves.
+const maxLevels = 100
+
 // A filter within another one.
 const nested: Reader<RowFilter> = described(
   {
@@ -120,7 +124,14 @@ const nested: Reader<RowFilter> = described(
     properties: { type: { type: 'string' } },
     additionalProperties: true,
   },
-  (json, field) => readFilter(json, field),
+  (json, field) => {
+    // The name of the field has a part for each level.
+    if (field.split('.').length > maxLevels)
+      throw invalidInput(`The filter has too many levels: expected at most [${maxLevels - 1}]`, {
+        field: 'filter',
+      })
+    return readFilter(json, field)
+  },
 )
 
 /** A filter of rows. */

@@ -107,6 +107,7 @@ export class CopyPlanner {
   private readonly table: SegmentTable
   private readonly limits: PlanLimits
   private readonly drafts: (ServerDraft | undefined)[] = []
+  private readonly preparedFor = new Map<WantedCopies, PreparedWanted>()
   private readonly brokers: readonly ServerDraft[]
   private readonly tiers: readonly Tier[]
   private readonly tiersByName: ReadonlyMap<string, Tier>
@@ -144,8 +145,17 @@ export class CopyPlanner {
     return draft
   }
 
-  /** Makes what a rule wants ready for this run. */
+  /** Makes what a rule wants ready for this run, once for all datasources. */
   prepare(wanted: WantedCopies): PreparedWanted {
+    let prepared = this.preparedFor.get(wanted)
+    if (prepared === undefined) {
+      prepared = this.prepareAnew(wanted)
+      this.preparedFor.set(wanted, prepared)
+    }
+    return prepared
+  }
+
+  private prepareAnew(wanted: WantedCopies): PreparedWanted {
     const isNamed = new Uint8Array(this.tiers.length)
     const nothing = { wanted, wantsNoCopy: false, tiersWithoutServers: [], required: [], isNamed }
     if (wanted.action === 'drop') return { ...nothing, key: 'drop' }

@@ -1,4 +1,4 @@
-import type { CompiledRule } from '../rules/index.ts'
+import type { WantedCopies } from '../rules/index.ts'
 
 /** A server as a preview sees it. */
 export interface PreviewServer {
@@ -54,24 +54,61 @@ export function clusterOf(
   return { tiers, holders: [...tiers, brokers], unable }
 }
 
-/** What a rule leads to in a cluster: the copies in each tier, and on brokers, in the order of the holders. */
+/** What a rule leads to in a cluster. Holders that get nothing are left out: a cluster may have thousands of them. */
 export interface RuleTarget {
   readonly action: 'load' | 'drop' | 'broadcast'
-  /** Copies that servers could hold if there were room for all. */
-  readonly copies: readonly number[]
-  /** Copies that are due where every server can hold segments: what is beyond `copies` is never loaded. */
-  readonly due: readonly number[]
+  /** In the order of the holders. */
+  readonly holders: readonly HolderTarget[]
+  readonly byHolder: ReadonlyMap<number, HolderTarget>
 }
 
-/** What the rule leads to: one copy a server at the most, and none in a tier without servers. */
-export function targetOf({ wanted }: CompiledRule, { holders }: PreviewCluster): RuleTarget {
-  const due = holders.map(({ name, servers }, index) => {
-    if (wanted.action === 'drop') return 0
-    if (wanted.action === 'broadcast') return servers.length
+/** The copies of a segment in a tier, or on brokers. */
+export interface HolderTarget {
+  /** The place among the holders of the cluster. */
+  readonly holder: number
+  /** Copies that servers could hold if there were room for all. */
+  readonly copies: number
+  /** Copies that are due where every server can hold segments: what is beyond `copies` is never loaded. */
+  readonly due: number
+}
+
+/** What rules lead to in a cluster, worked out once for rules that want the same. */
+export class RuleTargets {
+  private readonly cluster: PreviewCluster
+  private readonly tierPlaces: ReadonlyMap<string, number>
+  private readonly byWanted = new Map<WantedCopies, RuleTarget>()
+
+  constructor(cluster: PreviewCluster) {
+    this.cluster = cluster
+    this.tierPlaces = new Map(cluster.tiers.map(({ name }, place) => [name, place]))
+  }
+
+  /** What the rule leads to: at most one copy per server, and none in a tier without servers. */
+  of(wanted: WantedCopies): RuleTarget {
+    let target = this.byWanted.get(wanted)
+    if (target === undefined) {
+      const holders = this.dueOf(wanted).flatMap(([holder, wantedCopies]) => {
+        const { servers, able } = this.cluster.holders[holder]!
+        const due = Math.min(wantedCopies, servers.length)
+        return due === 0 ? [] : [{ holder, due, copies: Math.min(due, able.length) }]
+      })
+      const byHolder = new Map(holders.map((one) => [one.holder, one]))
+      target = { action: wanted.action, holders, byHolder }
+      this.byWanted.set(wanted, target)
+    }
+    return target
+  }
+
+  /** The wanted copies by holder. */
+  private dueOf(wanted: WantedCopies): (readonly [holder: number, copies: number])[] {
+    if (wanted.action === 'drop') return []
+    if (wanted.action === 'broadcast') return this.cluster.holders.map((_, holder) => [holder, Infinity])
     // Load rules put nothing on brokers.
-    const wantedCopies = index === holders.length - 1 ? 0 : (wanted.tieredReplicants.get(name) ?? 0)
-    return Math.min(wantedCopies, servers.length)
-  })
-  const copies = due.map((count, index) => Math.min(count, holders[index]!.able.length))
-  return { action: wanted.action, due, copies }
+    return [...wanted.tieredReplicants]
+      .flatMap(([tier, copies]) => {
+        const place = this.tierPlaces.get(tier)
+        return place === undefined ? [] : [[place, copies] as const]
+      })
+      .sort(([a], [b]) => a - b)
+  }
 }

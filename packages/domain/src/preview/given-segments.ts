@@ -8,13 +8,15 @@ export interface GivenDatasource {
   readonly places: readonly number[]
 }
 
-/** The datasources of given segments. No server serves any of them. */
-export function groupGivenSegments(given: readonly GivenSegment[]): GivenDatasource[] {
+/** The datasources of given segments. No server serves any of them. Pauses now and then. */
+export function* groupGivenSegments(given: readonly GivenSegment[]): Generator<undefined, GivenDatasource[]> {
   const places = Map.groupBy(given.keys(), (place) => given[place]!.dataSource)
-  return [...places].map(([dataSource, own]) => {
+  const groups: GivenDatasource[] = []
+  for (const [dataSource, own] of places) {
+    yield
     const segments = own.map((place) => given[place]!)
     const { overshadowed } = analyzeTimeline(segments)
-    return {
+    groups.push({
       places: own,
       segments: {
         dataSource,
@@ -27,6 +29,7 @@ export function groupGivenSegments(given: readonly GivenSegment[]): GivenDatasou
         isOvershadowed: (index) => overshadowed[index]!,
         forEachCopy: () => undefined,
       },
-    }
-  })
+    })
+  }
+  return groups
 }

@@ -1,12 +1,14 @@
+import { invalidInput } from '../failure/index.ts'
+import { Heap } from '../heap/index.ts'
+import { type Rule, RuleBoundaries } from '../rules/index.ts'
 import {
-  type CompiledRule,
-  compileRules,
-  defaultRule,
-  type Rule,
-  type RuleRegion,
-  regionOf,
-} from '../rules/index.ts'
-import { clusterOf, type PreviewCluster, type PreviewServer, type RuleTarget, targetOf } from './cluster.ts'
+  clusterOf,
+  type PreviewCluster,
+  type PreviewServer,
+  type PreviewTier,
+  type RuleTarget,
+  RuleTargets,
+} from './cluster.ts'
 import { certainlyFits, type TierDemand, TierRoom } from './placement.ts'
 import type { PreviewSegments, SegmentColumns } from './segments.ts'
 import { columnsOf } from './segments.ts'
@@ -38,9 +40,10 @@ export interface PreviewInput {
 export interface DatasourceOutcome extends PreviewRules {
   readonly segments: PreviewSegments
   readonly columns: SegmentColumns
-  readonly compiled: readonly CompiledRule[]
-  /** What each rule leads to. */
-  readonly targets: readonly RuleTarget[]
+  /** All rules in the order in which they are tried. */
+  readonly boundaries: RuleBoundaries
+  /** What the rule with a number leads to. */
+  readonly targetOf: (rule: number) => RuleTarget
   readonly stretches: readonly Stretch[]
   /** Copies at each position before the change, by holder; undefined for one that has none. */
   readonly before: readonly (Uint16Array | undefined)[]
@@ -60,15 +63,8 @@ export interface Outcome {
 // Segments that are looked at between two pauses.
 const slice = 16_384
 
-/** All rules in the order in which they are tried. */
-export function listOf({ own, defaults }: PreviewRules): Rule[] {
-  return [...own, ...defaults, defaultRule]
-}
-
-/** Where all rules apply at a moment. */
-export function regionsOf(rules: PreviewRules, now: number): RuleRegion[] {
-  return listOf(rules).map((rule) => regionOf(rule, now))
-}
+// Counters of replicas that are placed one by one, two bytes each.
+const maxCounters = 40_000_000
 
 /** Decides what becomes of every segment; pauses now and then. */
 export function* decideOutcome(input: PreviewInput): Generator<undefined, Outcome> {
@@ -78,27 +74,27 @@ export function* decideOutcome(input: PreviewInput): Generator<undefined, Outcom
     servers,
     historicalsBefore.map(({ tier }) => tier),
   )
+  const targets = new RuleTargets(cluster)
   const datasources: DatasourceOutcome[] = []
   for (const { segments, columns: known, own, defaults } of input.datasources) {
     const columns = known ?? (yield* columnsOf(segments))
-    const rules = { own, defaults }
-    const compiled = compileRules(listOf(rules), now)
-    const stretches = yield* stretchesOf(columns, regionsOf(rules, now))
+    const boundaries = new RuleBoundaries(own, defaults, now)
+    const stretches = yield* stretchesOf(columns, boundaries)
     const copies = yield* countCopies(segments, columns, serversBefore, cluster)
     datasources.push({
       own,
       defaults,
       segments,
       columns,
-      compiled,
-      targets: compiled.map((rule) => targetOf(rule, cluster)),
+      boundaries,
+      targetOf: (rule) => targets.of(boundaries.wantedBy(rule)),
       stretches,
       ...copies,
       placed: cluster.holders.map(() => undefined),
     })
   }
   const outcome = { now, cluster, datasources }
-  for (const holder of cluster.holders.keys()) yield* placeWhereTight(outcome, holder)
+  yield* placeWhereTight(outcome)
   return outcome
 }
 
@@ -111,9 +107,8 @@ function* countCopies(
   const before: (Uint16Array | undefined)[] = holders.map(() => undefined)
   const overshadowedBefore = holders.map(noCopies)
   if (servers.length === 0) return { before, overshadowedBefore }
-  const holderOf = servers.map(({ type, tier }) =>
-    type === 'broker' ? tiers.length : tiers.findIndex(({ name }) => name === tier),
-  )
+  const tierPlaces = new Map(tiers.map(({ name }, place) => [name, place]))
+  const holderOf = servers.map(({ type, tier }) => (type === 'broker' ? tiers.length : tierPlaces.get(tier)!))
   let position = 0
   const note = (server: number): void => {
     const holder = holderOf[server]!
@@ -124,32 +119,52 @@ function* countCopies(
     if (position % slice === 0) yield
     segments.forEachCopy(indexes[position]!, note)
   }
-  for (const index of overshadowedIndexes) {
-    const copies = holders.map(() => 0)
+  for (const [at, index] of overshadowedIndexes.entries()) {
+    if (at % slice === 0) yield
+    const copies = new Map<number, number>()
     segments.forEachCopy(index, (server) => {
-      copies[holderOf[server]!]! += 1
+      const holder = holderOf[server]!
+      copies.set(holder, (copies.get(holder) ?? 0) + 1)
     })
-    copies.forEach((count, holder) => {
+    for (const [holder, count] of copies)
       addCopies(overshadowedBefore[holder]!, 1, count, segments.sizeBytes(index))
-    })
   }
   return { before, overshadowedBefore }
 }
 
 /** Places single copies where servers may not have room for all: what is there stays, then newest first. */
-function* placeWhereTight({ cluster, datasources }: Outcome, holder: number): Generator<undefined, void> {
-  const shape = cluster.holders[holder]!
-  const demand = demandOf(datasources, holder)
-  if (certainlyFits(shape, demand)) return
+function* placeWhereTight({ cluster, datasources }: Outcome): Generator<undefined, void> {
+  const demands = yield* demandsOf(datasources)
+  const tight = [...demands.keys()].filter(
+    (holder) => !certainlyFits(cluster.holders[holder]!, demands.get(holder)!),
+  )
+  const segments = datasources.reduce((sum, { columns }) => sum + columns.count, 0)
+  if (tight.length * segments > maxCounters) {
+    throw invalidInput(
+      `[${segments}] segments in [${tight.length}] tiers that may be too small are too much for one preview; allowed are fewer segments or tiers, or servers with enough room for all replicas`,
+    )
+  }
+  for (const holder of tight.sort((a, b) => a - b))
+    yield* placeIn(datasources, cluster.holders[holder]!, holder)
+}
+
+function* placeIn(
+  datasources: readonly DatasourceOutcome[],
+  shape: PreviewTier,
+  holder: number,
+): Generator<undefined, void> {
   for (const datasource of datasources) datasource.placed[holder] = new Uint16Array(datasource.columns.count)
   const room = new TierRoom(shape)
+  let work = 0
   for (const isKept of [true, false]) {
-    let seen = 0
     for (const { datasource, position, copies } of newestFirst(datasources, holder)) {
-      seen += 1
-      if (seen % slice === 0) yield
       const kept = Math.min(copies, datasource.before[holder]?.[position] ?? 0)
       const wanted = isKept ? kept : copies - kept
+      work += 1 + wanted
+      if (work >= slice) {
+        work = 0
+        yield
+      }
       if (wanted === 0) continue
       const { bytesBefore } = datasource.columns
       const sizeBytes = bytesBefore[position + 1]! - bytesBefore[position]!
@@ -158,21 +173,58 @@ function* placeWhereTight({ cluster, datasources }: Outcome, holder: number): Ge
   }
 }
 
-function demandOf(datasources: readonly DatasourceOutcome[], holder: number): TierDemand {
-  const demand: TierDemand = { bytes: 0, largestSegmentBytes: 0 }
-  for (const { columns, stretches, targets } of datasources) {
+/** What each holder should hold in all; those that get nothing are left out. */
+function* demandsOf(
+  datasources: readonly DatasourceOutcome[],
+): Generator<undefined, Map<number, TierDemand>> {
+  // Segments with the same target first, then holders: there may be many of both.
+  const byTarget = new Map<RuleTarget, TierDemand>()
+  let seen = 0
+  for (const { columns, stretches, targetOf } of datasources) {
     const { bytesBefore } = columns
     for (const { from, to, rule } of stretches) {
-      const copies = targets[rule]!.copies[holder]!
-      if (copies === 0) continue
-      demand.bytes += copies * (bytesBefore[to]! - bytesBefore[from]!)
+      const target = targetOf(rule)
+      if (target.holders.length === 0) continue
+      const sum = byTarget.get(target) ?? { bytes: 0, largestSegmentBytes: 0 }
+      byTarget.set(target, sum)
+      sum.bytes += bytesBefore[to]! - bytesBefore[from]!
       for (let position = from; position < to; position += 1) {
         const sizeBytes = bytesBefore[position + 1]! - bytesBefore[position]!
-        if (sizeBytes > demand.largestSegmentBytes) demand.largestSegmentBytes = sizeBytes
+        if (sizeBytes > sum.largestSegmentBytes) sum.largestSegmentBytes = sizeBytes
+        seen += 1
+        if (seen % slice === 0) yield
       }
     }
   }
-  return demand
+  const demands = new Map<number, TierDemand>()
+  for (const [{ holders }, { bytes, largestSegmentBytes }] of byTarget) {
+    yield
+    for (const { holder, copies } of holders) {
+      if (copies === 0) continue
+      const demand = demands.get(holder) ?? { bytes: 0, largestSegmentBytes: 0 }
+      demands.set(holder, demand)
+      demand.bytes += copies * bytes
+      demand.largestSegmentBytes = Math.max(demand.largestSegmentBytes, largestSegmentBytes)
+    }
+  }
+  return demands
+}
+
+/** The segments that are to have copies on a holder, newest first; the object that is answered is used again. */
+function* newestFirst(datasources: readonly DatasourceOutcome[], holder: number): Generator<Wanted, void> {
+  // One reader for each stretch would be many: those of a chain follow each other, so each chain is read backwards.
+  const readers = new Heap<Reader>(
+    (a, b) =>
+      a.start > b.start || (a.start === b.start && (a.end > b.end || (a.end === b.end && a.place > b.place))),
+  )
+  for (const reader of datasources.flatMap((datasource) => readersOf(datasource, holder))) {
+    reader.place = readers.size
+    readers.push(reader)
+  }
+  for (let reader = readers.pop(); reader !== undefined; reader = readers.pop()) {
+    yield reader
+    if (reader.next()) readers.push(reader)
+  }
 }
 
 interface Wanted {
@@ -181,30 +233,9 @@ interface Wanted {
   copies: number
 }
 
-/** The segments that are to have copies on a holder, newest first; the object that is answered is used again. */
-function* newestFirst(datasources: readonly DatasourceOutcome[], holder: number): Generator<Wanted, void> {
-  // One reader for each stretch would be many: those of a chain follow each other, so each chain is read backwards.
-  const readers = datasources.flatMap((datasource) => readersOf(datasource, holder))
-  const isNewer = (a: Reader, b: Reader): boolean =>
-    a.start > b.start || (a.start === b.start && a.end > b.end)
-  // The newest reader stands last; after its step it is put back in its place.
-  readers.sort((a, b) => (isNewer(a, b) ? 1 : isNewer(b, a) ? -1 : 0))
-  while (readers.length > 0) {
-    const reader = readers.pop()!
-    yield reader
-    if (!reader.next()) continue
-    let low = 0
-    let high = readers.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (isNewer(readers[middle]!, reader)) high = middle
-      else low = middle + 1
-    }
-    readers.splice(low, 0, reader)
-  }
-}
-
 interface Reader extends Wanted {
+  /** Among the readers: of equal segments those of one reader come together. */
+  place: number
   start: number
   end: number
   next(): boolean
@@ -212,16 +243,18 @@ interface Reader extends Wanted {
 
 /** A reader for each chain, standing on its newest segment that is to have copies. */
 function readersOf(datasource: DatasourceOutcome, holder: number): Reader[] {
-  const { columns, stretches, targets } = datasource
+  const { columns, stretches, targetOf } = datasource
+  const copiesOf = (rule: number): number => targetOf(rule).byHolder.get(holder)?.copies ?? 0
   let stretchAt = 0
   const readers: Reader[] = []
   for (const chainEnd of columns.chainEnds) {
     const ofChain: Stretch[] = []
     for (; stretchAt < stretches.length && stretches[stretchAt]!.to <= chainEnd; stretchAt += 1) {
-      if (targets[stretches[stretchAt]!.rule]!.copies[holder]! > 0) ofChain.push(stretches[stretchAt]!)
+      if (copiesOf(stretches[stretchAt]!.rule) > 0) ofChain.push(stretches[stretchAt]!)
     }
     const reader: Reader = {
       datasource,
+      place: 0,
       position: ofChain.at(-1)?.to ?? 0,
       copies: 0,
       start: 0,
@@ -236,7 +269,7 @@ function readersOf(datasource: DatasourceOutcome, holder: number): Reader[] {
           if (stretch === undefined) return false
           reader.position = stretch.to - 1
         }
-        reader.copies = targets[stretch.rule]!.copies[holder]!
+        reader.copies = copiesOf(stretch.rule)
         reader.start = columns.starts[reader.position]!
         reader.end = columns.ends[reader.position]!
         return true

@@ -1,5 +1,5 @@
 import { invalidInput } from '../failure/index.ts'
-import { defaultRulesName, mostRules, parseRules, type Rule, rulesSchema } from '../rules/index.ts'
+import { defaultRulesName, mostRules, parseRulesInSlices, type Rule, rulesSchema } from '../rules/index.ts'
 import {
   addPeriod,
   formatInstant,
@@ -218,19 +218,23 @@ function readServers(json: unknown): PreviewServer[] {
   })
 }
 
-function readRules(json: unknown): PreviewRequest['rules'] {
-  if (Array.isArray(json)) return parseRules(json)
+function* readRules(json: unknown): Generator<undefined, PreviewRequest['rules']> {
+  if (Array.isArray(json)) return yield* parseRulesInSlices(json)
   if (!isJsonObject(json))
     throw refuse('rules', json, 'a list of rules, or an object of datasource names with such lists')
+  const entries = Object.entries(json)
+  if (entries.length > mostRules)
+    throw refuse('The number of lists of rules', entries.length, `at most ${mostRules}`)
   let count = 0
-  const lists = Object.entries(json).map(([name, list]) => {
+  const lists = new Map<string, readonly Rule[]>()
+  for (const [name, list] of entries) {
     const dataSource = readDataSource(name, 'rules, the name of a datasource,')
-    const rules = parseRules(list, `rules.${dataSource}`)
+    const rules = yield* parseRulesInSlices(list, `rules.${dataSource}`)
     count += rules.length
     if (count > mostRules) throw refuse('The number of rules', count, `at most ${mostRules} in all lists`)
-    return [dataSource, rules] as const
-  })
-  return new Map(lists)
+    lists.set(dataSource, rules)
+  }
+  return lists
 }
 
 function readHorizon(value: unknown, now: number): Period {
@@ -260,7 +264,7 @@ export function* parsePreviewRequest(
       now,
       `a time up to [${formatInstant(lastTime)}], as the clock of a cluster may show it`,
     )
-  const lists = readRules(rules)
+  const lists = yield* readRules(rules)
   const hasDefaults = !Array.isArray(lists) && (lists as ReadonlyMap<string, unknown>).has(defaultRulesName)
   if (hasDefaults && isGiven(defaultRules))
     throw refuse(
@@ -268,7 +272,7 @@ export function* parsePreviewRequest(
       defaultRules,
       `only without [rules.${defaultRulesName}], which says the same`,
     )
-  const defaults = isGiven(defaultRules) ? parseRules(defaultRules, 'defaultRules') : undefined
+  const defaults = isGiven(defaultRules) ? yield* parseRulesInSlices(defaultRules, 'defaultRules') : undefined
   return {
     now: moment,
     rules: lists,

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { compileRules, defaultRule, matchRule, parseRules, regionOf } from '../rules/index.ts'
+import { compileRules, defaultRule, matchRule, parseRules, RuleBoundaries } from '../rules/index.ts'
+import { longRuleLists } from '../testing/index.ts'
 import { ETERNITY, formatInstant, formatInterval, lastTime, parseInstant } from '../time/index.ts'
 import { columnsOf, groupGivenSegments, parsePreviewRequest, warningsOfList } from './index.ts'
 import { stepTimes } from './steps.ts'
 import { stretchesOf } from './stretches.ts'
 import { finish, previewGiven, testNow } from './test-preview.ts'
+import { findUnreachedRules } from './unreached.ts'
 
 const day = (number: number): string => {
   const start = parseInstant('2026-06-01') + number * 86_400_000
@@ -335,24 +337,21 @@ describe('stretches of segments under one rule', () => {
         (intervals, json) => {
           const rules = [...parseRules(json), defaultRule]
           const compiled = compileRules(rules, testNow)
-          const [group] = groupGivenSegments(
-            intervals.map((one, index) => ({
-              dataSource: 'x',
-              interval: one,
-              version: 'v',
-              partitionNum: index,
-              partitions: 0,
-              sizeBytes: index,
-            })),
+          const [group] = finish(
+            groupGivenSegments(
+              intervals.map((one, index) => ({
+                dataSource: 'x',
+                interval: one,
+                version: 'v',
+                partitionNum: index,
+                partitions: 0,
+                sizeBytes: index,
+              })),
+            ),
           )
           if (group === undefined) return
           const columns = finish(columnsOf(group.segments))
-          const stretches = finish(
-            stretchesOf(
-              columns,
-              rules.map((one) => regionOf(one, testNow)),
-            ),
-          )
+          const stretches = finish(stretchesOf(columns, new RuleBoundaries(rules.slice(0, -1), [], testNow)))
           const found = intervals.map(() => -1)
           for (const { from, to, rule: index } of stretches)
             for (let position = from; position < to; position += 1) found[columns.indexes[position]!] = index
@@ -379,15 +378,17 @@ describe('stretches of segments under one rule', () => {
     const chainsOf = (intervals: typeof hours) =>
       finish(
         columnsOf(
-          groupGivenSegments(
-            intervals.toReversed().map((one, partitionNum) => ({
-              dataSource: 'x',
-              interval: one,
-              version: 'v',
-              partitionNum,
-              partitions: 0,
-              sizeBytes: 0,
-            })),
+          finish(
+            groupGivenSegments(
+              intervals.toReversed().map((one, partitionNum) => ({
+                dataSource: 'x',
+                interval: one,
+                version: 'v',
+                partitionNum,
+                partitions: 0,
+                sizeBytes: 0,
+              })),
+            ),
           )[0]!.segments,
         ),
       ).chainEnds.length
@@ -466,7 +467,7 @@ describe('rules that are never reached', () => {
         })),
         { type: 'dropByInterval', interval: '1400-02-01/1400-03-01' },
       ],
-      [],
+      [[300, [200]]],
     ],
     [
       'the same interval twice, in a long list',
@@ -482,7 +483,7 @@ describe('rules that are never reached', () => {
   ]
   for (const [name, rules, unreached] of cases) {
     test(name, () => {
-      const warnings = warningsOfList('wiki', parseRules(rules), testNow)
+      const warnings = finish(warningsOfList('wiki', parseRules(rules), testNow))
       assert.deepEqual(
         warnings.map((warning) =>
           warning.type === 'ruleNeverReached'
@@ -493,6 +494,208 @@ describe('rules that are never reached', () => {
       )
     })
   }
+})
+
+describe('rules that are never reached, in any list', () => {
+  const interval = fc
+    .tuple(fc.integer({ min: -9, max: 9 }), fc.nat(8))
+    .map(([from, length]) => ({
+      start: testNow + from * 3_600_000,
+      end: testNow + (from + length) * 3_600_000,
+    }))
+    .map(formatInterval)
+  const replicants = { tieredReplicants: {} }
+  const fixedRule = fc.oneof(
+    interval.map((one) => ({ type: 'loadByInterval', interval: one, ...replicants })),
+    interval.map((one) => ({ type: 'dropByInterval', interval: one })),
+  )
+  const movingRule = fc
+    .tuple(fc.constantFrom('loadByPeriod', 'dropByPeriod', 'dropBeforeByPeriod'), fc.nat(6), fc.boolean())
+    .map(([type, hours, includeFuture]) => ({
+      type,
+      period: `PT${hours}H`,
+      ...(type === 'dropBeforeByPeriod' ? {} : { includeFuture }),
+      ...(type === 'loadByPeriod' ? replicants : {}),
+    }))
+  const bounds = Array.from({ length: 40 }, (_, index) => testNow + (index - 20) * 3_600_000)
+  const instants = [-Infinity, ...bounds.flatMap((bound) => [bound - 1, bound, bound + 1]), Infinity]
+  const placesAt = (shift: number) =>
+    instants.flatMap((start, at) =>
+      instants.slice(at + 1).map((end) => ({ start: start + shift, end: end + shift })),
+    )
+
+  test('are those that no segment of any kind falls under', () => {
+    const places = placesAt(0)
+    fc.assert(
+      fc.property(fc.array(fixedRule, { maxLength: 7 }), (json) => {
+        const rules = parseRules(json)
+        const compiled = compileRules(rules, testNow)
+        const reached = new Set(places.map((place) => matchRule(compiled, place)))
+        const unreached = finish(findUnreachedRules(rules, testNow))
+        assert.deepEqual(
+          unreached.map(({ index }) => index),
+          [...rules.keys()].filter((index) => !reached.has(index)),
+        )
+        for (const { index, hiddenBy } of unreached) {
+          const under = places.filter((place) => compiled[index]!.appliesTo(place))
+          const [one, ...others] = [...rules.keys()]
+            .slice(0, index)
+            .filter((other) => under.every((place) => compiled[other]!.appliesTo(place)))
+          if (under.length === 0) assert.deepEqual(hiddenBy, [])
+          else if (one !== undefined) assert.deepEqual(hiddenBy, [one], `${others}`)
+          else
+            assert.deepEqual(hiddenBy, [...new Set(under.map((place) => matchRule(compiled, place)))].sort())
+        }
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  test('are reached at no later time either', () => {
+    const moments = [0, 1, 2, 3, 5, 8, 13, 40].map((hours) => hours * 3_600_000 + (hours % 2) * 1_800_000)
+    fc.assert(
+      fc.property(fc.array(fc.oneof(fixedRule, movingRule), { maxLength: 7 }), (json) => {
+        const rules = parseRules(json)
+        const unreached = finish(findUnreachedRules(rules, testNow))
+        for (const moment of moments) {
+          const compiled = compileRules(rules, testNow + moment)
+          for (const place of [...placesAt(0), ...placesAt(moment)]) {
+            const first = matchRule(compiled, place)
+            assert.ok(!unreached.some(({ index }) => index === first))
+          }
+        }
+      }),
+      { numRuns: 10 },
+    )
+  })
+})
+
+// Far more than any of these takes, and far less than what grows with the square of the number of rules.
+const longListMs = 20_000
+
+describe('a preview of 10,000 rules ends quickly', () => {
+  const servers = Array.from({ length: 200 }, (_, index) => ({
+    name: `s${index}`,
+    type: 'historical',
+    tier: index === 0 ? '_default_tier' : `tier${index}`,
+    maxSize: 1_000_000,
+  }))
+  const days = Array.from({ length: 1000 }, (_, index) => {
+    const start = parseInstant('2016-01-01') + index * 86_400_000
+    return { interval: formatInterval({ start, end: start + 86_400_000 }), size: 10 }
+  })
+  const nested = Array.from({ length: 1000 }, (_, index) => ({
+    interval: formatInterval({
+      start: parseInstant('2020-01-01') - index * 86_400_000,
+      end: parseInstant('2020-01-02') + index * 86_400_000,
+    }),
+    size: 10,
+  }))
+  for (const [name, rulesOf] of Object.entries(longRuleLists)) {
+    test(name, () => {
+      const segments = [...days, ...nested]
+      const startedAt = performance.now()
+      previewGiven({ rules: rulesOf(10_000), segments, servers: servers.slice(0, 3) })
+      previewGiven({ rules: rulesOf(1000), segments, servers: servers.slice(0, 3), horizon: 'P1M' })
+      assert.ok(performance.now() - startedAt < longListMs)
+    })
+  }
+
+  test('each for thousands of tiers', () => {
+    const startedAt = performance.now()
+    const tieredReplicants = Object.fromEntries(
+      Array.from({ length: 20_000 }, (_, index) => [`tier${index}`, 2]),
+    )
+    const rules = [
+      ...Array.from({ length: 20 }, (_, index) => ({
+        type: 'loadByInterval',
+        interval: `${2000 + index}/${2001 + index}`,
+        tieredReplicants,
+      })),
+      { type: 'broadcastForever' },
+    ]
+    const { result } = previewGiven({ rules, segments: [...days, ...nested], servers })
+    assert.equal(result.warnings.length, 1000)
+    assert.ok(performance.now() - startedAt < longListMs)
+  })
+
+  test('in too many lists is refused at once', () => {
+    const rules = Object.fromEntries(Array.from({ length: 400_000 }, (_, index) => [`d${index}`, []]))
+    assert.throws(() => previewGiven({ rules }), {
+      message: 'The number of lists of rules has the value [400000]; allowed is at most 10000',
+    })
+  })
+
+  test('with more datasources and tiers than one answer can show is refused', () => {
+    const segments = Array.from({ length: 10_000 }, (_, index) => ({
+      interval: day(0),
+      dataSource: `d${index}`,
+    }))
+    assert.throws(() => previewGiven({ rules: [], segments, servers }), {
+      code: 'invalidInput',
+      message: /^\[10000\] datasources and \[200\] tiers are too much for one preview/,
+    })
+  })
+
+  test('with more segments and full tiers than can be placed is refused', () => {
+    const segments = Array.from({ length: 50_000 }, (_, index) => ({
+      interval: day(0),
+      partitionNum: index,
+      partitions: 0,
+      size: 1000,
+    }))
+    const small = Array.from({ length: 1000 }, (_, index) =>
+      server(`s${index}`, `t${index}`, { maxSize: 10 }),
+    )
+    assert.throws(() => previewGiven({ rules: [{ type: 'broadcastForever' }], segments, servers: small }), {
+      code: 'invalidInput',
+      message: /^\[50000\] segments in \[1000\] tiers that may be too small are too much for one preview/,
+    })
+  })
+
+  test('with more tiers in its rows than one answer can show is refused', () => {
+    const segments = Array.from({ length: 5000 }, (_, index) => ({
+      interval: day(0),
+      partitionNum: index,
+      partitions: 0,
+    }))
+    const unlimited = Array.from({ length: 1000 }, (_, index) => server(`s${index}`, `t${index}`))
+    assert.throws(
+      () => previewGiven({ rules: [{ type: 'broadcastForever' }], segments, servers: unlimited }),
+      {
+        code: 'invalidInput',
+        message: /^The segments have replicas in more than \[2500000\] tiers together/,
+      },
+    )
+  })
+
+  test('pauses often enough for others', () => {
+    // Steps take a few milliseconds each; those of the first calls are compiled meanwhile.
+    const maxStepMs = 2000
+    const segments = Array.from({ length: 20_000 }, (_, index) => ({
+      ...nested[index % nested.length],
+      version: `v${index}`,
+    }))
+    const steps = parsePreviewRequest(
+      { rules: longRuleLists['tiers that do not exist']!(10_000), segments, servers },
+      testNow,
+    )
+    for (let done: boolean | undefined = false, count = 0; !done; count += 1) {
+      const startedAt = performance.now()
+      done = steps.next().done
+      assert.ok(performance.now() - startedAt < maxStepMs)
+      if (done) assert.ok(count > 100)
+    }
+  })
+
+  test('that 2,000 of each other hide', () => {
+    const rules = parseRules(longRuleLists['one interval']!(2000))
+    const unreached = finish(findUnreachedRules(rules, testNow))
+    assert.deepEqual(
+      unreached,
+      Array.from({ length: 1999 }, (_, index) => ({ index: index + 1, hiddenBy: [0] })),
+    )
+  })
 })
 
 describe('warnings', () => {

@@ -28,8 +28,32 @@ export interface PreviewResult {
 
 // Rows of summaries that an answer with a horizon may have: some tens of megabytes.
 const mostStepRows = 50_000
-// Rows that are made between two pauses.
-const rowSlice = 500
+// Rows of the summary itself, one for each datasource and tier.
+const maxSummaryRows = 200_000
+// Rows, and tiers in them, that are made between two pauses.
+const rowSlice = 5000
+// Tiers in all rows of an answer: some tens of megabytes.
+const maxTiersInRows = 2_500_000
+
+/** Counts what rows hold, and refuses rows that are too large for one answer; returns whether to pause. */
+class RowMeter {
+  private tiers = 0
+  private untilPause = rowSlice
+
+  add({ loaded }: PreviewRow): boolean {
+    const tiers = Object.keys(loaded).length
+    this.tiers += tiers
+    if (this.tiers > maxTiersInRows) {
+      throw invalidInput(
+        `The segments have replicas in more than [${maxTiersInRows}] tiers together, which is too much for one answer; allowed are fewer segments or tiers`,
+      )
+    }
+    this.untilPause -= 10 + tiers
+    if (this.untilPause > 0) return false
+    this.untilPause = rowSlice
+    return true
+  }
+}
 
 /** Decides what a change of rules would do; pauses now and then, so that whoever runs it can do other things. */
 export function* decidePreview(question: PreviewQuestion): Generator<undefined, PreviewResult> {
@@ -41,6 +65,12 @@ export function* decidePreview(question: PreviewQuestion): Generator<undefined, 
     throw invalidInput(
       `horizon leads to [${moments?.length}] steps of [${concerned.size}] datasources in [${tierCount}] tiers, which is too much for one answer; allowed is a shorter horizon, or the rules of fewer datasources`,
       { field: 'horizon' },
+    )
+  }
+  const { datasources } = question
+  if (datasources.length * tierCount > maxSummaryRows) {
+    throw invalidInput(
+      `[${datasources.length}] datasources and [${tierCount}] tiers are too much for one preview; allowed are [${maxSummaryRows}] pairs of both`,
     )
   }
   const outcome = yield* decideOutcome(question)
@@ -60,7 +90,7 @@ export function* decidePreview(question: PreviewQuestion): Generator<undefined, 
     datasources: summaries.filter(({ dataSource }) => concerned.has(dataSource)),
     tiers,
     steps: moments === undefined ? undefined : yield* decideSteps(outcome, concerned, moments),
-    warnings: warningsOf(outcome, concerned, question.defaultsChange, tiers),
+    warnings: yield* warningsOf(outcome, concerned, question.defaultsChange, tiers),
   }
 }
 
@@ -79,12 +109,13 @@ function tiersOf(
   }))
 }
 
-/** A part of the rows of the datasources concerned, and how many there are in all. */
-export function pageOfRows(
+/** A part of the rows of the datasources concerned, and how many there are in all; pauses now and then. */
+export function* pageOfRows(
   { outcome, concerned }: PreviewResult,
   { offset, limit }: { readonly offset: number; readonly limit: number },
-): { readonly rows: readonly PreviewRow[]; readonly total: number } {
+): Generator<undefined, { readonly rows: readonly PreviewRow[]; readonly total: number }> {
   const rows: PreviewRow[] = []
+  const meter = new RowMeter()
   let total = 0
   for (const datasource of outcome.datasources) {
     if (!concerned.has(datasource.columns.dataSource)) continue
@@ -93,6 +124,7 @@ export function pageOfRows(
       for (const { row } of rowsOf(datasource, outcome, Math.max(0, offset - total))) {
         if (rows.length === limit) break
         rows.push(row)
+        if (meter.add(row)) yield
       }
     }
     total += count
@@ -106,11 +138,10 @@ export function* rowsInPlaces(
   places: readonly (readonly number[])[],
 ): Generator<undefined, PreviewRow[]> {
   const rows: PreviewRow[] = []
-  let made = 0
+  const meter = new RowMeter()
   for (const [number, datasource] of outcome.datasources.entries()) {
     for (const { index, row } of rowsOf(datasource, outcome)) {
-      if (made % rowSlice === 0) yield
-      made += 1
+      if (meter.add(row)) yield
       rows[places[number]![index]!] = row
     }
   }

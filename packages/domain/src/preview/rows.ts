@@ -61,22 +61,26 @@ export function* rowsOf(
 }
 
 function copiesAt(
-  { targets, placed, before }: DatasourceOutcome,
+  { targetOf, placed, before }: DatasourceOutcome,
   { cluster }: Outcome,
   rule: number,
   position: number,
 ): Pick<PreviewRow, 'action' | 'loaded' | 'brokers'> {
-  const { action, copies } = targets[rule]!
-  const copiesOn = (holder: number): number => placed[holder]?.[position] ?? copies[holder]!
-  const loaded = cluster.tiers
-    .map(({ name }, tier) => [name, copiesOn(tier)] as const)
-    .filter(([, count]) => count > 0)
+  const { action, holders, byHolder } = targetOf(rule)
   const brokers = cluster.tiers.length
+  const loaded: [tier: string, copies: number][] = []
+  for (const one of holders) {
+    const count = placed[one.holder]?.[position] ?? one.copies
+    if (one.holder < brokers && count > 0) loaded.push([cluster.tiers[one.holder]!.name, count])
+  }
   return {
     action,
     loaded: Object.fromEntries(loaded),
     // What a broadcast rule gave to brokers stays there under a load rule.
-    brokers: action === 'load' ? (before[brokers]?.[position] ?? 0) : copiesOn(brokers),
+    brokers:
+      action === 'load'
+        ? (before[brokers]?.[position] ?? 0)
+        : (placed[brokers]?.[position] ?? byHolder.get(brokers)?.copies ?? 0),
   }
 }
 

@@ -1,9 +1,11 @@
+import { RuleBoundaries } from '../rules/index.ts'
 import { addPeriod, type Period, readPeriod } from '../time/index.ts'
+import type { RuleTarget } from './cluster.ts'
 import type { DatasourceOutcome, Outcome } from './outcome.ts'
-import { regionsOf } from './outcome.ts'
+import type { Tally } from './segments.ts'
 import { stretchesOf } from './stretches.ts'
 import { capacityOf, type DatasourceSummary, keptIntervals, type TierSummary } from './summary.ts'
-import { addChange, noChange, noCopies } from './tallies.ts'
+import { addChange, type MutableTierChange, noChange, noCopies } from './tallies.ts'
 
 /** The state of the cluster as of a moment in the future, each with the changes since the step before. */
 export interface PreviewStep {
@@ -66,7 +68,7 @@ export function* decideSteps(
     datasource.stretches.map(({ from, to, rule }) => ({
       from,
       to,
-      rule: datasource.targets[rule]!.action === 'drop' ? undefined : rule,
+      rule: datasource.targetOf(rule).action === 'drop' ? undefined : rule,
     })),
   )
   const steps: PreviewStep[] = []
@@ -75,8 +77,9 @@ export function* decideSteps(
     const summaries: DatasourceSummary[] = []
     for (const [index, datasource] of outcome.datasources.entries()) {
       yield
-      const stretches = yield* stretchesOf(datasource.columns, regionsOf(datasource, now))
-      const { parts, summary } = stepOf(datasource, states[index]!, stretches, outcome)
+      const boundaries = new RuleBoundaries(datasource.own, datasource.defaults, now)
+      const stretches = yield* stretchesOf(datasource.columns, boundaries)
+      const { parts, summary } = yield* stepOf(datasource, states[index]!, stretches, outcome)
       next.push(parts)
       summaries.push(summary)
     }
@@ -90,17 +93,57 @@ export function* decideSteps(
   return steps
 }
 
-function stepOf(
+/** How many segments go from one target to another, whatever the number of tiers is. */
+class ChangedTargets {
+  private readonly tallies = new Map<
+    RuleTarget | undefined,
+    Map<RuleTarget | undefined, { segments: number; bytes: number }>
+  >()
+
+  add(old: RuleTarget | undefined, next: RuleTarget | undefined, { segments, bytes }: Tally): void {
+    let ofOld = this.tallies.get(old)
+    if (ofOld === undefined) {
+      ofOld = new Map()
+      this.tallies.set(old, ofOld)
+    }
+    const tally = ofOld.get(next)
+    if (tally === undefined) {
+      ofOld.set(next, { segments, bytes })
+      return
+    }
+    tally.segments += segments
+    tally.bytes += bytes
+  }
+
+  /** Adds what changes by tier; pauses now and then. */
+  *addTo(changes: readonly MutableTierChange[]): Generator<undefined, void> {
+    for (const [old, ofOld] of this.tallies) {
+      for (const [next, { segments, bytes }] of ofOld) {
+        yield
+        for (const { holder, copies } of old?.holders ?? []) {
+          const change = changes[holder]
+          if (change) addChange(change, segments, bytes, copies, next?.byHolder.get(holder)?.copies ?? 0)
+        }
+        for (const { holder, copies } of next?.holders ?? []) {
+          const change = changes[holder]
+          if (change && !old?.byHolder.has(holder)) addChange(change, segments, bytes, 0, copies)
+        }
+      }
+    }
+  }
+}
+
+function* stepOf(
   datasource: DatasourceOutcome,
   before: readonly Part[],
   stretches: readonly Part[],
   { cluster }: Outcome,
-): { readonly parts: readonly Part[]; readonly summary: DatasourceSummary } {
-  const { columns, targets } = datasource
+): Generator<undefined, { readonly parts: readonly Part[]; readonly summary: DatasourceSummary }> {
+  const { columns, targetOf } = datasource
   const { bytesBefore } = columns
-  const changes = cluster.tiers.map(noChange)
   const markedUnused = { segments: 0, bytes: 0 }
-  const parts: Part[] = []
+  const changed = new ChangedTargets()
+  const parts: { from: number; to: number; rule: number | undefined }[] = []
   let at = 0
   let beforeAt = 0
   let chainAt = 0
@@ -109,27 +152,29 @@ function stepOf(
     const old = before[beforeAt]!
     const to = Math.min(stretch.to, old.to)
     const bytes = bytesBefore[to]! - bytesBefore[from]!
-    const caught = old.rule === undefined || targets[stretch.rule!]!.action === 'drop'
+    const caught = old.rule === undefined || targetOf(stretch.rule!).action === 'drop'
     const rule = caught ? undefined : stretch.rule
     if (caught && old.rule !== undefined) {
       markedUnused.segments += to - from
       markedUnused.bytes += bytes
     }
-    const copiesOf = (index: number | undefined, tier: number): number =>
-      index === undefined ? 0 : targets[index]!.copies[tier]!
-    for (const [tier, change] of changes.entries())
-      addChange(change, to - from, bytes, copiesOf(old.rule, tier), copiesOf(rule, tier))
+    changed.add(
+      old.rule === undefined ? undefined : targetOf(old.rule),
+      rule === undefined ? undefined : targetOf(rule),
+      { segments: to - from, bytes },
+    )
     // Parts of one chain that are alike become one, so that their number does not grow with the steps.
     const previous = parts.at(-1)
     const isChainStart = from === (chainAt === 0 ? 0 : columns.chainEnds[chainAt - 1]!)
-    if (previous !== undefined && previous.rule === rule && !isChainStart)
-      parts[parts.length - 1] = { ...previous, to }
+    if (previous !== undefined && previous.rule === rule && !isChainStart) previous.to = to
     else parts.push({ from, to, rule })
     if (to === stretch.to) at += 1
     if (to === old.to) beforeAt += 1
     while (chainAt < columns.chainEnds.length && columns.chainEnds[chainAt]! <= to) chainAt += 1
     from = to
   }
+  const changes = cluster.tiers.map(noChange)
+  yield* changed.addTo(changes)
   const kept = keptIntervals(columns, parts, (part) => part.rule !== undefined)
   return { parts, summary: { dataSource: columns.dataSource, tiers: changes, markedUnused, ...kept } }
 }

@@ -1,41 +1,45 @@
-import { isInRegion, type RuleRegion } from '../rules/index.ts'
+import type { RuleBoundaries, RuleBounds } from '../rules/index.ts'
 import type { SegmentColumns } from './segments.ts'
 
 /** Neighbouring segments under one rule: positions from `from` up to `to`, `to` excluded. */
 export interface Stretch {
   readonly from: number
-  readonly to: number
-  /** The index of the rule; what no rule applies to has the number of rules. */
+  to: number
+  /** The number of the rule. */
   readonly rule: number
 }
 
-// Comparisons of a stretch with a rule between two pauses.
-const slice = 65_536
+// Searches for a rule or a position between two pauses.
+const slice = 4096
 
 /**
- * Which rule each segment falls under, as stretches in the order of positions. It is enough to look where starts or
- * ends pass a bound of a rule: between two such places all segments compare alike with every rule.
+ * Which rule each segment falls under, as stretches in the order of positions; pauses now and then. It is enough to look
+ * where starts or ends pass a bound of a rule: between two such places all segments compare alike with every rule.
  */
 export function* stretchesOf(
   columns: SegmentColumns,
-  regions: readonly RuleRegion[],
+  boundaries: RuleBoundaries,
 ): Generator<undefined, Stretch[]> {
-  const bounds = boundsOf(regions)
+  const bounds = boundaries.bounds()
+  const boundCount = bounds.reduce((sum, { starts, ends }) => sum + starts.length + ends.length, 0)
   const stretches: Stretch[] = []
-  let compared = 0
+  let searched = 0
   let chainStart = 0
   for (const chainEnd of columns.chainEnds) {
-    const cuts = cutsOf(columns, bounds, chainStart, chainEnd)
-    for (let at = 0; at + 1 < cuts.length; at += 1) {
-      const from = cuts[at]!
-      const to = cuts[at + 1]!
-      const rule = firstRule(regions, columns.starts[from]!, columns.ends[from]!)
+    // Each segment of a short chain is looked at by itself, so a long list costs no more than the segments do.
+    const isShort = chainEnd - chainStart <= boundCount
+    const cuts = isShort ? positionsOf(chainStart, chainEnd) : cutsOf(columns, bounds, chainStart, chainEnd)
+    if (!isShort) searched += boundCount
+    let at = chainStart
+    for (const cut of cuts) {
+      const rule = boundaries.match({ start: columns.starts[at]!, end: columns.ends[at]! })
       const previous = stretches.at(-1)
-      if (previous?.rule === rule && from > chainStart) stretches[stretches.length - 1] = { ...previous, to }
-      else stretches.push({ from, to, rule })
-      compared += rule + 1
-      if (compared > slice) {
-        compared = 0
+      if (previous?.rule === rule && at > chainStart) previous.to = cut
+      else stretches.push({ from: at, to: cut, rule })
+      at = cut
+      searched += 1
+      if (searched >= slice) {
+        searched = 0
         yield
       }
     }
@@ -44,31 +48,24 @@ export function* stretchesOf(
   return stretches
 }
 
-/** The index of the first region that holds a segment, or the number of regions. */
-export function firstRule(regions: readonly RuleRegion[], start: number, end: number): number {
-  let index = 0
-  while (index < regions.length && !isInRegion(regions[index]!, start, end)) index += 1
-  return index
+/** The positions after each segment of a chain. */
+function* positionsOf(from: number, to: number): Generator<number, void> {
+  for (let position = from + 1; position <= to; position += 1) yield position
 }
 
-interface Bounds {
-  readonly starts: readonly number[]
-  /** Bounds of ends that belong to what lies before them: the cut comes after the ends that are equal. */
-  readonly ends: readonly number[]
-}
-
-function boundsOf(regions: readonly RuleRegion[]): Bounds {
-  return {
-    starts: [...new Set(regions.flatMap(({ startFrom, startBefore }) => [startFrom, startBefore]))],
-    ends: [...new Set(regions.flatMap(({ endAfter, endUpTo }) => [endAfter, endUpTo]))],
+/** The positions of one chain at which the comparison with some rule may change, without its start but with its end. */
+function cutsOf(
+  { starts, ends }: SegmentColumns,
+  bounds: readonly RuleBounds[],
+  from: number,
+  to: number,
+): number[] {
+  const cuts = new Set([to])
+  for (const ofList of bounds) {
+    for (const bound of ofList.starts) cuts.add(lowerBound(starts, bound, from, to))
+    for (const bound of ofList.ends) cuts.add(upperBound(ends, bound, from, to))
   }
-}
-
-/** The positions of one chain at which the comparison with some rule may change, both ends of the chain included. */
-function cutsOf({ starts, ends }: SegmentColumns, bounds: Bounds, from: number, to: number): number[] {
-  const cuts = new Set([from, to])
-  for (const bound of bounds.starts) cuts.add(lowerBound(starts, bound, from, to))
-  for (const bound of bounds.ends) cuts.add(upperBound(ends, bound, from, to))
+  cuts.delete(from)
   return [...cuts].sort((a, b) => a - b)
 }
 

@@ -1,5 +1,5 @@
 import type { Interval } from '../time/index.ts'
-import type { PreviewTier } from './cluster.ts'
+import type { PreviewTier, RuleTarget } from './cluster.ts'
 import type { DatasourceOutcome, Outcome } from './outcome.ts'
 import type { SegmentColumns, Tally } from './segments.ts'
 import {
@@ -43,36 +43,48 @@ export function* summarize(
   datasource: DatasourceOutcome,
   outcome: Outcome,
 ): Generator<undefined, { readonly summary: DatasourceSummary; readonly unplaced: readonly CopyTally[] }> {
-  const { columns, stretches, targets } = datasource
+  const { columns, stretches, targetOf } = datasource
   const { bytesBefore } = columns
   const { tiers } = outcome.cluster
   const changes = tiers.map(noChange)
   const unplaced = tiers.map(noCopies)
   const markedUnused = { ...columns.overshadowed }
+  // Tiers in which segments of one stretch may differ from each other.
+  const detailed = [...tiers.keys()].filter(
+    (tier) => datasource.before[tier] !== undefined || datasource.placed[tier] !== undefined,
+  )
+  const byTarget = new Map<RuleTarget, Tally>()
+  let seen = 0
   for (const { from, to, rule } of stretches) {
-    const target = targets[rule]!
+    const target = targetOf(rule)
     const bytes = bytesBefore[to]! - bytesBefore[from]!
-    if (target.action === 'drop') {
-      markedUnused.segments += to - from
-      markedUnused.bytes += bytes
-    }
-    for (const tier of tiers.keys()) {
+    const sum = byTarget.get(target) ?? { segments: 0, bytes: 0 }
+    byTarget.set(target, { segments: sum.segments + to - from, bytes: sum.bytes + bytes })
+    for (const tier of detailed) {
       const before = datasource.before[tier]
       const placed = datasource.placed[tier]
-      const copies = target.copies[tier]!
-      const due = target.due[tier]!
-      if (before === undefined && placed === undefined) {
-        addChange(changes[tier]!, to - from, bytes, 0, copies)
-        addCopies(unplaced[tier]!, to - from, due - copies, bytes)
-        continue
-      }
+      const { copies, due } = target.byHolder.get(tier) ?? { copies: 0, due: 0 }
       for (let position = from; position < to; position += 1) {
-        if (position % slice === 0) yield
+        seen += 1
+        if (seen % slice === 0) yield
         const sizeBytes = bytesBefore[position + 1]! - bytesBefore[position]!
         const after = placed === undefined ? copies : placed[position]!
         addChange(changes[tier]!, 1, sizeBytes, before === undefined ? 0 : before[position]!, after)
         addCopies(unplaced[tier]!, 1, due - after, sizeBytes)
       }
+    }
+  }
+  const isDetailed = new Set(detailed)
+  for (const [{ action, holders }, { segments, bytes }] of byTarget) {
+    if (action === 'drop') {
+      markedUnused.segments += segments
+      markedUnused.bytes += bytes
+    }
+    yield
+    for (const { holder, copies, due } of holders) {
+      if (holder >= tiers.length || isDetailed.has(holder)) continue
+      addChange(changes[holder]!, segments, bytes, 0, copies)
+      addCopies(unplaced[holder]!, segments, due - copies, bytes)
     }
   }
   for (const tier of tiers.keys()) {
@@ -84,7 +96,7 @@ export function* summarize(
     dataSource: columns.dataSource,
     tiers: changes,
     markedUnused,
-    ...keptIntervals(columns, stretches, ({ rule }) => targets[rule]!.action !== 'drop'),
+    ...keptIntervals(columns, stretches, ({ rule }) => targetOf(rule).action !== 'drop'),
   }
   return { summary, unplaced }
 }

@@ -28,7 +28,7 @@ export function previewGiven(json: unknown): {
   readonly summary: Record<string, unknown>
 } {
   const request = finish(parsePreviewRequest(json, testNow))
-  const groups = groupGivenSegments(request.segments ?? [])
+  const groups = finish(groupGivenSegments(request.segments ?? []))
   const rulesOf = (dataSource: string): readonly Rule[] =>
     Array.isArray(request.rules)
       ? request.rules

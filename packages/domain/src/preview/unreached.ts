@@ -1,6 +1,5 @@
-import { isInRegion, type Rule, type RuleRegion, regionOf } from '../rules/index.ts'
+import { isInRegion, RegionFinder, type Rule, type RuleRegion, regionOf } from '../rules/index.ts'
 import { addPeriod, formatPeriod, type Period, readPeriod } from '../time/index.ts'
-import { firstRule } from './stretches.ts'
 
 /** A rule that no segment can ever fall under, now or later. */
 export interface UnreachedRule {
@@ -9,8 +8,12 @@ export interface UnreachedRule {
   readonly hiddenBy: readonly number[]
 }
 
-// Comparisons of bounds that one list is worth: some ten milliseconds.
-const mostComparisons = 10_000_000
+// Comparisons with regions that it is worth to find rules that others hide together: some ten milliseconds.
+const maxComparisons = 10_000_000
+// Searches, one for each rule and moment, that it is worth to find rules that a single one hides: some 100 milliseconds.
+const maxSearches = 100_000
+// Searches between two pauses.
+const slice = 1000
 
 const year = readPeriod('P1Y') as Period
 const noTime = readPeriod('PT0S') as Period
@@ -19,74 +22,146 @@ const noTime = readPeriod('PT0S') as Period
 const hoursAhead = Array.from({ length: 110 }, (_, step) => (step + 1) * (13 * 24 + 7))
 
 /**
- * The rules of a list that are never reached, at `now` or any later time. Where bounds of rules lie is all that
- * matters, so segments are tried that begin and end at, before and after each of them, at moments between which the
- * bounds do not pass each other. In a list too long for that each rule is compared with single ones before it, and in
- * a longer one still only what follows a rule for everything is found.
+ * The rules of a list that are never reached, at `now` or any later time, in the order of the list. Only the order of the
+ * bounds of rules matters, so it is enough to look at moments between which no bound passes another one. Rules after one
+ * for everything, and rules that a single one before them hides, are found in a list of any length, as long as bounds
+ * pass each other rarely enough; rules that several hide together only in a list short enough. Pauses now and then.
  */
-export function findUnreachedRules(rules: readonly Rule[], now: number): UnreachedRule[] {
+export function* findUnreachedRules(
+  rules: readonly Rule[],
+  now: number,
+): Generator<undefined, UnreachedRule[]> {
   const last = rules.findIndex(({ type }) => type.endsWith('Forever'))
   const reachable = last < 0 ? rules : rules.slice(0, last + 1)
   const behind = rules
     .slice(reachable.length)
     .map((_, offset) => ({ index: reachable.length + offset, hiddenBy: [last] }))
-  const moments = momentsOf(reachable, now)
-  const places = instantsOf(reachable.map((rule) => regionOf(rule, now))).length
-  const comparisons = (moments.length * reachable.length * reachable.length) / 2
-  const hidden =
-    (moments.length * places * places * reachable.length) / 2 <= mostComparisons
-      ? findHidden(reachable, moments)
-      : comparisons <= mostComparisons
-        ? findHiddenByOne(reachable, moments)
-        : []
-  return [...hidden, ...behind]
+  const hidden = yield* findHiddenByOne(reachable, now)
+  // A rule that another one hides never decides, so the others hide each other as they do in the full list.
+  const hiddenIndexes = new Set(hidden.map(({ index }) => index))
+  const others = [...reachable.keys()].filter((index) => !hiddenIndexes.has(index))
+  const together = yield* findHiddenTogether(
+    others.map((index) => reachable[index]!),
+    now,
+  )
+  for (const { index, hiddenBy } of together)
+    hidden.push({ index: others[index]!, hiddenBy: hiddenBy.map((at) => others[at]!) })
+  return [...hidden.sort((a, b) => a.index - b.index), ...behind]
 }
 
-/** What no segment falls under, with the rules that it falls under instead: one of them where one does for all. */
-function findHidden(rules: readonly Rule[], moments: readonly number[]): UnreachedRule[] {
-  const reached = new Uint8Array(rules.length + 1)
+/** The rules that the first of all rules before them that can hides alone. */
+function* findHiddenByOne(rules: readonly Rule[], now: number): Generator<undefined, UnreachedRule[]> {
+  const moments = momentsOf(rules, now)
+  if (moments !== undefined && moments.length * rules.length <= maxSearches)
+    return yield* findCovered(rules, moments)
+  // Rules by intervals never move, so one moment is enough for them; equal periods never pass each other.
+  const fixed = [...rules.keys()].filter((index) => !('period' in rules[index]!))
+  const covered = yield* findCovered(
+    fixed.map((index) => rules[index]!),
+    [now],
+  )
+  const found = covered.map(({ index, hiddenBy }) => ({
+    index: fixed[index]!,
+    hiddenBy: hiddenBy.map((at) => fixed[at]!),
+  }))
+  const firstByPeriod = new Map<string, number>()
+  for (const [index, rule] of rules.entries()) {
+    if (!('period' in rule)) continue
+    const key = periodKeyOf(rule)
+    const first = firstByPeriod.get(key)
+    if (first === undefined) firstByPeriod.set(key, index)
+    else found.push({ index, hiddenBy: [first] })
+  }
+  return found
+}
+
+/** The same text for rules by the same period that always apply to the same segments. */
+function periodKeyOf(rule: Extract<Rule, { period: Period }>): string {
+  const kind = rule.type.replace('broadcast', 'load')
+  return `${kind}/${formatPeriod(rule.period)}/${'includeFuture' in rule && rule.includeFuture}`
+}
+
+/** The rules that are covered by the same rule before them at every moment. */
+function* findCovered(
+  rules: readonly Rule[],
+  moments: readonly number[],
+): Generator<undefined, UnreachedRule[]> {
+  const regionsAt: RuleRegion[][] = []
+  for (const moment of moments) {
+    regionsAt.push(rules.map((rule) => regionOf(rule, moment)))
+    yield
+  }
+  const finders = regionsAt.map((regions) => new RegionFinder(regions))
+  const found: UnreachedRule[] = []
+  let searches = 0
+  for (const index of rules.keys()) {
+    // A moment at which the rule applies to nothing says nothing about what hides it.
+    const at = moments.flatMap((_, place) => {
+      const region = tightened(regionsAt[place]![index]!)
+      return region === undefined ? [] : [{ region, finder: finders[place]! }]
+    })
+    if (at.length === 0) {
+      found.push({ index, hiddenBy: [] })
+      continue
+    }
+    let candidate = 0
+    for (let agreed = 0, place = 0; agreed < at.length && candidate < index; place += 1) {
+      const { region, finder } = at[place % at.length]!
+      const next = finder.firstCovering(region, candidate)
+      agreed = next === candidate ? agreed + 1 : 1
+      candidate = next
+      searches += 1
+      if (searches % slice === 0) yield
+    }
+    if (candidate < index) found.push({ index, hiddenBy: [candidate] })
+    // Only lists in which many rules are covered, each time by others, take so many.
+    if (searches > 4 * maxSearches) break
+  }
+  return found
+}
+
+/**
+ * The region with the bounds that follow from a start being before its end: what covers it covers all segments in it.
+ * Undefined where there are none.
+ */
+function tightened({ startFrom, startBefore, endAfter, endUpTo }: RuleRegion): RuleRegion | undefined {
+  const region = {
+    startFrom,
+    startBefore: Math.min(startBefore, endUpTo),
+    endAfter: Math.max(endAfter, startFrom),
+    endUpTo,
+  }
+  return region.startFrom < region.startBefore && region.endAfter < region.endUpTo ? region : undefined
+}
+
+/** What no segment falls under, with the rules that its segments fall under instead. */
+function* findHiddenTogether(rules: readonly Rule[], now: number): Generator<undefined, UnreachedRule[]> {
+  const moments = momentsOf(rules, now)
+  if (moments === undefined) return []
+  const places = instantsOf(rules.map((rule) => regionOf(rule, now))).length
+  if ((moments.length * places * places * rules.length) / 2 > maxComparisons) return []
+  const reached = new Uint8Array(rules.length)
   for (const moment of moments) {
     const regions = rules.map((rule) => regionOf(rule, moment))
-    forEachPlace(regions, (start, end) => {
-      reached[firstRule(regions, start, end)] = 1
+    const finder = new RegionFinder(regions)
+    yield* visitPlaces(regions, (start, end) => {
+      const first = finder.firstHolding(start, end)
+      if (first >= 0) reached[first] = 1
     })
   }
   const unreached = [...rules.keys()].filter((index) => reached[index] === 0)
   if (unreached.length === 0) return []
   const instead = unreached.map(() => new Set<number>())
-  const single = unreached.map((index) => [...rules.keys()].slice(0, index))
   for (const moment of moments) {
     const regions = rules.map((rule) => regionOf(rule, moment))
-    forEachPlace(regions, (start, end) => {
-      for (const [at, index] of unreached.entries()) {
-        if (!isInRegion(regions[index]!, start, end)) continue
-        instead[at]!.add(firstRule(regions, start, end))
-        single[at] = single[at]!.filter((other) => isInRegion(regions[other]!, start, end))
-      }
+    const finder = new RegionFinder(regions)
+    yield* visitPlaces(regions, (start, end) => {
+      for (const [at, index] of unreached.entries())
+        if (isInRegion(regions[index]!, start, end)) instead[at]!.add(finder.firstHolding(start, end))
     })
   }
-  return unreached.map((index, at) => {
-    const all = [...instead[at]!].sort((a, b) => a - b)
-    const [one] = all.length === 0 ? [] : single[at]!
-    return { index, hiddenBy: one === undefined ? all : [one] }
-  })
+  return unreached.map((index, at) => ({ index, hiddenBy: [...instead[at]!].sort((a, b) => a - b) }))
 }
-
-function findHiddenByOne(rules: readonly Rule[], moments: readonly number[]): UnreachedRule[] {
-  const regionsAt = moments.map((moment) => rules.map((rule) => regionOf(rule, moment)))
-  return [...rules.keys()].flatMap((index) => {
-    const one = [...rules.keys()]
-      .slice(0, index)
-      .find((other) => regionsAt.every((regions) => covers(regions[other]!, regions[index]!)))
-    return one === undefined ? [] : [{ index, hiddenBy: [one] }]
-  })
-}
-
-const covers = (outer: RuleRegion, inner: RuleRegion): boolean =>
-  outer.startFrom <= inner.startFrom &&
-  outer.startBefore >= inner.startBefore &&
-  outer.endAfter <= inner.endAfter &&
-  outer.endUpTo >= inner.endUpTo
 
 /** Instants at, before and after each bound of the regions, in their order, with the ends of eternity. */
 function instantsOf(regions: readonly RuleRegion[]): number[] {
@@ -103,10 +178,14 @@ function instantsOf(regions: readonly RuleRegion[]): number[] {
   return [...instants].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
 }
 
-/** Calls `visit` with segments of every kind that the bounds of the regions tell apart. */
-function forEachPlace(regions: readonly RuleRegion[], visit: (start: number, end: number) => void): void {
+/** Calls `visit` with segments of every kind that the bounds of the regions tell apart; pauses now and then. */
+function* visitPlaces(
+  regions: readonly RuleRegion[],
+  visit: (start: number, end: number) => void,
+): Generator<undefined, void> {
   const instants = instantsOf(regions)
   for (let from = 0; from < instants.length - 1; from += 1) {
+    yield
     for (let to = from + 1; to < instants.length; to += 1) visit(instants[from]!, instants[to]!)
   }
 }
@@ -114,9 +193,9 @@ function forEachPlace(regions: readonly RuleRegion[], visit: (start: number, end
 /**
  * Now, and later moments such that between two of them the bounds of rules keep their order: a moving bound passes a
  * fixed one a period after it. Months differ in length, so periods of about the same length are compared at the ends
- * of months as well.
+ * of months as well. Undefined where there are too many such moments.
  */
-function momentsOf(rules: readonly Rule[], now: number): number[] {
+function momentsOf(rules: readonly Rule[], now: number): number[] | undefined {
   const fixed = new Set<number>()
   const periods = new Map<string, Period>()
   for (const rule of rules) {
@@ -125,6 +204,7 @@ function momentsOf(rules: readonly Rule[], now: number): number[] {
     if ('includeFuture' in rule && !rule.includeFuture) periods.set(formatPeriod(noTime), noTime)
   }
   if (periods.size === 0) return [now]
+  if (fixed.size * periods.size > maxSearches) return undefined
   const passed = [...fixed]
     .flatMap((bound) => [...periods.values()].map((period) => addPeriod(bound, period)))
     .filter((moment) => moment > now && Number.isFinite(moment))

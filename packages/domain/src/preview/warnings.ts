@@ -1,10 +1,9 @@
-import { defaultRule, defaultRulesName, type Rule, type RuleType, regionOf } from '../rules/index.ts'
+import { defaultRule, defaultRulesName, type Rule, type RuleType } from '../rules/index.ts'
 import { formatInterval } from '../time/index.ts'
 import type { PreviewCluster } from './cluster.ts'
-import { type DatasourceOutcome, listOf, type Outcome } from './outcome.ts'
-import { firstRule } from './stretches.ts'
+import type { DatasourceOutcome, Outcome } from './outcome.ts'
 import type { TierSummary } from './summary.ts'
-import { findUnreachedRules } from './unreached.ts'
+import { findUnreachedRules, type UnreachedRule } from './unreached.ts'
 
 /** A rule by its place: `index` counts from 0 in the list of its datasource, or in that of the cluster's defaults. */
 export interface RuleReference {
@@ -69,14 +68,25 @@ export function referenceTo(
 const nameOf = ({ index, type, source }: RuleReference): string =>
   `${source === 'default' ? 'default rule' : 'rule'} [${index}] [${type}]`
 
-/** What is to be said of the rules of a datasource by themselves. Under `_default`, of the defaults of the cluster. */
-export function warningsOfList(
+/**
+ * What is to be said of the rules of a datasource by themselves. Under `_default`, of the defaults of the cluster. Pauses
+ * now and then.
+ */
+export function* warningsOfList(
   dataSource: string,
   rules: readonly Rule[],
   now: number,
-): readonly PreviewWarning[] {
+): Generator<undefined, readonly PreviewWarning[]> {
+  return describeUnreached(dataSource, rules, yield* findUnreachedRules(rules, now))
+}
+
+function describeUnreached(
+  dataSource: string,
+  rules: readonly Rule[],
+  unreached: readonly UnreachedRule[],
+): PreviewWarning[] {
   const lists = dataSource === defaultRulesName ? { own: [], defaults: rules } : { own: rules, defaults: [] }
-  return findUnreachedRules(rules, now).map(({ index, hiddenBy }) => {
+  return unreached.map(({ index, hiddenBy }) => {
     const rule = referenceTo(lists, index)
     const hiding = hiddenBy.map((other) => referenceTo(lists, other))
     const why =
@@ -93,24 +103,32 @@ export function warningsOfList(
   })
 }
 
-/** What is to be said of the rules of the datasources concerned, in this cluster, with these segments. */
-export function warningsOf(
+/** What is to be said of the rules of the datasources concerned, in this cluster, with these segments; pauses. */
+export function* warningsOf(
   outcome: Outcome,
   concerned: ReadonlySet<string>,
   defaultsChange: boolean,
   tiers: readonly TierSummary[],
-): PreviewWarning[] {
+): Generator<undefined, PreviewWarning[]> {
   const warnings: PreviewWarning[] = []
   const ofDatasources = outcome.datasources.filter(({ columns }) => concerned.has(columns.dataSource))
+  // One list may be previewed for all datasources.
+  const unreachedIn = new Map<readonly Rule[], UnreachedRule[]>()
+  function* warnOfList(dataSource: string, rules: readonly Rule[]): Generator<undefined, void> {
+    const unreached = unreachedIn.get(rules) ?? (yield* findUnreachedRules(rules, outcome.now))
+    unreachedIn.set(rules, unreached)
+    warnings.push(...describeUnreached(dataSource, rules, unreached.slice(0, mostWarnings)))
+  }
   if (defaultsChange && ofDatasources[0] !== undefined)
-    warnings.push(...warningsOfList(defaultRulesName, ofDatasources[0].defaults, outcome.now))
+    yield* warnOfList(defaultRulesName, ofDatasources[0].defaults)
   for (const datasource of ofDatasources) {
     if (warnings.length >= mostWarnings) break
+    yield* warnOfList(datasource.columns.dataSource, datasource.own)
     warnings.push(
-      ...warningsOfList(datasource.columns.dataSource, datasource.own, outcome.now),
-      ...warningsOfData(datasource, outcome.now),
-      ...warningsOfTiers(datasource, outcome.cluster),
+      ...warningsOfData(datasource, outcome.now).slice(0, mostWarnings),
+      ...firstOf(warningsOfTiers(datasource, outcome.cluster), mostWarnings),
     )
+    yield
   }
   for (const { tier, doesNotFit } of tiers) {
     if (doesNotFit.copies === 0) continue
@@ -122,12 +140,12 @@ export function warningsOf(
 }
 
 function warningsOfData(datasource: DatasourceOutcome, now: number): PreviewWarning[] {
-  const { columns, stretches, targets } = datasource
+  const { boundaries, columns, stretches, targetOf } = datasource
   const { dataSource, starts, ends, bytesBefore } = columns
   const byRule = new Map<number, { segments: number; bytes: number; start: number; end: number }>()
   let futureRule: number | undefined
   for (const { from, to, rule } of stretches) {
-    if (targets[rule]!.action !== 'drop') continue
+    if (targetOf(rule).action !== 'drop') continue
     const unused = byRule.get(rule) ?? { segments: 0, bytes: 0, start: Infinity, end: -Infinity }
     unused.segments += to - from
     unused.bytes += bytesBefore[to]! - bytesBefore[from]!
@@ -143,12 +161,8 @@ function warningsOfData(datasource: DatasourceOutcome, now: number): PreviewWarn
     return { type: 'dataBecomesUnused', dataSource, rule, segments, bytes, interval, message }
   })
   // Any data that may still come, however far ahead.
-  const farAhead = firstRule(
-    listOf(datasource).map((rule) => regionOf(rule, now)),
-    Number.MAX_VALUE / 2,
-    Number.MAX_VALUE,
-  )
-  futureRule ??= targets[farAhead]?.action === 'drop' ? farAhead : undefined
+  const farAhead = boundaries.match({ start: Number.MAX_VALUE / 2, end: Number.MAX_VALUE })
+  futureRule ??= targetOf(farAhead).action === 'drop' ? farAhead : undefined
   if (futureRule !== undefined) {
     const rule = referenceTo(datasource, futureRule)
     const message = `Datasource [${dataSource}]: ${nameOf(rule)} drops data of the future`
@@ -158,15 +172,18 @@ function warningsOfData(datasource: DatasourceOutcome, now: number): PreviewWarn
 }
 
 /** Rules that want what the servers cannot give: those of the datasource, and the defaults that some segment is under. */
-function warningsOfTiers(datasource: DatasourceOutcome, cluster: PreviewCluster): PreviewWarning[] {
-  const { compiled, columns, own, stretches } = datasource
+function* warningsOfTiers(
+  datasource: DatasourceOutcome,
+  cluster: PreviewCluster,
+): Generator<PreviewWarning, void> {
+  const { boundaries, columns, own, stretches } = datasource
   const { dataSource } = columns
   const inUse = new Set(stretches.map(({ rule }) => rule))
   const servers = new Map(cluster.tiers.map((tier) => [tier.name, tier.servers.length]))
-  const warnings: PreviewWarning[] = []
   let broadcasts = false
-  for (const [index, { wanted }] of compiled.entries()) {
-    if (index >= own.length && !inUse.has(index)) continue
+  const indexes = new Set([...own.keys(), ...[...inUse].sort((a, b) => a - b)])
+  for (const index of indexes) {
+    const wanted = boundaries.wantedBy(index)
     if (wanted.action === 'broadcast') broadcasts = true
     if (wanted.action !== 'load') continue
     const rule = referenceTo(datasource, index)
@@ -175,26 +192,26 @@ function warningsOfTiers(datasource: DatasourceOutcome, cluster: PreviewCluster)
       const subject = `Datasource [${dataSource}]: ${nameOf(rule)} wants [${replicas}] copies in tier [${tier}]`
       if (count === 0) {
         const message = `${subject}, which has no servers: none is loaded there`
-        warnings.push({ type: 'tierWithoutServers', dataSource, tier, rule, message })
+        yield { type: 'tierWithoutServers', dataSource, tier, rule, message }
       } else if (replicas > count) {
         const message = `${subject}, which has [${count}] servers: each holds one copy at the most`
-        warnings.push({
-          type: 'replicasAboveServers',
-          dataSource,
-          tier,
-          rule,
-          replicas,
-          servers: count,
-          message,
-        })
+        yield { type: 'replicasAboveServers', dataSource, tier, rule, replicas, servers: count, message }
       }
     }
   }
   if (broadcasts) {
     for (const { name, type } of cluster.unable.slice(0, mostServers)) {
       const message = `Datasource [${dataSource}]: the ${type} [${name}] has no room for segments and cannot hold broadcast ones; it needs [svc.segmentCache.locations]`
-      warnings.push({ type: 'serverCannotHoldSegments', server: name, dataSource, message })
+      yield { type: 'serverCannotHoldSegments', server: name, dataSource, message }
     }
   }
-  return warnings
+}
+
+function firstOf<Item>(items: Iterable<Item>, most: number): Item[] {
+  const first: Item[] = []
+  for (const item of items) {
+    if (first.length === most) break
+    first.push(item)
+  }
+  return first
 }

@@ -1,6 +1,6 @@
 import { copyFlag, type SegmentTable } from '../inventory/index.ts'
 import type { LoadingServer } from '../loading/index.ts'
-import { type RulesByName, ruleBoundariesOf } from '../rules/index.ts'
+import { type RulesByName, ruleBoundariesOf, type WantedCopies } from '../rules/index.ts'
 
 /** How far the loading of one datasource has come. */
 export interface DatasourceLoadStatus {
@@ -13,6 +13,30 @@ export interface DatasourceLoadStatus {
   readonly missingCopies: ReadonlyMap<string, number>
   /** Copies that historicals serve by tier, those included that no rule wants any more. */
   readonly servedCopies: ReadonlyMap<string, number>
+}
+
+/** What a rule wants of each of its segments, and the number of its segments. */
+interface Demand {
+  readonly copies: number
+  readonly withServers: readonly (readonly [tier: string, copies: number])[]
+  /** Counted once for all segments of the rule: there may be thousands of such tiers. */
+  readonly withoutServers: readonly (readonly [tier: string, copies: number])[]
+  segments: number
+}
+
+function demandBy(wanted: WantedCopies, byTier: ReadonlyMap<string, readonly LoadingServer[]>): Demand {
+  const required: (readonly [string, number])[] =
+    wanted.action === 'load'
+      ? [...wanted.tieredReplicants]
+      : wanted.action === 'broadcast'
+        ? [...byTier].map(([tier, members]) => [tier, members.length])
+        : []
+  return {
+    copies: required.reduce((sum, [, count]) => sum + count, 0),
+    withServers: required.filter(([tier]) => byTier.has(tier)),
+    withoutServers: required.filter(([tier]) => !byTier.has(tier)),
+    segments: 0,
+  }
 }
 
 /** The load status of a datasource by its number, as its rules at `now` want it; hidden segments do not count. */
@@ -28,11 +52,15 @@ export function loadStatusOf(
   const byTier = Map.groupBy(historicals, ({ tier }) => tier)
   const tierOfServer = new Map(historicals.map(({ number, tier }) => [number, tier]))
   const boundaries = ruleBoundariesOf(rules, dataSource, now)
-  const requiredOf = boundaries.compiled.map(({ wanted }): readonly (readonly [string, number])[] => {
-    if (wanted.action === 'drop') return []
-    if (wanted.action === 'load') return [...wanted.tieredReplicants]
-    return [...byTier].map(([tier, members]) => [tier, members.length])
-  })
+  const demands = new Map<number, Demand>()
+  const demandOf = (rule: number): Demand => {
+    let demand = demands.get(rule)
+    if (demand === undefined) {
+      demand = demandBy(boundaries.wantedBy(rule), byTier)
+      demands.set(rule, demand)
+    }
+    return demand
+  }
   const missingCopies = new Map<string, number>()
   const servedCopies = new Map<string, number>()
   let wantedSegments = 0
@@ -41,9 +69,7 @@ export function loadStatusOf(
   const served = new Map<string, number>()
   for (const group of table.groupsOf(datasource)) {
     if (table.hiddenOf[group] === 1) continue
-    const required = requiredOf[boundaries.match({ start: table.startOf[group]!, end: table.endOf[group]! })]!
-    let copiesWanted = 0
-    for (const [, count] of required) copiesWanted += count
+    const demand = demandOf(boundaries.match({ start: table.startOf[group]!, end: table.endOf[group]! }))
     table.forEachRow(group, (row) => {
       served.clear()
       for (let entry = copies.firstOf[row]!; entry >= 0; entry = copies.nextOf[entry]!) {
@@ -52,14 +78,20 @@ export function loadStatusOf(
         if (tier !== undefined) served.set(tier, (served.get(tier) ?? 0) + 1)
       }
       for (const [tier, count] of served) servedCopies.set(tier, (servedCopies.get(tier) ?? 0) + count)
-      if (copiesWanted === 0) return
+      if (demand.copies === 0) return
       wantedSegments += 1
+      demand.segments += 1
       if (served.size === 0) unavailableSegments += 1
-      for (const [tier, count] of required) {
+      for (const [tier, count] of demand.withServers) {
         const missing = count - (served.get(tier) ?? 0)
         if (missing > 0) missingCopies.set(tier, (missingCopies.get(tier) ?? 0) + missing)
       }
     })
+  }
+  for (const { segments, withoutServers } of demands.values()) {
+    if (segments === 0) continue
+    for (const [tier, count] of withoutServers)
+      missingCopies.set(tier, (missingCopies.get(tier) ?? 0) + count * segments)
   }
   return { dataSource, wantedSegments, unavailableSegments, missingCopies, servedCopies }
 }

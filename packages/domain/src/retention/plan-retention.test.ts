@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { parseRules, type Rule, rulesOf } from '../rules/index.ts'
+import { compileRules, effectiveRules, parseRules, type Rule, type RulesByName } from '../rules/index.ts'
 import { type Segment, segmentId } from '../segment/index.ts'
 import {
   loadingServers,
@@ -43,6 +43,10 @@ const load = (tieredReplicants: Record<string, number>, more: object = { type: '
   tieredReplicants,
   ...more,
 })
+/** All rules of a datasource, each tried by itself. */
+const rulesOf = (rules: RulesByName, dataSource: string, now: number) =>
+  compileRules(effectiveRules(rules.get(dataSource) ?? [], rules.get('_default') ?? []), now)
+
 const rules = (own: readonly object[], defaults: readonly object[] = [load({ _default_tier: 1 })]) =>
   new Map<string, readonly Rule[]>([
     ['wiki', parseRules(own)],

@@ -42,8 +42,8 @@ interface KnownRules {
   readonly own: readonly Rule[] | undefined
   readonly defaults: readonly Rule[] | undefined
   readonly boundaries: RuleBoundaries
-  /** The keys of what each rule wanted. */
-  readonly keys: readonly string[]
+  /** The keys of what the rules wanted that segments were under, by the number of the rule. */
+  readonly keys: readonly (string | undefined)[]
 }
 
 /**
@@ -109,17 +109,21 @@ export class RetentionPlanner {
     const defaults = rules.get(defaultRulesName)
     const sameRules = before !== undefined && before.own === own && before.defaults === defaults
     const boundaries = ruleBoundariesOf(rules, name, now)
-    const prepared = boundaries.compiled.map(({ wanted }) => planner.prepare(wanted))
-    const keys = prepared.map(({ key }) => key)
-    const swept = sameRules ? before.boundaries.sweptUntil(now) : []
-    const sameKeys = sameRules && keys.every((key, index) => key === before.keys[index])
-    const isPassed = (time: number): boolean => swept.some(({ from, to }) => from <= time && time <= to)
+    const isPassed = sameRules ? before.boundaries.sweptUntil(now) : () => true
+    // Most of the rules of a long list have no segments: only the others are prepared.
+    const prepared: PreparedWanted[] = []
+    const keys: (string | undefined)[] = []
     for (const group of table.groupsOf(number)) {
       const start = table.startOf[group]!
       const end = table.endOf[group]!
       const old = table.ruleOf[group]!
-      if (sameKeys && old >= 0 && !isPassed(start) && !isPassed(end)) continue
-      const rule = boundaries.match({ start, end })
+      const rule = old >= 0 && !isPassed(start) && !isPassed(end) ? old : boundaries.match({ start, end })
+      if (prepared[rule] === undefined) {
+        const one = planner.prepare(boundaries.wantedBy(rule))
+        prepared[rule] = one
+        // The same string object where nothing changed: keys may be long, and each group compares two of them.
+        keys[rule] = before?.keys[rule] === one.key ? before.keys[rule] : one.key
+      }
       table.ruleOf[group] = rule
       if (old >= 0 && before?.keys[old] === keys[rule]) continue
       table.markGroup(group)
@@ -186,16 +190,21 @@ export class RetentionRun {
   /** Copies that rules want in tiers which have no server, by tier. */
   tiersWithoutServers(): ReadonlyMap<string, number> {
     const { table } = this
-    const copiesByTier = new Map<string, number>()
+    // Segments first, then tiers: a rule may name thousands of them.
+    const segments = new Map<PreparedWanted, number>()
     this.prepared.forEach((rules, number) => {
       if (!rules.some(({ tiersWithoutServers }) => tiersWithoutServers.length > 0)) return
       for (const group of table.groupsOf(number)) {
         const wanted = rules[table.ruleOf[group]!]
         if (wanted === undefined || table.hiddenOf[group] === 1) continue
-        for (const [tier, copies] of wanted.tiersWithoutServers)
-          copiesByTier.set(tier, (copiesByTier.get(tier) ?? 0) + copies * table.memberCountOf[group]!)
+        segments.set(wanted, (segments.get(wanted) ?? 0) + table.memberCountOf[group]!)
       }
     })
+    const copiesByTier = new Map<string, number>()
+    for (const [{ tiersWithoutServers }, count] of segments) {
+      for (const [tier, copies] of tiersWithoutServers)
+        copiesByTier.set(tier, (copiesByTier.get(tier) ?? 0) + copies * count)
+    }
     return copiesByTier
   }
 

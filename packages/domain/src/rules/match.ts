@@ -1,6 +1,6 @@
 import type { Interval } from '../time/index.ts'
 import { isInRegion, regionOf } from './region.ts'
-import type { Rule } from './rule.ts'
+import type { Rule, TieredReplicants } from './rule.ts'
 
 /** What a rule wants for the segments under it. */
 export type WantedCopies =
@@ -21,25 +21,35 @@ function matcherOf(rule: Rule, now: number): (interval: Interval) => boolean {
   return ({ start, end }) => isInRegion(region, start, end)
 }
 
-/** What the rule wants; a tier that is to hold 0 copies is not named. */
+const drop: WantedCopies = { action: 'drop' }
+const broadcast: WantedCopies = { action: 'broadcast' }
+// A rule may name thousands of tiers, and is described for each datasource and run.
+const loadsOf = new WeakMap<TieredReplicants, WantedCopies>()
+
+/** What the rule wants, always the same object for the same rule; a tier that should have 0 replicas is left out. */
 export function describeWantedCopies(rule: Rule): WantedCopies {
   switch (rule.type) {
     case 'loadForever':
     case 'loadByPeriod':
-    case 'loadByInterval':
-      return {
-        action: 'load',
-        tieredReplicants: new Map(Object.entries(rule.tieredReplicants).filter(([, count]) => count > 0)),
+    case 'loadByInterval': {
+      const { tieredReplicants } = rule
+      let wanted = loadsOf.get(tieredReplicants)
+      if (wanted === undefined) {
+        const named = Object.entries(tieredReplicants).filter(([, count]) => count > 0)
+        wanted = { action: 'load', tieredReplicants: new Map(named) }
+        loadsOf.set(tieredReplicants, wanted)
       }
+      return wanted
+    }
     case 'dropForever':
     case 'dropByPeriod':
     case 'dropBeforeByPeriod':
     case 'dropByInterval':
-      return { action: 'drop' }
+      return drop
     case 'broadcastForever':
     case 'broadcastByPeriod':
     case 'broadcastByInterval':
-      return { action: 'broadcast' }
+      return broadcast
   }
 }
 

@@ -1,89 +1,65 @@
 import type { Interval } from '../time/index.ts'
-import { subtractPeriod } from '../time/index.ts'
-import { type CompiledRule, compileRules, matchRule } from './match.ts'
-import type { Rule } from './rule.ts'
-
-/** A stretch of time, both ends included. */
-interface Swept {
-  readonly from: number
-  readonly to: number
-}
-
-/** The instants that the rule compares the ends of a segment with, as of `now`. */
-function instantsOf(rule: Rule, now: number): readonly number[] {
-  switch (rule.type) {
-    case 'loadForever':
-    case 'dropForever':
-    case 'broadcastForever':
-      return []
-    case 'loadByInterval':
-    case 'broadcastByInterval':
-    case 'dropByInterval':
-      return [rule.interval.start, rule.interval.end]
-    case 'loadByPeriod':
-    case 'broadcastByPeriod':
-    case 'dropByPeriod':
-      return [subtractPeriod(now, rule.period), now]
-    case 'dropBeforeByPeriod':
-      return [subtractPeriod(now, rule.period)]
-  }
-}
+import { describeWantedCopies, type WantedCopies } from './match.ts'
+import { defaultRule, type Rule } from './rule.ts'
+import { type RuleBounds, type RuleList, ruleListAt } from './rule-list.ts'
 
 /**
- * The rules of a datasource as boundaries in time. Every rule asks only where the ends of a segment lie among a few
- * instants, so segments whose ends lie alike fall under the same rule: the list is walked once for each way to lie,
- * not once for each segment.
+ * The rules of a datasource as of one moment: its own, the default rules of the cluster, and the rule that ends every
+ * list. Rules are numbered from 0 through all of them.
  */
 export class RuleBoundaries {
-  readonly compiled: readonly CompiledRule[]
   private readonly now: number
-  private readonly rules: readonly Rule[]
-  private readonly instants: Float64Array
-  private readonly ruleAt = new Map<number, number>()
+  private readonly own: readonly Rule[]
+  private readonly defaults: readonly Rule[]
+  private readonly ownList: RuleList
+  private readonly defaultList: RuleList
 
-  constructor(rules: readonly Rule[], now: number) {
-    this.rules = rules
+  constructor(own: readonly Rule[], defaults: readonly Rule[], now: number) {
     this.now = now
-    this.compiled = compileRules(rules, now)
-    this.instants = Float64Array.from(
-      new Set([-Infinity, ...rules.flatMap((rule) => instantsOf(rule, now))]),
-    ).sort()
+    this.own = own
+    this.defaults = defaults
+    this.ownList = ruleListAt(own, now)
+    this.defaultList = ruleListAt(defaults, now)
   }
 
-  /** The index of the first rule that applies to a segment of the interval, or -1. */
-  match(interval: Interval): number {
-    const place = this.placeOf(interval.start) * (2 * this.instants.length + 2) + this.placeOf(interval.end)
-    let rule = this.ruleAt.get(place)
-    if (rule === undefined) {
-      rule = matchRule(this.compiled, interval)
-      this.ruleAt.set(place, rule)
-    }
-    return rule
+  /** The number of all rules. */
+  get count(): number {
+    return this.own.length + this.defaults.length + 1
+  }
+
+  /** The rule with a number. */
+  ruleAt(index: number): Rule {
+    const { own, defaults } = this
+    return own[index] ?? defaults[index - own.length] ?? defaultRule
+  }
+
+  /** What the rule with a number wants. */
+  wantedBy(index: number): WantedCopies {
+    return describeWantedCopies(this.ruleAt(index))
+  }
+
+  /** The number of the first rule that applies to a segment of the interval. */
+  match({ start, end }: Interval): number {
+    const ofOwn = this.ownList.match(start, end)
+    if (ofOwn >= 0) return ofOwn
+    const ofDefaults = this.defaultList.match(start, end)
+    return this.own.length + (ofDefaults >= 0 ? ofDefaults : this.defaults.length)
+  }
+
+  /** The instants at which a segment may come under another rule, of each list. */
+  bounds(): readonly RuleBounds[] {
+    return [this.ownList.allBounds(), this.defaultList.allBounds()]
   }
 
   /**
-   * Where the boundaries of the same rules pass while time goes from the moment of these to `now`: only a segment with
-   * an end in there may fall under another rule.
+   * Whether a bound of the rules passes an instant while time goes from the moment of these to `now`: only a segment that
+   * starts or ends at such an instant may fall under another rule.
    */
-  sweptUntil(now: number): readonly Swept[] {
-    return this.rules.flatMap((rule) => {
-      const after = instantsOf(rule, now)
-      return instantsOf(rule, this.now).flatMap((from, index) => {
-        const to = after[index]!
-        return from === to ? [] : [{ from: Math.min(from, to), to: Math.max(from, to) }]
-      })
-    })
-  }
-
-  /** Odd on an instant, even between two. */
-  private placeOf(time: number): number {
-    const { instants } = this
-    let [low, high] = [0, instants.length]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (instants[middle]! < time) low = middle + 1
-      else high = middle
-    }
-    return low < instants.length && instants[low] === time ? 2 * low + 1 : 2 * low
+  sweptUntil(now: number): (instant: number) => boolean {
+    // A list of fixed rules may have been built for another moment than this one.
+    const lists = [this.ownList, this.defaultList].filter(({ isFixed }) => !isFixed)
+    if (lists.length === 0 || now === this.now) return () => false
+    const swept = lists.map((list) => list.sweptUntil(now))
+    return (instant) => swept.some((times) => times.has(instant))
   }
 }

@@ -182,6 +182,18 @@ for (const { given, message } of [
   test(`refused: ${message}`, () => assert.throws(() => parseRules(given), { code: 'invalidInput', message }))
 }
 
+test('a rule names at most 150,000 tiers', () => {
+  const rule = (count: number) => ({
+    type: 'loadForever',
+    tieredReplicants: Object.fromEntries(Array.from({ length: count }, (_, index) => [`t${index}`, 1])),
+  })
+  assert.equal(parseRules([rule(150_000)]).length, 1)
+  assert.throws(() => parseRules([rule(150_001)]), {
+    message:
+      /^The number of tiers of rules\[0\]\.tieredReplicants has the value \[150001\]; allowed is at most 150000/,
+  })
+})
+
 test('an own property named like one of every object is unknown', () => {
   assert.throws(() => parseRules([JSON.parse('{"type":"dropForever","__proto__":{}}')]), {
     message: 'rules[0].__proto__ with the value [{}] is not a field of dropForever; allowed are type',

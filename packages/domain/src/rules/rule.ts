@@ -68,6 +68,8 @@ export const ruleTypes: readonly RuleType[] = [...typesByName.values()]
 
 /** A list of rules may not be longer than this. */
 export const mostRules = 10_000
+// More than a body of 1 MiB has room for, so that every list that was ever stored can be read.
+const maxTiers = 150_000
 const mostReplicants = 2_147_483_647
 const longestTierName = 255
 
@@ -95,7 +97,10 @@ function readFlag(value: unknown, field: string): boolean {
 function readReplicants(value: unknown, field: string, useDefaultTier: boolean): TieredReplicants {
   if (value === undefined || value === null) return useDefaultTier ? defaultReplicants : {}
   if (!isJsonObject(value)) throw refuse(field, value, 'an object of tier names with their number of copies')
-  for (const [tier, count] of Object.entries(value)) {
+  const entries = Object.entries(value)
+  if (entries.length > maxTiers)
+    throw refuse(`The number of tiers of ${field}`, entries.length, `at most ${maxTiers}`)
+  for (const [tier, count] of entries) {
     // Assigning this one name would replace the prototype of an object instead of adding a tier to it.
     if (
       tier === '__proto__' ||
@@ -193,9 +198,32 @@ function readRule(json: unknown, path: string): Rule {
  * place (`rules[2].period`), the value and what is allowed.
  */
 export function parseRules(json: unknown, field = 'rules'): Rule[] {
+  const steps = parseRulesInSlices(json, field)
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+  }
+}
+
+// Rules and tiers that are read between two pauses: some milliseconds.
+const slice = 2000
+
+/** Does what parseRules does, and pauses now and then. */
+export function* parseRulesInSlices(json: unknown, field = 'rules'): Generator<undefined, Rule[]> {
   if (!Array.isArray(json)) throw refuse(field, json, 'a list of rules')
   if (json.length > mostRules) throw refuse(`The number of ${field}`, json.length, `at most ${mostRules}`)
-  return json.map((rule, index) => readRule(rule, `${field}[${index}]`))
+  const rules: Rule[] = []
+  let read = 0
+  for (const [index, entry] of json.entries()) {
+    const rule = readRule(entry, `${field}[${index}]`)
+    rules.push(rule)
+    read += 1 + ('tieredReplicants' in rule ? Object.keys(rule.tieredReplicants).length : 0)
+    if (read >= slice) {
+      read = 0
+      yield
+    }
+  }
+  return rules
 }
 
 /** The rule as JSON, its keys in the order in which the recorded system writes them. */

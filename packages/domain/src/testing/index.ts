@@ -1,2 +1,4 @@
 /** Clusters that tests move on by hand. */
+
+export { longRuleLists } from './long-rule-lists.ts'
 export * from './simulated-servers.ts'

@@ -645,6 +645,31 @@ export const properties = {
     'hosts (host or host:port) that ingestion may fetch from',
     '[]',
   ),
+  'svc.ingestion.http.idleTimeout': property(
+    periodMs,
+    'time after which a task abandons an HTTP source that sends nothing',
+    'PT30S',
+  ),
+  'svc.ingestion.http.timeout': property(
+    periodMs,
+    'time that a task may take to fetch all its files over HTTP',
+    'PT1H',
+  ),
+  'svc.ingestion.http.minBytesPerSecond': property(
+    sizeBytes,
+    'a task abandons an HTTP source that sends fewer bytes per second, on average over the idle timeout',
+    '1k',
+  ),
+  'svc.ingestion.http.maxSize': property(
+    sizeBytes,
+    'bytes that a task may fetch over HTTP, all files together',
+    '10g',
+  ),
+  'svc.ingestion.http.maxDecompressedSize': property(
+    sizeBytes,
+    'bytes that the compressed files a task fetches over HTTP may have when they are decompressed, all together',
+    '100g',
+  ),
 
   'svc.query.directory': property(
     text,

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
+import { waitUntil } from '../testing/index.ts'
+import type { HttpInputLimits } from './index.ts'
 import { temporaryFolder, testEngine } from './test-engine.ts'
 import { inlineText, openBench } from './test-task.ts'
 
@@ -24,9 +26,13 @@ function folder(name: string, files: Record<string, string | Buffer>): string {
   return path
 }
 
-async function values(inputSource: Record<string, unknown>, inputFormat: Record<string, unknown> = csv) {
+async function values(
+  inputSource: Record<string, unknown>,
+  inputFormat: Record<string, unknown> = csv,
+  httpLimits: Partial<HttpInputLimits> = {},
+) {
   const hosts = typeof inputSource.uris === 'object' ? allowedHosts : []
-  const result = await bench.run({ inputSource, inputFormat }, { allowedHosts: hosts })
+  const result = await bench.run({ inputSource, inputFormat }, { allowedHosts: hosts, httpLimits })
   if (result.segments.length === 0) return []
   return (await bench.rows(result, 'a', 'ORDER BY a')).map((row) => row.a)
 }
@@ -331,5 +337,154 @@ describe('files over HTTP', async () => {
       code: 'unavailable',
       message: /^URI\[http:\/\/127\.0\.0\.1:1\/a\.csv\] cannot be read: /,
     })
+  })
+})
+
+describe('sources over HTTP that take too much', async () => {
+  const stalled: ServerResponse[] = []
+  const zeros = Buffer.alloc(100_000)
+  const host = await serve((request, response) => {
+    const { pathname } = new URL(request.url ?? '', 'http://x')
+    /** Sends one part after the other until the client leaves. */
+    const keepSending = (part: string | Buffer, everyMs: number) => {
+      const timer = setInterval(() => response.write(part), everyMs)
+      response.on('close', () => clearInterval(timer))
+    }
+    switch (pathname) {
+      case '/never-answers.csv':
+        return stalled.push(response)
+      case '/stops.csv':
+        return response.write('t,a\n')
+      case '/drips.csv':
+        response.write('t,a\n')
+        return keepSending('x', 5)
+      case '/endless.csv':
+        return keepSending(Buffer.alloc(50_000, 'x,y\n'), 1)
+      case '/announces-much.csv':
+        response.writeHead(200, { 'content-length': '1000000000000' })
+        return response.write('t,a\n')
+      case '/sends-less.csv':
+        response.writeHead(200, { 'content-length': '1000' })
+        response.write('t,a\n')
+        return setImmediate(() => response.socket?.end())
+      case '/sends-more.csv':
+        response.socket?.end(
+          'HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\nConnection: close\r\nContent-Length: 17\r\n\r\nt,a\n2026-01-01,x\n2026-01-01,y\n',
+        )
+        return
+      case '/redirects-slowly.csv':
+        return setTimeout(() => response.writeHead(302, { location: request.url }).end(), 120)
+      case '/bomb.csv.gz':
+        return response.end(gzipSync(Buffer.alloc(20_000_000)))
+      case '/bomb.csv.zst':
+        return response.end(zstdCompressSync(Buffer.alloc(20_000_000)))
+      case '/encoded-bomb.csv':
+        return response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(20_000_000)))
+      case '/damaged.csv.gz':
+        return response.end(Buffer.concat([gzipSync(csvText('x')).subarray(0, 20), zeros]))
+      default:
+        return response.end(csvText('x'))
+    }
+  })
+  allowedHosts.push(host)
+  const http = (...paths: string[]) => ({ type: 'http', uris: paths.map((path) => `http://${host}${path}`) })
+
+  const idle = { idleTimeoutMs: 300 }
+  const cases: {
+    path: string
+    limits: Partial<HttpInputLimits>
+    code: string
+    message: RegExp
+  }[] = [
+    {
+      path: '/never-answers.csv',
+      limits: idle,
+      code: 'unavailable',
+      message:
+        /sent nothing for \[0\.3\] seconds \(\[svc\.ingestion\.http\.idleTimeout\]\), so it was abandoned$/,
+    },
+    { path: '/stops.csv', limits: idle, code: 'unavailable', message: /sent nothing for \[0\.3\] seconds/ },
+    {
+      path: '/drips.csv',
+      limits: { ...idle, minBytesPerSecond: 10_000 },
+      code: 'unavailable',
+      message:
+        /sent \[\d+\] bytes per second, less than \[10000\] \(\[svc\.ingestion\.http\.minBytesPerSecond\]\)/,
+    },
+    {
+      path: '/drips.csv',
+      limits: { timeoutMs: 500 },
+      code: 'unavailable',
+      message: /was not read within \[0\.5\] seconds .*\(\[svc\.ingestion\.http\.timeout\]\)/,
+    },
+    {
+      path: '/redirects-slowly.csv',
+      limits: { timeoutMs: 300 },
+      code: 'unavailable',
+      message: /was not read within \[0\.3\] seconds/,
+    },
+    {
+      path: '/endless.csv',
+      limits: { maxBytes: 1_000_000 },
+      code: 'tooLarge',
+      message: /more than \[1000000\] bytes, which is the limit of \[svc\.ingestion\.http\.maxSize\]$/,
+    },
+    { path: '/announces-much.csv', limits: {}, code: 'tooLarge', message: /more than \[10000000\] bytes/ },
+    { path: '/sends-less.csv', limits: {}, code: 'unavailable', message: /cannot be read: / },
+    {
+      path: '/bomb.csv.gz',
+      limits: {},
+      code: 'tooLarge',
+      message:
+        /more than \[10000000\] bytes when they are decompressed, .* \[svc\.ingestion\.http\.maxDecompressedSize\]$/,
+    },
+    { path: '/bomb.csv.zst', limits: {}, code: 'tooLarge', message: /when they are decompressed/ },
+    { path: '/encoded-bomb.csv', limits: {}, code: 'tooLarge', message: /svc\.ingestion\.http\.maxSize/ },
+  ]
+  for (const { path, limits, code, message } of cases) {
+    it(`are abandoned: ${path} with ${JSON.stringify(limits)}`, async () => {
+      const uri = `URI[http://${host}${path}]`
+      await assert.rejects(
+        values(http(`${path}?token=secret`), csv, limits),
+        (error: Error & { code: string }) => {
+          assert.match(error.message, message)
+          assert.equal(error.code, code)
+          assert.ok(error.message.startsWith(uri), error.message)
+          assert.doesNotMatch(error.message, /secret/)
+          return true
+        },
+      )
+    })
+  }
+
+  it('have limits for all files of a task together', async () => {
+    const size = csvText('x').length
+    assert.deepEqual(await values(http('/1.csv', '/2.csv'), csv, { maxBytes: 2 * size }), ['x', 'x'])
+    await assert.rejects(values(http('/1.csv', '/2.csv'), csv, { maxBytes: 2 * size - 1 }), {
+      code: 'tooLarge',
+      message: /\/2\.csv\] sends too much/,
+    })
+  })
+
+  it('are reported as damaged by what reads them', async () => {
+    await assert.rejects(values(http('/damaged.csv.gz'), csv, { maxDecompressedBytes: 1000 }), {
+      message: /damaged\.csv\.gz\] cannot be read: /,
+    })
+  })
+
+  it('give no more than they declared', async () => {
+    assert.deepEqual(await values(http('/sends-more.csv')), ['x'])
+  })
+
+  it('are left at once when the task ends', async () => {
+    const controller = new AbortController()
+    const run = bench.run(
+      { inputSource: http('/never-answers.csv'), inputFormat: csv },
+      { allowedHosts, signal: controller.signal },
+    )
+    const before = stalled.length
+    await waitUntil('the request', async () => stalled.length > before)
+    controller.abort(new Error('ended'))
+    await assert.rejects(run, { message: 'ended' })
   })
 })

@@ -1,12 +1,10 @@
-import { createWriteStream } from 'node:fs'
 import { mkdir, readdir, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import { invalidInput, unavailable } from '@svc/domain/failure'
+import { invalidInput } from '@svc/domain/failure'
 import { errorCode, storageFailure } from '../deep-storage/index.ts'
+import { HttpInput, type HttpInputLimits, titleOf } from './http-input.ts'
 import type { IndexSpec, InputSource } from './index-spec.ts'
-import { type InputAccess, isAllowedUri, realRoot, sourceField } from './input-access.ts'
+import { type InputAccess, realRoot, sourceField } from './input-access.ts'
 import { matchesWildcard } from './wildcard.ts'
 
 /** A file of input as the task reads it. */
@@ -20,8 +18,6 @@ export interface InputFile {
 }
 
 const mostFiles = 10_000
-const mostRedirects = 5
-const redirects = new Set([301, 302, 303, 307, 308])
 // DuckDB tells by the ending of a name how a file is compressed.
 const compressedEnding = /\.(gz|zst)$/
 
@@ -113,76 +109,15 @@ async function findLocal(
   return [...files.values()]
 }
 
-/** The address without what may be secret. */
-function titleOf(uri: string): string {
-  const { origin, pathname } = new URL(uri)
-  return origin + pathname
-}
-
-async function ask(
-  uri: string,
-  allowedHosts: readonly string[],
-  signal: AbortSignal | undefined,
-): Promise<Response> {
-  let at = uri
-  for (let hop = 0; hop <= mostRedirects; hop++) {
-    if (!isAllowedUri(at, allowedHosts)) {
-      throw invalidInput(
-        `URI[${titleOf(uri)}] redirects to host[${new URL(at).host}], which svc.ingestion.http.allowedHosts does not name`,
-        { field: `${sourceField}.uris` },
-      )
-    }
-    let response: Response
-    try {
-      response = await fetch(at, { redirect: 'manual', signal: signal ?? null })
-    } catch (error) {
-      signal?.throwIfAborted()
-      const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
-      throw unavailable(`URI[${titleOf(at)}] cannot be read: ${errorCode(cause)}`, {}, error)
-    }
-    if (response.ok) return response
-    await response.body?.cancel()
-    const location = response.headers.get('location')
-    if (redirects.has(response.status) && location !== null && URL.canParse(location, at)) {
-      at = new URL(location, at).href
-    } else if (response.status >= 500 || response.status === 429) {
-      throw unavailable(`URI[${titleOf(at)}] answers with status[${response.status}]`)
-    } else {
-      throw invalidInput(`URI[${titleOf(at)}] answers with status[${response.status}]`, {
-        field: `${sourceField}.uris`,
-      })
-    }
-  }
-  throw invalidInput(`URI[${titleOf(uri)}] redirects more than [${mostRedirects}] times`, {
-    field: `${sourceField}.uris`,
-  })
-}
-
-async function download(
-  uri: string,
-  file: string,
-  allowedHosts: readonly string[],
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const response = await ask(uri, allowedHosts, signal)
-  const body = response.body === null ? Readable.from([]) : Readable.fromWeb(response.body)
-  try {
-    await pipeline(body, createWriteStream(file), { signal })
-  } catch (error) {
-    signal?.throwIfAborted()
-    throw storageFailure(`URI[${titleOf(uri)}] cannot be read`, file, error)
-  }
-}
-
 /**
  * Brings the input of a task into its folder: inline data written, files over HTTP downloaded, local files as links
- * (their own names may mean something to the reader). Failures: invalidInput for what is missing or not allowed,
- * unavailable for a host that does not answer.
+ * (their own names may mean something to the reader). Failures: invalidInput for what is missing or not allowed, tooLarge
+ * for too many bytes, unavailable for a host that does not answer, or too slowly.
  */
 export async function fetchInput(
   spec: IndexSpec,
   directory: string,
-  access: InputAccess,
+  { access, httpLimits }: { readonly access: InputAccess; readonly httpLimits: HttpInputLimits },
   onFetched: (done: number, all: number) => void,
   signal?: AbortSignal,
 ): Promise<InputFile[]> {
@@ -209,10 +144,11 @@ export async function fetchInput(
     }
     return files
   }
+  const http = new HttpInput(access.allowedHosts, httpLimits)
   for (const uri of source.uris) {
     onFetched(files.length, source.uris.length)
     const path = pathOf(files.length, new URL(uri).pathname)
-    await download(uri, path, access.allowedHosts, signal)
+    await http.download(uri, path, signal)
     files.push({ path, realPath: await realpath(path), title: titleOf(uri) })
   }
   return files

@@ -580,3 +580,32 @@ describe('a task that is valid', () => {
     }
   })
 })
+
+describe('lists of a task', () => {
+  const lists: readonly [name: string, change: (count: number) => object][] = [
+    ['intervals', (count) => ({ granularitySpec: { intervals: Array(count).fill('2026-01-01/P1D') } })],
+    ['metricsSpec', (count) => ({ metricsSpec: Array(count).fill({ type: 'count', name: 'n' }) })],
+    ['dimensionExclusions', (count) => ({ dimensionsSpec: { dimensionExclusions: Array(count).fill('a') } })],
+  ]
+  for (const [name, change] of lists) {
+    it(`[${name}] have at most 10,000 entries, which is checked before they are read`, () => {
+      const task = (count: number) => ({
+        type: 'index_parallel',
+        spec: {
+          dataSchema: { dataSource: 'wiki', timestampSpec: { column: 't' }, ...change(count) },
+          ioConfig: {
+            type: 'index_parallel',
+            inputSource: { type: 'inline', data: '' },
+            inputFormat: { type: 'json' },
+          },
+        },
+      })
+      const startedAt = performance.now()
+      assert.throws(() => parseIndexSpec(task(1_000_000), { allowedRoots: [], allowedHosts: [] }), {
+        message: new RegExp(`${name} has the value \\[1000000\\]; allowed is at most 10000$`),
+      })
+      assert.ok(performance.now() - startedAt < 1000)
+      if (name !== 'metricsSpec') parseIndexSpec(task(10_000), { allowedRoots: [], allowedHosts: [] })
+    })
+  }
+})

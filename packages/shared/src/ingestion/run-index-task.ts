@@ -1,6 +1,7 @@
 import type { DeepStorage } from '../deep-storage/index.ts'
 import { literal } from '../duckdb/index.ts'
 import { openEngine } from './engine.ts'
+import type { HttpInputLimits } from './http-input.ts'
 import type { IndexSpec } from './index-spec.ts'
 import type { InputAccess } from './input-access.ts'
 import { fetchInput } from './input-files.ts'
@@ -37,6 +38,7 @@ export interface IndexTaskOptions {
   /** Part of every path in deep storage that sets this task apart from all others, such as its id. */
   readonly pathPrefix: string
   readonly access: InputAccess
+  readonly httpLimits: HttpInputLimits
   readonly memoryLimitBytes: number
   readonly threads: number
   readonly onProgress?: ((progress: IndexProgress) => void) | undefined
@@ -70,7 +72,7 @@ export async function runIndexTask(spec: IndexSpec, options: IndexTaskOptions): 
     const files = await fetchInput(
       spec,
       folder.input,
-      options.access,
+      options,
       (done, all) => report({ fraction: done / all }),
       signal,
     )

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createLocalDeepStorage, type DeepStorage } from '../deep-storage/index.ts'
 import type { Engine } from './engine.ts'
+import type { HttpInputLimits } from './http-input.ts'
 import { parseIndexSpec } from './parse-index-spec.ts'
 import { type IndexProgress, type IndexResult, runIndexTask } from './run-index-task.ts'
 import { temporaryFolder, testEngine } from './test-engine.ts'
@@ -28,6 +29,7 @@ export interface RunParts {
   readonly threads?: number
   readonly signal?: AbortSignal
   readonly allowedHosts?: readonly string[]
+  readonly httpLimits?: Partial<HttpInputLimits>
   readonly onProgress?: (progress: IndexProgress) => void
 }
 
@@ -42,6 +44,14 @@ export interface TaskBench {
   rows(result: IndexResult, select?: string, rest?: string): Promise<Json[]>
   /** What is in deep storage, files only. */
   storedFiles(): string[]
+}
+
+const httpLimitsOfTests: HttpInputLimits = {
+  idleTimeoutMs: 30_000,
+  timeoutMs: 60_000,
+  minBytesPerSecond: 0,
+  maxBytes: 10_000_000,
+  maxDecompressedBytes: 10_000_000,
 }
 
 /** The body of a task. */
@@ -90,7 +100,7 @@ export async function openBench(): Promise<TaskBench> {
     workFolder,
     run: (parts, run = {}) => {
       const access = { allowedRoots: [inputFolder], allowedHosts: run.allowedHosts ?? [] }
-      const { allowedHosts: _, ...options } = run
+      const { allowedHosts: _, httpLimits, ...options } = run
       runs += 1
       return runIndexTask(parseIndexSpec(taskBody(parts), access), {
         workDirectory: workFolder,
@@ -100,6 +110,7 @@ export async function openBench(): Promise<TaskBench> {
         memoryLimitBytes: 256 * 1024 * 1024,
         threads: 2,
         ...options,
+        httpLimits: { ...httpLimitsOfTests, ...httpLimits },
       })
     },
     rows: async (result, select = '*', rest = '') => {

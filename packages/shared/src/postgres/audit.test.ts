@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { createTestStores } from '../testing/index.ts'
-import { type AuditEntry, type AuditQuery, loadAudit, saveAudit, sql } from './index.ts'
+import { type AuditEntry, type AuditQuery, loadAudit, loadAuditKeys, saveAudit, sql } from './index.ts'
 
 const { database } = await createTestStores({ after })
 
@@ -79,13 +79,38 @@ describe('the history', () => {
     assert.deepEqual(await comments({ count: 1 }), ['second'])
   })
 
-  it('without a count ends after ten thousand entries', async () => {
+  it('without a count is refused beyond ten thousand entries', async () => {
     await database.query(sql`
       INSERT INTO audit (type, key, author, comment, identity, ip, payload, created_at)
       SELECT 'long', 'k', '', n::text, '', '', '', to_timestamp(n) FROM generate_series(1, 10001) n`)
-    const entries = await loadAudit(database, { type: 'long' })
+    await assert.rejects(loadAudit(database, { type: 'long' }), {
+      code: 'tooLarge',
+      message: /^The history has \[10001\] entries .* Use a shorter \[interval\] or a smaller \[count\]\.$/,
+    })
+    const entries = await loadAudit(database, { type: 'long', interval: { start: 1000, end: 10_001_000 } })
     assert.equal(entries.length, 10_000)
-    assert.equal(entries[0]?.comment, '1')
     assert.equal((await loadAudit(database, { type: 'long', count: 10_001 })).length, 10_001)
+  })
+
+  it('is refused where its entries are too large for one answer', async () => {
+    await database.query(sql`
+      INSERT INTO audit (type, key, author, comment, identity, ip, payload, created_at)
+      SELECT 'large', 'k', '', n::text, '', '', repeat('x', 1000000), to_timestamp(n) FROM generate_series(1, 40) n`)
+    await assert.rejects(loadAudit(database, { type: 'large' }), {
+      code: 'tooLarge',
+      message: /\[40000000\] bytes/,
+    })
+    await assert.rejects(loadAudit(database, { type: 'large', count: 34 }), { code: 'tooLarge' })
+    assert.equal((await loadAudit(database, { type: 'large', count: 33 })).length, 33)
+  })
+
+  it('of several keys counts their entries only', async () => {
+    const found = await loadAudit(database, { type: 'rules', keys: ['odd', 'nothing'], count: 3 })
+    assert.deepEqual(
+      found.map(({ comment }) => comment),
+      ['9', '7', '5'],
+    )
+    assert.deepEqual(await loadAudit(database, { type: 'rules', keys: [] }), [])
+    assert.deepEqual(await loadAuditKeys(database, 'rules'), ['even', 'odd'])
   })
 })

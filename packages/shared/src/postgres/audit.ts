@@ -1,3 +1,4 @@
+import { tooLarge } from '@svc/domain/failure'
 import type { Interval } from '@svc/domain/time'
 import { type Queries, sql } from './database.ts'
 
@@ -45,23 +46,46 @@ export async function saveAudits(
 export interface AuditQuery {
   readonly type: string
   readonly key?: string | undefined
+  /** Entries of one of these keys only. */
+  readonly keys?: readonly string[] | undefined
   readonly count?: number | undefined
   readonly interval?: Interval | undefined
 }
 
-// Entries that one answer holds at the most where no count is given.
-const mostEntries = 10_000
+// What one answer may have; the entries are limited only where no count is given. An entry may have up to 1 MiB.
+const maxEntries = 10_000
+const maxPayloadBytes = 32 * 2 ** 20
 
-/** The entries of a history, in the recorded order: newest first with a count, oldest first without. */
+/** The keys that have entries of a type. */
+export async function loadAuditKeys(queries: Queries, type: string): Promise<string[]> {
+  const rows = await queries.query<{ key: string }>(
+    sql`SELECT DISTINCT key FROM audit WHERE type = ${type} ORDER BY key`,
+  )
+  return rows.map(({ key }) => key)
+}
+
+/**
+ * The entries of a history, in the order of Druid 37: newest first with a count, oldest first without. A tooLarge failure
+ * where they are too many, or too large, for one answer.
+ */
 export async function loadAudit(queries: Queries, query: AuditQuery): Promise<StoredAuditEntry[]> {
   const { type, key, count, interval } = query
-  const byKey = key === undefined ? sql`` : sql`AND key = ${key}`
+  const keys = key === undefined ? query.keys : [key]
+  const byKey = keys === undefined ? sql`` : sql`AND key = ANY(${keys}::text[])`
   const byTime =
     interval === undefined
       ? sql``
       : sql`AND created_at >= to_timestamp(${storableSeconds(interval.start)}) AND created_at < to_timestamp(${storableSeconds(interval.end)})`
-  const order =
-    count === undefined ? sql`ORDER BY id LIMIT ${mostEntries}` : sql`ORDER BY id DESC LIMIT ${count}`
+  const order = count === undefined ? sql`ORDER BY id` : sql`ORDER BY id DESC LIMIT ${count}`
+  const [found] = await queries.query<{ entries: number; bytes: number }>(sql`
+    SELECT count(*)::float8 AS entries, coalesce(sum(octet_length(payload)), 0)::float8 AS bytes
+    FROM (SELECT payload FROM audit WHERE type = ${type} ${byKey} ${byTime} ${order}) AS entries`)
+  const { entries, bytes } = found ?? { entries: 0, bytes: 0 }
+  if ((count === undefined && entries > maxEntries) || bytes > maxPayloadBytes) {
+    throw tooLarge(
+      `The history has [${entries}] entries with [${bytes}] bytes; expected at most [${maxEntries}] entries with [${maxPayloadBytes}] bytes. Use a shorter [interval] or a smaller [count].`,
+    )
+  }
   return await queries.query<StoredAuditEntry>(sql`
     SELECT type, key, author, comment, identity, ip, payload, created_at AS "createdAt"
     FROM audit WHERE type = ${type} ${byKey} ${byTime} ${order}`)

@@ -14,7 +14,7 @@ export interface CompactTaskRecord {
 
 /** The compact tasks that have not ended, and those created since `since` (epoch milliseconds) that have. */
 export async function loadCompactTasks(queries: Queries, since: number): Promise<CompactTaskRecord[]> {
-  const columns = sql`id, datasource AS "dataSource", state, finished_at AS "finishedAt",
+  const columns = sql`split_part(id, chr(1), 1) AS id, datasource AS "dataSource", state, finished_at AS "finishedAt",
     payload #>> '{ioConfig,inputSpec,interval}' AS interval, payload #> '{context,compaction}' AS origin`
   return await queries.query<CompactTaskRecord>(sql`
     SELECT ${columns} FROM tasks WHERE type = 'compact' AND state IN ('PENDING', 'RUNNING')

@@ -3,6 +3,7 @@ export {
   type AuditEntry,
   type AuditQuery,
   loadAudit,
+  loadAuditKeys,
   type StoredAuditEntry,
   saveAudit,
 } from './audit.ts'

@@ -1,16 +1,68 @@
-import { defaultRulesName, parseRules, type RulesByName } from '@svc/domain/rules'
+import { setImmediate } from 'node:timers/promises'
+import { defaultRulesName, parseRules, type Rule, type RulesByName } from '@svc/domain/rules'
 import { type AuditEntry, saveAudit } from './audit.ts'
 import { type Database, type Queries, sql } from './database.ts'
 
 /** The channel on which changes of rules are told. */
 export const rulesChannel = 'svc_rules'
 
-/** All rules. */
-export async function loadRules(queries: Queries): Promise<RulesByName> {
-  const rows = await queries.query<{ datasource: string; rules: string }>(
-    sql`SELECT datasource, rules FROM rules ORDER BY datasource`,
-  )
-  return new Map(rows.map(({ datasource, rules }) => [datasource, parseRules(JSON.parse(rules))]))
+/** Lists of rules by the text they are stored as. A list that has not changed is the same object at every read. */
+export class ParsedRules {
+  private readonly byName = new Map<string, { readonly text: string; readonly rules: readonly Rule[] }>()
+
+  /** The rules of a datasource, parsed only if the text is not that of the last time. */
+  parse(dataSource: string, text: string): readonly Rule[] {
+    const known = this.byName.get(dataSource)
+    if (known?.text === text) return known.rules
+    const rules = parseRules(JSON.parse(text))
+    this.byName.set(dataSource, { text, rules })
+    return rules
+  }
+
+  /** Forgets the datasources that have no rules anymore. */
+  keepOnly(names: ReadonlySet<string>): void {
+    for (const name of this.byName.keys()) if (!names.has(name)) this.byName.delete(name)
+  }
+}
+
+// Parsing a list of 1 MiB takes tens of milliseconds: other requests are answered after at most one such list.
+const maxSliceMs = 8
+
+interface StoredRules {
+  readonly datasource: string
+  readonly rules: string
+}
+
+async function parseAll(rows: readonly StoredRules[], parsed: ParsedRules): Promise<RulesByName> {
+  const lists = new Map<string, readonly Rule[]>()
+  let startedAt = performance.now()
+  for (const { datasource, rules } of rows) {
+    if (performance.now() - startedAt > maxSliceMs) {
+      await setImmediate()
+      startedAt = performance.now()
+    }
+    lists.set(datasource, parsed.parse(datasource, rules))
+  }
+  return lists
+}
+
+/** All rules. `parsed` is what the caller keeps from one read to the next. */
+export async function loadRules(queries: Queries, parsed = new ParsedRules()): Promise<RulesByName> {
+  const rows = await queries.query<StoredRules>(sql`SELECT datasource, rules FROM rules ORDER BY datasource`)
+  const lists = await parseAll(rows, parsed)
+  parsed.keepOnly(new Set(lists.keys()))
+  return lists
+}
+
+/** The rules of one datasource, and the default rules of the cluster. */
+export async function loadRulesOf(
+  queries: Queries,
+  dataSource: string,
+  parsed: ParsedRules,
+): Promise<RulesByName> {
+  const rows = await queries.query<StoredRules>(sql`
+    SELECT datasource, rules FROM rules WHERE datasource IN (${dataSource}, ${defaultRulesName})`)
+  return await parseAll(rows, parsed)
 }
 
 /** Stores the rules of a datasource as JSON text, with the audit entry, or neither. */

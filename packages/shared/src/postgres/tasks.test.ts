@@ -12,7 +12,9 @@ import {
   loadTaskPayload,
   loadTasks,
   loadUnclaimedTasks,
+  loadUnclaimedTasksAfter,
   type NewTask,
+  pagesOfReadableTasks,
   releaseClaims,
   renewClaim,
   saveTask,
@@ -55,6 +57,7 @@ describe('a task', () => {
       { ...stored, createdAt: 0 },
       {
         id: 'a',
+        shownId: 'a',
         groupId: 'a',
         type: 'index_parallel',
         dataSource: 'wiki',
@@ -286,6 +289,23 @@ describe('tasks that nobody works on', () => {
     const ids = async (limit: number) => (await loadUnclaimedTasks(database, limit)).map(({ id }) => id)
     assert.deepEqual(await ids(10), ['urgent', 'first', 'second', 'lost', 'low'])
     assert.deepEqual(await ids(2), ['urgent', 'first'])
+    const after = async (id: string) => (await loadUnclaimedTasksAfter(database, id, 2)).map((one) => one.id)
+    assert.deepEqual(await after(''), ['first', 'lost'])
+    assert.deepEqual(await after('lost'), ['low', 'second'])
+    assert.deepEqual(await after('second'), ['urgent'])
+  })
+})
+
+describe('all tasks', () => {
+  it('come page by page, however many there are', async () => {
+    await database.query(sql`
+      INSERT INTO tasks (id, group_id, type, datasource, priority, payload, created_at, submitted_by, state)
+      SELECT 't' || n, '', 'kill', CASE WHEN n % 2 = 0 THEN 'wiki' ELSE 'koalas' END, 0, '{}', now(), '', 'PENDING'
+      FROM generate_series(1, 11000) n`)
+    const ids = new Set<string>()
+    for await (const page of pagesOfReadableTasks(database, (dataSource) => dataSource === 'wiki'))
+      for (const { id } of page) ids.add(id)
+    assert.equal(ids.size, 5500)
   })
 })
 

@@ -19,7 +19,10 @@ export interface NewTask {
 
 /** A task without its payload; times in epoch milliseconds. */
 export interface StoredTask {
+  /** Unique in the store. */
   readonly id: string
+  /** The id that users know the task by; tasks of different datasources may have the same one. */
+  readonly shownId: string
   readonly groupId: string
   readonly type: string
   readonly dataSource: string
@@ -41,7 +44,23 @@ export interface StoredTask {
   readonly waiting: boolean
 }
 
-const taskColumns = sql`id, group_id AS "groupId", type, datasource AS "dataSource", priority, created_at AS "createdAt",
+// No id that a user chooses, and no name of a datasource, has control characters.
+const scopeSeparator = '\u0001'
+
+/**
+ * The id under which a task is stored whose id a user has chosen. It is unique within its datasource only: a refusal that
+ * depended on the tasks of other datasources would show that they exist to users who may not read them.
+ */
+export const scopedTaskId = (id: string, dataSource: string): string => `${id}${scopeSeparator}${dataSource}`
+
+/** The id that users know a stored task by. */
+export const shownTaskId = (id: string): string => id.split(scopeSeparator, 1)[0] as string
+
+/** The condition that a task is shown under an id. The range finds the ids that are scoped by a datasource. */
+const isShownAs = (id: ReturnType<typeof sql>) =>
+  sql`(tasks.id = ${id} OR (tasks.id > ${id} || chr(1) AND tasks.id < ${id} || chr(2)))`
+
+const taskColumns = sql`id, split_part(id, chr(1), 1) AS "shownId", group_id AS "groupId", type, datasource AS "dataSource", priority, created_at AS "createdAt",
   submitted_by AS "submittedBy", state, attempt, worker, worker_host AS "workerHost", worker_port AS "workerPort",
   worker_tls_port AS "workerTlsPort", started_at AS "startedAt", finished_at AS "finishedAt",
   duration_ms AS "durationMs", progress, error_message AS "errorMessage", waiting`
@@ -55,6 +74,14 @@ export async function saveTask(queries: Queries, task: NewTask): Promise<boolean
       'PENDING')
     ON CONFLICT DO NOTHING RETURNING id`)
   return rows.length === 1
+}
+
+/** How many tasks are running. */
+export async function countRunningTasks(queries: Queries): Promise<number> {
+  const [found] = await queries.query<{ count: number }>(
+    sql`SELECT count(*) AS count FROM tasks WHERE state = 'RUNNING'`,
+  )
+  return found?.count ?? 0
 }
 
 /** How many tasks of a type are not over, by datasource. */
@@ -71,6 +98,19 @@ export async function loadTask(queries: Queries, id: string): Promise<StoredTask
   return task
 }
 
+/** The tasks that users know by an id, newest first: at most one of each datasource, but for ids that servers made. */
+export async function loadTasksShownAs(queries: Queries, id: string): Promise<StoredTask[]> {
+  return await queries.query<StoredTask>(sql`
+    SELECT ${taskColumns} FROM tasks WHERE ${isShownAs(sql`${id}::text`)} ORDER BY created_at DESC, id`)
+}
+
+/** The tasks that users know by several ids, newest first. */
+export async function loadTasksShownAsAny(queries: Queries, ids: readonly string[]): Promise<StoredTask[]> {
+  return await queries.query<StoredTask>(sql`
+    SELECT ${taskColumns} FROM (SELECT DISTINCT unnest(${ids}::text[]) AS wanted) AS wanted_ids
+    JOIN tasks ON ${isShownAs(sql`wanted COLLATE "C"`)} ORDER BY created_at DESC, id`)
+}
+
 /** What a task was asked to do. */
 export async function loadTaskPayload(queries: Queries, id: string): Promise<unknown> {
   const [task] = await queries.query<{ payload: unknown }>(sql`SELECT payload FROM tasks WHERE id = ${id}`)
@@ -79,25 +119,24 @@ export async function loadTaskPayload(queries: Queries, id: string): Promise<unk
 
 /** Which tasks to list, newest first. */
 export interface TaskQuery {
-  readonly ids?: readonly string[] | undefined
   readonly states?: readonly TaskState[] | undefined
   readonly dataSources?: readonly string[] | undefined
   readonly type?: string | undefined
   readonly waiting?: boolean | undefined
-  readonly limit: number
+  /** Left out where all of them are wanted. */
+  readonly limit?: number | undefined
 }
 
 /** Tasks, newest first. */
 export async function loadTasks(queries: Queries, query: TaskQuery): Promise<StoredTask[]> {
-  const { ids, states, dataSources, type, waiting, limit } = query
+  const { states, dataSources, type, waiting, limit } = query
   return await queries.query<StoredTask>(sql`
     SELECT ${taskColumns} FROM tasks
-    WHERE (${ids ?? null}::text[] IS NULL OR id = ANY(${ids ?? null}::text[]))
-      AND (${states ?? null}::text[] IS NULL OR state = ANY(${states ?? null}::text[]))
+    WHERE (${states ?? null}::text[] IS NULL OR state = ANY(${states ?? null}::text[]))
       AND (${dataSources ?? null}::text[] IS NULL OR datasource = ANY(${dataSources ?? null}::text[]))
       AND (${type ?? null}::text IS NULL OR type = ${type ?? null})
       AND (${waiting ?? null}::boolean IS NULL OR waiting = ${waiting ?? null})
-    ORDER BY created_at DESC, id LIMIT ${limit}`)
+    ORDER BY created_at DESC, id LIMIT ${limit ?? null}`)
 }
 
 /** The newest tasks of datasources that the caller may read: those of others take no place in the list. */
@@ -116,6 +155,25 @@ export async function loadReadableTasks(
   return await loadTasks(queries, { ...query, dataSources: dataSources.filter(mayRead) })
 }
 
+// Tasks of one page.
+const tasksOfPage = 5000
+
+/** All tasks of datasources that the caller may read, in the order of their ids, page by page. */
+export async function* pagesOfReadableTasks(
+  queries: Queries,
+  mayRead: (dataSource: string) => boolean,
+): AsyncGenerator<StoredTask[]> {
+  let after = ''
+  for (;;) {
+    const page = await queries.query<StoredTask>(sql`
+      SELECT ${taskColumns} FROM tasks WHERE id > ${after} ORDER BY id LIMIT ${tasksOfPage}`)
+    const last = page.at(-1)
+    if (last === undefined) return
+    yield page.filter(({ dataSource }) => mayRead(dataSource))
+    after = last.id
+  }
+}
+
 /** How many unfinished tasks there are of each type in each state. */
 export async function countTasks(
   queries: Queries,
@@ -125,12 +183,22 @@ export async function countTasks(
     GROUP BY type, state`)
 }
 
-/** Tasks that no worker works on: never claimed, or claimed by one that stopped telling. */
+const isUnclaimed = sql`(state = 'PENDING' OR (state = 'RUNNING' AND claimed_until < clock_timestamp()))`
+
+/** The first tasks that no worker works on: never claimed, or claimed by one that stopped renewing its claim. */
 export async function loadUnclaimedTasks(queries: Queries, limit: number): Promise<StoredTask[]> {
   return await queries.query<StoredTask>(sql`
-    SELECT ${taskColumns} FROM tasks
-    WHERE state = 'PENDING' OR (state = 'RUNNING' AND claimed_until < clock_timestamp())
-    ORDER BY priority DESC, created_at LIMIT ${limit}`)
+    SELECT ${taskColumns} FROM tasks WHERE ${isUnclaimed} ORDER BY priority DESC, created_at LIMIT ${limit}`)
+}
+
+/** Tasks that no worker works on, in the order of their ids, after a given one. */
+export async function loadUnclaimedTasksAfter(
+  queries: Queries,
+  id: string,
+  limit: number,
+): Promise<StoredTask[]> {
+  return await queries.query<StoredTask>(sql`
+    SELECT ${taskColumns} FROM tasks WHERE ${isUnclaimed} AND id > ${id} ORDER BY id LIMIT ${limit}`)
 }
 
 /** The server that runs a task. */
@@ -251,7 +319,7 @@ export async function takeInterval(
     await cancelTask(
       transaction,
       other.id,
-      `Its interval was taken by task [${id}] of the higher priority [${priority}]`,
+      `Its interval was taken by task [${shownTaskId(id)}] of the higher priority [${priority}]`,
     )
   }
   return others.map((other) => other.id)
@@ -274,7 +342,7 @@ export async function loadTaskLocks(queries: Queries): Promise<TaskLock[]> {
     endMs: string
     priority: number
   }>(sql`
-    SELECT l.task_id AS "taskId", l.datasource AS "dataSource", l.start_ms::text AS "startMs",
+    SELECT split_part(l.task_id, chr(1), 1) AS "taskId", l.datasource AS "dataSource", l.start_ms::text AS "startMs",
       l.end_ms::text AS "endMs", l.priority
     FROM task_locks l JOIN tasks t ON t.id = l.task_id AND t.state = 'RUNNING' ORDER BY l.task_id`)
   return rows.map(({ startMs, endMs, ...lock }) => ({

@@ -15,6 +15,13 @@ const folder = temporaryFolder({ after })
 const storageFolder = path.join(folder, 'storage')
 const deepStorage = createLocalDeepStorage({ rootDirectory: storageFolder })
 const access = { allowedRoots: [], allowedHosts: [] }
+const httpLimits = {
+  idleTimeoutMs: 10_000,
+  timeoutMs: 10_000,
+  minBytesPerSecond: 0,
+  maxBytes: 1_000_000,
+  maxDecompressedBytes: 1_000_000,
+}
 const common = { deepStorage, memoryLimitBytes: 256 * 2 ** 20, threads: 1 }
 const engine = await openEngine({
   directories: [folder],
@@ -62,6 +69,7 @@ async function ingest(
   const { segments } = await runIndexTask(parseIndexSpec(spec, access), {
     ...common,
     access,
+    httpLimits,
     workDirectory: path.join(folder, 'work'),
     pathPrefix: `ingest-${runs}`,
   })

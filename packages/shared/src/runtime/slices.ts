@@ -1,15 +1,20 @@
 import { setImmediate } from 'node:timers/promises'
-import { unavailable } from '@svc/domain/failure'
+import { tooLarge, unavailable } from '@svc/domain/failure'
 
 /** Runs long calculations one after the other, with a chance for other work every few milliseconds. */
 export interface Slices {
-  /** Runs what pauses to its end. Fails as unavailable where too many wait, and when `signal` is aborted. */
+  /**
+   * Runs what pauses to its end. Fails as unavailable where too many wait, and when `signal` is
+   * aborted; as too large after half a minute of work.
+   */
   run<Result>(calculation: () => Generator<undefined, Result>, signal: AbortSignal): Promise<Result>
 }
 
 // How long other requests wait for a calculation at the most.
 const longestSliceMs = 8
 const mostWaiting = 16
+// No calculation takes longer than this, because others wait for it. A million segments take a few seconds.
+const maxCalculationMs = 30_000
 
 export function createSlices(): Slices {
   let last: Promise<unknown> = Promise.resolve()
@@ -20,12 +25,19 @@ export function createSlices(): Slices {
     signal: AbortSignal,
   ): Promise<Result> {
     const steps = calculation()
+    let workedMs = 0
     for (;;) {
       if (signal.aborted) throw unavailable('The caller has left before the preview was ready')
       const startedAt = performance.now()
       while (performance.now() - startedAt < longestSliceMs) {
         const step = steps.next()
         if (step.done) return step.value
+      }
+      workedMs += performance.now() - startedAt
+      if (workedMs > maxCalculationMs) {
+        throw tooLarge(
+          `The preview took longer than [${maxCalculationMs / 1000}] seconds; allowed are fewer rules, segments, servers or steps`,
+        )
       }
       await setImmediate()
     }

@@ -1,4 +1,4 @@
-import type { IndexProgress, InputAccess, WrittenSegment } from '../ingestion/index.ts'
+import type { HttpInputLimits, IndexProgress, InputAccess, WrittenSegment } from '../ingestion/index.ts'
 import type { RewriteOrder, RewriteProgress, RewriteResult } from '../rewriting/index.ts'
 
 /** What a peon is told to do, once. */
@@ -17,7 +17,12 @@ export interface PeonOrder {
 
 /** What a process of its own is needed for. */
 export type PeonWork =
-  | { readonly kind: 'index'; readonly payload: unknown; readonly access: InputAccess }
+  | {
+      readonly kind: 'index'
+      readonly payload: unknown
+      readonly access: InputAccess
+      readonly httpLimits: HttpInputLimits
+    }
   | { readonly kind: 'compact'; readonly order: RewriteOrder }
 
 /** The columns of what a compaction has written. */

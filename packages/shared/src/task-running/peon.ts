@@ -48,8 +48,12 @@ async function work(order: PeonOrder): Promise<Extract<PeonMessage, { kind: 'don
     log('Task has rewritten segments', { segments: segments.length, ...counts })
     return { kind: 'done', segments, columns: { dimensions, metrics } }
   }
-  const { payload, access } = order.work
-  const { segments, ...counts } = await runIndexTask(parseIndexSpec(payload, access), { ...options, access })
+  const { payload, access, httpLimits } = order.work
+  const { segments, ...counts } = await runIndexTask(parseIndexSpec(payload, access), {
+    ...options,
+    access,
+    httpLimits,
+  })
   log('Task has written its segments', { segments: segments.length, ...counts })
   return { kind: 'done', segments }
 }

@@ -20,6 +20,13 @@ const index = (payload: unknown): PeonOrder['work'] => ({
   kind: 'index',
   payload,
   access: { allowedRoots: [], allowedHosts: [] },
+  httpLimits: {
+    idleTimeoutMs: 10_000,
+    timeoutMs: 10_000,
+    minBytesPerSecond: 0,
+    maxBytes: 1_000_000,
+    maxDecompressedBytes: 1_000_000,
+  },
 })
 const order = (given: Partial<PeonOrder> = {}): PeonOrder => ({
   taskId: 'a',

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { describeError, Failure } from '@svc/domain/failure'
 import { createLocalDeepStorage, isDiskFull, safeFileName } from '../deep-storage/index.ts'
 import { slowedBy } from '../faults/index.ts'
-import { type InputAccess, parseIndexSpec } from '../ingestion/index.ts'
+import { httpInputLimitsOf, type InputAccess, parseIndexSpec } from '../ingestion/index.ts'
 import {
   claimTaskWithNeeds,
   finishAttempt,
@@ -178,7 +178,7 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
     if (!isCompactTask(payload)) {
       const spec = parseIndexSpec(payload, access)
       return {
-        work: { kind: 'index', payload, access },
+        work: { kind: 'index', payload, access, httpLimits: httpInputLimitsOf(settings) },
         threads: 1,
         publish: (publishing, end) => publishIndex(database, publishing, spec, end.segments, clock.now()),
       }

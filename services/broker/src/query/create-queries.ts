@@ -4,7 +4,7 @@ import type { DataServer } from '@svc/shared/data-server'
 import { createLocalDeepStorage } from '@svc/shared/deep-storage'
 import { slowedBy } from '@svc/shared/faults'
 import type { Route } from '@svc/shared/http'
-import { loadPayloads } from '@svc/shared/postgres'
+import { loadPayloads, ParsedRules } from '@svc/shared/postgres'
 import { createQueryProcesses } from '@svc/shared/query'
 import type { ServiceContext } from '@svc/shared/service'
 import type { ServedView } from '../served/index.ts'
@@ -52,7 +52,14 @@ export function createQueries(context: ServiceContext, view: ServedView, own: Da
     logger,
     loadPayloads: (ids) => loadPayloads(database, ids),
   })
-  const sources = { context, view, own, used: createUsedSegments(database), files }
+  const sources = {
+    context,
+    view,
+    own,
+    used: createUsedSegments(database),
+    files,
+    parsedRules: new ParsedRules(),
+  }
   const ending = new AbortController()
   const engine = { sources, processes, workDirectory, ending: ending.signal }
   const running = { sql: createRunningQueries(), native: createRunningQueries() }

@@ -7,12 +7,12 @@ import {
   planAnswerInParts,
   pruneAnswer,
 } from '@svc/domain/querying'
-import { type CompiledRule, matchRule, rulesOf } from '@svc/domain/rules'
+import { describeWantedCopies, type Rule, ruleBoundariesOf } from '@svc/domain/rules'
 import { parseSegmentId, type SegmentColumn, type SegmentPayload } from '@svc/domain/segment'
 import type { Interval } from '@svc/domain/time'
 import type { DataServer } from '@svc/shared/data-server'
 import { instantLiteral } from '@svc/shared/duckdb'
-import { loadPayloads, loadRules, loadStoredSegments } from '@svc/shared/postgres'
+import { loadPayloads, loadRulesOf, loadStoredSegments, type ParsedRules } from '@svc/shared/postgres'
 import type { DatasourceRelation } from '@svc/shared/query'
 import type { ServiceContext } from '@svc/shared/service'
 import type { ServedView } from '../served/index.ts'
@@ -52,6 +52,8 @@ export interface TableSources {
   readonly own: DataServer
   readonly used: UsedSegments
   readonly files: FetchedFiles
+  /** Keeps rules from one query to the next, because a list may be long and every query needs it. */
+  readonly parsedRules: ParsedRules
 }
 
 // How long a query waits for segments that are missing for a moment: a server that starts again, a change of versions.
@@ -169,9 +171,9 @@ async function planOf(
   { fromDeepStorage, onUnknown, timesOf }: TableOptions,
 ): Promise<TablePlan> {
   const { view, used, own, files } = sources
-  const rules = await wantedBy(sources, dataSource)
-  const segments = [...used.of(dataSource)]
-  if (fromDeepStorage) segments.push(...(await heldBackByRules(sources, dataSource, rules)))
+  const rules = await ruleFor(sources, dataSource)
+  const heldBack = fromDeepStorage ? await heldBackByRules(sources, dataSource, rules) : []
+  const segments = [...used.of(dataSource), ...heldBack]
   if (segments.length === 0) throw onUnknown(dataSource)
   const isServed = (id: string) => view.serversOf(id).length > 0 || own.fileOf(id) !== undefined
   const whole = await planWithPauses({
@@ -180,8 +182,10 @@ async function planOf(
     isLost: view.isLost,
     formerly: await formerSegments(sources, dataSource),
     isWanted: ({ interval }) => {
-      const wanted = rules(interval)?.wanted
-      if (wanted === undefined || wanted.action === 'broadcast') return true
+      const rule = rules(interval)
+      if (rule === undefined) return true
+      const wanted = describeWantedCopies(rule)
+      if (wanted.action === 'broadcast') return true
       return wanted.action === 'load' && wanted.tieredReplicants.size > 0
     },
   })
@@ -246,24 +250,24 @@ async function formerSegments({ view, used }: TableSources, dataSource: string):
 }
 
 /** The first rule that applies to an interval; undefined where the rules cannot be read. */
-async function wantedBy(
-  { context }: TableSources,
+async function ruleFor(
+  { context, parsedRules }: TableSources,
   dataSource: string,
-): Promise<(interval: Interval) => CompiledRule | undefined> {
-  const rules = await loadRules(context.database).catch(() => undefined)
+): Promise<(interval: Interval) => Rule | undefined> {
+  const rules = await loadRulesOf(context.database, dataSource, parsedRules).catch(() => undefined)
   if (!rules) return () => undefined
-  const compiled = rulesOf(rules, dataSource, context.clock.now())
-  return (interval) => compiled[matchRule(compiled, interval)]
+  const boundaries = ruleBoundariesOf(rules, dataSource, context.clock.now())
+  return (interval) => boundaries.ruleAt(boundaries.match(interval))
 }
 
 /** Unused segments that a rule for their interval keeps off all tiers, and whose files are still there. */
 async function heldBackByRules(
   { context }: TableSources,
   dataSource: string,
-  rules: (interval: Interval) => CompiledRule | undefined,
+  rules: (interval: Interval) => Rule | undefined,
 ): Promise<QueriedSegment[]> {
   const unused = await loadStoredSegments(context.database, { dataSource, used: false })
-  return unused.filter(({ interval }) => rules(interval)?.rule.type === 'dropByInterval')
+  return unused.filter(({ interval }) => rules(interval)?.type === 'dropByInterval')
 }
 
 async function relationOf(

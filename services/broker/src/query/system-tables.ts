@@ -1,16 +1,16 @@
 import { createInterface } from 'node:readline'
 import { setImmediate } from 'node:timers/promises'
 import { forbidden } from '@svc/domain/failure'
-import { matchRule, rulesOf } from '@svc/domain/rules'
+import { ruleBoundariesOf, type WantedCopies } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
 import { analyzeTimeline, separateParts } from '@svc/domain/timeline'
 import { type SegmentHolders, segmentHoldersPath } from '@svc/shared/data-server'
 import {
   loadDatasourceNames,
   loadPayloads,
-  loadReadableTasks,
   loadRules,
   loadStoredSegments,
+  pagesOfReadableTasks,
   type StoredSegment,
   type StoredTask,
 } from '@svc/shared/postgres'
@@ -49,7 +49,6 @@ export interface SystemTable {
 
 const payloadsAtOnce = 5000
 const segmentsAtOnce = 5000
-const mostTasks = 100_000
 
 const text = 'VARCHAR'
 const whole = 'BIGINT'
@@ -79,7 +78,7 @@ async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
   const { context, view, own } = input.sources
   const { database, clock } = context
   await view.catchUp()
-  const rules = await loadRules(database)
+  const rules = await loadRules(database, input.sources.parsedRules)
   // What is held by servers that are no processes can be followed from none.
   const historicals = context.settings.get('svc.simulation.enabled')
     ? new Set(
@@ -90,7 +89,16 @@ async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
     const segments = await loadStoredSegments(database, { dataSource, used: true })
     const copies = historicals && (await copiesOn(historicals, input, dataSource))
     const overshadowed = await overshadowedOf(segments)
-    const compiled = rulesOf(rules, dataSource, clock.now())
+    const boundaries = ruleBoundariesOf(rules, dataSource, clock.now())
+    const factors = new Map<number, number>()
+    const factorOf = (rule: number): number => {
+      let factor = factors.get(rule)
+      if (factor === undefined) {
+        factor = replicationFactorOf(boundaries.wantedBy(rule))
+        factors.set(rule, factor)
+      }
+      return factor
+    }
     for (let from = 0; from < segments.length; from += payloadsAtOnce) {
       input.signal.throwIfAborted()
       const part = segments.slice(from, from + payloadsAtOnce)
@@ -104,7 +112,6 @@ async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
         if (!payload) continue
         const isOvershadowed = overshadowed.has(segment) ? 1 : 0
         const replicas = copies ? (copies.get(id) ?? 0) : view.replicasOf(id)
-        const wanted = compiled[matchRule(compiled, interval)]?.wanted
         yield {
           segment_id: id,
           datasource: dataSource,
@@ -124,13 +131,8 @@ async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
           dimensions: JSON.stringify(payload.dimensions.split(',').filter(Boolean)),
           metrics: JSON.stringify(payload.metrics.split(',').filter(Boolean)),
           last_compaction_state: compactionStateOf(payload),
-          // What is overshadowed has no rule; how many copies a broadcast rule wants depends on the servers.
-          replication_factor:
-            isOvershadowed === 1 || wanted?.action !== 'load'
-              ? wanted?.action === 'drop' || isOvershadowed === 1
-                ? 0
-                : -1
-              : [...wanted.tieredReplicants.values()].reduce((sum, count) => sum + count, 0),
+          // An overshadowed segment has no rule.
+          replication_factor: isOvershadowed === 1 ? 0 : factorOf(boundaries.match(interval)),
         }
       }
     }
@@ -158,6 +160,14 @@ async function copiesOn(
   for await (const [id, ...holders] of segmentHolders(input, dataSource))
     copies.set(id, holders.filter((holder) => servers.has(holder)).length)
   return copies
+}
+
+/** How many replicas are wanted in all; -1 for a broadcast rule, where that depends on the servers. */
+function replicationFactorOf(wanted: WantedCopies): number {
+  if (wanted.action !== 'load') return wanted.action === 'drop' ? 0 : -1
+  let factor = 0
+  for (const count of wanted.tieredReplicants.values()) factor += count
+  return factor
 }
 
 function compactionStateOf(payload: object): string | null {
@@ -254,11 +264,12 @@ async function* serverSegmentRows(input: SystemTableInput): AsyncIterable<System
   }
 }
 
-async function* taskRows({ sources, caller }: SystemTableInput): AsyncIterable<SystemRow> {
-  const tasks = await loadReadableTasks(sources.context.database, { limit: mostTasks }, (dataSource) =>
-    mayRead(caller, dataSource),
-  )
-  for (const task of tasks) yield describeTask(task)
+async function* taskRows({ sources, caller, signal }: SystemTableInput): AsyncIterable<SystemRow> {
+  const mayReadTasksOf = (dataSource: string) => mayRead(caller, dataSource)
+  for await (const page of pagesOfReadableTasks(sources.context.database, mayReadTasksOf)) {
+    signal.throwIfAborted()
+    yield* page.map(describeTask)
+  }
 }
 
 function describeTask(task: StoredTask): SystemRow {
@@ -266,7 +277,7 @@ function describeTask(task: StoredTask): SystemRow {
   const port = workerTlsPort ?? workerPort
   const isOver = state === 'SUCCESS' || state === 'FAILED'
   return {
-    task_id: task.id,
+    task_id: task.shownId,
     group_id: task.groupId,
     type: task.type,
     datasource: task.dataSource,

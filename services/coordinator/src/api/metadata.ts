@@ -1,5 +1,5 @@
 import { invalidInput, notFound } from '@svc/domain/failure'
-import { type CompiledRule, ruleBoundariesOf } from '@svc/domain/rules'
+import { ruleBoundariesOf } from '@svc/domain/rules'
 import { formatInstant, type Interval, parseInterval } from '@svc/domain/time'
 import {
   authenticated,
@@ -40,6 +40,12 @@ const flagParameter = z
   .optional()
   .transform((value) => value === 'true')
 const mostIntervals = 1000
+
+const sumOf = (counts: Iterable<number>): number => {
+  let sum = 0
+  for (const count of counts) sum += count
+  return sum
+}
 
 function readIntervals(json: unknown): Interval[] {
   if (!Array.isArray(json) || json.length > mostIntervals || !json.every((one) => typeof one === 'string')) {
@@ -94,14 +100,20 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
     const boundaries = ruleBoundariesOf(await rules.current(), dataSource, clock.now())
     const overshadowed = new Set<string>()
     const copies = new Map<string, number>()
+    const wantedByRule = new Map<number, number>()
+    const wantedCopies = (rule: number): number => {
+      let count = wantedByRule.get(rule)
+      if (count === undefined) {
+        const wanted = boundaries.wantedBy(rule)
+        count = wanted.action === 'load' ? sumOf(wanted.tieredReplicants.values()) : 0
+        wantedByRule.set(rule, count)
+      }
+      return count
+    }
     for (const group of number < 0 ? [] : table.groupsOf(number)) {
       const isHidden = table.hiddenOf[group] === 1
       const interval = { start: table.startOf[group] as number, end: table.endOf[group] as number }
-      const { wanted } = boundaries.compiled[boundaries.match(interval)] as CompiledRule
-      const count =
-        wanted.action === 'load' && !isHidden
-          ? [...wanted.tieredReplicants.values()].reduce((a, b) => a + b, 0)
-          : 0
+      const count = isHidden ? 0 : wantedCopies(boundaries.match(interval))
       table.forEachRow(group, (row) => {
         const id = table.idOf(row)
         if (isHidden) overshadowed.add(id)

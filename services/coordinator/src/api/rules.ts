@@ -21,12 +21,14 @@ import {
   route,
   state,
 } from '@svc/shared/http'
-import { loadAudit, saveRules } from '@svc/shared/postgres'
+import { loadAudit, loadAuditKeys, saveRules } from '@svc/shared/postgres'
+import { createSlices } from '@svc/shared/runtime'
 import type { ServiceContext } from '@svc/shared/service'
 import { rulesShape } from '@svc/shared/shapes'
 import { intervalParameter, positiveCount, presence, shapeOf, unparsed } from '@svc/shared/wire'
 import { z } from 'zod'
 import type { FollowedRules } from '../inventory/index.ts'
+
 import { historyEntry, historyEntryShape } from './history-entry.ts'
 import { warningsHeader } from './warnings-header.ts'
 
@@ -59,6 +61,7 @@ export function createRuleLists(
   rules: FollowedRules,
   warningsOf: WarningsOf,
 ): RuleLists {
+  const slices = createSlices()
   const rulesOf = async (dataSource: string): Promise<readonly Rule[]> =>
     (await rules.current()).get(dataSource) ?? []
 
@@ -73,11 +76,16 @@ export function createRuleLists(
     rules.invalidate()
   }
 
+  const warningsByThemselves = (dataSource: string, list: readonly Rule[]) =>
+    slices
+      .run(() => warningsOfList(dataSource, list, clock.now()), AbortSignal.timeout(warningsTimeoutMs))
+      .catch(() => [])
+
   /** The warnings about rules that have been stored: they are never a reason to refuse. */
   async function warn(dataSource: string, list: readonly Rule[]): Promise<Reply> {
     const warnings = await warningsOf(dataSource, AbortSignal.timeout(warningsTimeoutMs)).catch((error) => {
-      logger.warn('What new rules lead to could not be told', { dataSource, error: describeError(error) })
-      return warningsOfList(dataSource, list, clock.now())
+      logger.warn('Failed to preview new rules', { dataSource, error: describeError(error) })
+      return warningsByThemselves(dataSource, list)
     })
     return new Reply(200, undefined, { 'X-Svc-Warnings': warningsHeader(warnings) })
   }
@@ -101,11 +109,11 @@ export function rulesRoutes(
   rules: FollowedRules,
   lists: RuleLists,
 ): Route[] {
-  async function history(dataSource: string | undefined, { interval, count }: z.infer<typeof historyQuery>) {
+  async function history(dataSources: readonly string[], { interval, count }: z.infer<typeof historyQuery>) {
     const lastWeek = { start: clock.now() - defaultHistoryMs, end: Number.POSITIVE_INFINITY }
     const entries = await loadAudit(database, {
       type: 'rules',
-      key: dataSource,
+      keys: dataSources,
       count,
       interval: interval ?? (count === undefined ? lastWeek : undefined),
     })
@@ -134,8 +142,14 @@ export function rulesRoutes(
         'Changes of the cluster default rules, and of those of all datasources that the caller may read',
       query: historyQuery,
       answers: [jsonAnswer(z.array(historyEntryShape))],
-      handle: async ({ query, caller }) =>
-        (await history(undefined, query)).filter(({ key }) => key === defaultRulesName || caller.sees(key)),
+      handle: async ({ query, caller }) => {
+        // Changes that the caller may not read take no place among those that are counted.
+        const names = await loadAuditKeys(database, 'rules')
+        return await history(
+          names.filter((name) => name === defaultRulesName || caller.sees(name)),
+          query,
+        )
+      },
     }),
     route({
       method: 'GET',
@@ -162,7 +176,7 @@ export function rulesRoutes(
       summary: 'Changes of the rules of a datasource',
       query: historyQuery,
       answers: [jsonAnswer(z.array(historyEntryShape))],
-      handle: ({ params, query }) => history(params.dataSource, query),
+      handle: ({ params, query }) => history([params.dataSource as string], query),
     }),
   ]
 }

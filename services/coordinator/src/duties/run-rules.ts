@@ -222,8 +222,9 @@ export function runRules(input: RunRulesInput): Duty {
       for (let part = run.next(partSize); part !== undefined; part = run.next(partSize)) {
         const { unused, loads, drops } = named(part, names, leadsLongEnough)
         done.markedUnused += await markAll(unused, term)
-        requests.loads.push(...loads)
-        requests.drops.push(...drops)
+        // One by one: a broadcast rule may lead to more of them than a call takes arguments.
+        for (const load of loads) requests.loads.push(load)
+        for (const drop of drops) requests.drops.push(drop)
         if (requests.loads.length + requests.drops.length >= requestsAtOnce) await sendRequests()
         await breathe()
         if (!leads()) return undefined

@@ -1,5 +1,5 @@
 import type { RulesByName } from '@svc/domain/rules'
-import { type Database, loadRules, rulesChannel } from '@svc/shared/postgres'
+import { type Database, loadRules, ParsedRules, rulesChannel } from '@svc/shared/postgres'
 
 /** The rules as the store has them, read again after every change that any server makes. */
 export interface FollowedRules {
@@ -12,6 +12,8 @@ export interface FollowedRules {
 
 export function followRules(database: Database): FollowedRules {
   let reading: Promise<RulesByName> | undefined
+  // Lists that did not change stay the same objects, so that the next duty run looks only at the others.
+  const parsed = new ParsedRules()
   const invalidate = (): void => {
     reading = undefined
   }
@@ -19,7 +21,7 @@ export function followRules(database: Database): FollowedRules {
     invalidate,
     current: () => {
       if (!reading) {
-        const started = loadRules(database)
+        const started = loadRules(database, parsed)
         reading = started
         started.catch(() => {
           if (reading === started) reading = undefined

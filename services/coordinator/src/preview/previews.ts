@@ -109,7 +109,7 @@ export function createPreviews({
     if (defaults === undefined) throw unavailable('The default rules have not been stored yet')
 
     return await slices.run(function* () {
-      const groups = given && groupGivenSegments(given)
+      const groups = given && (yield* groupGivenSegments(given))
       const live = groups ? [] : yield* liveDatasources(table, table.datasourceNames.keys(), loading)
       const subjects: Subject[] = (groups ?? live).map((one) => ({
         segments: one.segments,
@@ -148,14 +148,14 @@ export function createPreviews({
         const places = subjects.map((_, index) => groups[index]?.places ?? [])
         parts.push(',"segments":[', yield* inSlices(yield* rowsInPlaces(result, places)), ']')
       } else if (full) {
-        const { rows, total } = pageOfRows(result, { offset, limit })
+        const { rows, total } = yield* pageOfRows(result, { offset, limit })
         parts.push(`,"segmentsTotal":${total},"segments":[`, yield* inSlices(rows), ']')
       }
       // What whole tiers hold is told to those who may see the state of the cluster, or where it is none of it.
       const withTiers =
         caller.can('READ', 'STATE', 'STATE') || (groups !== undefined && request.servers !== undefined)
-      parts.push(`,"summary":${JSON.stringify(formatSummary(result, withTiers))}`)
-      parts.push(`,"warnings":${JSON.stringify(result.warnings)}}`)
+      parts.push(',"summary":', yield* jsonInSlices(formatSummary(result, withTiers)))
+      parts.push(',"warnings":[', yield* inSlices(result.warnings), ']}')
       return parts.join('')
     }, signal)
   }
@@ -164,7 +164,8 @@ export function createPreviews({
     const isForAll = dataSource === defaultRulesName
     if (leadership.term() === undefined) {
       // Only the leader knows servers and segments: here the rules are looked at by themselves.
-      return warningsOfList(dataSource, (await rules.current()).get(dataSource) ?? [], clock.now())
+      const list = (await rules.current()).get(dataSource) ?? []
+      return await slices.run(() => warningsOfList(dataSource, list, clock.now()), signal)
     }
     const [stored, loading] = await Promise.all([rules.current(), liveCluster(), segments.refresh()])
     const defaults = stored.get(defaultRulesName) ?? []
@@ -222,14 +223,35 @@ function rulesAfter({ rules }: PreviewRequest, stored: RulesByName, dataSource: 
   return rules.get(dataSource) ?? stored.get(dataSource) ?? []
 }
 
-// Rows that become text between two pauses.
-const slice = 500
-
-function* inSlices(rows: readonly object[]): Generator<undefined, string> {
+/** The JSON text of an object, one entry after the other where it has large objects in it. */
+function* jsonInSlices(value: object, depth = 2): Generator<undefined, string> {
+  yield
+  if (depth === 0) return JSON.stringify(value)
   const parts: string[] = []
-  for (let from = 0; from < rows.length; from += slice) {
-    yield
-    parts.push(JSON.stringify(rows.slice(from, from + slice)).slice(1, -1))
+  for (const [key, entry] of Object.entries(value)) {
+    const text =
+      typeof entry === 'object' && entry !== null
+        ? yield* jsonInSlices(entry, depth - 1)
+        : JSON.stringify(entry)
+    parts.push(Array.isArray(value) ? text : `${JSON.stringify(key)}:${text}`)
+  }
+  return Array.isArray(value) ? `[${parts.join(',')}]` : `{${parts.join(',')}}`
+}
+
+// Characters of text that are made between two pauses.
+const textSlice = 200_000
+
+function* inSlices(entries: readonly object[]): Generator<undefined, string> {
+  const parts: string[] = []
+  let length = 0
+  for (const entry of entries) {
+    const text = JSON.stringify(entry)
+    parts.push(text)
+    length += text.length
+    if (length >= textSlice) {
+      length = 0
+      yield
+    }
   }
   return parts.join(',')
 }

@@ -1,12 +1,11 @@
 import { formatInstant } from '@svc/domain/time'
 import { capacityOf, taskWorkers, totalWorkerCapacity } from '@svc/shared/discovery'
 import { config, jsonAnswer, open, Reply, type Route, route, state, textAnswer } from '@svc/shared/http'
-import { loadTasks } from '@svc/shared/postgres'
+import { countRunningTasks, loadTasks } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { leaderShape } from '@svc/shared/shapes'
 import type { TaskRunner } from '@svc/shared/task-running'
 import { z } from 'zod'
-import { countUnfinished } from './tasks.ts'
 
 const path = (rest: string): string => `/svc/indexer/v1${rest}`
 
@@ -66,9 +65,10 @@ export function clusterRoutes(
       answers: [jsonAnswer(z.array(workerShape))],
       handle: async () => {
         await context.discovery.refresh()
-        const running = await loadTasks(context.database, { states: ['RUNNING'], limit: 10_000 })
+        const running = await loadTasks(context.database, { states: ['RUNNING'] })
+        const byWorker = Map.groupBy(running, ({ worker }) => worker)
         return taskWorkers(context.discovery).map((node) => {
-          const tasks = running.filter(({ worker }) => worker === node.name)
+          const tasks = byWorker.get(node.name) ?? []
           const lastCompletedAt = node.name === context.node().name ? runner.lastCompletedAt() : undefined
           return {
             worker: {
@@ -82,7 +82,7 @@ export function clusterRoutes(
             currCapacityUsed: tasks.length,
             currParallelIndexCapacityUsed: 0,
             availabilityGroups: [],
-            runningTasks: tasks.map(({ id }) => id),
+            runningTasks: tasks.map(({ shownId }) => shownId),
             lastCompletedTaskTime: formatInstant(lastCompletedAt ?? 0),
           }
         })
@@ -114,7 +114,7 @@ export function clusterRoutes(
         await context.discovery.refresh()
         return {
           currentClusterCapacity: totalWorkerCapacity(context.discovery),
-          usedClusterCapacity: await countUnfinished(context),
+          usedClusterCapacity: await countRunningTasks(context.database),
         }
       },
     }),

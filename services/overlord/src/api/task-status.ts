@@ -40,7 +40,7 @@ export function describeTask(task: StoredTask) {
   const createdTime = formatInstant(task.createdAt)
   const statusCode = statusOf(task)
   return {
-    id: task.id,
+    id: task.shownId,
     groupId: task.groupId,
     type: task.type,
     createdTime,
@@ -58,7 +58,7 @@ export function describeTask(task: StoredTask) {
 
 /** The same in short, as it is told of several tasks at once. */
 export const describeTaskStatus = (task: StoredTask) => ({
-  id: task.id,
+  id: task.shownId,
   status: statusOf(task),
   duration: task.durationMs ?? -1,
   errorMsg: task.errorMessage,

@@ -15,6 +15,7 @@ import {
   waitUntil,
 } from '@svc/shared/testing'
 import { openTaskStores, workProperties } from '../testing/test-worker.ts'
+import { clusterRoutes } from './cluster.ts'
 import { taskRoutes } from './tasks.ts'
 
 const { stores, database, folders } = await openTaskStores({ after })
@@ -40,13 +41,24 @@ let woken = 0
 before(async () => {
   const access = { allowedRoots: [], allowedHosts: [] }
   const runner = createTaskRunner(context, access)
-  await context.serve({ routes: taskRoutes(context, runner, access, () => woken++) })
+  await context.serve({
+    routes: [
+      ...taskRoutes(context, runner, access, () => woken++),
+      ...clusterRoutes(context, runner, () => undefined),
+    ],
+  })
   const credentials = await hashPassword('pw')
   const roles = {
     all: [permission('.*', 'READ'), permission('.*', 'WRITE')],
     reader: [permission('wiki', 'READ')],
     writer: [permission('wiki', 'WRITE')],
     none: [],
+    koalasWriter: [permission('koalas', 'READ'), permission('koalas', 'WRITE')],
+    state: [
+      permission('.*', 'READ'),
+      { resource: { type: 'STATE', name: 'STATE' }, action: 'WRITE' } as Permission,
+    ],
+    config: [{ resource: { type: 'CONFIG', name: '.*' }, action: 'READ' } as Permission],
     [escalatorUser]: [permission('.*', 'WRITE')],
   }
   const names = Object.keys(roles)
@@ -209,6 +221,84 @@ describe('a task', () => {
     }
     assert.equal((await submit({ ...body, id: 'large', more: 'x'.repeat(200_000) })).status, 413)
     assert.equal(woken, before + 1)
+  })
+})
+
+describe('an id that users choose', () => {
+  const submit = (dataSource: string, user: string, id = 'mine', more: object = {}) =>
+    ask('/task', user, { method: 'POST', body: { ...indexTask(dataSource, rowsOf(1)), id, ...more } })
+  const messageOf = ({ json }: { json: unknown }) => (json as { errorMessage: string }).errorMessage
+
+  it('shows nothing of a task that they may not read', async () => {
+    for (const id of ['mine', 'of wiki']) {
+      if (id === 'mine') assert.equal((await submit('wiki', 'writer', id)).status, 200)
+      const [taken, free] = [
+        await submit('koalas', 'koalasWriter', id),
+        await submit('koalas', 'koalasWriter', `${id}, but free`),
+      ]
+      assert.deepEqual([taken.status, free.status], [200, 200])
+      assert.equal(taken.text.replace(id, `${id}, but free`), free.text)
+      assert.deepEqual(taken.json, { task: id })
+    }
+  })
+
+  it('is refused where it is that of a task that they may read, or of the same datasource', async () => {
+    await submit('wiki', 'writer')
+    for (const [dataSource, user] of [
+      ['wiki', 'writer'],
+      ['wiki', 'all'],
+      ['koalas', 'all'],
+    ] as const) {
+      const { status, ...answer } = await submit(dataSource, user)
+      assert.equal(status, 409)
+      assert.equal(messageOf(answer), 'Task [mine] exists already')
+    }
+    assert.equal((await submit('koalas', 'all', 'of wiki')).status, 409)
+  })
+
+  it('leads each to the task that they may see', async () => {
+    await submit('wiki', 'writer')
+    await submit('koalas', 'koalasWriter')
+    const statusOf = async (user: string) => {
+      const { json } = await ask('/task/mine/status', user)
+      return (json as { status?: { id: string; dataSource: string } }).status
+    }
+    assert.deepEqual(
+      [(await statusOf('reader'))?.id, (await statusOf('reader'))?.dataSource],
+      ['mine', 'wiki'],
+    )
+    assert.equal((await statusOf('koalasWriter'))?.dataSource, 'koalas')
+    assert.equal((await statusOf('all'))?.dataSource, 'koalas', 'the newest one')
+    assert.equal(await statusOf('none'), undefined)
+    const payload = (await ask('/task/mine', 'reader')).json as { task: string; payload: object }
+    assert.equal(payload.task, 'mine')
+    assert.ok(JSON.stringify(payload.payload).includes('"wiki"'))
+    const known = await ask('/taskStatus', 'state', { method: 'POST', body: ['mine', 'of wiki', 'unknown'] })
+    assert.deepEqual(Object.keys(known.json as object).sort(), ['mine', 'of wiki'])
+    assert.deepEqual(idsOf(await ask('/tasks', 'reader')), ['mine', 'of wiki'])
+    assert.deepEqual((await shutdown('mine', 'writer')).json, { task: 'mine' })
+    assert.equal((await ask('/task/mine/status', 'koalasWriter')).text.includes('FAILED'), false)
+    assert.equal((await ask('/task/mine/status', 'reader')).text.includes('FAILED'), true)
+    assert.equal((await shutdown('mine', 'reader')).status, 403)
+  })
+
+  it('has no control characters', async () => {
+    for (const id of ['a\u0001b', 'a\u007fb', 'mine\u0001wiki']) {
+      assert.equal((await submit('wiki', 'writer', id)).status, 400)
+      assert.equal((await ask(`/task/${encodeURIComponent(id)}/status`)).status, 404)
+    }
+  })
+})
+
+describe('the task slots in use', () => {
+  it('are counted whatever the number of tasks is', async () => {
+    await database.query(sql`
+      INSERT INTO tasks (id, group_id, type, datasource, priority, payload, created_at, submitted_by, state, worker)
+      SELECT 't' || n, '', 'kill', 'wiki', 0, '{}', now() - n * interval '1 minute', '',
+        CASE WHEN n > 1000 THEN 'RUNNING' ELSE 'PENDING' END, 'w'
+      FROM generate_series(1, 1300) n`)
+    const { json } = await ask('/totalWorkerCapacity', 'config')
+    assert.equal((json as { usedClusterCapacity: number }).usedClusterCapacity, 300)
   })
 })
 

@@ -19,12 +19,13 @@ import { type InputAccess, indexTaskShape, parseIndexSpec } from '@svc/shared/in
 import {
   cancelTask,
   loadReadableTasks,
-  loadTask,
   loadTaskPayload,
-  loadTasks,
+  loadTasksShownAs,
+  loadTasksShownAsAny,
   type NewTask,
   type StoredTask,
   saveTask,
+  scopedTaskId,
   type TaskQuery,
   type TaskState,
 } from '@svc/shared/postgres'
@@ -53,7 +54,6 @@ const killPriority = 0
 const longestTaskId = 255
 const taskTypes = ['index_parallel', 'compact', 'kill']
 
-const unfinished: readonly TaskState[] = ['PENDING', 'RUNNING']
 const statesOf = {
   running: ['RUNNING'],
   pending: ['PENDING'],
@@ -110,12 +110,14 @@ export function taskRoutes(
   /** The task of a request, if the caller may do `action` with it; one it may not even read does not exist for it. */
   async function taskOf(input: RouteInput<unknown, unknown>, action: 'READ' | 'WRITE'): Promise<StoredTask> {
     const id = input.params.task as string
-    const task = await loadTask(database, id)
-    const mayRead = task && input.caller.can('READ', 'DATASOURCE', task.dataSource)
-    if (task && input.caller.can(action, 'DATASOURCE', task.dataSource)) return task
-    if (task && (mayRead || input.caller.compatibility)) {
-      throw forbidden(`The permission [${action}] on [DATASOURCE] [${task.dataSource}] is missing`)
-    }
+    const may = (wanted: 'READ' | 'WRITE') => (task: StoredTask) =>
+      input.caller.can(wanted, 'DATASOURCE', task.dataSource)
+    const tasks = await loadTasksShownAs(database, id)
+    const allowed = tasks.find(may(action))
+    if (allowed) return allowed
+    const readable = input.caller.compatibility ? tasks[0] : tasks.find(may('READ'))
+    if (readable)
+      throw forbidden(`The permission [${action}] on [DATASOURCE] [${readable.dataSource}] is missing`)
     throw notFound(`Task [${id}] does not exist`)
   }
 
@@ -129,9 +131,17 @@ export function taskRoutes(
       throw forbidden(`The permission [WRITE] on [DATASOURCE] [${task.dataSource}] is missing`)
     }
     if (!isInternal) assertNotScheduled(body)
-    if (!(await saveTask(database, { ...task, payload: body, submittedBy: caller.identity }))) {
-      throw conflict(`Task [${task.id}] exists already`)
-    }
+    // Ids that users choose are unique among the tasks that they may read, and within a datasource. Users who may not read
+    // a task that has the id get the same answer, after the same queries, as if it did not exist.
+    const same = await loadTasksShownAs(database, task.id)
+    const isTaken = same.some(
+      ({ dataSource }) => dataSource === task.dataSource || caller.can('READ', 'DATASOURCE', dataSource),
+    )
+    const isChosen = !isInternal && (body as { readonly id?: unknown }).id !== undefined
+    const id = isChosen ? scopedTaskId(task.id, task.dataSource) : task.id
+    const isSaved =
+      !isTaken && (await saveTask(database, { ...task, id, payload: body, submittedBy: caller.identity }))
+    if (!isSaved) throw conflict(`Task [${task.id}] exists already`)
     logger.info('Task submitted', { task: task.id, identity: caller.identity })
     queueNow()
     return { task: task.id }
@@ -178,9 +188,10 @@ export function taskRoutes(
       body: jsonBody(parserOf(taskIdsSchema, { subject: 'The list of tasks' })),
       answers: [jsonAnswer(z.record(z.string(), taskStatusShape))],
       handle: async ({ body, caller }) => {
-        const found = await loadTasks(database, { ids: body, limit: mostTasksAtOnce })
+        const found = await loadTasksShownAsAny(database, body)
         const shown = found.filter(({ dataSource }) => caller.sees(dataSource))
-        return Object.fromEntries(shown.map((task) => [task.id, describeTaskStatus(task)]))
+        // Of several tasks with the same id the newest one stays.
+        return Object.fromEntries(shown.toReversed().map((task) => [task.shownId, describeTaskStatus(task)]))
       },
     }),
     route({
@@ -190,8 +201,8 @@ export function taskRoutes(
       summary: 'What a task was asked to do',
       answers: [jsonAnswer(z.object({ task: z.string(), payload: z.looseObject({}) }))],
       handle: async (input) => {
-        const { id } = await taskOf(input, 'READ')
-        return { task: id, payload: await loadTaskPayload(database, id) }
+        const { id, shownId } = await taskOf(input, 'READ')
+        return { task: shownId, payload: await loadTaskPayload(database, id) }
       },
     }),
     route({
@@ -202,7 +213,7 @@ export function taskRoutes(
       answers: [jsonAnswer(z.object({ task: z.string(), status: taskShape }))],
       handle: async (input) => {
         const task = await taskOf(input, 'READ')
-        return { task: task.id, status: describeTask(task) }
+        return { task: task.shownId, status: describeTask(task) }
       },
     }),
     route({
@@ -213,10 +224,10 @@ export function taskRoutes(
       query: z.object({ offset: z.coerce.number().int().default(0) }),
       answers: [textAnswer('text/plain')],
       handle: async (input) => {
-        const { id } = await taskOf(input, 'READ')
+        const { id, shownId } = await taskOf(input, 'READ')
         await sendLog(
           taskLogFile(settings.get('svc.indexer.logs.directory'), id),
-          id,
+          shownId,
           input.query.offset,
           input,
         )
@@ -236,16 +247,10 @@ export function taskRoutes(
           logger.info('Task shut down', { task: id, identity: input.caller.identity })
           runner.cancel(task)
         }
-        return { task: id }
+        return { task: task.shownId }
       },
     }),
   ]
-}
-
-/** The number of tasks that have not ended. */
-export async function countUnfinished(context: ServiceContext): Promise<number> {
-  const tasks = await loadTasks(context.database, { states: unfinished, limit: defaultListLength })
-  return tasks.filter(({ state }) => state === 'RUNNING').length
 }
 
 /** The task of a body, whatever its type; the first thing that is wrong is a failure that names it. */
@@ -287,7 +292,10 @@ function assertNotScheduled(body: unknown): void {
 
 /** An id that the caller has chosen. */
 function checkedId(id: string | undefined): string | undefined {
-  if (id === undefined || id.length <= longestTaskId) return id
+  if (id === undefined) return undefined
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
+  if (/[\u0000-\u001f\u007f]/.test(id)) throw refuse('id', id, 'a text without control characters')
+  if (id.length <= longestTaskId) return id
   throw invalidInput(`Field [id] has [${id.length}] characters; allowed are at most [${longestTaskId}]`)
 }
 

@@ -1,0 +1,204 @@
+import { isInRegion, type RuleRegion } from './region.ts'
+
+/** Whether every segment in the inner region is in the outer one, too. */
+const covers = (outer: RuleRegion, inner: RuleRegion): boolean =>
+  outer.startFrom <= inner.startFrom &&
+  outer.startBefore >= inner.startBefore &&
+  outer.endAfter <= inner.endAfter &&
+  outer.endUpTo >= inner.endUpTo
+
+/** A region that limits one side of both ends: members are compared by `high >= x` and `low <= y`, or strictly. */
+interface Corner {
+  readonly index: number
+  readonly high: number
+  readonly low: number
+}
+
+interface Level {
+  /** The highs of each block in descending order. */
+  readonly highs: Float64Array
+  /** The least low among the highs of the block up to each position. */
+  readonly minLows: Float64Array
+}
+
+/**
+ * Finds the first corner of a list with a high above one bound and a low below another. Blocks of 1, 2, 4, ... corners
+ * are each sorted, so a search takes O(log² n) comparisons, whatever the corners are.
+ */
+class CornerTree {
+  private readonly corners: readonly Corner[]
+  private readonly levels: readonly Level[]
+
+  constructor(corners: readonly Corner[]) {
+    this.corners = corners
+    const count = corners.length
+    let order = Uint32Array.from(corners.keys())
+    const levels = [this.levelOf(order, 1)]
+    for (let size = 2; size < 2 * count; size *= 2) {
+      order = this.mergeBlocks(order, size)
+      levels.push(this.levelOf(order, size))
+    }
+    this.levels = levels
+  }
+
+  /** The index of the first corner, from the list index `from` on, that matches; Infinity if there is none. */
+  first(x: number, y: number, isStrict: boolean, from: number): number {
+    return this.firstInBlock(this.levels.length - 1, 0, x, y, isStrict, from)
+  }
+
+  private firstInBlock(
+    level: number,
+    block: number,
+    x: number,
+    y: number,
+    isStrict: boolean,
+    from: number,
+  ): number {
+    const start = block << level
+    const end = Math.min((block + 1) << level, this.corners.length)
+    if (start >= end || this.corners[end - 1]!.index < from) return Infinity
+    if (!this.someMatches(level, start, end, x, y, isStrict)) return Infinity
+    if (level === 0) return this.corners[start]!.index
+    const found = this.firstInBlock(level - 1, 2 * block, x, y, isStrict, from)
+    return found < Infinity ? found : this.firstInBlock(level - 1, 2 * block + 1, x, y, isStrict, from)
+  }
+
+  private someMatches(
+    level: number,
+    start: number,
+    end: number,
+    x: number,
+    y: number,
+    isStrict: boolean,
+  ): boolean {
+    const { highs, minLows } = this.levels[level]!
+    let low = start
+    let high = end
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const value = highs[middle]!
+      if (isStrict ? value > x : value >= x) low = middle + 1
+      else high = middle
+    }
+    if (low === start) return false
+    const minLow = minLows[low - 1]!
+    return isStrict ? minLow < y : minLow <= y
+  }
+
+  private mergeBlocks(order: Uint32Array, size: number): Uint32Array<ArrayBuffer> {
+    const { corners } = this
+    const merged = new Uint32Array(order.length)
+    for (let start = 0; start < order.length; start += size) {
+      const middle = Math.min(start + size / 2, order.length)
+      const end = Math.min(start + size, order.length)
+      let [left, right] = [start, middle]
+      for (let at = start; at < end; at += 1) {
+        const takesLeft =
+          right >= end || (left < middle && corners[order[left]!]!.high >= corners[order[right]!]!.high)
+        merged[at] = order[takesLeft ? left++ : right++]!
+      }
+    }
+    return merged
+  }
+
+  private levelOf(order: Uint32Array, size: number): Level {
+    const highs = new Float64Array(order.length)
+    const minLows = new Float64Array(order.length)
+    for (let at = 0; at < order.length; at += 1) {
+      const { high, low } = this.corners[order[at]!]!
+      highs[at] = high
+      minLows[at] = at % size === 0 ? low : Math.min(low, minLows[at - 1]!)
+    }
+    return { highs, minLows }
+  }
+}
+
+/** Regions that a segment is in by its end and start, all with the same bound of starts. */
+interface BoundedTree {
+  readonly startBefore: number
+  readonly tree: CornerTree
+}
+
+interface Trees {
+  /** Regions that limit only how late a segment may start and how early it may end: load and broadcast rules. */
+  readonly overlapping: CornerTree
+  /** Regions that limit how early a segment may start and how late it may end: drop rules. */
+  readonly containing: readonly BoundedTree[]
+}
+
+// Building the trees costs about as much as comparing a segment with all regions this many times.
+const scansPerBuild = 20
+
+/**
+ * Finds the first region of a list that holds a segment, or covers another region. A search takes O(log² n) comparisons
+ * for a list of any rules; the first few searches scan the list, because most lists are short or searched rarely.
+ */
+export class RegionFinder {
+  private readonly regions: readonly RuleRegion[]
+  private compared = 0
+  private built: Trees | undefined
+
+  constructor(regions: readonly RuleRegion[]) {
+    this.regions = regions
+  }
+
+  /** The index of the first region that holds a segment from `start` to `end`, or -1. */
+  firstHolding(start: number, end: number): number {
+    const trees = this.trees()
+    if (trees === undefined) {
+      return this.scan(0, (region) => isInRegion(region, start, end))
+    }
+    let first = trees.overlapping.first(start, end, true, 0)
+    for (const { startBefore, tree } of trees.containing)
+      if (start < startBefore) first = Math.min(first, tree.first(end, start, false, 0))
+    return first === Infinity ? -1 : first
+  }
+
+  /** The index of the first region, from index `from` on, that covers all of a region, or -1. */
+  firstCovering(inner: RuleRegion, from = 0): number {
+    const trees = this.trees()
+    if (trees === undefined) return this.scan(from, (region) => covers(region, inner))
+    let first = trees.overlapping.first(inner.startBefore, inner.endAfter, false, from)
+    for (const { startBefore, tree } of trees.containing) {
+      if (inner.startBefore <= startBefore)
+        first = Math.min(first, tree.first(inner.endUpTo, inner.startFrom, false, from))
+    }
+    return first === Infinity ? -1 : first
+  }
+
+  private scan(from: number, matches: (region: RuleRegion) => boolean): number {
+    const { regions } = this
+    let index = from
+    while (index < regions.length && !matches(regions[index]!)) index += 1
+    this.compared += index - from
+    return index < regions.length ? index : -1
+  }
+
+  private trees(): Trees | undefined {
+    const { regions } = this
+    if (this.built === undefined && this.compared > scansPerBuild * regions.length) {
+      const corners = Map.groupBy(
+        regions.map((region, index) => ({ region, index })),
+        ({ region }) => (isOverlapping(region) ? undefined : region.startBefore),
+      )
+      const overlapping = (corners.get(undefined) ?? []).map(({ region, index }) => ({
+        index,
+        high: region.startBefore,
+        low: region.endAfter,
+      }))
+      corners.delete(undefined)
+      const containing = [...corners].map(([startBefore, members]) => ({
+        startBefore: startBefore as number,
+        tree: new CornerTree(
+          members.map(({ region, index }) => ({ index, high: region.endUpTo, low: region.startFrom })),
+        ),
+      }))
+      this.built = { overlapping: new CornerTree(overlapping), containing }
+    }
+    return this.built
+  }
+}
+
+/** Whether the region limits no early start and no late end. Those that do limit no early end. */
+const isOverlapping = ({ startFrom, endUpTo }: RuleRegion): boolean =>
+  startFrom === -Infinity && endUpTo === Infinity
