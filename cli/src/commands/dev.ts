@@ -159,6 +159,8 @@ export function addDev(program: Command): void {
     .argument('[pattern]', 'only files whose path holds this text')
     .description('run the tests')
     .option('--concurrency <n>', 'files that run at once (default: by the number of processors)')
+    .option('--docs', 'only the commands of README and the how-to pages, whose output is compared')
+    .option('--update', 'with --docs: write the actual output into the pages')
     .option('--compose', 'only the tests of docker-compose.yml, which need an engine')
     .option(
       '--interop',
@@ -177,15 +179,24 @@ export function addDev(program: Command): void {
         pattern: string | undefined,
         options: {
           concurrency?: string
+          docs?: true
+          update?: true
           compose?: true
           interop?: true
           kubernetes?: true
           surroundings?: true
         },
       ) => {
-        const { runComposeTests, runInteropTests, runKubernetesTests, runSurroundingsTests, runTests } =
-          await import('../development/index.ts')
-        if (options.compose) process.exitCode = await runComposeTests(pattern)
+        const {
+          runComposeTests,
+          runDocsTests,
+          runInteropTests,
+          runKubernetesTests,
+          runSurroundingsTests,
+          runTests,
+        } = await import('../development/index.ts')
+        if (options.docs) process.exitCode = await runDocsTests(pattern, options.update === true)
+        else if (options.compose) process.exitCode = await runComposeTests(pattern)
         else if (options.interop) process.exitCode = await runInteropTests()
         else if (options.kubernetes) process.exitCode = await runKubernetesTests()
         else if (options.surroundings) process.exitCode = await runSurroundingsTests()

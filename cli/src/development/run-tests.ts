@@ -21,9 +21,11 @@ export async function runTests(
     throw invalidInput(`Invalid value [${concurrency}] for [--concurrency]: expected a number from 1 to 99`)
   }
   // The tests of the containers need an engine, those of other clients Java, that of the manifests a Kubernetes, those
-  // of what stands around a cluster networks and programs of their own: they are asked for by themselves.
+  // of what stands around a cluster networks and programs of their own: they are asked for by themselves. So are the
+  // commands of the pages, which may need the default ports.
   const files = findTests('{packages,services,cli,container,test}/**/*.test.ts', pattern, [
     'test/compose/**',
+    'test/docs/pages.test.ts',
     'test/interop/**',
     'test/kubernetes/**',
     'test/surroundings/**',
@@ -74,6 +76,15 @@ export async function runKubernetesTests(): Promise<number> {
 /** Runs the tests of what stands around a cluster, several machines and Prometheus; returns the exit status. */
 export async function runSurroundingsTests(): Promise<number> {
   return await runNodeTests(findTests('test/surroundings/*.test.ts', undefined), '1')
+}
+
+/**
+ * Runs the commands of README and the how-to pages whose name contains `pattern`, or all; returns the exit status. With
+ * `isUpdating`, the pages get the output that came out.
+ */
+export async function runDocsTests(pattern: string | undefined, isUpdating: boolean): Promise<number> {
+  const environment = { SVC_DOCS_PAGE: pattern ?? '', SVC_DOCS_UPDATE: isUpdating ? '1' : '' }
+  return await runNodeTests(findTests('test/docs/pages.test.ts', undefined), '1', environment)
 }
 
 /** Runs the program of `npm run test:faults` with its own options; returns the exit status. */
