@@ -86,7 +86,7 @@ function readBlock(node: CodeNode, next: Node | undefined, markdown: string): Co
 function readOutput(node: CodeNode, markdown: string): ShownOutput {
   const { start, end } = node.position!
   const startOffset = markdown.indexOf('\n', start.offset) + 1
-  const endOffset = markdown.lastIndexOf('\n', end.offset)
+  const endOffset = markdown.lastIndexOf('\n', end.offset! - 1)
   return { line: start.line + 1, text: node.value, startOffset, endOffset: Math.max(startOffset, endOffset) }
 }
 
