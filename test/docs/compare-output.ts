@@ -9,6 +9,8 @@ const masks: readonly (readonly [RegExp, string])[] = [
   [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.(?!000)\d{3}Z/g, '<time>'],
   [/\b[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4} GMT/g, '<time>'],
   [/\b[0-9a-f]{8}\b/g, '<id>'],
+  [/\(process \d+\)/g, '(process <pid>)'],
+  [/\[\d+\] seconds/g, '[<duration>]'],
   [/\b\d+(\.\d+)? (ms|s|min)\b/g, '<duration>'],
   [/((?:https?|postgres|redis):\/\/\S+) +\d+\b/g, '$1 <pid>'],
   [/(?<![\w/-])[\w-]{32}(?![\w/-])/g, '<password>'],

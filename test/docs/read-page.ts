@@ -19,6 +19,7 @@ export interface ShownOutput {
   /** Line of the page on which the output begins, counted from 1. */
   readonly line: number
   readonly text: string
+  /** Where the lines of the output begin, and where the fence after them does. */
   readonly startOffset: number
   readonly endOffset: number
 }
@@ -65,7 +66,7 @@ export function withOutputs(
     return output && text !== undefined ? [{ ...output, text }] : []
   })
   return changes.reduceRight(
-    (text, change) => text.slice(0, change.startOffset) + change.text + text.slice(change.endOffset),
+    (text, change) => `${text.slice(0, change.startOffset)}${change.text}\n${text.slice(change.endOffset)}`,
     markdown,
   )
 }
@@ -85,9 +86,12 @@ function readBlock(node: CodeNode, next: Node | undefined, markdown: string): Co
 
 function readOutput(node: CodeNode, markdown: string): ShownOutput {
   const { start, end } = node.position!
-  const startOffset = markdown.indexOf('\n', start.offset) + 1
-  const endOffset = markdown.lastIndexOf('\n', end.offset! - 1)
-  return { line: start.line + 1, text: node.value, startOffset, endOffset: Math.max(startOffset, endOffset) }
+  return {
+    line: start.line + 1,
+    text: node.value,
+    startOffset: markdown.indexOf('\n', start.offset) + 1,
+    endOffset: markdown.lastIndexOf('\n', end.offset! - 1) + 1,
+  }
 }
 
 function readOptions(meta: string, line: number): Map<string, string> {
