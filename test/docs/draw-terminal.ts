@@ -11,10 +11,12 @@ const colors = {
   window: '#0f172a',
   title: '#1e293b',
   text: '#e2e8f0',
-  dim: '#64748b',
+  dim: '#94a3b8',
   prompt: '#34d399',
   warning: '#fbbf24',
-  drop: '#f87171',
+  nothing: '#334155',
+  dropped: '#f87171',
+  rule: '#94a3b8',
   tiers: ['#38bdf8', '#fb923c', '#a78bfa'],
 } as const
 
@@ -22,11 +24,13 @@ interface Span {
   readonly text: string
   readonly color: string
   readonly isBold?: boolean
+  /** Color of a bar behind the text. */
+  readonly bar?: string
 }
 
 /**
  * Draws a command and what it prints. Rows of a timeline (`hot  ...111222`) are drawn as bars: one color for each
- * tier, red for what is dropped. Lines are cut after `maxColumns` characters.
+ * tier, red for what is dropped. Lines longer than `maxColumns` characters continue on the next line.
  */
 export function drawTerminal(command: string, output: string, maxColumns: number): string {
   const tiers = new Map<string, string>()
@@ -36,10 +40,9 @@ export function drawTerminal(command: string, output: string, maxColumns: number
       { text: command, color: colors.text, isBold: true },
     ],
     [],
-    ...output.split('\n').map((line) => spansOf(cut(line, maxColumns), tiers)),
+    ...output.split('\n').flatMap((line) => spansOf(line, maxColumns, tiers)),
   ]
-  const columns = Math.max(...lines.map((line) => line.reduce((sum, { text }) => sum + text.length, 0)))
-  const width = Math.ceil(columns * characterWidth + 2 * padding)
+  const width = Math.ceil(maxColumns * characterWidth + 2 * padding)
   const height = titleHeight + lines.length * lineHeight + 2 * padding - 6
   const dots = ['#f87171', '#fbbf24', '#34d399'].map(
     (color, index) => `<circle cx="${20 + index * 18}" cy="18" r="5.5" fill="${color}"/>`,
@@ -55,41 +58,50 @@ export function drawTerminal(command: string, output: string, maxColumns: number
   ].join('\n')
 }
 
-function spansOf(line: string, tiers: Map<string, string>): Span[] {
+/** The colors of a line, which becomes several where it is too long; `tiers` gets the color of each tier that appears. */
+function spansOf(line: string, maxColumns: number, tiers: Map<string, string>): Span[][] {
   const [, label = '', bar] = /^(\S+\s+)([.x\d]{40,})$/.exec(line) ?? []
-  if (bar !== undefined) {
-    const name = label.trim()
-    if (name !== 'unused' && name !== 'rule' && !tiers.has(name))
-      tiers.set(name, colors.tiers[tiers.size % colors.tiers.length]!)
-    const color = name === 'unused' ? colors.drop : (tiers.get(name) ?? colors.dim)
-    const runs = bar.match(/(.)\1*/g) ?? []
-    return [
-      { text: label, color: color },
-      ...runs.map((text) => ({ text, color: text.startsWith('.') ? '#334155' : color })),
-    ]
-  }
-  if (line.startsWith('svc: warning:')) return [{ text: line, color: colors.warning }]
-  if (/^(datasource|tier|As of)\b/.test(line) || /^ {8}/.test(line)) return [{ text: line, color: colors.dim }]
-  return [{ text: line, color: colors.text }]
+  if (bar !== undefined) return [[{ text: label, color: colors.text }, ...barSpans(label.trim(), bar, tiers)]]
+  const isWarning = line.startsWith('svc: warning:')
+  const isHeading = /^(datasource|tier|As of)\b/.test(line) || /^ {8}/.test(line)
+  const color = isWarning ? colors.warning : isHeading ? colors.dim : colors.text
+  const rows: Span[][] = [[{ text: line.slice(0, maxColumns), color }]]
+  for (let start = maxColumns; start < line.length; start += maxColumns)
+    rows.push([{ text: line.slice(start, start + maxColumns), color }])
+  return rows
 }
 
-/** One text element for each word, at its own place: columns stay aligned whatever font the reader has. */
+function barSpans(name: string, bar: string, tiers: Map<string, string>): Span[] {
+  const runs = bar.match(/(.)\1*/g) ?? []
+  if (name === 'rule') return runs.map((text) => ({ text, color: colors.rule }))
+  if (name !== 'unused' && !tiers.has(name))
+    tiers.set(name, colors.tiers[tiers.size % colors.tiers.length]!)
+  const color = tiers.get(name) ?? colors.dropped
+  return runs.map((text) =>
+    text.startsWith('.') ? { text, color: colors.nothing } : { text, color: colors.window, bar: color },
+  )
+}
+
+/** One text element for each group of words, at its own place: columns stay aligned whatever font the reader has. */
 function drawLine(line: readonly Span[], y: number): string[] {
   let column = 0
-  return line.flatMap(({ text, color, isBold }) => {
+  return line.flatMap(({ text, color, isBold, bar }) => {
     const start = column
     column += text.length
-    return [...text.matchAll(/\S+(?: \S+)*/g)].map((words) => {
-      const x = (padding + (start + words.index) * characterWidth).toFixed(1)
-      const length = (words[0].length * characterWidth).toFixed(1)
+    const left = (padding + start * characterWidth).toFixed(1)
+    const width = (text.length * characterWidth).toFixed(1)
+    const background =
+      bar === undefined
+        ? []
+        : [`<rect x="${left}" y="${y - 12}" width="${width}" height="15" rx="2" fill="${bar}"/>`]
+    const words = [...text.matchAll(/\S+(?: \S+)*/g)].map((found) => {
+      const x = (padding + (start + found.index) * characterWidth).toFixed(1)
+      const length = (found[0].length * characterWidth).toFixed(1)
       const weight = isBold ? ' font-weight="600"' : ''
-      return `<text x="${x}" y="${y}" fill="${color}" textLength="${length}" lengthAdjust="spacingAndGlyphs"${weight}>${escapeXml(words[0])}</text>`
+      return `<text x="${x}" y="${y}" fill="${color}" textLength="${length}" lengthAdjust="spacingAndGlyphs"${weight}>${escapeXml(found[0])}</text>`
     })
+    return [...background, ...words]
   })
-}
-
-function cut(line: string, maxColumns: number): string {
-  return line.length <= maxColumns ? line : `${line.slice(0, maxColumns - 1)}…`
 }
 
 function escapeXml(text: string): string {

@@ -11,6 +11,9 @@ import { openSession, type ShellSession } from './shell-session.ts'
 const shownFolder = '/home/you/svc'
 const maxBlockMs = 180_000
 
+/** Whether pages get the output that came out instead of being compared with it. */
+export const isUpdating = process.env.SVC_DOCS_UPDATE === '1'
+
 /** How the commands of a page are run. */
 export interface PageSetting {
   /** The folder in which they run. */
@@ -36,12 +39,11 @@ function suiteOf(name: string): string {
   }
 }
 
-/** Runs a page of the repository in a clone of its own. With `isUpdating`, writes the actual output into the page. */
-export async function runPageInClone(
-  name: string,
-  isUpdating: boolean,
-  setting: Omit<PageSetting, 'folder'>,
-): Promise<void> {
+/**
+ * Runs a page of the repository in a clone of its own, and updates it where that is asked for. Throws an Error that names
+ * page and line where a command or its output is another one than the page says, or where the page leaves a cluster running.
+ */
+export async function runPageInClone(name: string, setting: Omit<PageSetting, 'folder'>): Promise<void> {
   const file = path.join(repositoryRoot, name)
   const folder = makeClone(path.basename(name, '.md'))
   try {
@@ -59,13 +61,13 @@ export async function runPageInClone(
 
 /**
  * Runs the commands of a page in order, each machine's in one shell, and compares what they print with what the page
- * shows. Returns the page, with `isUpdating` showing the actual output. Throws an Error that names page and line of the
+ * shows. Returns the page, with `shallUpdate` showing the actual output. Throws an Error that names page and line of the
  * first command that ends with another status than the page says, or prints something else than it shows.
  */
 export async function runPage(
   name: string,
   markdown: string,
-  isUpdating: boolean,
+  shallUpdate: boolean,
   setting: PageSetting,
 ): Promise<string> {
   const page = readPage(markdown)
@@ -79,14 +81,14 @@ export async function runPage(
       outputs.push(block.notRun === undefined ? await runBlock(name, block, session, setting) : undefined)
       const output = outputs.at(-1)
       if (block.output && output !== undefined) {
-        if (isUpdating) outputs[outputs.length - 1] = refreshedOutput(block.output.text, output)
+        if (shallUpdate) outputs[outputs.length - 1] = refreshedOutput(block.output.text, output)
         else assertShown(name, block.output, output)
       }
     }
   } finally {
     await Promise.all([...sessions.values()].map((session) => session.close()))
   }
-  return isUpdating ? withOutputs(markdown, page, outputs) : markdown
+  return shallUpdate ? withOutputs(markdown, page, outputs) : markdown
 }
 
 function openPageSession(name: string, machine: string, setting: PageSetting): ShellSession {

@@ -51,14 +51,17 @@ export async function runTests(
   }
 }
 
-/** Runs the tests of the containers, one file at a time, against an image built now; returns the exit status. */
-export async function runComposeTests(pattern: string | undefined): Promise<number> {
+/**
+ * Runs the tests of the containers, one file at a time, against an image built now; returns the exit status. With
+ * `isUpdating`, the pages that they run get the output that came out.
+ */
+export async function runComposeTests(pattern: string | undefined, isUpdating: boolean): Promise<number> {
   const files = findTests('test/compose/**/*.test.ts', pattern)
   await checkEngine()
   process.on('SIGINT', () => undefined)
   const build = spawn('docker', ['compose', 'build'], { cwd: repositoryRoot, stdio: 'inherit' })
   const status = await statusOf(build)
-  return status === 0 ? await runNodeTests(files, '1') : status
+  return status === 0 ? await runNodeTests(files, '1', updating(isUpdating)) : status
 }
 
 /** Runs the tests of clients and of a console of another make, where Java and Maven are; returns the exit status. */
@@ -73,9 +76,15 @@ export async function runKubernetesTests(): Promise<number> {
   return await runNodeTests(findTests('test/kubernetes/*.test.ts', undefined), '1')
 }
 
-/** Runs the tests of what stands around a cluster, several machines and Prometheus; returns the exit status. */
-export async function runSurroundingsTests(): Promise<number> {
-  return await runNodeTests(findTests('test/surroundings/*.test.ts', undefined), '1')
+/**
+ * Runs the tests of what stands around a cluster, several machines and Prometheus; returns the exit status. With
+ * `isUpdating`, the pages that they run get the output that came out.
+ */
+export async function runSurroundingsTests(
+  pattern: string | undefined,
+  isUpdating: boolean,
+): Promise<number> {
+  return await runNodeTests(findTests('test/surroundings/*.test.ts', pattern), '1', updating(isUpdating))
 }
 
 /**
@@ -83,8 +92,13 @@ export async function runSurroundingsTests(): Promise<number> {
  * `isUpdating`, the pages get the output that came out.
  */
 export async function runDocsTests(pattern: string | undefined, isUpdating: boolean): Promise<number> {
-  const environment = { SVC_DOCS_PAGE: pattern ?? '', SVC_DOCS_UPDATE: isUpdating ? '1' : '' }
+  const environment = { SVC_DOCS_PAGE: pattern ?? '', ...updating(isUpdating) }
   return await runNodeTests(findTests('test/docs/pages.test.ts', undefined), '1', environment)
+}
+
+/** Tells tests that run pages whether they shall write the actual output into them. */
+function updating(isUpdating: boolean): Readonly<Record<string, string>> {
+  return { SVC_DOCS_UPDATE: isUpdating ? '1' : '' }
 }
 
 /** Runs the program of `npm run test:faults` with its own options; returns the exit status. */
