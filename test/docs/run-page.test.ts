@@ -15,7 +15,7 @@ async function run(markdown: string, isUpdating = false): Promise<string> {
   const folder = path.join(root, String(count))
   mkdirSync(folder)
   return runPage('docs/page.md', markdown, isUpdating, {
-    folder,
+    folder: () => folder,
     launch: () => [],
     words: { 'port 9088': 'port 19088' },
   })

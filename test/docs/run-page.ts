@@ -16,9 +16,9 @@ export const isUpdating = process.env.SVC_DOCS_UPDATE === '1'
 
 /** How the commands of a page are run. */
 export interface PageSetting {
-  /** The folder in which they run. */
-  readonly folder: string
-  /** Command line that runs bash on a machine; blocks that name no machine have the machine ''. */
+  /** The folder in which they run on a machine; blocks that name no machine have the machine ''. */
+  readonly folder: (machine: string) => string
+  /** Command line that runs bash on a machine. */
   readonly launch: (machine: string) => readonly string[]
   readonly environment?: Readonly<Record<string, string>>
   /** Words of the page with those that take their place in this run, such as another port. */
@@ -45,17 +45,24 @@ function suiteOf(name: string): string {
  */
 export async function runPageInClone(name: string, setting: Omit<PageSetting, 'folder'>): Promise<void> {
   const file = path.join(repositoryRoot, name)
-  const folder = makeClone(path.basename(name, '.md'))
+  const clones = new Map<string, string>()
+  const cloneOf = (machine: string): string => {
+    const label = [path.basename(name, '.md'), machine].filter((part) => part !== '').join('-')
+    const folder = clones.get(machine) ?? makeClone(label)
+    clones.set(machine, folder)
+    return folder
+  }
+  const stopAll = async () => (await Promise.all([...clones.values()].map(stopClusters))).flat()
   try {
     const markdown = readFileSync(file, 'utf8')
-    const updated = await runPage(name, markdown, isUpdating, { ...setting, folder })
+    const updated = await runPage(name, markdown, isUpdating, { ...setting, folder: cloneOf })
     if (updated !== markdown) writeFileSync(file, updated)
-    const left = await stopClusters(folder)
+    const left = await stopAll()
     if (left.length > 0)
       throw new Error(`${name}: leaves a cluster running in [${left.join(', ')}]; end it with ./svc down`)
   } finally {
-    await stopClusters(folder)
-    rmSync(folder, { recursive: true, force: true })
+    await stopAll()
+    for (const folder of clones.values()) rmSync(folder, { recursive: true, force: true })
   }
 }
 
@@ -92,9 +99,10 @@ export async function runPage(
 }
 
 function openPageSession(name: string, machine: string, setting: PageSetting): ShellSession {
+  const folder = setting.folder(machine)
   return openSession({
-    folder: setting.folder,
-    scratch: path.join(setting.folder, '.page', machine),
+    folder,
+    scratch: path.join(folder, '.page'),
     name,
     launch: setting.launch(machine),
     environment: { COLUMNS: '100', NO_COLOR: '1', ...setting.environment },
@@ -123,7 +131,7 @@ async function runBlock(
     )
   }
   const inPage = Object.entries(words).map(([word, here]) => [here, word] as const)
-  return replaceAll(output, [[folder, shownFolder], ...inPage])
+  return replaceAll(output, [[folder(block.machine ?? ''), shownFolder], ...inPage])
 }
 
 function assertShown(name: string, shown: { line: number; text: string }, actual: string): void {

@@ -24,7 +24,7 @@ export interface ShellResult {
 /** A bash that runs one block after the other, as a reader's terminal does. */
 export interface ShellSession {
   run(commands: ShellCommands): Promise<ShellResult>
-  /** Ends the shell. */
+  /** Ends the shell, and what it started in the background. */
   close(): Promise<void>
 }
 
@@ -85,6 +85,11 @@ export function openSession(options: SessionOptions): ShellSession {
     close: async () => {
       child.stdin!.end()
       await ended
+      try {
+        process.kill(-child.pid!, 'SIGKILL')
+      } catch {
+        // Nothing is left in the group of the shell.
+      }
     },
   }
 }
