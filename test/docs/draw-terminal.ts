@@ -62,7 +62,7 @@ export function drawTerminal(command: string, output: string, maxColumns: number
 function spansOf(line: string, maxColumns: number, tiers: Map<string, string>): Span[][] {
   const [, label = '', bar] = /^(\S+\s+)([.x\d]{40,})$/.exec(line) ?? []
   if (bar !== undefined) return [[{ text: label, color: colors.text }, ...barSpans(label.trim(), bar, tiers)]]
-  const isWarning = line.startsWith('svc: warning:')
+  const isWarning = /^svc: warning:/i.test(line)
   const isHeading = /^(datasource|tier|As of)\b/.test(line) || /^ {8}/.test(line)
   const color = isWarning ? colors.warning : isHeading ? colors.dim : colors.text
   const rows: Span[][] = [[{ text: line.slice(0, maxColumns), color }]]
