@@ -17,9 +17,14 @@ const masks: readonly (readonly [RegExp, string])[] = [
 ]
 
 /** The lines of an output without what differs from run to run: times, ids, passwords, and the width of columns. */
-export function maskedLines(output: string): string[] {
+function maskedLines(output: string): string[] {
   const text = masks.reduce((masked, [pattern, name]) => masked.replace(pattern, name), output)
-  const lines = text.split('\n').map((line) => line.replace(/[ \t]+/g, ' ').replace(/─+/g, '─').trim())
+  const lines = text.split('\n').map((line) =>
+    line
+      .replace(/[ \t]+/g, ' ')
+      .replace(/─+/g, '─')
+      .trim(),
+  )
   while (lines.at(-1) === '') lines.pop()
   return lines
 }

@@ -74,8 +74,7 @@ function spansOf(line: string, maxColumns: number, tiers: Map<string, string>): 
 function barSpans(name: string, bar: string, tiers: Map<string, string>): Span[] {
   const runs = bar.match(/(.)\1*/g) ?? []
   if (name === 'rule') return runs.map((text) => ({ text, color: colors.rule }))
-  if (name !== 'unused' && !tiers.has(name))
-    tiers.set(name, colors.tiers[tiers.size % colors.tiers.length]!)
+  if (name !== 'unused' && !tiers.has(name)) tiers.set(name, colors.tiers[tiers.size % colors.tiers.length]!)
   const color = tiers.get(name) ?? colors.dropped
   return runs.map((text) =>
     text.startsWith('.') ? { text, color: colors.nothing } : { text, color: colors.window, bar: color },

@@ -56,11 +56,7 @@ export function readPage(markdown: string): Page {
 }
 
 /** The page with `outputs` in the place of what it shows; `undefined` leaves an output as it is. */
-export function withOutputs(
-  markdown: string,
-  page: Page,
-  outputs: readonly (string | undefined)[],
-): string {
+export function withOutputs(markdown: string, page: Page, outputs: readonly (string | undefined)[]): string {
   const changes = page.blocks.flatMap(({ output }, index) => {
     const text = outputs[index]
     return output && text !== undefined ? [{ ...output, text }] : []
@@ -119,7 +115,9 @@ function refuseNestedCode(node: Node): void {
   if (!('children' in node)) return
   for (const child of node.children as readonly Node[]) {
     if (child.type === 'code')
-      throw new Error(`line ${child.position!.start.line}: code inside a list or quote; put it at the top level`)
+      throw new Error(
+        `line ${child.position!.start.line}: code inside a list or quote; put it at the top level`,
+      )
     refuseNestedCode(child)
   }
 }

@@ -27,7 +27,9 @@ const output = (text: string) => `\`\`\`text\n${text}\n\`\`\`\n\n`
 describe('runPage', () => {
   test('runs all blocks in one shell, in order', async () => {
     await run(
-      block('greeting=hello\ncd /') + block('echo $greeting; pwd; echo error >&2') + output('hello\n/\nerror'),
+      block('greeting=hello\ncd /') +
+        block('echo $greeting; pwd; echo error >&2') +
+        output('hello\n/\nerror'),
     )
   })
 
@@ -50,7 +52,10 @@ describe('runPage', () => {
   })
 
   test('fails where a command succeeds that should fail', async () => {
-    await assert.rejects(run(block('true', 'exit=1')), /docs\/page\.md:2: the block ended with status 0, expected 1/)
+    await assert.rejects(
+      run(block('true', 'exit=1')),
+      /docs\/page\.md:2: the block ended with status 0, expected 1/,
+    )
   })
 
   test('continues after a block that should fail', async () => {

@@ -11,7 +11,7 @@ import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 import { startTlsStores } from '../support/tls-stores.ts'
 
 const password = 'a password of the stores'
-const names = ['machine-1', 'machine-2'] as const
+const names: readonly string[] = ['machine-1', 'machine-2']
 
 for (const name of pagesOf('surroundings', ''))
   test(`the commands of ${name} print what it shows`, { skip: machinesProblem() ?? false }, async () => {
@@ -25,10 +25,11 @@ for (const name of pagesOf('surroundings', ''))
     const running = await startTlsStores({ home, password, hosts: [stores], address: net.address })
     try {
       mkdirSync(shared)
-      for (const store of ['postgres', 'redis']) writeFileSync(path.join(shared, `${store}-password`), password)
+      for (const store of ['postgres', 'redis'])
+        writeFileSync(path.join(shared, `${store}-password`), password)
       copyFileSync(trustStoreFile(home.pki), path.join(shared, 'stores-authority.pem'))
       await runPageInClone(name, {
-        launch: (machine) => net.machines[names.findIndex((known) => known === machine)]!.launch,
+        launch: (machine) => net.machines[names.indexOf(machine)]!.launch,
         // The servers need the Node.js of this repository.
         environment: { PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH}` },
         words: {
