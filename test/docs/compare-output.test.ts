@@ -11,7 +11,7 @@ describe('outputDifference', () => {
       'Task index_flights_abcdefgh_2026-11-22T18:24:09.429Z',
       'Task index_flights_hgfedcba_2026-11-22T18:24:09.000Z',
     ],
-    ['process ids', 'https://127.0.0.1:9088  123  ready', 'https://127.0.0.1:9088  45678  ready'],
+    ['process ids', 'ldap://127.0.0.1:10389  123  ready', 'ldap://127.0.0.1:10389  45678  ready'],
     ['passwords', 'TsBStWyJlfxrhh4nEJdXp_a7fsUKkO82', 'xxBStWyJlfxrhh4nEJdXp_a7fsUKkO82'],
     ['widths of columns', 'a    b\n──────', 'a b\n───'],
     ['lines in the place of a gap', 'first\n...\nlast', 'first\n1\n2\nlast'],

@@ -12,7 +12,7 @@ const masks: readonly (readonly [RegExp, string])[] = [
   [/\(process \d+\)/g, '(process <pid>)'],
   [/\[\d+\] seconds/g, '[<duration>]'],
   [/\b\d+(\.\d+)? (ms|s|min)\b/g, '<duration>'],
-  [/((?:https?|postgres|redis):\/\/\S+) +\d+\b/g, '$1 <pid>'],
+  [/([a-z]+:\/\/\S+) +\d+\b/g, '$1 <pid>'],
   [/(?<![\w/-])[\w-]{32}(?![\w/-])/g, '<password>'],
 ]
 
