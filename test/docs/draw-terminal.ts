@@ -50,6 +50,7 @@ export function drawTerminal(command: string, output: string, maxColumns: number
   const rows = lines.flatMap((line, index) => drawLine(line, titleHeight + padding + index * lineHeight + 9))
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="${fontSize}">`,
+    `<title>${escapeXml(command)}</title>`,
     `<rect width="${width}" height="${height}" rx="10" fill="${colors.window}"/>`,
     `<path d="M0 ${titleHeight}V10a10 10 0 0 1 10-10h${width - 20}a10 10 0 0 1 10 10v${titleHeight - 10}z" fill="${colors.title}"/>`,
     ...dots,
