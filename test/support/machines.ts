@@ -6,6 +6,8 @@ import path from 'node:path'
 /** Something like a machine: a network of its own with one cable, and names that lead to addresses. */
 export interface Machine {
   readonly address: string
+  /** Command line that runs a program there. */
+  readonly launch: readonly string[]
   /** Starts a program there; what it prints goes into a file. */
   start(file: string, args: readonly string[], log: string): ChildProcess
   /** Pulls the cable, or plugs it in. */
@@ -69,11 +71,13 @@ export function makeMachines(count: number): Machines {
     ip('-netns', name, 'address', 'add', `${address}/24`, 'dev', 'eth0')
     ip('-netns', name, 'link', 'set', 'lo', 'up')
     ip('-netns', name, 'link', 'set', 'eth0', 'up')
+    const launch = ['ip', 'netns', 'exec', name]
     return {
       address,
+      launch,
       start: (file, args, log) => {
         const out = openSync(log, 'a')
-        const child = spawn('ip', ['netns', 'exec', name, file, ...args], {
+        const child = spawn(launch[0]!, [...launch.slice(1), file, ...args], {
           cwd: path.dirname(log),
           stdio: ['ignore', out, out],
         })

@@ -162,6 +162,8 @@ export function addDev(program: Command): void {
     .argument('[pattern]', 'only files whose path holds this text')
     .description('run the tests')
     .option('--concurrency <n>', 'files that run at once (default: by the number of processors)')
+    .option('--docs', 'only the commands of README and the how-to pages, whose output is compared')
+    .option('--update', 'write the actual output into the pages whose commands are run')
     .option('--compose', 'only the tests of docker-compose.yml, which need an engine')
     .option(
       '--interop',
@@ -180,18 +182,28 @@ export function addDev(program: Command): void {
         pattern: string | undefined,
         options: {
           concurrency?: string
+          docs?: true
+          update?: true
           compose?: true
           interop?: true
           kubernetes?: true
           surroundings?: true
         },
       ) => {
-        const { runComposeTests, runInteropTests, runKubernetesTests, runSurroundingsTests, runTests } =
-          await import('../development/index.ts')
-        if (options.compose) process.exitCode = await runComposeTests(pattern)
+        const {
+          runComposeTests,
+          runDocsTests,
+          runInteropTests,
+          runKubernetesTests,
+          runSurroundingsTests,
+          runTests,
+        } = await import('../development/index.ts')
+        const isUpdating = options.update === true
+        if (options.docs) process.exitCode = await runDocsTests(pattern, isUpdating)
+        else if (options.compose) process.exitCode = await runComposeTests(pattern, isUpdating)
         else if (options.interop) process.exitCode = await runInteropTests()
         else if (options.kubernetes) process.exitCode = await runKubernetesTests()
-        else if (options.surroundings) process.exitCode = await runSurroundingsTests()
+        else if (options.surroundings) process.exitCode = await runSurroundingsTests(pattern, isUpdating)
         else process.exitCode = await runTests(pattern, options.concurrency)
       },
     )

@@ -21,9 +21,11 @@ export async function runTests(
     throw invalidInput(`Invalid value [${concurrency}] for [--concurrency]: expected a number from 1 to 99`)
   }
   // The tests of the containers need an engine, those of other clients Java, that of the manifests a Kubernetes, those
-  // of what stands around a cluster networks and programs of their own: they are asked for by themselves.
+  // of what stands around a cluster networks and programs of their own: they are asked for by themselves. So are the
+  // commands of the pages, which may need the default ports.
   const files = findTests('{packages,services,cli,container,test}/**/*.test.ts', pattern, [
     'test/compose/**',
+    'test/docs/pages.test.ts',
     'test/interop/**',
     'test/kubernetes/**',
     'test/surroundings/**',
@@ -49,14 +51,17 @@ export async function runTests(
   }
 }
 
-/** Runs the tests of the containers, one file at a time, against an image built now; returns the exit status. */
-export async function runComposeTests(pattern: string | undefined): Promise<number> {
+/**
+ * Runs the tests of the containers, one file at a time, against an image built now; returns the exit status. With
+ * `isUpdating`, the pages that they run get the output that came out.
+ */
+export async function runComposeTests(pattern: string | undefined, isUpdating: boolean): Promise<number> {
   const files = findTests('test/compose/**/*.test.ts', pattern)
   await checkEngine()
   process.on('SIGINT', () => undefined)
   const build = spawn('docker', ['compose', 'build'], { cwd: repositoryRoot, stdio: 'inherit' })
   const status = await statusOf(build)
-  return status === 0 ? await runNodeTests(files, '1') : status
+  return status === 0 ? await runNodeTests(files, '1', updating(isUpdating)) : status
 }
 
 /** Runs the tests of clients and of a console of another make, where Java and Maven are; returns the exit status. */
@@ -71,9 +76,29 @@ export async function runKubernetesTests(): Promise<number> {
   return await runNodeTests(findTests('test/kubernetes/*.test.ts', undefined), '1')
 }
 
-/** Runs the tests of what stands around a cluster, several machines and Prometheus; returns the exit status. */
-export async function runSurroundingsTests(): Promise<number> {
-  return await runNodeTests(findTests('test/surroundings/*.test.ts', undefined), '1')
+/**
+ * Runs the tests of what stands around a cluster, several machines and Prometheus; returns the exit status. With
+ * `isUpdating`, the pages that they run get the output that came out.
+ */
+export async function runSurroundingsTests(
+  pattern: string | undefined,
+  isUpdating: boolean,
+): Promise<number> {
+  return await runNodeTests(findTests('test/surroundings/*.test.ts', pattern), '1', updating(isUpdating))
+}
+
+/**
+ * Runs the commands of README and the how-to pages whose name contains `pattern`, or all; returns the exit status. With
+ * `isUpdating`, the pages get the output that came out.
+ */
+export async function runDocsTests(pattern: string | undefined, isUpdating: boolean): Promise<number> {
+  const environment = { SVC_DOCS_PAGE: pattern ?? '', ...updating(isUpdating) }
+  return await runNodeTests(findTests('test/docs/pages.test.ts', undefined), '1', environment)
+}
+
+/** Tells tests that run pages whether they shall write the actual output into them. */
+function updating(isUpdating: boolean): Readonly<Record<string, string>> {
+  return { SVC_DOCS_UPDATE: isUpdating ? '1' : '' }
 }
 
 /** Runs the program of `npm run test:faults` with its own options; returns the exit status. */

@@ -1,0 +1,109 @@
+/** A terminal window with a command and its output, as an SVG that needs no font of its own. */
+
+const fontSize = 13
+const characterWidth = 7.8
+const lineHeight = 19
+const padding = 20
+const titleHeight = 36
+
+// Readable on light and dark pages, since the window brings its own background.
+const colors = {
+  window: '#0f172a',
+  title: '#1e293b',
+  text: '#e2e8f0',
+  dim: '#94a3b8',
+  prompt: '#34d399',
+  warning: '#fbbf24',
+  nothing: '#334155',
+  dropped: '#f87171',
+  rule: '#94a3b8',
+  tiers: ['#38bdf8', '#fb923c', '#a78bfa'],
+} as const
+
+interface Span {
+  readonly text: string
+  readonly color: string
+  readonly isBold?: boolean
+  /** Color of a bar behind the text. */
+  readonly bar?: string
+}
+
+/**
+ * Draws a command and what it prints. Rows of a timeline (`hot  ...111222`) are drawn as bars: one color for each
+ * tier, red for what is dropped. Lines longer than `maxColumns` characters continue on the next line.
+ */
+export function drawTerminal(command: string, output: string, maxColumns: number): string {
+  const tiers = new Map<string, string>()
+  const lines: Span[][] = [
+    [
+      { text: '$ ', color: colors.prompt, isBold: true },
+      { text: command, color: colors.text, isBold: true },
+    ],
+    [],
+    ...output.split('\n').flatMap((line) => spansOf(line, maxColumns, tiers)),
+  ]
+  const width = Math.ceil(maxColumns * characterWidth + 2 * padding)
+  const height = titleHeight + lines.length * lineHeight + 2 * padding - 6
+  const dots = ['#f87171', '#fbbf24', '#34d399'].map(
+    (color, index) => `<circle cx="${20 + index * 18}" cy="18" r="5.5" fill="${color}"/>`,
+  )
+  const rows = lines.flatMap((line, index) => drawLine(line, titleHeight + padding + index * lineHeight + 9))
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="${fontSize}">`,
+    `<title>${escapeXml(command)}</title>`,
+    `<rect width="${width}" height="${height}" rx="10" fill="${colors.window}"/>`,
+    `<path d="M0 ${titleHeight}V10a10 10 0 0 1 10-10h${width - 20}a10 10 0 0 1 10 10v${titleHeight - 10}z" fill="${colors.title}"/>`,
+    ...dots,
+    ...rows,
+    '</svg>\n',
+  ].join('\n')
+}
+
+/** The colors of a line, which becomes several where it is too long; `tiers` gets the color of each tier that appears. */
+function spansOf(line: string, maxColumns: number, tiers: Map<string, string>): Span[][] {
+  const [, label = '', bar] = /^(\S+\s+)([.x\d]{40,})$/.exec(line) ?? []
+  if (bar !== undefined) return [[{ text: label, color: colors.text }, ...barSpans(label.trim(), bar, tiers)]]
+  const isWarning = /^svc: warning:/i.test(line)
+  const isHeading = /^(datasource|tier|As of)\b/.test(line) || /^ {8}/.test(line)
+  const color = isWarning ? colors.warning : isHeading ? colors.dim : colors.text
+  const rows: Span[][] = [[{ text: line.slice(0, maxColumns), color }]]
+  for (let start = maxColumns; start < line.length; start += maxColumns)
+    rows.push([{ text: line.slice(start, start + maxColumns), color }])
+  return rows
+}
+
+function barSpans(name: string, bar: string, tiers: Map<string, string>): Span[] {
+  const runs = bar.match(/(.)\1*/g) ?? []
+  if (name === 'rule') return runs.map((text) => ({ text, color: colors.rule }))
+  if (name !== 'unused' && !tiers.has(name)) tiers.set(name, colors.tiers[tiers.size % colors.tiers.length]!)
+  const color = tiers.get(name) ?? colors.dropped
+  return runs.map((text) =>
+    text.startsWith('.') ? { text, color: colors.nothing } : { text, color: colors.window, bar: color },
+  )
+}
+
+/** One text element for each group of words, at its own place: columns stay aligned whatever font the reader has. */
+function drawLine(line: readonly Span[], y: number): string[] {
+  let column = 0
+  return line.flatMap(({ text, color, isBold, bar }) => {
+    const start = column
+    column += text.length
+    const left = (padding + start * characterWidth).toFixed(1)
+    const width = (text.length * characterWidth).toFixed(1)
+    const background =
+      bar === undefined
+        ? []
+        : [`<rect x="${left}" y="${y - 12}" width="${width}" height="15" rx="2" fill="${bar}"/>`]
+    const words = [...text.matchAll(/\S+(?: \S+)*/g)].map((found) => {
+      const x = (padding + (start + found.index) * characterWidth).toFixed(1)
+      const length = (found[0].length * characterWidth).toFixed(1)
+      const weight = isBold ? ' font-weight="600"' : ''
+      return `<text x="${x}" y="${y}" fill="${color}" textLength="${length}" lengthAdjust="spacingAndGlyphs"${weight}>${escapeXml(found[0])}</text>`
+    })
+    return [...background, ...words]
+  })
+}
+
+function escapeXml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}

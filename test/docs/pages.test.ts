@@ -1,0 +1,19 @@
+// Runs the commands of README and the how-to pages as a reader would, and compares what they print with the pages.
+import { writeFileSync } from 'node:fs'
+import { after, describe, test } from 'node:test'
+import { drawPicture, pictureFile } from './picture.ts'
+import { isUpdating, pagesOf, runPageInClone } from './run-page.ts'
+import { ownNetwork } from './shell-session.ts'
+
+// The pages use the default ports. Without a network of its own, a page needs them to be free on this machine.
+const launch = ownNetwork() ?? []
+
+// A cluster mostly waits while it starts and stops: two pages at once take little more than half of the time.
+describe('the pages', { concurrency: launch.length > 0 ? 2 : 1 }, () => {
+  for (const name of pagesOf('docs', process.env.SVC_DOCS_PAGE ?? ''))
+    test(`the commands of ${name} print what it shows`, () => runPageInClone(name, { launch: () => launch }))
+})
+
+after(() => {
+  if (isUpdating) writeFileSync(pictureFile, drawPicture())
+})

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { repositoryRoot } from '@svc/cli/home'
+import { drawTerminal } from './draw-terminal.ts'
+import { readPage } from './read-page.ts'
+
+/** README's picture. */
+export const pictureFile = path.join(repositoryRoot, 'docs/rules-preview.svg')
+
+const page = 'docs/how-to/rehearse-a-rule-change.md'
+
+/** Draws the preview of rules that a how-to page shows, which is what came out when the page was run last. */
+export function drawPicture(): string {
+  const { blocks } = readPage(readFileSync(path.join(repositoryRoot, page), 'utf8'))
+  const preview = blocks.find(({ commands }) => commands.includes('./svc rules preview'))
+  if (!preview?.output) throw new Error(`${page}: shows no preview of rules`)
+  const command = './svc rules preview new-rules.json --datasource flights --now 2001-04-01'
+  return drawTerminal(command, preview.output.text.trimEnd(), 120)
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { after, describe, test } from 'node:test'
+import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
+import { runPage } from './run-page.ts'
+
+const root = newTestFolder()
+after(() => removeTestFolder(root))
+
+let count = 0
+/** Runs a page in a folder of its own. */
+async function run(markdown: string, isUpdating = false): Promise<string> {
+  count += 1
+  const folder = path.join(root, String(count))
+  mkdirSync(folder)
+  return runPage('docs/page.md', markdown, isUpdating, {
+    folder: () => folder,
+    launch: () => [],
+    words: { 'port 9088': 'port 19088' },
+  })
+}
+
+const block = (commands: string, options = '') => `\`\`\`sh ${options}\n${commands}\n\`\`\`\n\n`
+const output = (text: string) => `\`\`\`text\n${text}\n\`\`\`\n\n`
+
+describe('runPage', () => {
+  test('runs all blocks in one shell, in order', async () => {
+    await run(
+      block('greeting=hello\ncd /') +
+        block('echo $greeting; pwd; echo error >&2') +
+        output('hello\n/\nerror'),
+    )
+  })
+
+  test('fails at a wrong command, with page and line', async () => {
+    await assert.rejects(
+      run(`# Page\n\n${block('echo fine')}${block('svc-does-not-exist\necho later')}`),
+      (error: Error) => {
+        assert.match(error.message, /^docs\/page\.md:8: the block ended with status 127, expected 0/)
+        assert.match(error.message, /docs\/page\.md: line 8: svc-does-not-exist: command not found/)
+        assert.doesNotMatch(error.message, /^later$/m)
+        return true
+      },
+    )
+  })
+
+  test('fails at a wrong output, with page, line and difference', async () => {
+    await assert.rejects(run(block('echo 90 segments') + output('91 segments')), {
+      message: /^docs\/page\.md:6: [^\n]*\n\+ 90 segments\n- 91 segments$/,
+    })
+  })
+
+  test('fails where a command succeeds that should fail', async () => {
+    await assert.rejects(
+      run(block('true', 'exit=1')),
+      /docs\/page\.md:2: the block ended with status 0, expected 1/,
+    )
+  })
+
+  test('continues after a block that should fail', async () => {
+    await run(block('x=1; false', 'exit=1') + block('echo $x') + output('1'))
+  })
+
+  test('does not run what another place runs', async () => {
+    await run(block('exit 3', 'not-run="needs a cluster"') + block('echo here') + output('here'))
+  })
+
+  test('replaces words of the page in commands, and puts them back in outputs', async () => {
+    await run(block('echo port 9088; echo $((19088))') + output('port 9088\n19088'))
+  })
+
+  test('shows the folder as that of a reader', async () => {
+    await run(block('pwd') + output('/home/you/svc'))
+  })
+
+  test('writes the actual output into the page when asked', async () => {
+    const page = `# Page\n\n${block('echo new')}${output('old')}End.\n`
+    assert.equal(await run(page, true), page.replace('old', 'new'))
+  })
+})

@@ -1,0 +1,159 @@
+import { existsSync, globSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { homeLayout, repositoryRoot } from '@svc/cli/home'
+import { runSvc } from '../support/svc-command.ts'
+import { makeClone } from './clone.ts'
+import { outputDifference, refreshedOutput } from './compare-output.ts'
+import { type CommandBlock, readPage, withOutputs } from './read-page.ts'
+import { openSession, type ShellSession } from './shell-session.ts'
+
+/** The folder of a reader's clone in shown output. */
+const shownFolder = '/home/you/svc'
+const maxBlockMs = 180_000
+
+/** Whether pages get the output that came out instead of being compared with it. */
+export const isUpdating = process.env.SVC_DOCS_UPDATE === '1'
+
+/** How the commands of a page are run. */
+export interface PageSetting {
+  /** The folder in which they run on a machine; blocks that name no machine have the machine ''. */
+  readonly folder: (machine: string) => string
+  /** Command line that runs bash on a machine. */
+  readonly launch: (machine: string) => readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
+  /** Words of the page with those that take their place in this run, such as another port. */
+  readonly words?: Readonly<Record<string, string>>
+}
+
+/** The pages whose commands a suite runs and whose name contains `pattern`. Throws an Error where one cannot be read. */
+export function pagesOf(suite: string, pattern: string): string[] {
+  const all = ['README.md', ...globSync('docs/{how-to/*,troubleshooting}.md', { cwd: repositoryRoot })]
+  return all.filter((name) => name.includes(pattern) && suiteOf(name) === suite)
+}
+
+function suiteOf(name: string): string {
+  try {
+    return readPage(readFileSync(path.join(repositoryRoot, name), 'utf8')).suite
+  } catch (error) {
+    throw new Error(`${name}: ${(error as Error).message}`)
+  }
+}
+
+/**
+ * Runs a page of the repository in a clone of its own, and updates it where that is asked for. Throws an Error that names
+ * page and line where a command or its output is another one than the page says, or where the page leaves a cluster running.
+ */
+export async function runPageInClone(name: string, setting: Omit<PageSetting, 'folder'>): Promise<void> {
+  const file = path.join(repositoryRoot, name)
+  const clones = new Map<string, string>()
+  const cloneOf = (machine: string): string => {
+    const label = [path.basename(name, '.md'), machine].filter((part) => part !== '').join('-')
+    const folder = clones.get(machine) ?? makeClone(label)
+    clones.set(machine, folder)
+    return folder
+  }
+  const stopAll = async () => (await Promise.all([...clones.values()].map(stopClusters))).flat()
+  try {
+    const markdown = readFileSync(file, 'utf8')
+    const updated = await runPage(name, markdown, isUpdating, { ...setting, folder: cloneOf })
+    if (updated !== markdown) writeFileSync(file, updated)
+    const left = await stopAll()
+    if (left.length > 0)
+      throw new Error(`${name}: leaves a cluster running in [${left.join(', ')}]; end it with ./svc down`)
+  } finally {
+    await stopAll()
+    for (const folder of clones.values()) rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/**
+ * Runs the commands of a page in order, each machine's in one shell, and compares what they print with what the page
+ * shows. Returns the page, with `shallUpdate` showing the actual output. Throws an Error that names page and line of the
+ * first command that ends with another status than the page says, or prints something else than it shows.
+ */
+export async function runPage(
+  name: string,
+  markdown: string,
+  shallUpdate: boolean,
+  setting: PageSetting,
+): Promise<string> {
+  const page = readPage(markdown)
+  const sessions = new Map<string, ShellSession>()
+  const outputs: (string | undefined)[] = []
+  try {
+    for (const block of page.blocks) {
+      const machine = block.machine ?? ''
+      const session = sessions.get(machine) ?? openPageSession(name, machine, setting)
+      sessions.set(machine, session)
+      outputs.push(block.notRun === undefined ? await runBlock(name, block, session, setting) : undefined)
+      const output = outputs.at(-1)
+      if (block.output && output !== undefined) {
+        if (shallUpdate) outputs[outputs.length - 1] = refreshedOutput(block.output.text, output)
+        else assertShown(name, block.output, output)
+      }
+    }
+  } finally {
+    await Promise.all([...sessions.values()].map((session) => session.close()))
+  }
+  return shallUpdate ? withOutputs(markdown, page, outputs) : markdown
+}
+
+function openPageSession(name: string, machine: string, setting: PageSetting): ShellSession {
+  const folder = setting.folder(machine)
+  return openSession({
+    folder,
+    scratch: path.join(folder, '.page'),
+    name,
+    launch: setting.launch(machine),
+    environment: { COLUMNS: '100', NO_COLOR: '1', ...setting.environment },
+    maxBlockMs,
+  })
+}
+
+/** Runs one block; returns its output in the words of the page. */
+async function runBlock(
+  name: string,
+  block: CommandBlock,
+  session: ShellSession,
+  { folder, words = {} }: PageSetting,
+): Promise<string> {
+  const commands = replaceAll(block.commands, Object.entries(words))
+  const { status, output } = await session.run({
+    commands,
+    line: block.line,
+    runsOn: block.exitStatus !== 0,
+  })
+  if (status !== block.exitStatus) {
+    const ending =
+      status === undefined ? `did not end within ${maxBlockMs / 1000} s` : `ended with status ${status}`
+    throw new Error(
+      `${name}:${block.line}: the block ${ending}, expected ${block.exitStatus}:\n${block.commands}\n\nIt printed:\n${output}`,
+    )
+  }
+  const inPage = Object.entries(words).map(([word, here]) => [here, word] as const)
+  return replaceAll(output, [[folder(block.machine ?? ''), shownFolder], ...inPage])
+}
+
+function assertShown(name: string, shown: { line: number; text: string }, actual: string): void {
+  const difference = outputDifference(shown.text, actual)
+  if (difference !== undefined)
+    throw new Error(
+      `${name}:${shown.line}: the output is another one than shown (- shown, + actual); ` +
+        `npm run test:docs -- --update rewrites the page:\n${difference}`,
+    )
+}
+
+function replaceAll(text: string, words: readonly (readonly [string, string])[]): string {
+  return words.reduce((replaced, [from, to]) => replaced.replaceAll(from, to), text)
+}
+
+/** Stops the clusters whose homes stand in a folder; returns the names of those that ran. */
+async function stopClusters(folder: string): Promise<string[]> {
+  const homes = readdirSync(folder).filter((name) => existsSync(homeLayout(path.join(folder, name)).marker))
+  const stopped: string[] = []
+  for (const home of homes) {
+    const { stdout } = await runSvc('down', '--home', path.join(folder, home))
+    if (stdout.startsWith('Stopped')) stopped.push(home)
+  }
+  return stopped
+}
