@@ -56,7 +56,7 @@ export const hostileString: Filler = (sizeBytes) =>
 export const longNumber: Filler = (sizeBytes) => '9'.repeat(Math.max(1, sizeBytes))
 
 /** Lists in lists, as deep as fits. */
-export const deepLists: Filler = (sizeBytes) => {
+const deepLists: Filler = (sizeBytes) => {
   const depth = Math.max(1, Math.floor(sizeBytes / 2))
   return `${'['.repeat(depth)}${']'.repeat(depth)}`
 }
