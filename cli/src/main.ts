@@ -3,9 +3,10 @@ import { addCommands, exitStatusOf } from './commands/index.ts'
 
 const program = new Command('svc')
   .description(
-    'Run a cluster on this machine: router, coordinator, overlord, broker, historicals, and their stores.',
+    'Run a cluster on this machine: router, coordinator, overlord, broker, historicals, Postgres, and Redis.',
   )
   .usage('<command> [options]')
+  .helpOption('-h, --help', 'Show help')
   .helpCommand('help [command]', 'Show help for a command')
   .showHelpAfterError('Run ./svc <command> --help for usage.')
   .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'svc: ')) })
@@ -13,14 +14,20 @@ const program = new Command('svc')
   .addHelpText('after', '\nExit status: 0 success, 1 failure, 2 invalid usage.')
 addCommands(program)
 
-// A closed pipe, such as `| head`, is not a failure and no reason to stop a cluster.
+// A closed pipe, such as `| head`, is not a failure, and must not stop a cluster.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })
 
+/** Help of a nested command: `svc help rules preview` means `svc rules preview --help`. */
+function expandHelp([first, ...command]: readonly string[]): string[] {
+  const isNested = first === 'help' && command.length > 1
+  return isNested ? [...command, '--help'] : [first, ...command].filter((word) => word !== undefined)
+}
+
 try {
   process.exitCode = 0
-  await program.parseAsync()
+  await program.parseAsync(expandHelp(process.argv.slice(2)), { from: 'user' })
 } catch (error) {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode === 0 ? 0 : 2

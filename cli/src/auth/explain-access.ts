@@ -4,18 +4,18 @@ import type { ClusterClient } from '../client/index.ts'
 
 const authorization = '/proxy/coordinator/svc-ext/basic-security/authorization'
 
-/** A request of a user, that is to be explained. */
+/** A user's request to explain. */
 export interface ExplainedRequest {
   readonly user: string
   readonly method: string
   readonly path: string
-  /** The authorizer that decides; undefined for the only one of the cluster. */
+  /** The authorizer that decides; undefined if the cluster has only one. */
   readonly authorizer: string | undefined
-  /** The groups of the user in a directory. */
+  /** The directory groups of the user. */
   readonly groups: readonly string[]
 }
 
-/** The answer of the coordinator. */
+/** The coordinator's answer. */
 export interface Explanation extends Omit<AccessExplanation, 'mappings'> {
   readonly user: string
   readonly method: string
@@ -30,7 +30,7 @@ export interface Explanation extends Omit<AccessExplanation, 'mappings'> {
   readonly because: string
 }
 
-/** Asks why a user may or may not do something. Throws a Failure where the cluster refuses the question. */
+/** Returns why a user may or may not make a request. Throws a Failure if the cluster rejects the call. */
 export async function explainAccess(client: ClusterClient, request: ExplainedRequest): Promise<Explanation> {
   const { user, method, path, groups } = request
   const authorizer = request.authorizer ?? (await onlyAuthorizer(client))
@@ -46,5 +46,5 @@ async function onlyAuthorizer(client: ClusterClient): Promise<string> {
   const names = Object.keys((await client.send('GET', `${authorization}/loadStatus`)) as object)
   const [only, ...others] = names
   if (only !== undefined && others.length === 0) return only
-  throw invalidInput(`The cluster has the authorizers [${names.join(', ')}]: name one with --authorizer`)
+  throw invalidInput(`Missing value for [--authorizer]: expected one of [${names.join(', ')}]`)
 }

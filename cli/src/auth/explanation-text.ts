@@ -1,14 +1,14 @@
 import { emphasized, formatTable } from '../terminal/index.ts'
 import type { Explanation } from './explain-access.ts'
 
-/** An explanation as people read it: the verdict first, then what led to it. */
+/** An explanation as text: the decision first, then the reasons. */
 export function explanationText(explanation: Explanation): string {
   const { user, method, path, endpoint, authorizer, allowed, because } = explanation
   const sections = [
-    `${emphasized(allowed ? 'allowed' : 'refused')}: ${method} ${path} as ${user}\n${because}.`,
+    `${emphasized(allowed ? 'Allowed' : 'Denied')}: ${method} ${path} as ${user}\n${because}.`,
     `Endpoint ${endpoint}, authorizer ${authorizer}.`,
     formatTable(
-      ['authenticator', 'what it knows', 'its authorizer'],
+      ['authenticator', 'knows the user', 'authorizer'],
       explanation.authenticators.map(({ name, knows, usesThisAuthorizer }) => [
         name,
         knows,
@@ -19,25 +19,25 @@ export function explanationText(explanation: Explanation): string {
   if (explanation.groups.length > 0)
     sections.push(
       formatTable(
-        ['group', 'counts'],
+        ['group', 'mapped'],
         explanation.groups.map(({ group, counts }) => [group, counts ? 'yes' : 'no']),
       ),
     )
   sections.push(
     explanation.roles.length === 0
-      ? 'The user has no role here.'
+      ? 'The user has no roles.'
       : formatTable(
           ['role', 'from'],
           explanation.roles.map(({ role, from, exists }) => [
             role,
-            `${from.join(', ')}${exists ? '' : ' (there is no such role)'}`,
+            `${from.join(', ')}${exists ? '' : ' (does not exist)'}`,
           ]),
         ),
   )
   if (explanation.permissions.length > 0)
     sections.push(
       formatTable(
-        ['role', 'permission', 'grants it'],
+        ['role', 'permission', 'grants access'],
         explanation.permissions.map(({ role, permission: { action, resource }, grants }) => [
           role,
           `${action} ${resource.type} ${resource.name}`,

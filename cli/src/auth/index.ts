@@ -1,3 +1,3 @@
-/** What a cluster says about who may do what, and why. */
+/** Explains access decisions of a cluster. */
 export { type ExplainedRequest, type Explanation, explainAccess } from './explain-access.ts'
 export { explanationText } from './explanation-text.ts'

@@ -8,7 +8,7 @@ import { createGzip } from 'node:zlib'
 import { conflict } from '@svc/domain/failure'
 import { type Database, dumpTables, knownMigrations } from '@svc/shared/postgres'
 import { type HomeLayout, makeNewFolder, readSecret } from '../home/index.ts'
-import { copyFiles, tellProblems } from './copy-files.ts'
+import { copyFiles, describeProblems } from './copy-files.ts'
 import {
   type HomeFile,
   type HomeFilePath,
@@ -21,22 +21,22 @@ import {
   virtualServersPath,
 } from './manifest.ts'
 
-/** How far a backup is. */
+/** Progress of a backup. */
 export interface BackupProgress {
   readonly phase: 'tables' | 'files'
   readonly files: number
   readonly sizeBytes: number
 }
 
-/** What was written. */
+/** Result of a backup. */
 export interface BackupResult extends Omit<Manifest, 'tables' | 'homeFiles'> {
   readonly folder: string
 }
 
 /**
- * Writes the metadata store, as it is at one moment, and every file of deep storage that it names, into a new folder:
- * whole or not at all. The cluster may work on meanwhile. Throws a Failure where that is not possible, or where a file
- * is missing or not the one that was stored.
+ * Writes a consistent snapshot of the metadata store, and every file of deep storage that it references, to a new
+ * folder, which appears only when it is complete. The cluster may keep running. Throws a Failure if that is not
+ * possible, or if a file is missing or has changed since it was stored.
  */
 export async function backUp(
   { database, home, storageDirectory }: { database: Database; home: HomeLayout; storageDirectory: string },
@@ -45,7 +45,7 @@ export async function backUp(
   signal: AbortSignal,
 ): Promise<BackupResult> {
   return makeNewFolder(folder, async (growing) => {
-    // Passwords lie in it.
+    // The folder contains passwords.
     await chmod(growing, 0o700)
     await mkdir(path.join(growing, 'tables'))
     const homeFiles = await keepHomeFiles(home, growing)
@@ -74,8 +74,8 @@ export async function backUp(
     const { files, sizeBytes } = copied
     if (copied.problems.length > 0) {
       throw conflict(
-        `The deep storage [${storageDirectory}] is not whole: ${tellProblems(copied)}. Where a kill task erased files ` +
-          'meanwhile, begin the backup again; else put them back, or mark their segments unused and kill them',
+        `Deep storage [${storageDirectory}] is damaged: ${describeProblems(copied)}. If a kill task deleted files during ` +
+          'the backup, run the backup again. Otherwise put the files back, or mark their segments as unused and kill them.',
       )
     }
     await rm(listFile)
@@ -89,12 +89,12 @@ export async function backUp(
       homeFiles,
     }
     await writeFile(manifestFile(growing), `${JSON.stringify(manifest, null, 2)}\n`)
-    const { tables: _, homeFiles: __, ...told } = manifest
-    return { folder, ...told }
+    const { tables: _, homeFiles: __, ...summary } = manifest
+    return { folder, ...summary }
   })
 }
 
-/** Writes what a home has of its secrets and virtual servers; returns what was written. */
+/** Writes the secrets and virtual servers of a home, as far as it has any; returns what was written. */
 async function keepHomeFiles(home: HomeLayout, folder: string): Promise<HomeFile[]> {
   await mkdir(path.join(folder, 'secrets'), { mode: 0o700 })
   const found: HomeFile[] = []
@@ -104,7 +104,7 @@ async function keepHomeFiles(home: HomeLayout, folder: string): Promise<HomeFile
   }
   for (const name of keptSecrets) {
     const secret = readSecret(home, name)
-    // An empty file is left by a disk that ran full; nothing was ever opened with it.
+    // A full disk leaves an empty file, which was never used as a password.
     if (secret) await keep(secretPath(name), Buffer.from(secret), null)
   }
   if (existsSync(home.virtualServers)) {
@@ -114,7 +114,7 @@ async function keepHomeFiles(home: HomeLayout, folder: string): Promise<HomeFile
   return found
 }
 
-/** A stream into a compressed file, its end, and then the checksum of what lies on disk. */
+/** A stream into a compressed file, its end, and, after that, the checksum of the file. */
 function compressed(file: string): { input: Writable; end: Promise<void>; sum: () => string } {
   const hash = createHash('sha256')
   const input = new PassThrough()

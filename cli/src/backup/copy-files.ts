@@ -4,7 +4,7 @@ import path from 'node:path'
 import { checksumOfFile, errorCode, storageFailure } from '@svc/shared/deep-storage'
 import { linesOf } from '@svc/shared/wire'
 
-/** What was copied, and what is wrong with files that were not, or that are not what was stored. */
+/** What was copied, and which files are missing or have changed since they were stored. */
 export interface CopiedFiles {
   readonly files: number
   readonly sizeBytes: number
@@ -12,9 +12,8 @@ export interface CopiedFiles {
 }
 
 /**
- * Copies the files of a list, as `dumpFiles` writes it, from one folder of deep storage to another, and compares size
- * and checksum of each copy with those in the list. Throws a Failure where the copying itself fails, or the reason of
- * the signal.
+ * Copies the files of a list written by `dumpFiles` from one deep storage folder to another, and compares the size and
+ * checksum of each copy with those in the list. Throws a Failure if copying fails, or the reason of the signal.
  */
 export async function copyFiles(
   listFile: string,
@@ -25,35 +24,35 @@ export async function copyFiles(
   let files = 0
   let sizeBytes = 0
   const problems: string[] = []
-  const madeFolders = new Set<string>()
+  const createdFolders = new Set<string>()
   for await (const line of linesOf(createReadStream(listFile))) {
     signal.throwIfAborted()
     const [checksum, size, relative] = line.split('\t') as [string, string, string]
     files += 1
     const source = path.join(from, relative)
     const target = path.join(to, relative)
-    // A list is as good as the backup that it comes from.
+    // The list may come from a backup that somebody changed.
     if (!target.startsWith(to + path.sep)) {
-      problems.push(`[${relative}] is no path in deep storage`)
+      problems.push(`[${relative}] is not a path in deep storage`)
       continue
     }
     const parent = path.dirname(target)
-    if (!madeFolders.has(parent)) {
+    if (!createdFolders.has(parent)) {
       await mkdir(parent, { recursive: true })
-      madeFolders.add(parent)
+      createdFolders.add(parent)
     }
     try {
       await copyFile(source, target, constants.COPYFILE_FICLONE)
     } catch (error) {
       if (errorCode(error) !== 'ENOENT')
-        throw storageFailure(`File [${source}] of deep storage cannot be copied`, source, error)
+        throw storageFailure(`Failed to copy file [${source}] of deep storage`, source, error)
       problems.push(`[${relative}] is missing`)
       continue
     }
     const found = await checksumOfFile(target, signal)
     if (found.sizeBytes !== Number(size))
-      problems.push(`[${relative}] has [${found.sizeBytes}] bytes instead of [${size}]`)
-    else if (found.checksum !== checksum) problems.push(`[${relative}] has another checksum`)
+      problems.push(`[${relative}] has [${found.sizeBytes}] bytes, expected [${size}]`)
+    else if (found.checksum !== checksum) problems.push(`[${relative}] has a different checksum`)
     sizeBytes += found.sizeBytes
     if (files % 1000 === 0) onProgress?.(files, sizeBytes)
   }
@@ -62,8 +61,8 @@ export async function copyFiles(
 }
 
 /** How many files have a problem, and the first of them, as part of a sentence. */
-export function tellProblems({ files, problems }: CopiedFiles): string {
+export function describeProblems({ files, problems }: CopiedFiles): string {
   const first = problems.slice(0, 3)
   const more = problems.length > first.length ? ', …' : ''
-  return `[${problems.length}] of [${files}] files are not as they were stored: ${first.join(', ')}${more}`
+  return `[${problems.length}] of [${files}] files are missing or have changed: ${first.join(', ')}${more}`
 }

@@ -4,7 +4,7 @@ import { invalidInput } from '@svc/domain/failure'
 import type { DumpedTable } from '@svc/shared/postgres'
 import { z } from 'zod'
 
-/** What a backup says of itself; it is written last, so a folder without it is no backup. */
+/** The description of a backup. It is written last, so a folder without it is not a backup. */
 export interface Manifest {
   readonly format: 1 | 2
   readonly createdAt: string
@@ -13,15 +13,15 @@ export interface Manifest {
   /** The files of deep storage. */
   readonly files: number
   readonly sizeBytes: number
-  /** Null in the first format, which does not tell them. */
+  /** Null in format 1, which does not list them. */
   readonly homeFiles: readonly HomeFile[] | null
 }
 
-/** A file of the home that lies in the backup. */
+/** A file of the home that is in the backup. */
 export interface HomeFile {
   readonly path: HomeFilePath
   readonly sizeBytes: number
-  /** Null of a secret: it could be guessed by it. */
+  /** Null for a secret: the checksum would help to guess it. */
   readonly sha256: string | null
 }
 
@@ -30,13 +30,13 @@ export const tableFile = (folder: string, table: string): string =>
   path.join(folder, 'tables', `${table}.copy.gz`)
 export const storageFolder = (folder: string): string => path.join(folder, 'deep-storage')
 
-/** Only in the backup of an imported home: nothing else could load its segments. */
+/** Only in the backup of an imported home, whose segments only virtual servers can load. */
 export const virtualServersPath = 'virtual-servers.json'
-/** The passwords that users and servers of the restored cluster go on using. */
+/** The passwords that users and servers of the restored cluster continue to use. */
 export const keptSecrets = ['admin-password', 'internal-client-password'] as const
 type KeptSecret = (typeof keptSecrets)[number]
 export const secretPath = (name: KeptSecret) => `secrets/${name}` as const
-/** Where a file of the home lies in a backup. */
+/** Path of a file of the home in a backup. */
 export type HomeFilePath = typeof virtualServersPath | ReturnType<typeof secretPath>
 export const homeFilePaths: readonly HomeFilePath[] = [...keptSecrets.map(secretPath), virtualServersPath]
 
@@ -62,19 +62,21 @@ const schema = z.discriminatedUnion('format', [
   }),
 ])
 
-/** The manifest of a backup. Throws a Failure where the folder holds no whole one. */
+/** The manifest of a backup. Throws a Failure if the folder does not contain a complete backup. */
 export function readManifest(folder: string): Manifest {
   let text: string
   try {
     text = readFileSync(manifestFile(folder), 'utf8')
   } catch {
     throw invalidInput(
-      `[${folder}] is no backup: it has no file [backup.json], which ./svc backup writes last`,
+      `[${folder}] is not a complete backup: it has no file [backup.json], which ./svc backup writes last`,
     )
   }
   try {
     return schema.parse(JSON.parse(text))
   } catch {
-    throw invalidInput(`[${manifestFile(folder)}] is not what ./svc backup writes, or of another version`)
+    throw invalidInput(
+      `[${manifestFile(folder)}] is damaged or was written by an incompatible version of ./svc backup`,
+    )
   }
 }

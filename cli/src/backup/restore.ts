@@ -8,7 +8,7 @@ import { checksumOfFile, errorCode } from '@svc/shared/deep-storage'
 import { canRestore, dumpFiles, restoreTables } from '@svc/shared/postgres'
 import { makeNewHome, withStoreOf } from '../cluster/index.ts'
 import { type HomeLayout, homeLayout, openHome, writeSecret } from '../home/index.ts'
-import { copyFiles, tellProblems } from './copy-files.ts'
+import { copyFiles, describeProblems } from './copy-files.ts'
 import {
   type HomeFile,
   homeFilePaths,
@@ -21,20 +21,20 @@ import {
   virtualServersPath,
 } from './manifest.ts'
 
-/** What was made from a backup. */
+/** Result of a restore. */
 export interface RestoreResult {
   readonly home: string
   readonly createdAt: string
   readonly files: number
-  /** What the user should know beyond success. */
+  /** Notices for the user about a successful restore. */
   readonly notices: readonly string[]
 }
 
 /**
- * Makes a new home from a backup, whole or not at all: checks the secrets and virtual servers against the manifest and
- * every table against its checksum, fills the store and deep storage, and checks every file against its segment.
- * Nothing runs in it afterwards. Throws a Failure where the backup is not whole or the home exists, or the reason of
- * the signal.
+ * Creates a new home from a backup; the home appears only when it is complete. Checks the secrets and virtual servers
+ * against the manifest and every table against its checksum, fills the store and deep storage, and checks every file
+ * against its segment. Nothing runs in the home afterwards. Throws a Failure if the backup is incomplete or the home
+ * exists, or the reason of the signal.
  */
 export async function restore(
   folder: string,
@@ -44,7 +44,7 @@ export async function restore(
   const manifest = readManifest(folder)
   if (!canRestore(manifest.migrations)) {
     throw conflict(
-      `The backup [${folder}] was made by a version with another schema [${manifest.migrations.at(-1)}]: restore it with that version`,
+      `Backup [${folder}] was written by a version with a different schema [${manifest.migrations.at(-1)}]: restore it with that version`,
     )
   }
   if (manifest.homeFiles !== null) await checkHomeFiles(folder, manifest.homeFiles)
@@ -62,7 +62,7 @@ export async function restore(
       }
     })
   } catch (error) {
-    // What is ended by the signal tells of it in its own way.
+    // An aborted operation throws its own error; the reason of the signal says more.
     signal.throwIfAborted()
     throw error
   }
@@ -74,23 +74,23 @@ async function checkHomeFiles(folder: string, files: readonly HomeFile[]): Promi
     const problem = await problemOf(path.join(folder, file.path), file)
     if (problem !== undefined) problems.push(`[${file.path}] ${problem}`)
   }
-  if (problems.length > 0) throw conflict(`The backup [${folder}] is damaged: ${problems.join(', ')}`)
+  if (problems.length > 0) throw conflict(`Backup [${folder}] is damaged: ${problems.join(', ')}`)
 }
 
 async function problemOf(file: string, { sizeBytes, sha256 }: HomeFile): Promise<string | undefined> {
   const found = await checksumOfFile(file).catch((error: unknown) =>
-    errorCode(error) === 'ENOENT' ? 'is missing' : `cannot be read: ${describeError(error)}`,
+    errorCode(error) === 'ENOENT' ? 'is missing' : `is unreadable: ${describeError(error)}`,
   )
   if (typeof found === 'string') return found
-  if (found.sizeBytes !== sizeBytes) return `has [${found.sizeBytes}] bytes instead of [${sizeBytes}]`
-  return sha256 !== null && found.checksum !== `sha256:${sha256}` ? 'has another checksum' : undefined
+  if (found.sizeBytes !== sizeBytes) return `has [${found.sizeBytes}] bytes, expected [${sizeBytes}]`
+  return sha256 !== null && found.checksum !== `sha256:${sha256}` ? 'has a different checksum' : undefined
 }
 
 function noticesOf(folder: string, { homeFiles }: Manifest): string[] {
   if (homeFiles !== null) return []
   const found = existingHomeFiles(folder)
   return [
-    `The backup is of an earlier format, which does not say which passwords and virtual servers belong to it: [${found.join(', ')}] of [${homeFilePaths.join(', ')}] were there and were taken as they are`,
+    `The backup has an older format, which does not list its passwords and virtual servers: restored [${found.join(', ')}] of [${homeFilePaths.join(', ')}] without checking them`,
   ]
 }
 
@@ -100,11 +100,11 @@ const existingHomeFiles = (folder: string) =>
 async function checkTables(folder: string, { tables }: Manifest, signal: AbortSignal): Promise<void> {
   for (const { name, sha256 } of tables) {
     const found = await checksumOfFile(tableFile(folder, name), signal).catch((error: unknown) => {
-      throw unavailable(`Table [${name}] of the backup cannot be read: ${describeError(error)}`)
+      throw unavailable(`Failed to read table [${name}] of the backup: ${describeError(error)}`)
     })
     if (found.checksum !== `sha256:${sha256}`) {
       throw conflict(
-        `Table [${name}] of the backup is damaged: [${tableFile(folder, name)}] has another checksum`,
+        `Table [${name}] of the backup is damaged: [${tableFile(folder, name)}] has a different checksum`,
       )
     }
   }
@@ -129,7 +129,7 @@ async function fillHome(
     await dumpFiles(database, createWriteStream(listFile))
     const copied = await copyFiles(listFile, storageFolder(folder), home.deepStorage, { signal })
     if (copied.problems.length > 0)
-      throw conflict(`The backup [${folder}] is damaged: in its deep storage, ${tellProblems(copied)}`)
+      throw conflict(`Backup [${folder}] is damaged: in its deep storage, ${describeProblems(copied)}`)
     await rm(listFile)
   })
   if (has.has(virtualServersPath)) await copyFile(path.join(folder, virtualServersPath), home.virtualServers)

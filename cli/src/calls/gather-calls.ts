@@ -5,20 +5,20 @@ import { errorMessageOf, sendRequest } from '../client/index.ts'
 import { type HomeLayout, processesOf, readRunFile, readSecret } from '../home/index.ts'
 import { trustStoreFile } from '../pki/index.ts'
 
-/** A call, and the instance in whose journal it stands. */
+/** A call, and the instance that recorded it. */
 export interface NotedCall extends Call {
   readonly instance: string
 }
 
-/** What the servers of a home answered. */
+/** The recorded calls of the servers of a home. */
 export interface GatheredCalls {
   /** Newest first. */
   readonly calls: readonly NotedCall[]
-  /** The servers that could not be asked, each with the reason. */
+  /** The servers that could not be queried, each with the reason. */
   readonly missing: readonly { readonly instance: string; readonly reason: string }[]
 }
 
-/** Asks the servers of a home, or one of them, for their last calls. Throws a Failure where there is none to ask. */
+/** Returns the last calls of all servers of a home, or of one. Throws a Failure if there is no such server. */
 export async function gatherCalls(
   home: HomeLayout,
   count: number,
@@ -26,12 +26,12 @@ export async function gatherCalls(
 ): Promise<GatheredCalls> {
   const run = readRunFile(home)
   const servers = processesOf(home).filter(({ url }) => url.startsWith('http'))
-  const asked = servers.filter(({ instance }) => only === undefined || instance === only)
-  if (asked.length === 0) {
+  const selected = servers.filter(({ instance }) => only === undefined || instance === only)
+  if (selected.length === 0) {
     throw conflict(
       only === undefined
-        ? `No cluster runs in home [${home.root}]: start it with ./svc up`
-        : `No server [${only}] runs in home [${home.root}]; there are [${servers.map(({ instance }) => instance).join(', ')}]`,
+        ? `No cluster is running in [${home.root}]. Start it with ./svc up.`
+        : `Invalid value [${only}] for [--instance]: expected one of [${servers.map(({ instance }) => instance).join(', ')}]`,
     )
   }
   const isSecure = run?.profile === 'secure'
@@ -40,7 +40,7 @@ export async function gatherCalls(
   const calls: NotedCall[] = []
   const missing: { instance: string; reason: string }[] = []
   await Promise.all(
-    asked.map(async ({ instance, url }) => {
+    selected.map(async ({ instance, url }) => {
       const trusted = url.startsWith('https:') ? readFileSync(trustStoreFile(home.pki), 'utf8') : undefined
       try {
         const answer = await sendRequest({

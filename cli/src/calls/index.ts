@@ -1,2 +1,2 @@
-/** The calls that the servers of a cluster made among themselves, gathered from all of them. */
+/** The calls between the servers of a cluster, gathered from all of them. */
 export * from './gather-calls.ts'

@@ -1,16 +1,17 @@
 import { readFileSync } from 'node:fs'
-import { conflict, describeError, type Failure, unavailable } from '@svc/domain/failure'
+import { conflict, type Failure, unavailable } from '@svc/domain/failure'
 import { type HomeLayout, readRunFile, readSecret } from '../home/index.ts'
 import { trustStoreFile } from '../pki/index.ts'
 import { isRunning } from '../processes/index.ts'
+import { describeConnectionError } from './connection-error.ts'
 import { errorMessageOf, type ServiceAnswer, sendRequest } from './request.ts'
 
-/** Asks the router of one cluster as its admin. */
+/** Sends requests to the router of one cluster as its admin. */
 export interface ClusterClient {
   readonly routerUrl: string
   /**
-   * Sends a request and returns the body of the answer. Throws a Failure with the answer's own message: a conflict
-   * where the request was refused, unavailable where asking again may help.
+   * Sends a request and returns the body of the answer. Throws a Failure with the message of the answer: `conflict` if
+   * the request was rejected, `unavailable` if a retry may help.
    */
   send(
     method: string,
@@ -18,7 +19,7 @@ export interface ClusterClient {
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
   ): Promise<unknown>
-  /** The same with the whole answer. */
+  /** Like `send`, but returns the entire answer. */
   ask(
     method: string,
     path: string,
@@ -27,20 +28,20 @@ export interface ClusterClient {
   ): Promise<ServiceAnswer>
 }
 
-/** How the router of one cluster is reached as its admin. */
+/** How to reach the router of one cluster as its admin. */
 export interface ClusterAccess {
   readonly routerUrl: string
   /** The certificates to trust, PEM; undefined without TLS. */
   readonly trusted: string | undefined
-  /** `name:password`; undefined where no login is needed. */
+  /** `name:password`; undefined if no login is required. */
   readonly credentials: string | undefined
 }
 
-/** How the cluster that runs in a home is reached. Throws a Failure when none does. */
+/** How to reach the cluster that is running in a home. Throws a Failure if none is. */
 export function accessToCluster(home: HomeLayout): ClusterAccess {
   const run = readRunFile(home)
   if (!run || !isRunning(run.supervisor)) {
-    throw conflict(`No cluster runs in home [${home.root}]: start it with ./svc up`)
+    throw conflict(`No cluster is running in [${home.root}]. Start it with ./svc up.`)
   }
   const { routerUrl } = run
   const trusted = routerUrl.startsWith('https:') ? readFileSync(trustStoreFile(home.pki), 'utf8') : undefined
@@ -48,7 +49,7 @@ export function accessToCluster(home: HomeLayout): ClusterAccess {
   return { routerUrl, trusted, credentials: password === undefined ? undefined : `admin:${password}` }
 }
 
-/** A client for the cluster that runs in a home. Throws a Failure when none does. */
+/** A client for the cluster that is running in a home. Throws a Failure if none is. */
 export function connectToCluster(home: HomeLayout): ClusterClient {
   const { routerUrl, trusted, credentials } = accessToCluster(home)
   const ask: ClusterClient['ask'] = async (method, path, body, headers) => {
@@ -60,10 +61,10 @@ export function connectToCluster(home: HomeLayout): ClusterClient {
       body,
       ...(headers ? { headers } : {}),
     }).catch((error: unknown) => {
-      throw unavailable(`The router at [${routerUrl}] cannot be reached: ${describeError(error)}`)
+      throw unavailable(`Failed to reach the router at [${routerUrl}]: ${describeConnectionError(error)}`)
     })
     if (answer.status < 200 || answer.status > 299) {
-      throw refusalOf(answer, `${method} ${path}`)
+      throw rejectionOf(answer, `${method} ${path.split('?', 1)[0]}`)
     }
     return answer
   }
@@ -74,12 +75,9 @@ export function connectToCluster(home: HomeLayout): ClusterClient {
   }
 }
 
-function refusalOf(answer: ServiceAnswer, request: string): Failure {
-  if (answer.status === 401) {
-    return conflict(
-      `${request}: the cluster does not take the admin password of this home; it may have been changed since`,
-    )
-  }
-  const message = `${request}: ${errorMessageOf(answer)}`
+function rejectionOf(answer: ServiceAnswer, request: string): Failure {
+  if (answer.status === 401)
+    return conflict('The cluster rejected the stored admin password of this home. It may have been changed.')
+  const message = `${errorMessageOf(answer)} (${request})`
   return answer.status < 500 ? conflict(message) : unavailable(message)
 }

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:
 export interface ServiceRequest {
   readonly method?: string
   readonly url: string
-  /** The certificates to trust, PEM; needed for `https:`. */
+  /** The certificates to trust, PEM; required for `https:`. */
   readonly trusted?: string | undefined
   /** User name and password, as `name:password`. */
   readonly credentials?: string | undefined
@@ -14,7 +14,7 @@ export interface ServiceRequest {
   readonly timeoutMs?: number
 }
 
-/** What came back: the status and the body, read as JSON where it is that. */
+/** The answer: its status, headers, and body, parsed if it is JSON. */
 export interface ServiceAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -22,8 +22,8 @@ export interface ServiceAnswer {
 }
 
 /**
- * Sends one request and reads the whole answer. Rejects with the error of the connection; any status is an answer.
- * Made of Node's own modules, because a client library would take longer to load than the whole question takes.
+ * Sends one request and reads the entire answer. Rejects with the error of the connection; any status is an answer.
+ * Uses Node's own modules: loading a client library would take longer than the request.
  */
 export async function sendRequest(request: ServiceRequest): Promise<ServiceAnswer> {
   const url = new URL(request.url)
@@ -47,7 +47,7 @@ export async function sendRequest(request: ServiceRequest): Promise<ServiceAnswe
   }
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const outgoing = send(url, options, resolve)
-    outgoing.once('timeout', () => outgoing.destroy(new Error(`no answer within ${options.timeout} ms`)))
+    outgoing.once('timeout', () => outgoing.destroy(new Error(`timed out after ${options.timeout} ms`)))
     outgoing.once('error', reject)
     outgoing.end(body)
   })
@@ -57,7 +57,7 @@ export async function sendRequest(request: ServiceRequest): Promise<ServiceAnswe
   return { status: statusCode, headers, body: parseBody(Buffer.concat(chunks).toString()) }
 }
 
-/** The message of an error answer; its status when it has none. */
+/** The message of an error answer, or its status if it has no message. */
 export function errorMessageOf(answer: ServiceAnswer): string {
   const message = (answer.body as { errorMessage?: unknown } | undefined)?.errorMessage
   return typeof message === 'string' ? message : `status ${answer.status}`

@@ -29,12 +29,12 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 const member = (instance: string) =>
   ({ instance, role: 'worker', url: 'https://127.0.0.1:1', state: 'running', restarts: 0 }) as const
 
-describe('processes that are added to a cluster', () => {
-  test('have a name each, and are listed while their command runs', () => {
+describe('processes added to a cluster', () => {
+  test('have distinct names and are listed while their command runs', () => {
     assert.ok(claimAddedProcess(home, 'worker-added-1'))
     assert.ok(!claimAddedProcess(home, 'worker-added-1'))
     assert.ok(claimAddedProcess(home, 'worker-added-2'))
-    assert.deepEqual(processesOf(home), [], 'nothing is known of them yet')
+    assert.deepEqual(processesOf(home), [], 'they have not started yet')
     writeAddedProcess(home, member('worker-added-2'))
     assert.deepEqual(processesOf(home), [member('worker-added-2')])
     removeAddedProcess(home, 'worker-added-2')
@@ -44,9 +44,9 @@ describe('processes that are added to a cluster', () => {
 
   for (const [name, content] of [
     ['of a command that died', { supervisor: { ...identify(process.pid, 'node'), startTime: 'long ago' } }],
-    ['that is not whole', '{'],
+    ['that is incomplete', '{'],
   ] as const) {
-    test(`a file ${name} is taken over`, () => {
+    test(`replace a file ${name}`, () => {
       const file = path.join(home.run, 'worker-added-1.added.json')
       writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
       assert.deepEqual(addedProcesses(home), [])
@@ -54,7 +54,7 @@ describe('processes that are added to a cluster', () => {
     })
   }
 
-  test('end with the cluster', async () => {
+  test('stop with the cluster', async () => {
     const command = spawn(process.execPath, ['--eval', 'setInterval(() => undefined, 1000)'], {
       stdio: 'ignore',
     })
@@ -67,11 +67,11 @@ describe('processes that are added to a cluster', () => {
     assert.deepEqual(await ended, [null, 'SIGTERM'])
   })
 
-  test('are refused where no cluster runs', async () => {
+  test('require a running cluster', async () => {
     const signal = new AbortController().signal
     await assert.rejects(startWorker({ home, capacity: 1, set: [], signal }), {
       code: 'conflict',
-      message: /^Nothing is running in \[.*\]\. Start the cluster with \.\/svc up before you add a worker\.$/,
+      message: /^No cluster is running in \[.*\]\. Start one with \.\/svc up before you add a worker\.$/,
     })
   })
 })

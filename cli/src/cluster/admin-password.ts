@@ -9,30 +9,30 @@ import { commonPropertiesFile, runtimePropertiesFile } from './write-configurati
 
 const initialPassword = 'svc.auth.authenticator.<name>.initialAdminPassword'
 
-/** The authenticator that has the user admin in the metadata store; undefined if all logins go to directories. */
+/** The authenticator that stores the user admin in the metadata store; undefined if directories verify all logins. */
 const adminAuthenticator = (settings: Settings): string | undefined =>
   askedAuthenticators(settings).find((name) => storesUsers(settings, name))
 
-/** Whether the cluster of a home has the user admin in its metadata store, by the configuration of its last start. */
+/** Whether the metadata store of a home has the user admin, according to the configuration of its last start. */
 export function usesStoredAdmin(home: HomeLayout): boolean {
   try {
     return (
       adminAuthenticator(loadSettings('coordinator', [commonPropertiesFile(home)], process.env)) !== undefined
     )
   } catch {
-    // Not written yet, or edited: no reason to withhold the password.
+    // The configuration is missing or was edited: that is no reason to withhold the password.
     return true
   }
 }
 
-/** Whether the metadata store of a home may have the admin's password already, so that a new one has no effect. */
+/** Whether the metadata store of a home may already have the admin's password, so that a new one has no effect. */
 export const hasFirstAdminPassword = (home: HomeLayout): boolean =>
   existsSync(home.postgres) && Boolean(readSecret(home, 'admin-password'))
 
 /**
- * The password that the admin of a new cluster gets by its configuration as it was written, whether by default, by an
- * option or by the environment. It becomes the secret of the home. Throws a Failure if no user may have it, or if
- * `given`, the value of --admin-password, is another one.
+ * The admin password of a new cluster according to its configuration: the default, an option, or the environment. It
+ * becomes the secret of the home. Throws a Failure if the password is not allowed, or if `given`, the value of
+ * --admin-password, is a different one.
  */
 export function adoptAdminPassword(
   home: HomeLayout,

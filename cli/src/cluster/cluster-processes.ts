@@ -6,14 +6,14 @@ import { type ProcessEnd, type ProcessSpec, Supervisor } from '../supervisor/ind
 import { endingOrder } from './end-cluster.ts'
 import type { ClusterPlan } from './plan-cluster.ts'
 
-/** What a process is within the cluster, besides how it is run. */
+/** A process of the cluster. */
 export interface Member {
   readonly role: string
   readonly url: string
   readonly spec: ProcessSpec
 }
 
-/** The processes of one cluster, with the run file kept true at every change. */
+/** The processes of one cluster. Updates the run file at every change. */
 export class ClusterProcesses {
   readonly #home: HomeLayout
   readonly #plan: ClusterPlan
@@ -32,13 +32,13 @@ export class ClusterProcesses {
       onStart: () => this.#save(),
       onEnd: (end) => {
         this.#save()
-        if (end.restartDelayMs !== undefined) this.#log('warn', 'A process ended and is started again', end)
+        if (end.restartDelayMs !== undefined) this.#log('warn', 'Process exited; restarting', end)
         onEnd(end)
       },
     })
   }
 
-  /** Starts a member and keeps it running; does nothing once everything is being stopped. */
+  /** Starts a member and keeps it running; does nothing while the cluster is stopping. */
   start(member: Member): void {
     if (this.#stopped) return
     const { instance } = member.spec
@@ -48,30 +48,30 @@ export class ClusterProcesses {
     this.#supervisor.start(member.spec)
   }
 
-  /** Starts a member again that was stopped. */
+  /** Starts a member that was stopped. */
   startAgain(instance: string): void {
     const member = this.#members.get(instance)
     if (member && this.#down.has(instance)) this.start(member)
   }
 
-  /** Stops one member; it stays down. */
+  /** Stops one member, until it is started again. */
   async stopOne(instance: string): Promise<void> {
     this.#down.add(instance)
     await this.#supervisor.stop([instance])
     this.#save()
   }
 
-  /** Sends a signal that ends a member, and waits until it is gone. */
+  /** Sends a signal that ends a member, and waits until it has exited. */
   async kill(instance: string, signal: NodeJS.Signals): Promise<void> {
     await this.#supervisor.kill(instance, signal)
   }
 
-  /** The process of a member that runs now. */
+  /** The current process of a member. */
   identityOf(instance: string): ProcessIdentity | undefined {
     return this.#supervisor.identityOf(instance)
   }
 
-  /** Every member with its present state, in the order in which they are shown. */
+  /** Every member with its current state, in display order. */
   list(): RunningProcess[] {
     const order = [...this.#plan.services.map(({ instance }) => instance), 'postgres', 'redis', 'directory']
     const members = order
@@ -90,7 +90,7 @@ export class ClusterProcesses {
     })
   }
 
-  /** Stops everything in its order and removes the run file; further calls wait for the first. */
+  /** Stops everything in order and removes the run file; further calls wait for the first. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stopAll()
     return this.#stopped
@@ -108,7 +108,7 @@ export class ClusterProcesses {
     removeRunFile(this.#home)
   }
 
-  /** The supervising process logs as the services do, for `./svc logs supervisor`. */
+  /** Logs in the format of the services, for `./svc logs supervisor`. */
   #log(level: 'info' | 'warn', message: string, details: object = {}): void {
     const entry = {
       timestamp: new Date().toISOString(),
@@ -136,7 +136,7 @@ export class ClusterProcesses {
   }
 }
 
-/** A full disk must not end the supervisor, and with it every process: it goes on with what it knows. */
+/** A full disk must not end the supervisor, and with it every process. */
 function tryWriting(write: () => void): void {
   try {
     write()

@@ -16,7 +16,7 @@ import { askReadiness, isListening } from './health.ts'
 import { readTrusted } from './read-trusted.ts'
 import { commonPropertiesFile, runtimePropertiesFile } from './write-configuration.ts'
 
-/** What one process does, as `./svc status` shows it. */
+/** The state of one process, as `./svc status` shows it. */
 export interface ProcessStatus {
   readonly role: string
   readonly instance: string
@@ -25,11 +25,11 @@ export interface ProcessStatus {
   readonly state: 'ready' | 'not ready' | 'restarting' | 'stopped'
   readonly restarts: number
   readonly problem: string | null
-  /** What was switched on to strike it. */
+  /** The active faults that affect it. */
   readonly faults: readonly AnsweredFault[]
 }
 
-/** What a whole cluster does. */
+/** The state of a cluster. */
 export interface ClusterStatus {
   readonly home: string
   readonly isRunning: boolean
@@ -40,24 +40,24 @@ export interface ClusterStatus {
   /** Epoch milliseconds. */
   readonly startedAt: number | null
   readonly processes: readonly ProcessStatus[]
-  /** The faults that are switched on in a simulation, also those of virtual servers; none where they cannot be asked for, which `problem` tells. */
+  /** The active faults of a simulation, including those of virtual servers. Empty if they are unknown; `problem` then says why. */
   readonly faults: readonly AnsweredFault[]
-  /** What is wrong with the cluster as a whole. */
+  /** A problem of the cluster itself. */
   readonly problem: string | null
 }
 
-/** Asks every process of a home how it is. */
+/** Queries the state of every process of a home. */
 export async function clusterStatus(home: HomeLayout): Promise<ClusterStatus> {
   const run = readRunFile(home)
   const supervisor = lockHolder(home)
   const trusted = readTrusted(home)
-  const [asked, { faults, trouble }] = await Promise.all([
+  const [answered, { faults, problem }] = await Promise.all([
     Promise.all(processesOf(home).map((entry) => processStatus(home, entry, trusted))),
     supervisor === undefined ? noFaults : faultsOf(home),
   ])
-  const processes = asked.map((entry) => ({
+  const processes = answered.map((entry) => ({
     ...entry,
-    faults: faults.filter((fault) => isAimedAt(fault, entry)),
+    faults: faults.filter((fault) => affects(fault, entry)),
   }))
   return {
     home: home.root,
@@ -70,43 +70,43 @@ export async function clusterStatus(home: HomeLayout): Promise<ClusterStatus> {
     startedAt: run?.startedAt ?? null,
     processes,
     faults,
-    problem: problemOf(home, supervisor !== undefined, processes) ?? trouble,
+    problem: problemOf(home, supervisor !== undefined, processes) ?? problem,
   }
 }
 
-interface AskedFaults {
+interface ActiveFaults {
   readonly faults: readonly AnsweredFault[]
-  /** Why there may be others. */
-  readonly trouble: string | null
+  /** Why there may be more. */
+  readonly problem: string | null
 }
 
-const noFaults: AskedFaults = { faults: [], trouble: null }
+const noFaults: ActiveFaults = { faults: [], problem: null }
 
-/** The faults that are on, as far as that can be asked: a cluster that is no simulation has none. */
-async function faultsOf(home: HomeLayout): Promise<AskedFaults> {
+/** The active faults. Only a simulation has any. */
+async function faultsOf(home: HomeLayout): Promise<ActiveFaults> {
   if (!isSimulation(home)) return noFaults
   try {
     const faults = (await connectToCluster(home).send('GET', faultsPath)) as AnsweredFault[]
-    return { faults, trouble: null }
+    return { faults, problem: null }
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    const trouble = `Which faults are on is not known, since the coordinator cannot be asked: ${describeError(error)}`
-    return { faults: [], trouble }
+    const problem = `Failed to list the active faults: ${describeError(error)}`
+    return { faults: [], problem }
   }
 }
 
-/** Whether the servers of a home were configured to be one. */
+/** Whether the servers of a home are configured as a simulation. */
 function isSimulation(home: HomeLayout): boolean {
   try {
     const files = [commonPropertiesFile(home), runtimePropertiesFile(home, 'coordinator')]
     return loadSettings('coordinator', files, {}).get('svc.simulation.enabled')
   } catch {
-    // What is wrong with a configuration the servers tell.
+    // The servers report what is wrong with their configuration.
     return false
   }
 }
 
-const isAimedAt = ({ target }: AnsweredFault, { role, url }: Pick<ProcessStatus, 'role' | 'url'>): boolean =>
+const affects = ({ target }: AnsweredFault, { role, url }: Pick<ProcessStatus, 'role' | 'url'>): boolean =>
   target === role || target === new URL(url).host
 
 function problemOf(
@@ -116,9 +116,9 @@ function problemOf(
 ): string | null {
   if (isSupervised) return null
   if (processes.some(({ pid }) => pid !== null)) {
-    return `The supervising process of [${home.root}] was killed and left processes behind: ./svc down ends them, ./svc up starts anew.`
+    return `The supervisor of [${home.root}] was killed, and its processes are still running. Stop them with ./svc down, or restart the cluster with ./svc up.`
   }
-  return `Nothing is running in [${home.root}]. Start it with ./svc up.`
+  return `No cluster is running in [${home.root}]. Start it with ./svc up.`
 }
 
 async function processStatus(
@@ -134,12 +134,12 @@ async function processStatus(
     return { ...known, pid: null, state, problem }
   }
   const { pid } = entry.process
-  // The stores and the sample directory speak protocols of their own.
+  // The stores and the sample directory have no health endpoint.
   if (!/^https?:/.test(url)) {
     return { ...known, pid, state: (await isListening(url)) ? 'ready' : 'not ready', problem: null }
   }
-  const { isHealthy, problem, isTold } = await askReadiness(url, trusted)
-  // Where it cannot be asked, as with a certificate that does not hold, its log knows more.
-  const logged = isTold ? undefined : lastComplaint(lastLines(logFile(home, instance)))
+  const { isHealthy, problem, isReported } = await askReadiness(url, trusted)
+  // If it cannot be queried, for example because its certificate is invalid, its log says more.
+  const logged = isReported ? undefined : lastComplaint(lastLines(logFile(home, instance)))
   return { ...known, pid, state: isHealthy ? 'ready' : 'not ready', problem: logged ?? problem ?? null }
 }

@@ -9,26 +9,26 @@ import {
 import { endProcess, isRunning } from '../processes/index.ts'
 import { STOP_PATIENCE_MS } from '../supervisor/index.ts'
 
-/** What ends before what: a service that lost its store would complain, and Postgres waits for nobody. */
+/** The order in which roles stop. A service that lost its store would log errors, so the stores stop last. */
 export const endingOrder: readonly ((role: string) => boolean)[] = [
   (role) => role !== 'redis' && role !== 'postgres',
   (role) => role === 'redis',
   (role) => role === 'postgres',
 ]
 
-/** The supervising process ends three groups one after the other, each with its own patience. */
+/** The supervisor stops the groups one after the other, each with its own timeout. */
 const SUPERVISOR_PATIENCE_MS = endingOrder.length * STOP_PATIENCE_MS + 5000
 
-/** Whether a cluster of this home runs, or processes that one left behind. */
+/** Whether a cluster is running in this home, or processes that one left behind. */
 export function isAnythingRunning(home: HomeLayout): boolean {
   return lockHolder(home) !== undefined || leftovers(home).length > 0
 }
 
 /**
- * Ends all that runs in a home, whether its supervising process lives or not. Whether anything ran.
+ * Stops everything that is running in a home, even if its supervisor is gone. Returns whether anything was running.
  */
 export async function endCluster(home: HomeLayout): Promise<boolean> {
-  // Before the stores end: their tasks are given back there.
+  // Before the stores stop: workers return their tasks there.
   await Promise.all(
     addedProcesses(home).map((added) => endProcess(added.supervisor, 'SIGTERM', STOP_PATIENCE_MS)),
   )
@@ -39,8 +39,8 @@ export async function endCluster(home: HomeLayout): Promise<boolean> {
 }
 
 /**
- * Ends what a supervising process left behind that was killed; returns how many processes that were. Only processes
- * that are exactly those of the run file are touched.
+ * Stops the processes that a killed supervisor left behind; returns their number. Affects only the very processes that
+ * the run file lists.
  */
 export async function endLeftovers(home: HomeLayout): Promise<number> {
   const left = leftovers(home)

@@ -7,8 +7,8 @@ import { parseOptions, type WrittenOptions } from './options.ts'
 import { type ClusterPlan, planCluster, portsInUse } from './plan-cluster.ts'
 
 /**
- * Checks that nobody listens on the ports of a cluster. Throws a Failure that names each taken port, what for, and
- * an offset at which all are free.
+ * Checks that the ports of a cluster are free. Throws a Failure that names each port in use, its purpose, and an offset
+ * at which all ports are free.
  */
 export async function checkPortsAreFree(plan: ClusterPlan): Promise<void> {
   const ports = portsInUse(plan)
@@ -18,11 +18,11 @@ export async function checkPortsAreFree(plan: ClusterPlan): Promise<void> {
   const list = taken.map(({ port, use }) => `${port} (${use})`).join(', ')
   const offset = await freePortOffset(plan)
   throw conflict(
-    `${taken.length === 1 ? 'Port' : 'Ports'} ${list} in use by another process: end it, or choose other ports, such as with --port-offset ${offset}`,
+    `${taken.length === 1 ? 'Port' : 'Ports'} already in use: ${list}. Stop the process that uses ${taken.length === 1 ? 'it' : 'them'}, or use other ports with --port-offset ${offset}.`,
   )
 }
 
-/** An offset at which every port of the plan is free now. */
+/** An offset at which every port of the plan is currently free. */
 async function freePortOffset(
   plan: ClusterPlan,
   candidates: Iterable<number> = thousands(),
@@ -32,30 +32,30 @@ async function freePortOffset(
     const isFree = await Promise.all(bases.map((base) => isPortFree(base + offset, plan.hosts)))
     if (isFree.every(Boolean)) return offset
   }
-  throw unavailable('No port offset is free')
+  throw unavailable('Found no --port-offset at which all ports are free')
 }
 
 /**
- * An offset at which a cluster of these options finds its ports free now; another one at every call, so that tests
- * which run at once do not meet.
+ * An offset at which the ports of a cluster with these options are currently free. Picks a random one, so that
+ * concurrent tests do not collide.
  */
 export async function pickPortOffset(options: WrittenOptions = {}): Promise<number> {
   const surroundings = { home: homeLayout('.'), dataFolder: '' }
   return freePortOffset(planCluster(parseOptions({ ...options, portOffset: 0 }), surroundings), atRandom())
 }
 
-/** Below the ports that systems give to outgoing connections, which begin at 32768. */
-const LAST_RANDOM_OFFSET = 16_000
+/** Keeps all ports below the ephemeral ports, which start at 32768. */
+const MAX_RANDOM_OFFSET = 16_000
 
 function* atRandom(): Iterable<number> {
-  for (let attempt = 0; attempt < 100; attempt++) yield randomInt(1000, LAST_RANDOM_OFFSET)
+  for (let attempt = 0; attempt < 100; attempt++) yield randomInt(1000, MAX_RANDOM_OFFSET)
 }
 
 function* thousands(): Iterable<number> {
   for (let offset = 1000; offset <= 49000; offset += 1000) yield offset
 }
 
-/** Whether nobody listens on a port of this machine or of the hosts. */
+/** Whether a port is free on this machine and on the hosts. */
 export async function isPortFree(port: number, hosts: readonly string[]): Promise<boolean> {
   for (const host of new Set(['127.0.0.1', ...hosts])) {
     const server = createServer()
@@ -64,7 +64,7 @@ export async function isPortFree(port: number, hosts: readonly string[]): Promis
       await once(server, 'listening')
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return false
-      // A host that is not ours, or a port that needs a right: the service tells that better.
+      // Not a local address, or a privileged port: the service reports that better.
     }
     server.close()
   }

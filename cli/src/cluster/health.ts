@@ -1,41 +1,40 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { describeError } from '@svc/domain/failure'
-import { errorMessageOf, sendRequest } from '../client/index.ts'
+import { describeConnectionError, errorMessageOf, sendRequest } from '../client/index.ts'
 
-/** Whether a service serves, and if not, why, as far as it tells. */
+/** Whether a service is healthy, and if not, why, if it says so. */
 export interface Health {
   readonly isHealthy: boolean
-  /** One sentence; undefined while nothing is known or nothing is wrong. */
+  /** One sentence; undefined if nothing is wrong or nothing is known. */
   readonly problem: string | undefined
-  /** Whether the problem is the service's own word, not what kept it from being asked. */
-  readonly isTold: boolean
+  /** Whether the service itself reported the problem; false if it could not be queried. */
+  readonly isReported: boolean
 }
 
-/** Asks a service once: is it ready to serve (`/status/health`)? */
+/** Queries once whether a service is ready to serve (`/status/health`). */
 export async function askHealth(url: string, trusted: string | undefined): Promise<Health> {
-  return ask(`${url}/status/health`, url, trusted)
+  return query(`${url}/status/health`, url, trusted)
 }
 
-/** Asks a service once: does it serve, and is nothing in its way (`/status/ready`)? */
+/** Queries once whether a service is ready and has no problems (`/status/ready`). */
 export async function askReadiness(url: string, trusted: string | undefined): Promise<Health> {
-  return ask(`${url}/status/ready`, url, trusted)
+  return query(`${url}/status/ready`, url, trusted)
 }
 
-async function ask(question: string, url: string, trusted: string | undefined): Promise<Health> {
-  // A closed port is the usual answer during a start, and the bare socket finds that out at the least cost.
-  if (!(await isListening(url))) return { isHealthy: false, problem: undefined, isTold: false }
+async function query(healthUrl: string, url: string, trusted: string | undefined): Promise<Health> {
+  // The port is usually closed during startup, and a plain connection is the cheapest way to find out.
+  if (!(await isListening(url))) return { isHealthy: false, problem: undefined, isReported: false }
   try {
-    const answer = await sendRequest({ url: question, trusted, timeoutMs: 2000 })
+    const answer = await sendRequest({ url: healthUrl, trusted, timeoutMs: 2000 })
     if (answer.status === 200 && answer.body === true)
-      return { isHealthy: true, problem: undefined, isTold: true }
-    return { isHealthy: false, problem: errorMessageOf(answer), isTold: true }
+      return { isHealthy: true, problem: undefined, isReported: true }
+    return { isHealthy: false, problem: errorMessageOf(answer), isReported: true }
   } catch (error) {
-    return { isHealthy: false, problem: `no answer: ${describeError(error)}`, isTold: false }
+    return { isHealthy: false, problem: `no response: ${describeConnectionError(error)}`, isReported: false }
   }
 }
 
-/** Whether somebody listens at the host and port of a URL. */
+/** Whether a process listens on the host and port of a URL. */
 export async function isListening(url: string): Promise<boolean> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname.replace(/^\[|\]$/g, ''))

@@ -1,4 +1,4 @@
-/** A whole cluster on this machine: its plan from a few options, its start, what it says of itself, and its end. */
+/** A cluster on this machine: plans it from options, starts it, reports its state, and stops it. */
 export { usesStoredAdmin } from './admin-password.ts'
 export * from './cluster-status.ts'
 export * from './end-cluster.ts'

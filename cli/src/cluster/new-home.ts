@@ -1,7 +1,7 @@
 import { homeLayout, makeNewFolder } from '../home/index.ts'
 import { endLeftovers } from './end-cluster.ts'
 
-/** Makes a home whole or not at all, as `makeNewFolder` does; stores that a killed command has left running are ended. */
+/** Creates a complete home or none, as `makeNewFolder` does; stops stores that a killed command left running. */
 export async function makeNewHome<Result>(
   root: string,
   fill: (growing: string) => Promise<Result>,

@@ -9,7 +9,7 @@ const refused: { name: string; given: WrittenOptions; message: RegExp }[] = [
     message: /Invalid value \[999\] for \[--port-offset\]: expected 0, or/,
   },
   { name: 'an offset beyond the last port', given: { portOffset: '49157' }, message: /from 1000 to 49156/ },
-  { name: 'an offset that is no number', given: { portOffset: '1e3' }, message: /\[1e3\]/ },
+  { name: 'an offset that is not a number', given: { portOffset: '1e3' }, message: /\[1e3\]/ },
   { name: 'a negative offset', given: { portOffset: '-1000' }, message: /\[-1000\]/ },
   {
     name: 'an unknown profile',
@@ -22,17 +22,17 @@ const refused: { name: string; given: WrittenOptions; message: RegExp }[] = [
     message: /Invalid entry \[hot\] in \[--historicals\]/,
   },
   {
-    name: 'no historical of a tier',
+    name: 'a tier with zero historicals',
     given: { historicals: 'hot=0' },
     message: /Invalid entry \[hot=0\] in \[--historicals\]/,
   },
   {
     name: 'a tier twice',
     given: { historicals: 'hot=1,hot=2' },
-    message: /--historicals names \[hot\] twice/,
+    message: /Duplicate name \[hot\] in \[--historicals\]/,
   },
   {
-    name: 'a tier that is no folder name',
+    name: 'a tier that is not a valid folder name',
     given: { historicals: '../up=1' },
     message: /Invalid tier \[\.\.\/up\] in \[--historicals\]/,
   },
@@ -51,7 +51,11 @@ const refused: { name: string; given: WrittenOptions; message: RegExp }[] = [
     given: { set: ['svc.host'] },
     message: /Invalid value \[svc\.host\] for \[--set\]/,
   },
-  { name: 'a setting of something else', given: { set: ['druid.host=x'] }, message: /starts with svc\./ },
+  {
+    name: 'a setting without the svc. prefix',
+    given: { set: ['druid.host=x'] },
+    message: /starts with svc\./,
+  },
   {
     name: 'a setting for an unknown role',
     given: { set: ['peon.svc.host=x'] },
@@ -81,7 +85,7 @@ test('has defaults for everything', () => {
   })
 })
 
-test('reads settings for all, for a role and for an instance', () => {
+test('parses settings for all services, for a role, and for an instance', () => {
   const { set } = parseOptions({
     set: [
       'svc.a=1',

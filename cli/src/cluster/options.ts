@@ -1,21 +1,21 @@
 import { invalidInput } from '@svc/domain/failure'
 
-/** The roles of services, in the order in which they are shown. */
+/** The roles of services, in display order. */
 export const roles = ['router', 'coordinator', 'overlord', 'broker', 'historical', 'worker'] as const
 
 /** The role of a service. */
 export type Role = (typeof roles)[number]
 
-/** The roles of which more than one may run by count; historicals are counted by tier. */
+/** The roles with a number of instances; historicals have a number per tier instead. */
 export type CountedRole = Exclude<Role, 'historical'>
 
-/** With TLS, log-in and escalator, or with nothing of these. */
+/** `secure` has TLS, logins, and an escalator; `plain` has none of them. */
 export const profiles = ['secure', 'plain'] as const
 
 /** One of `profiles`. */
 export type Profile = (typeof profiles)[number]
 
-/** A property that the user has set. */
+/** A property set by the user. */
 export interface PropertySetting {
   /** A role or an instance; undefined for all services. */
   readonly target: string | undefined
@@ -23,29 +23,29 @@ export interface PropertySetting {
   readonly value: string
 }
 
-/** What a cluster consists of and how its services are configured. */
+/** The processes of a cluster and the configuration of its services. */
 export interface PlanOptions {
-  /** Added to every port: 0, or 1000 and more. */
+  /** Offset added to every port: 0, or at least 1000. */
   readonly portOffset: number
-  /** Number of historicals by tier, in the order given. */
+  /** Number of historicals by tier, in the given order. */
   readonly historicals: ReadonlyMap<string, number>
-  /** Number of services by role; 1 of each that is not named, and no worker. */
+  /** Number of services by role. Default: 1 of each, and no workers. */
   readonly instances: ReadonlyMap<CountedRole, number>
   readonly profile: Profile
   readonly set: readonly PropertySetting[]
-  /** Whether a sample directory runs as well, whose users can log in. */
+  /** Whether to run a sample directory whose users can log in. */
   readonly ldap: boolean
 }
 
-/** Of one tier, and of one role. */
-const MOST_OF_ONE = 32
+/** Per tier or role. */
+const MAX_INSTANCES = 32
 
-/** The highest base port is Redis's, and ports end at 65535. */
-const MOST_PORT_OFFSET = 65535 - 16379
+/** Redis has the highest base port, and the last port is 65535. */
+const MAX_PORT_OFFSET = 65535 - 16379
 
 const DEFAULT_HISTORICALS = '_default_tier=1'
 
-/** What the user may write, each as on the command line; all may be left out. */
+/** Options as the user writes them on the command line; all are optional. */
 export interface WrittenOptions {
   readonly portOffset?: number | string | undefined
   /** Such as `hot=2,_default_tier=3`. */
@@ -58,7 +58,7 @@ export interface WrittenOptions {
   readonly ldap?: boolean | undefined
 }
 
-/** Reads options as users write them; throws a Failure that names the option, the value and what is allowed. */
+/** Parses the options. Throws a Failure that names the option, the value, and what is expected. */
 export function parseOptions(written: WrittenOptions): PlanOptions {
   return {
     portOffset: parsePortOffset(written.portOffset ?? 0),
@@ -81,9 +81,9 @@ function parseLdap({ ldap = false, profile = 'secure' }: WrittenOptions): boolea
 
 function parsePortOffset(written: number | string): number {
   const offset = /^\d+$/.test(String(written)) ? Number(written) : Number.NaN
-  if (offset === 0 || (offset >= 1000 && offset <= MOST_PORT_OFFSET)) return offset
+  if (offset === 0 || (offset >= 1000 && offset <= MAX_PORT_OFFSET)) return offset
   throw invalidInput(
-    `Invalid value [${written}] for [--port-offset]: expected 0, or a number from 1000 to ${MOST_PORT_OFFSET}`,
+    `Invalid value [${written}] for [--port-offset]: expected 0, or a number from 1000 to ${MAX_PORT_OFFSET}`,
   )
 }
 
@@ -115,26 +115,26 @@ function parseInstances(written: string): Map<CountedRole, number> {
   return counts as Map<CountedRole, number>
 }
 
-/** Reads `name=count,name=count`. */
+/** Parses `name=count,name=count`. */
 function parseCounts(option: string, written: string): Map<string, number> {
   const counts = new Map<string, number>()
   for (const part of written.split(',')) {
     if (part.trim() === '') continue
     const [name = '', count = '', ...rest] = part.split('=').map((text) => text.trim())
     const isCount =
-      /^\d+$/.test(count) && Number(count) >= 1 && Number(count) <= MOST_OF_ONE && rest.length === 0
+      /^\d+$/.test(count) && Number(count) >= 1 && Number(count) <= MAX_INSTANCES && rest.length === 0
     if (!isCount || name === '') {
       throw invalidInput(
-        `Invalid entry [${part}] in [${option}]: expected name=count with a count from 1 to ${MOST_OF_ONE}`,
+        `Invalid entry [${part}] in [${option}]: expected name=count with a count from 1 to ${MAX_INSTANCES}`,
       )
     }
-    if (counts.has(name)) throw invalidInput(`Option ${option} names [${name}] twice`)
+    if (counts.has(name)) throw invalidInput(`Duplicate name [${name}] in [${option}]`)
     counts.set(name, Number(count))
   }
   return counts
 }
 
-/** Set by the plan itself for every instance: another value would leave the cluster in pieces. */
+/** Set by the plan for every instance: any other value would break the cluster. */
 const planned = new Map([
   ['svc.plaintextPort', 'use --port-offset'],
   ['svc.tlsPort', 'use --port-offset'],

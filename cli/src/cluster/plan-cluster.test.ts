@@ -17,7 +17,7 @@ const plan = (written: WrittenOptions) => planCluster(parseOptions(written), sur
 
 const portCases: { name: string; given: WrittenOptions; expect: [use: string, port: number][] }[] = [
   {
-    name: 'secure has TLS ports only',
+    name: 'the secure profile has only TLS ports',
     given: {},
     expect: [
       ['postgres', 15432],
@@ -30,7 +30,7 @@ const portCases: { name: string; given: WrittenOptions; expect: [use: string, po
     ],
   },
   {
-    name: 'plain has plaintext ports only',
+    name: 'the plain profile has only plaintext ports',
     given: { profile: 'plain' },
     expect: [
       ['postgres', 15432],
@@ -43,7 +43,7 @@ const portCases: { name: string; given: WrittenOptions; expect: [use: string, po
     ],
   },
   {
-    name: 'an offset moves every port',
+    name: 'an offset shifts every port',
     given: { portOffset: 1000, historicals: 'hot=2', instances: 'coordinator=2' },
     expect: [
       ['postgres', 16432],
@@ -98,13 +98,13 @@ for (const given of [
   { profile: 'plain', set: ['router.svc.enableTlsPort=true'], instances: 'router=2' },
 ]) {
   for (const portOffset of [0, 2000]) {
-    test(`the offset [${portOffset}] is told by the router of ${JSON.stringify(given)}`, () => {
+    test(`derives the offset [${portOffset}] from the router URL of ${JSON.stringify(given)}`, () => {
       assert.equal(portOffsetOf(plan({ ...given, portOffset }).routerUrl), portOffset)
     })
   }
 }
 
-test('no port is given twice, at the most of everything', () => {
+test('assigns no port twice, even with the max number of instances', () => {
   const tiers = Array.from({ length: 6 }, (_, tier) => `t${tier}=${tier === 5 ? 20 : 32}`).join()
   const all = plan({
     historicals: tiers,
@@ -120,11 +120,11 @@ test('refuses more historicals than there are ports', () => {
   const tiers = Array.from({ length: 6 }, (_, tier) => `t${tier}=32`).join()
   assert.throws(() => plan({ historicals: tiers }), {
     code: 'invalidInput',
-    message: /asks for \[192\] servers/,
+    message: /\[--historicals\] with \[192\] servers in total: expected at most 180/,
   })
 })
 
-test('the secure profile has log-in, escalator and trust store, the plain one nothing of it', () => {
+test('the secure profile has logins, an escalator, and a trust store; the plain profile has none', () => {
   const secure = plan({}).common
   assert.equal(secure['svc.auth.authenticatorChain'], '["MyBasicMetadataAuthenticator"]')
   assert.equal(secure['svc.escalator.internalClientUsername'], 'svc_system')
@@ -143,7 +143,7 @@ test('the secure profile has log-in, escalator and trust store, the plain one no
   )
 })
 
-test('clients are told of a trust store where a service speaks TLS, whatever the profile', () => {
+test('clients get a trust store if any service has a TLS port, in any profile', () => {
   const trusted = (given: WrittenOptions) => plan(given).common['svc.client.https.trustStorePath']
   const without = ['svc.enableTlsPort=false', 'svc.enablePlaintextPort=true']
   assert.equal(trusted({ set: without }), undefined)
@@ -155,7 +155,7 @@ test('clients are told of a trust store where a service speaks TLS, whatever the
     assert.equal(trusted(given), '/home/cluster/pki/authority.pem')
 })
 
-test('a list of revoked certificates is read where all certificates are of the home', () => {
+test('servers use the revocation list if all certificates are issued by the home', () => {
   const read = (given: WrittenOptions) => plan(given).common['svc.client.https.crlPath']
   assert.equal(read({}), '/home/cluster/pki/revoked.crl.pem')
   assert.equal(read({ set: ['svc.client.https.crlPath=/mine'] }), '/mine')
@@ -167,7 +167,7 @@ test('a list of revoked certificates is read where all certificates are of the h
     assert.equal(read(given), undefined)
 })
 
-test('no secret stands in a property', () => {
+test('properties contain no secrets', () => {
   const { common, services } = plan({})
   const properties = [common, ...services.map((service) => service.properties)].flatMap((all) =>
     Object.entries(all),
@@ -185,35 +185,35 @@ const settingCases: {
   expect: string | undefined
 }[] = [
   {
-    name: 'a default of a role gives way to a setting for all',
+    name: 'a setting for all services overrides the default of a role',
     set: ['svc.coordinator.period=PT1S'],
     instance: 'coordinator',
     property: 'svc.coordinator.period',
     expect: 'PT1S',
   },
   {
-    name: 'a setting for a role reaches each of its instances',
+    name: 'a setting for a role applies to each of its instances',
     set: ['historical.svc.server.maxSize=1g'],
     instance: 'historical-hot-2',
     property: 'svc.server.maxSize',
     expect: '1g',
   },
   {
-    name: 'a setting for an instance reaches that one only',
+    name: 'a setting for an instance applies only to that instance',
     set: ['historical-hot-1.svc.server.maxSize=1g'],
     instance: 'historical-hot-2',
     property: 'svc.server.maxSize',
     expect: '10g',
   },
   {
-    name: 'a setting for a role wins over one for all',
+    name: 'a setting for a role overrides one for all services',
     set: ['svc.server.maxSize=2g', 'historical.svc.server.maxSize=1g'],
     instance: 'historical-hot-1',
     property: 'svc.server.maxSize',
     expect: '1g',
   },
   {
-    name: 'a setting for another role is not there',
+    name: 'a setting for another role does not apply',
     set: ['broker.svc.log.level=debug'],
     instance: 'coordinator',
     property: 'svc.log.level',
@@ -232,11 +232,11 @@ for (const { name, set, instance, property, expect } of settingCases) {
 test('refuses a setting for an instance that does not run', () => {
   assert.throws(() => plan({ set: ['historical-hot-1.svc.server.priority=1'] }), {
     code: 'invalidInput',
-    message: /for \[historical-hot-1\], which does not run; there are \[router\].*\[historical-1\]/,
+    message: /^Invalid target \[historical-hot-1\] of .*: expected one of \[router\].*\[historical-1\]/,
   })
 })
 
-test('another host is in the URLs and gets certificates', () => {
+test('a configured host is used in URLs and certificates', () => {
   const { hosts, routerUrl } = plan({ set: ['svc.host=::1'] })
   assert.deepEqual(hosts, ['::1'])
   assert.equal(routerUrl, 'https://[::1]:9088')
@@ -247,7 +247,7 @@ for (const { profile, ldap } of [
   { profile: 'secure', ldap: true },
   { profile: 'plain', ldap: false },
 ]) {
-  test(`every service understands its configuration, profile ${profile}${ldap ? ' with a directory' : ''}`, async () => {
+  test(`every service accepts its configuration, profile ${profile}${ldap ? ' with a directory' : ''}`, async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'svc plan: '))
     try {
       const home = openHome(folder)
@@ -289,7 +289,7 @@ for (const { profile, ldap } of [
   })
 }
 
-test('a home of virtual servers has one process of them, and no workers', () => {
+test('a home of virtual servers has one historical process and no workers', () => {
   const virtualServers = '[{"name":"a:1","size":1}]'
   const { common, services } = planCluster(parseOptions({ set: ['svc.worker.capacity=3'] }), {
     ...surroundings,
@@ -298,7 +298,11 @@ test('a home of virtual servers has one process of them, and no workers', () => 
   assert.equal(common['svc.simulation.enabled'], 'true')
   const of = (instance: string) => services.find((service) => service.instance === instance)?.properties
   assert.equal(of('historical-1')?.['svc.simulation.virtualServers'], virtualServers)
-  assert.equal(of('overlord')?.['svc.worker.capacity'], undefined, 'what the user sets for all wins')
+  assert.equal(
+    of('overlord')?.['svc.worker.capacity'],
+    undefined,
+    'a setting for all services overrides the default',
+  )
   const unset = planCluster(parseOptions({}), { ...surroundings, virtualServers }).services
   assert.equal(unset.find(({ role }) => role === 'overlord')?.properties['svc.worker.capacity'], '0')
 })

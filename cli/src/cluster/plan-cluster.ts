@@ -15,35 +15,35 @@ export interface ServicePlan {
   readonly instance: string
   readonly plaintextPort: number
   readonly tlsPort: number
-  /** Where it is reached, over TLS when it has that. */
+  /** Its URL, with TLS if it has a TLS port. */
   readonly url: string
-  /** What stands in its own `runtime.properties`. */
+  /** The contents of its own `runtime.properties`. */
   readonly properties: Properties
 }
 
-/** A cluster as it shall run; made from options alone. */
+/** The plan of a cluster, derived from options. */
 export interface ClusterPlan {
   readonly options: PlanOptions
   readonly postgresPort: number
   readonly redisPort: number
-  /** The port of the sample directory; undefined where there is none. */
+  /** The port of the sample directory; undefined if there is none. */
   readonly directoryPort: number | undefined
   readonly services: readonly ServicePlan[]
-  /** What stands in `common.runtime.properties`. */
+  /** The contents of `common.runtime.properties`. */
   readonly common: Properties
-  /** Whether any service speaks TLS, which takes certificates. */
+  /** Whether any service has a TLS port, which requires certificates. */
   readonly hasTls: boolean
-  /** The hosts under which services are reached. */
+  /** The hosts that the services listen on. */
   readonly hosts: readonly string[]
   readonly routerUrl: string
 }
 
-/** What the plan has to know of its surroundings. */
+/** What a plan depends on in addition to the options. */
 export interface PlanSurroundings {
   readonly home: HomeLayout
-  /** A folder with data that may be ingested, besides the home's own. */
+  /** A folder with data that may be ingested, in addition to the home's input folder. */
   readonly dataFolder: string
-  /** Where the home's servers are virtual: these, as their property has them. */
+  /** The home's virtual servers, as the value of their property; undefined if it has none. */
   readonly virtualServers?: string | undefined
 }
 
@@ -56,7 +56,7 @@ const POSTGRES_PORT = 15432
 const REDIS_PORT = 16379
 const DIRECTORY_PORT = 10389
 
-/** The port of the first instance of each role, and the one that further instances count on from. */
+/** The ports of the first instance of each role, and the base port for further instances. */
 const ports: Record<Role, { plaintext: number; tls: number; further: number }> = {
   coordinator: { plaintext: 8081, tls: 8281, further: 8500 },
   broker: { plaintext: 8082, tls: 8282, further: 8540 },
@@ -66,25 +66,25 @@ const ports: Record<Role, { plaintext: number; tls: number; further: number }> =
   worker: { plaintext: 8091, tls: 8291, further: 8460 },
 }
 
-/** What was added to the ports of a cluster, told by the address of its first router. */
+/** The port offset of a cluster, derived from the URL of its first router. */
 export function portOffsetOf(routerUrl: string): number {
   const { protocol, port } = new URL(routerUrl)
   return Number(port) - (protocol === 'https:' ? ports.router.tls : ports.router.plaintext)
 }
 
-/** The TLS port of a further instance lies this much above its plaintext port. */
+/** The difference between the TLS port and the plaintext port of a further instance. */
 const FURTHER_TLS_DISTANCE = 200
 
-/** Between 8101 and the TLS ports of the first instances is room for so many. */
-const MOST_HISTORICALS = 180
+/** The number of ports between 8101 and the TLS ports of the first instances. */
+const MAX_HISTORICALS = 180
 
-/** Decides which services run, on which ports, with which properties. Throws a Failure when they are too many. */
+/** Decides which services run, on which ports, with which properties. Throws a Failure if there are too many. */
 export function planCluster(options: PlanOptions, surroundings: PlanSurroundings): ClusterPlan {
   const forAll = commonProperties(options, surroundings)
   const services = planInstances(options).map((entry) => planService(entry, options, forAll, surroundings))
   checkTargets(options, services)
   const hasTls = services.some(({ properties }) => isOn(forAll, properties, 'svc.enableTlsPort'))
-  // Where nobody shows a certificate there is none to trust.
+  // Without TLS there are no certificates to trust.
   const trusted = {
     ...trustStore(surroundings.home),
     ...(hasOwnStores(options) ? {} : revocations(surroundings.home)),
@@ -103,7 +103,7 @@ export function planCluster(options: PlanOptions, surroundings: PlanSurroundings
   }
 }
 
-/** Every port that the cluster listens on and what for. */
+/** Every port that the cluster listens on, and its purpose. */
 export function portsInUse(plan: ClusterPlan): { port: number; use: string }[] {
   const found = [
     { port: plan.postgresPort, use: 'postgres' },
@@ -121,7 +121,7 @@ export function portsInUse(plan: ClusterPlan): { port: number; use: string }[] {
 interface Instance {
   readonly role: Role
   readonly instance: string
-  /** Counts within the role, from 0. */
+  /** Index within the role, from 0. */
   readonly index: number
   readonly tier?: string
 }
@@ -141,9 +141,9 @@ function planInstances(options: PlanOptions): Instance[] {
       instance: tier === DEFAULT_TIER ? `historical-${index + 1}` : `historical-${tier}-${index + 1}`,
     })),
   )
-  if (historicals.length > MOST_HISTORICALS) {
+  if (historicals.length > MAX_HISTORICALS) {
     throw invalidInput(
-      `Option --historicals asks for [${historicals.length}] servers, allowed are up to ${MOST_HISTORICALS}`,
+      `Invalid value for [--historicals] with [${historicals.length}] servers in total: expected at most ${MAX_HISTORICALS}`,
     )
   }
   return [
@@ -174,14 +174,14 @@ function planService(
       ? { 'svc.plaintextPort': String(plaintextPort) }
       : {}),
     ...(speaksTls ? { 'svc.tlsPort': String(tlsPort) } : {}),
-    // This file wins over the common one, so a default here would hide what the user has set for all.
+    // This file overrides the common one, so a default here would hide a value that the user set for all services.
     ...Object.fromEntries(Object.entries(defaults).filter(([name]) => !forAll.has(name))),
     ...fromUser,
   }
   return serviceOf({ role, instance, plaintextPort, tlsPort, speaksTls }, common, properties)
 }
 
-/** A worker that is added to a running cluster, whose services have the properties `common`. */
+/** The plan of a worker for a running cluster, whose services have the properties `common`. */
 export function planAddedWorker(
   home: HomeLayout,
   common: Properties,
@@ -202,10 +202,10 @@ export function planAddedWorker(
   )
 }
 
-/** What is known of a worker that is to be added. */
+/** A worker to add to a running cluster. */
 export interface AddedWorker {
   readonly instance: string
-  /** Where it listens. */
+  /** The port that it listens on. */
   readonly port: number
   readonly properties: Properties
 }
@@ -290,12 +290,12 @@ function trustStore(home: HomeLayout): Properties {
   }
 }
 
-/** The list is of the home's authority, and says nothing about certificates of others: there nobody would be let in. */
+/** The list covers only the home's authority; with it, certificates of any other authority would be rejected. */
 function revocations(home: HomeLayout): Properties {
   return { 'svc.client.https.crlPath': revocationFile(home.pki) }
 }
 
-/** Whether the user has key stores or trust stores from elsewhere. */
+/** Whether the user configured key stores or trust stores. */
 function hasOwnStores({ set }: PlanOptions): boolean {
   return set.some(({ name }) => /^svc\.(server\.https\.keyStore|client\.https\.trustStore)Path$/.test(name))
 }
@@ -317,7 +317,7 @@ function roleProperties(
   const cache = JSON.stringify([{ path: path.join(home.cache, instance), maxSize: '10g' }])
   switch (role) {
     case 'coordinator':
-      // Short, so that someone who tries a rule sees what it does.
+      // Short, so that users who try a rule see its effect.
       return { 'svc.coordinator.period': 'PT5S' }
     case 'overlord':
     case 'worker':
@@ -344,12 +344,12 @@ function checkTargets(options: PlanOptions, services: readonly ServicePlan[]): v
       continue
     const instances = services.map(({ instance }) => instance).join('], [')
     throw invalidInput(
-      `Option --set has [${name}] for [${target}], which does not run; there are [${instances}]`,
+      `Invalid target [${target}] of [${name}] in [--set]: expected one of [${instances}], or a role of these`,
     )
   }
 }
 
-/** What a cluster of virtual servers and segments needs: there are no bytes that tasks could rewrite. */
+/** Properties for a cluster of virtual servers and segments, which have no data that tasks could rewrite. */
 function rehearsalProperties(role: Role, virtualServers: string): Properties {
   if (role === 'historical') return { 'svc.simulation.virtualServers': virtualServers }
   return role === 'overlord' ? { 'svc.worker.capacity': '0' } : {}
@@ -364,7 +364,7 @@ function isOn(
   return (own[name] ?? common[name] ?? byDefault) === 'true'
 }
 
-/** A password that stands in a file of the home, as a property names it. */
+/** The value of a property for a password that is stored in a file of the home. */
 function secret(home: HomeLayout, name: SecretName): string {
   return JSON.stringify({ type: 'file', path: secretFile(home, name) })
 }

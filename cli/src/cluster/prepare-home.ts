@@ -15,49 +15,45 @@ import { ensureCertificates, ensureRevocations } from '../pki/index.ts'
 import type { ClusterPlan } from './plan-cluster.ts'
 import { commonPropertiesFile, runtimePropertiesFile } from './write-configuration.ts'
 
-/** The passwords of a home that its processes are started with. */
+/** The passwords of a home that its processes need. */
 export interface Passwords {
   readonly postgres: string
   readonly redis: string
-  /** Undefined in the plain profile, which knows no users. */
+  /** Undefined in the plain profile, which has no users. */
   readonly admin: string | undefined
 }
 
-/** Throws a Failure when a password for the admin, if given, is none that can be typed and kept in a file. */
+/** Throws a Failure if the given admin password cannot be typed and stored in a file. */
 export function checkAdminPassword(given: string | undefined): void {
   if (given === undefined) return
   if (!/^[^\p{Cc}]+$/u.test(given) || given.trim() !== given) {
     throw invalidInput(
-      'Option --admin-password has a value that is not allowed: it must not be empty, hold control characters, or begin or end with blanks',
+      'Invalid value for [--admin-password]: expected a non-empty text without control characters or leading or trailing spaces',
     )
   }
 }
 
 /**
- * Throws a Failure when a home that was used before has lost a password which its metadata store keeps: another one
- * would not hold. One that was plain so far has neither of those of users.
+ * Throws a Failure if a used home has lost a password that its metadata store knows: a new one would not work. A home
+ * that has only run in the plain profile has no passwords of users.
  */
-function checkPasswordsAreThere(
-  home: HomeLayout,
-  isSecure: boolean,
-  adminPassword: string | undefined,
-): void {
+function checkPasswordsExist(home: HomeLayout, isSecure: boolean, adminPassword: string | undefined): void {
   if (!existsSync(home.postgres)) return
   const isMissing = (name: SecretName): boolean => !readSecret(home, name)
-  const broken = (name: SecretName, more = ''): Error =>
+  const damaged = (name: SecretName, more = ''): Error =>
     conflict(
-      `Home [${home.root}] is broken: its file [${secretFile(home, name)}] is missing or empty, and another password than the one in it would not hold: put the file back${more}, or begin anew with ./svc reset`,
+      `Home [${home.root}] is damaged: its file [${secretFile(home, name)}] is missing or empty, and no other password would work. Restore the file${more}, or start over with ./svc reset.`,
     )
-  if (isMissing('postgres-password')) throw broken('postgres-password')
+  if (isMissing('postgres-password')) throw damaged('postgres-password')
   if (!isSecure || isMissing('admin-password') === isMissing('internal-client-password')) return
-  if (isMissing('internal-client-password')) throw broken('internal-client-password')
+  if (isMissing('internal-client-password')) throw damaged('internal-client-password')
   if (adminPassword === undefined)
-    throw broken('admin-password', ', or say once what it was with --admin-password')
+    throw damaged('admin-password', ', pass the password once with --admin-password')
 }
 
 /**
- * Makes the passwords that are missing. A given admin's password counts at the first start only, since from then on
- * the metadata store has it; throws a Failure when another one is given later.
+ * Creates missing passwords. A given admin password has an effect only at the first start, when it is stored in the
+ * metadata store. Throws a Failure if a different one is given later.
  */
 export function ensurePasswords(
   home: HomeLayout,
@@ -65,7 +61,7 @@ export function ensurePasswords(
   adminPassword: string | undefined,
 ): Passwords {
   const isSecure = plan.options.profile === 'secure'
-  checkPasswordsAreThere(home, isSecure, adminPassword)
+  checkPasswordsExist(home, isSecure, adminPassword)
   if (isSecure) ensureSecret(home, 'internal-client-password')
   if (plan.hasTls) ensureSecret(home, 'key-store-password')
   if (plan.options.ldap) ensureSecret(home, 'directory-password')
@@ -83,37 +79,37 @@ function ensureAdminPassword(home: HomeLayout, plan: ClusterPlan, given: string 
   if (!existsSync(home.postgres)) checkPasswordLength(given, plan)
   else if (known !== undefined) {
     throw conflict(
-      `Home [${home.root}] has its admin's password already (./svc password shows it): leave --admin-password out, or begin anew with ./svc reset`,
+      `The admin of [${home.root}] already has a password (./svc password shows it). Omit --admin-password, or start over with ./svc reset.`,
     )
   }
   return writeSecret(home, 'admin-password', given)
 }
 
-/** Refuses a new password that the cluster would not let its users have. */
+/** Throws a Failure if the cluster would not accept a new password. */
 function checkPasswordLength(given: string, { services, common }: ClusterPlan): void {
   const name = 'svc.auth.credentials.minLength'
   const coordinator = services.find(({ role }) => role === 'coordinator')
   const planned = coordinator?.properties[name] ?? common[name]
-  const shortest = Number(planned ?? loadSettings('coordinator', [], {}).get(name))
-  if (isAllowedPassword(given, shortest)) return
+  const minLength = Number(planned ?? loadSettings('coordinator', [], {}).get(name))
+  if (isAllowedPassword(given, minLength)) return
   throw invalidInput(
-    `Invalid value for [--admin-password] with [${given.length}] characters: expected ${allowedPasswords(shortest)}.`,
+    `Invalid value for [--admin-password] with [${given.length}] characters: expected ${allowedPasswords(minLength)}.`,
   )
 }
 
-/** Throws a Failure where the configuration that was written for a service is one that it refuses. */
+/** Throws a Failure if a service would reject the configuration that was written for it. */
 export function checkConfiguration(home: HomeLayout, { services }: ClusterPlan): void {
   for (const { role, instance } of services) {
     try {
       loadSettings(role, [commonPropertiesFile(home), runtimePropertiesFile(home, instance)], process.env)
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error
-      throw invalidInput(`${instance} does not start: ${error.message}`)
+      throw invalidInput(`Failed to start ${instance}: ${error.message}`)
     }
   }
 }
 
-/** Makes the certificates that are missing or run out, and their list of revoked ones; returns whose are new. */
+/** Issues missing and expiring certificates, and creates the revocation list; returns the instances with new ones. */
 export async function ensurePlannedCertificates(home: HomeLayout, plan: ClusterPlan): Promise<string[]> {
   if (!plan.hasTls) return []
   const instances = plan.services.map(({ instance }) => instance)
@@ -122,7 +118,7 @@ export async function ensurePlannedCertificates(home: HomeLayout, plan: ClusterP
   return issued
 }
 
-/** Makes those certificates of instances, reached at some hosts, that are missing or run out; returns whose are new. */
+/** Issues missing and expiring certificates of instances on the given hosts; returns the instances with new ones. */
 export async function certificatesFor(
   home: HomeLayout,
   instances: readonly string[],

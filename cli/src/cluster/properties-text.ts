@@ -1,9 +1,8 @@
 import type { Properties } from './plan-cluster.ts'
 
 /**
- * Properties as the text of a `.properties` file: one a line, in the given order. Escapes what the format would read
- * otherwise: a backslash, separators and comment signs in a name, leading blanks of a value, line ends, and
- * characters beyond printable ASCII as `\uXXXX`.
+ * Properties as the text of a `.properties` file: one per line, in the given order. Escapes backslashes, separators and
+ * comment signs in names, leading spaces of values, line breaks, and characters beyond printable ASCII (`\uXXXX`).
  */
 export function propertiesText(properties: Properties): string {
   return Object.entries(properties)

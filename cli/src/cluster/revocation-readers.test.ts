@@ -12,8 +12,8 @@ import { writeConfiguration } from './write-configuration.ts'
 const home = openHome(temporaryFolder({ after }))
 const list = revocationFile(home.pki)
 
-/** What is said of a home that was started with these options. */
-function saidOf(written: WrittenOptions): string[] {
+/** The messages for a home that was started with these options. */
+function messagesOf(written: WrittenOptions): string[] {
   const planned = planCluster(parseOptions(written), { home, dataFolder: '/data' })
   ensurePasswords(home, planned, undefined)
   writeConfiguration(home, planned)
@@ -23,23 +23,23 @@ function saidOf(written: WrittenOptions): string[] {
 const strict = ['svc.server.https.requireClientCertificate=true', 'svc.server.https.trustStorePath=/t']
 
 const cases: { name: string; given: WrittenOptions; expect: RegExp[] }[] = [
-  { name: 'every server reads the list of a home', given: {}, expect: [] },
+  { name: 'by default, every server uses the revocation list of the home', given: {}, expect: [] },
   {
-    name: 'with stores from elsewhere nobody does, which is said',
+    name: 'with a configured trust store, no server uses it',
     given: { set: ['svc.client.https.trustStorePath=/mine'] },
     expect: [
-      /^The calls of \[broker, .*router\] do not read this list: start with .* --set svc.client.https.crlPath=\//,
+      /^Outgoing calls of \[broker, .*router\] do not use this list\. Start .* --set svc.client.https.crlPath=\//,
     ],
   },
   {
-    name: 'servers that ask for certificates of clients take a list of their own',
+    name: 'servers that require client certificates need a list of their own',
     given: { set: strict },
     expect: [
-      /^The ports of \[.*historical-1.*\] do not read this list: .* --set svc.server.https.crlPath=\//,
+      /^TLS ports of \[.*historical-1.*\] do not use this list\. .* --set svc.server.https.crlPath=\//,
     ],
   },
   {
-    name: 'and may be given that of the home',
+    name: 'servers that require client certificates can use the list of the home',
     given: { set: [...strict, `svc.server.https.crlPath=${list}`] },
     expect: [],
   },
@@ -47,8 +47,8 @@ const cases: { name: string; given: WrittenOptions; expect: RegExp[] }[] = [
 
 for (const { name, given, expect } of cases) {
   test(name, () => {
-    const said = saidOf(given)
-    assert.equal(said.length, expect.length, said.join('\n'))
-    expect.forEach((pattern, index) => void assert.match(said[index] ?? '', pattern))
+    const messages = messagesOf(given)
+    assert.equal(messages.length, expect.length, messages.join('\n'))
+    expect.forEach((pattern, index) => void assert.match(messages[index] ?? '', pattern))
   })
 }

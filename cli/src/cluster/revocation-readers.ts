@@ -5,8 +5,8 @@ import { revocationFile } from '../pki/index.ts'
 import { commonPropertiesFile, runtimePropertiesFile } from './write-configuration.ts'
 
 /**
- * Why a certificate that the home has revoked goes on being let in, one sentence for each property that its servers
- * would have to have; none where they read the list of the home.
+ * Why servers still accept a certificate that the home has revoked: one sentence for each missing property; empty if
+ * all servers use the revocation list of the home.
  */
 export function unreadRevocations(home: HomeLayout): string[] {
   const list = revocationFile(home.pki)
@@ -19,12 +19,12 @@ export function unreadRevocations(home: HomeLayout): string[] {
     who.length === 0
       ? []
       : [
-          `${what} of [${who.map(({ instance }) => instance).join(', ')}] do not read this list: start with ./svc up --set ${property}=${list}`,
+          `${what} [${who.map(({ instance }) => instance).join(', ')}] do not use this list. Start the cluster with ./svc up --set ${property}=${list}`,
         ]
   return [
     ...sentence(
       lacking('svc.client.https.crlPath', () => true),
-      'The calls',
+      'Outgoing calls of',
       'svc.client.https.crlPath',
     ),
     ...sentence(
@@ -35,7 +35,7 @@ export function unreadRevocations(home: HomeLayout): string[] {
           (settings.get('svc.server.https.requireClientCertificate') ||
             settings.get('svc.server.https.requestClientCertificate')),
       ),
-      'The ports',
+      'TLS ports of',
       'svc.server.https.crlPath',
     ),
   ]
@@ -49,7 +49,7 @@ function instancesOf(home: HomeLayout): string[] {
     .sort()
 }
 
-/** What a server was configured with; what is wrong with it is for its own start to tell. */
+/** The configuration of a server, as far as it is readable: the server itself reports what is wrong with it. */
 function settingsOf(home: HomeLayout, instance: string): Settings {
   try {
     return loadSettings(

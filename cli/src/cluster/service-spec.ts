@@ -4,7 +4,7 @@ import type { ProcessSpec } from '../supervisor/index.ts'
 import type { ServicePlan } from './plan-cluster.ts'
 import { commonPropertiesFile, runtimePropertiesFile } from './write-configuration.ts'
 
-/** How the process of a service is run; with `watch` it starts again when its source changes. */
+/** How to run the process of a service; with `watch`, it restarts when its source changes. */
 export function serviceSpec(
   home: HomeLayout,
   { role, instance }: Pick<ServicePlan, 'role' | 'instance'>,
@@ -16,8 +16,8 @@ export function serviceSpec(
     instance,
     program: 'node',
     file: process.execPath,
-    // A small young generation: these servers hold little that is short-lived, and there are many of them. One thread
-    // is done with it before several have divided it among themselves.
+    // A small young generation: these servers have few short-lived objects, and there are many servers. One thread
+    // collects it faster than several threads could divide the work.
     args: [
       ...(watch ? ['--watch', '--watch-preserve-output'] : []),
       '--max-semi-space-size=2',

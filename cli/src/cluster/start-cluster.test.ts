@@ -15,12 +15,12 @@ import { type Cluster, startCluster } from './start-cluster.ts'
 const folder = mkdtempSync(path.join(tmpdir(), 'svc-cluster-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** The processes of a cluster, to look after once it has ended. */
+/** The processes of a cluster, to check after it has stopped. */
 const processesOf = (cluster: Cluster) => cluster.processes().map((entry) => entry.process!)
 
 const initialAdminPassword = 'svc.auth.authenticator.MyBasicMetadataAuthenticator.initialAdminPassword'
 
-test('two clusters live side by side, and each ends without a trace', async (context) => {
+test('two clusters run side by side, and each stops completely', async (context) => {
   const secureHome = path.join(folder, 'secure')
   const secure = await startCluster({
     home: secureHome,
@@ -45,24 +45,24 @@ test('two clusters live side by side, and each ends without a trace', async (con
   assert.equal((await sendRequest({ url: `${routerUrl}/status`, trusted })).status, 401)
   const client = connectToCluster(secure.home)
   assert.ok(await client.send('GET', '/status'))
-  await assert.rejects(client.send('GET', '/no/such/path'), /GET \/no\/such\/path: .*does not exist/)
+  await assert.rejects(client.send('GET', '/no/such/path'), /does not exist.* \(GET \/no\/such\/path\)$/)
   assert.equal((await sendRequest({ url: `${plain.routerUrl}/status` })).status, 200)
 
   await Promise.all([secure.stop(), plain.stop()])
   assert.deepEqual(processes.filter(isRunning), [])
   assert.equal(readRunFile(secure.home), undefined)
 
-  // From now on the metadata store has the password, and another one would not count.
+  // The metadata store has the password now, so a different one would have no effect.
   const again = startCluster({
     home: secureHome,
     portOffset: await pickPortOffset(),
     adminPassword: 'another',
   })
-  await assertRefused(again, secureHome, /has its admin's password already/)
+  await assertRejected(again, secureHome, /^The admin of \[.*\] already has a password/)
   assert.equal(readFileSync(secretFile(secure.home, 'admin-password'), 'utf8'), 'the-password')
 })
 
-test('an instance that dies comes back, one that is stopped stays down', async (context) => {
+test('restarts an instance that dies, but not one that was stopped', async (context) => {
   const ended: string[] = []
   const cluster = await startCluster({
     home: path.join(folder, 'plain'),
@@ -95,7 +95,7 @@ test('an instance that dies comes back, one that is stopped stays down', async (
   await cluster.waitUntilReady('broker')
 })
 
-test('a service with a wrong password is named, and the others work', async (context) => {
+test('reports a service with a wrong password, and the others work', async (context) => {
   const cluster = await startCluster({
     home: path.join(folder, 'secure'),
     portOffset: await pickPortOffset(),
@@ -114,8 +114,8 @@ test('a service with a wrong password is named, and the others work', async (con
   assert.equal(historical.problem, notReady.problem)
 })
 
-/** Refused starts: each must say why in one message and leave nothing that runs. */
-async function assertRefused(start: Promise<Cluster>, home: string, message: RegExp): Promise<void> {
+/** Asserts that a start fails with one message and leaves nothing running. */
+async function assertRejected(start: Promise<Cluster>, home: string, message: RegExp): Promise<void> {
   await assert.rejects(start, (error: Error) => {
     assert.equal(error.name, 'Failure')
     assert.match(error.message, message)
@@ -124,69 +124,71 @@ async function assertRefused(start: Promise<Cluster>, home: string, message: Reg
   assert.equal(readRunFile(homeLayout(home)), undefined)
 }
 
-test('a port in use is named with its use and a free offset, before anything starts', async (context) => {
+test('reports a port in use, its purpose, and a free offset before anything starts', async (context) => {
   const portOffset = await pickPortOffset()
-  const squatter = createServer().listen(8083 + portOffset, '127.0.0.1')
-  context.after(() => squatter.close())
-  await once(squatter, 'listening')
+  const blocker = createServer().listen(8083 + portOffset, '127.0.0.1')
+  context.after(() => blocker.close())
+  await once(blocker, 'listening')
   const home = path.join(folder, 'ports')
   const steps: string[] = []
   const start = startCluster({ home, portOffset, profile: 'plain', onStep: (step) => steps.push(step) })
-  const message = new RegExp(`^Port ${8083 + portOffset} \\(historical-1\\) in use .* --port-offset \\d+000$`)
-  await assertRefused(start, home, message)
+  const message = new RegExp(
+    `^Port already in use: ${8083 + portOffset} \\(historical-1\\)\\. .* --port-offset \\d+000\\.$`,
+  )
+  await assertRejected(start, home, message)
   assert.deepEqual(steps, [])
-  assert.equal(existsSync(home), false, 'nothing is left of it')
+  assert.equal(existsSync(home), false, 'no home is left behind')
 })
 
 for (const { name, options, message } of [
   {
-    name: 'a faulty property',
+    name: 'an invalid property',
     options: { set: ['coordinator.svc.coordinator.perod=PT1S'] },
-    message: /^coordinator does not start: .*\[svc\.coordinator\.perod\].*\[svc\.coordinator\.period\]/s,
+    message: /^Failed to start coordinator: .*\[svc\.coordinator\.perod\].*\[svc\.coordinator\.period\]/s,
   },
   {
-    name: 'a password that users could not have',
+    name: 'a password that is too short',
     options: { adminPassword: 'seven77' },
     message:
       /^Invalid value for \[--admin-password\] with \[7\] characters: expected 8 to 1024 characters without control characters\.$/,
   },
   {
-    name: 'a password that users of this cluster could not have',
+    name: 'a password that is too short for this cluster',
     options: { adminPassword: 'eight888', set: ['svc.auth.credentials.minLength=9'] },
     message: /expected 9 to 1024 characters without control characters\.$/,
   },
   {
-    name: 'a configured first password that users could not have',
+    name: 'a configured initial password that is too short',
     options: { set: [`${initialAdminPassword}=seven77`] },
     message:
       /^Invalid value for \[svc\.auth\..*initialAdminPassword\] with \[7\] characters: expected 8 to 1024 characters/,
   },
   {
-    name: 'an option with another first password than the configured one',
+    name: 'an initial password that differs from the configured one',
     options: { adminPassword: 'the-password', set: [`${initialAdminPassword}=another-password`] },
     message:
       /^\[--admin-password\] and \[svc\.auth\..*\] have different values: expected only one of them\.$/,
   },
 ]) {
-  test(`${name} is refused before anything starts, and no new home is left`, async () => {
+  test(`rejects ${name} before anything starts and leaves no new home`, async () => {
     const home = path.join(folder, 'refused')
     const steps: string[] = []
     const onStep = (step: string) => steps.push(step)
     const portOffset = await pickPortOffset()
-    await assertRefused(startCluster({ home, portOffset, onStep, ...options }), home, message)
+    await assertRejected(startCluster({ home, portOffset, onStep, ...options }), home, message)
     assert.deepEqual(steps, [])
     assert.equal(existsSync(home), false)
   })
 }
 
-test('a home that was there stays when a start in it is refused', async () => {
+test('keeps an existing home when a start in it is rejected', async () => {
   const home = openHome(path.join(folder, 'kept'))
   const start = startCluster({ home: home.root, portOffset: await pickPortOffset(), set: ['svc.perod=1'] })
-  await assertRefused(start, home.root, /is not a property/)
+  await assertRejected(start, home.root, /is not a property/)
   assert.ok(existsSync(home.marker))
 })
 
-test('the configured first password of the admin is the one of the home', async (context) => {
+test('the configured initial password of the admin becomes the password of the home', async (context) => {
   const home = path.join(folder, 'configured-password')
   const cluster = await startCluster({
     home,
@@ -199,7 +201,7 @@ test('the configured first password of the admin is the one of the home', async 
   assert.ok(await connectToCluster(cluster.home).send('GET', '/svc/coordinator/v1/loadstatus'))
 })
 
-test('logins need no TLS', async (context) => {
+test('logins do not require TLS', async (context) => {
   const cluster = await startCluster({
     home: path.join(folder, 'logins-without-tls'),
     portOffset: await pickPortOffset(),
@@ -212,35 +214,35 @@ test('logins need no TLS', async (context) => {
   assert.ok(await connectToCluster(cluster.home).send('GET', '/svc/coordinator/v1/loadstatus'))
 })
 
-test('a wish to end during the start leaves nothing behind', async () => {
+test('an aborted start leaves nothing behind', async () => {
   const home = path.join(folder, 'interrupted')
   const controller = new AbortController()
   const onStep = (step: string) => {
-    if (step === 'redis ready') controller.abort(new Error('enough'))
+    if (step === 'Started redis') controller.abort(new Error('enough'))
   }
   const start = startCluster({ home, portOffset: await pickPortOffset(), signal: controller.signal, onStep })
   await assert.rejects(start, /^Error: enough$/)
   assert.equal(readRunFile(homeLayout(home)), undefined)
 })
 
-test('broken homes are named', async () => {
+test('reports damaged homes', async () => {
   const home = openHome(path.join(folder, 'broken'))
   const portOffset = await pickPortOffset()
   mkdirSync(home.postgres)
-  await assertRefused(
+  await assertRejected(
     startCluster({ home: home.root, portOffset }),
     home.root,
-    /is no data folder of Postgres/,
+    /is not a Postgres data folder/,
   )
   writeFileSync(path.join(home.postgres, 'PG_VERSION'), '16\n')
   const start = startCluster({ home: home.root, portOffset })
-  await assertRefused(start, home.root, /is broken: .*belongs to Postgres \[16\], expected \[18\]/)
+  await assertRejected(start, home.root, /is damaged: .*belongs to Postgres \[16\], expected \[18\]/)
   writeFileSync(path.join(home.postgres, 'PG_VERSION'), '18\n')
-  const lost = (name: string) => new RegExp(`is broken: its file \\[.*${name}\\] is missing`)
-  await assertRefused(startCluster({ home: home.root, portOffset }), home.root, lost('postgres-password'))
+  const lost = (name: string) => new RegExp(`is damaged: its file \\[.*${name}\\] is missing`)
+  await assertRejected(startCluster({ home: home.root, portOffset }), home.root, lost('postgres-password'))
   writeSecret(home, 'postgres-password', 'a')
   writeSecret(home, 'internal-client-password', 'b')
-  await assertRefused(startCluster({ home: home.root, portOffset }), home.root, lost('admin-password'))
+  await assertRejected(startCluster({ home: home.root, portOffset }), home.root, lost('admin-password'))
   writeFileSync(home.runFile, '{')
-  await assert.rejects(startCluster({ home: home.root, portOffset }), /is broken: run file/)
+  await assert.rejects(startCluster({ home: home.root, portOffset }), /is damaged: run file/)
 })

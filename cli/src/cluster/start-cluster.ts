@@ -28,6 +28,7 @@ import {
 } from '../postgres/index.ts'
 import { findRedis, redisServer } from '../redis/index.ts'
 import type { ProcessEnd, ProcessSpec } from '../supervisor/index.ts'
+import { countOf } from '../terminal/index.ts'
 import { adoptAdminPassword, hasFirstAdminPassword } from './admin-password.ts'
 import { ClusterProcesses } from './cluster-processes.ts'
 import { endLeftovers } from './end-cluster.ts'
@@ -45,56 +46,56 @@ import {
 import { serviceSpec } from './service-spec.ts'
 import { writeConfiguration } from './write-configuration.ts'
 
-/** What to start and how to tell of it. */
+/** What to start, and how to report progress. */
 export interface StartOptions extends WrittenOptions {
-  /** The folder that holds all state; made when it is not there. */
+  /** The folder with all state; created if missing. */
   readonly home: string
-  /** Whether a refused start is to leave nothing there; left out where this process itself makes the home. */
+  /** Whether to delete the home if the start is rejected. Default: if this process creates it. */
   readonly isNewHome?: boolean | undefined
-  /** The first password of the user `admin`; a random one when left out. */
+  /** The initial password of the user `admin`; random by default. */
   readonly adminPassword?: string | undefined
-  /** Postgres and Redis only, for tests that bring their own services. */
+  /** Only Postgres and Redis, for tests that start their own services. */
   readonly storesOnly?: boolean | undefined
-  /** Services start again when their source changes. */
+  /** Whether services restart when their source changes. */
   readonly watch?: boolean | undefined
-  /** Variables of a process beside those that it has anyway, by its instance, for tests that spoil what it sees. */
+  /** Additional environment variables by instance, for tests that manipulate a process. */
   readonly environment?: ((instance: string) => Readonly<Record<string, string>>) | undefined
-  /** How long to wait for services that run but are not ready; they are then told in `notReady`. */
+  /** How long to wait for services that are running but not ready; `notReady` lists them afterwards. */
   readonly readyTimeoutMs?: number | undefined
-  /** Ends the start, and what it had started, when aborted. */
+  /** When aborted, cancels the start and stops everything it started. */
   readonly signal?: AbortSignal | undefined
-  /** Called for each thing that was done, in one short text. */
+  /** Called with a short text for each completed step. */
   readonly onStep?: ((step: string) => void) | undefined
-  /** Called when a process of the running cluster ended by itself. */
+  /** Called when a process of the running cluster exits unexpectedly. */
   readonly onEnd?: ((end: ProcessEnd) => void) | undefined
 }
 
-/** A service that runs but does not serve yet. */
+/** A service that is running but not ready. */
 export interface NotReady {
   readonly instance: string
   readonly problem: string
 }
 
-/** A cluster that was started by this process and ends with it. */
+/** A cluster that was started by this process and stops with it. */
 export interface Cluster {
   readonly home: HomeLayout
   readonly plan: ClusterPlan
   readonly routerUrl: string
   /** URL by instance. */
   readonly urls: Readonly<Record<string, string>>
-  /** The admin's first password; undefined in the plain profile. */
+  /** The admin's initial password; undefined in the plain profile. */
   readonly adminPassword: string | undefined
   /** The certificate to trust, PEM; undefined without TLS. */
   readonly trusted: string | undefined
-  /** The services that were not ready when the patience ended; empty when all is well. */
+  /** The services that were not ready in time. */
   readonly notReady: readonly NotReady[]
-  /** Everything that runs, Postgres and Redis included. */
+  /** Every process, including Postgres and Redis. */
   processes(): readonly RunningProcess[]
-  /** Sends a signal that ends an instance; returns when it is gone. The supervisor then starts it again. */
+  /** Sends a signal that ends an instance; returns when it has exited. The supervisor then restarts it. */
   kill(instance: string, signal: NodeJS.Signals): Promise<void>
-  /** Waits until a service serves (again); throws a Failure when it does not within `timeoutMs`. */
+  /** Waits until a service is ready. Throws a Failure if it is not ready within `timeoutMs`. */
   waitUntilReady(instance: string, timeoutMs?: number): Promise<void>
-  /** Stops one instance in an orderly way; it stays down until `startInstance`. */
+  /** Stops one instance gracefully; it stays down until `startInstance`. */
   stopInstance(instance: string): Promise<void>
   startInstance(instance: string): void
   /** Stops everything; returns when no process is left. */
@@ -103,15 +104,21 @@ export interface Cluster {
 
 const READY_TIMEOUT_MS = 60_000
 const POLL_MS = 20
-/** After so long, what keeps a service from being ready is told while it is waited for. */
-const PATIENCE_MS = 5000
+/** Reports why a service is not ready only after this time. */
+const QUIET_WAIT_MS = 5000
 
-/** What was brought from elsewhere stands here, for all homes of this checkout. */
+/** A message in the middle of a sentence: without its first capital letter, unless it starts with a name, and its period. */
+function asClause(message: string): string {
+  const isName = /^(Postgres|Redis|LDAP|TLS)\b/.test(message) || !/^[A-Z][a-z ]/.test(message)
+  return (isName ? message : message.charAt(0).toLowerCase() + message.slice(1)).replace(/\.$/, '')
+}
+
+/** Downloads are stored here, for all homes of this checkout. */
 const redisCache = path.join(repositoryRoot, '.cache/redis')
 
 /**
- * Starts a cluster and returns when all its services are ready to serve, or run but are not ready in time. Throws a
- * Failure with one clear message when it cannot; then everything that was started is stopped again.
+ * Starts a cluster. Returns when all services are ready, or after a timeout while they keep running. If the start
+ * fails, stops everything that was started and throws a Failure with one clear message.
  */
 export async function startCluster(options: StartOptions): Promise<Cluster> {
   const layout = homeLayout(options.home)
@@ -121,37 +128,37 @@ export async function startCluster(options: StartOptions): Promise<Cluster> {
     virtualServers: virtualServersOf(layout, options),
   }
   const plan = planCluster(parseOptions(options), surroundings)
-  const wanted = options.storesOnly ? { ...plan, services: [], hasTls: false } : plan
+  const selected = options.storesOnly ? { ...plan, services: [], hasTls: false } : plan
   checkAdminPassword(options.adminPassword)
   const isNew = options.isNewHome ?? !isHome(layout)
   const home = openHome(options.home)
   const unlock = lockHome(home)
-  const start = new ClusterStart(home, wanted, options, unlock)
-  let mayStart = false
+  const start = new ClusterStart(home, selected, options, unlock)
+  let isPrepared = false
   try {
     const passwords = await start.prepare()
-    mayStart = true
+    isPrepared = true
     return await start.run(passwords)
   } catch (error) {
     unlock()
-    // What is refused before anything was started in it leaves no home behind.
-    if (isNew && !mayStart) deleteHome(home)
+    // A start that is rejected before anything was started leaves no new home behind.
+    if (isNew && !isPrepared) deleteHome(home)
     throw storageFailure(error, home.root)
   }
 }
 
-/** The virtual servers that a home was made with. Throws a Failure where others are wanted beside them. */
+/** The virtual servers of a home, if it has any. Throws a Failure if real historicals are requested as well. */
 function virtualServersOf(home: HomeLayout, { historicals }: StartOptions): string | undefined {
   if (!existsSync(home.virtualServers)) return undefined
   if (historicals !== undefined) {
     throw conflict(
-      `Option --historicals is not for home [${home.root}]: its segments have no bytes, so only its virtual servers load them`,
+      `Option --historicals cannot be used with [${home.root}]: its segments have no data, so only its virtual servers can load them`,
     )
   }
   return readFileSync(home.virtualServers, 'utf8').trim()
 }
 
-/** One start: what its steps share, and what ends all of them when one fails. */
+/** One start: the state that its steps share. If one step fails, all are canceled. */
 class ClusterStart {
   readonly #home: HomeLayout
   readonly #plan: ClusterPlan
@@ -160,7 +167,7 @@ class ClusterStart {
   readonly #processes: ClusterProcesses
   readonly #failure = new AbortController()
   readonly #signal: AbortSignal
-  /** How long each log was before this start: what came later is about this start. */
+  /** Size of each log before this start: anything after that is about this start. */
   readonly #logSizes = new Map<string, number>()
   readonly #ready = new Set<string>()
   #trusted: string | undefined
@@ -177,10 +184,10 @@ class ClusterStart {
       : this.#failure.signal
   }
 
-  /** Makes passwords and configuration. Throws a Failure where the cluster cannot run so, here, or on these ports. */
+  /** Creates passwords and configuration. Throws a Failure if the configuration, the home, or the ports cannot be used. */
   async prepare(): Promise<Passwords> {
     const leftovers = await endLeftovers(this.#home)
-    if (leftovers > 0) this.#tell(`ended ${leftovers} processes of an earlier cluster`)
+    if (leftovers > 0) this.#report(`Stopped ${countOf(leftovers, 'leftover process', 'leftover processes')}`)
     checkDataFolder(this.#home)
     await checkPortsAreFree(this.#plan)
     const { adminPassword } = this.#options
@@ -195,7 +202,7 @@ class ClusterStart {
   async run(passwords: Passwords): Promise<Cluster> {
     const begun: Promise<unknown>[] = []
     try {
-      // Services try again until their stores answer, so nobody waits for anybody.
+      // Services retry until their stores are ready, so everything starts at the same time.
       const services = this.#startServices()
       const postgres = this.#startPostgres(passwords.postgres)
       begun.push(services, postgres)
@@ -206,7 +213,7 @@ class ClusterStart {
       return this.#running(passwords, notReady)
     } catch (error) {
       this.#failure.abort(error)
-      // A data folder that is just being made is cleared away before this ends.
+      // Waits until a partially created data folder is deleted.
       await Promise.allSettled(begun)
       await this.#processes.stop()
       throw error
@@ -217,7 +224,7 @@ class ClusterStart {
     const { postgresPort } = this.#plan
     const runAs = decideRunAs(this.#home, postgresBinaries())
     const isNew = await ensureDataFolder(this.#home, runAs, password, this.#signal)
-    if (isNew) this.#tell('postgres set up')
+    if (isNew) this.#report('Created the Postgres data folder')
     removeStalePidFile(this.#home)
     this.#start(
       'postgres',
@@ -228,11 +235,11 @@ class ClusterStart {
       const pid = this.#processes.identityOf('postgres')?.pid
       return pid !== undefined && isPostgresReady(this.#home, pid)
     })
-    this.#tellReady('postgres')
+    this.#reportStarted('postgres')
   }
 
   async #startRedis(password: string): Promise<void> {
-    const onDownload = () => this.#tell('bringing a Redis server from the package archive …')
+    const onDownload = () => this.#report('Downloading Redis …')
     const program = await findRedis({
       searchPath: process.env.PATH ?? '',
       cacheFolder: redisCache,
@@ -242,7 +249,7 @@ class ClusterStart {
     const url = `redis://127.0.0.1:${redisPort}`
     this.#start('redis', url, redisServer(this.#home, program, redisPort, password))
     await this.#until(() => isListening(url))
-    this.#tellReady('redis')
+    this.#reportStarted('redis')
   }
 
   async #startDirectory(): Promise<void> {
@@ -251,12 +258,12 @@ class ClusterStart {
     const url = `ldap://127.0.0.1:${directoryPort}`
     this.#start('directory', url, directoryServer(this.#home, directoryPort))
     await this.#until(() => isListening(url))
-    this.#tellReady('directory')
+    this.#reportStarted('directory')
   }
 
   async #startServices(): Promise<NotReady[]> {
     const issued = await ensurePlannedCertificates(this.#home, this.#plan)
-    if (issued.length > 0) this.#tell(`certificates issued for ${issued.length} instances`)
+    if (issued.length > 0) this.#report(`Issued ${countOf(issued.length, 'certificate')}`)
     if (this.#plan.hasTls) this.#trusted = readFileSync(trustStoreFile(this.#home.pki), 'utf8')
     for (const service of this.#plan.services)
       this.#start(service.role, service.url, serviceSpec(this.#home, service, this.#options.watch))
@@ -266,28 +273,28 @@ class ClusterStart {
 
   async #waitForService({ instance, url }: ServicePlan): Promise<NotReady | undefined> {
     const deadline = performance.now() + (this.#options.readyTimeoutMs ?? READY_TIMEOUT_MS)
-    const tellAfter = performance.now() + PATIENCE_MS
+    const reportAfter = performance.now() + QUIET_WAIT_MS
     let problem: string | undefined
-    let told: string | undefined
+    let reported: string | undefined
     const isReady = await this.#until(async () => {
       const health = await askHealth(url, this.#trusted)
       problem = health.problem ?? problem
-      if (problem !== undefined && problem !== told && performance.now() > tellAfter) {
-        this.#tell(`${instance} is not ready yet: ${problem}`)
-        told = problem
+      if (problem !== undefined && problem !== reported && performance.now() > reportAfter) {
+        this.#report(`Waiting for ${instance}: ${asClause(problem)}`)
+        reported = problem
       }
       return health.isHealthy
     }, deadline)
     if (isReady) {
-      this.#tellReady(instance)
+      this.#reportStarted(instance)
       return undefined
     }
-    return { instance, problem: problem ?? this.#complaintOf(instance) ?? 'it does not answer' }
+    return { instance, problem: problem ?? this.#lastErrorOf(instance) ?? 'no response' }
   }
 
-  /** Waits until something holds; false when the deadline comes first. */
-  async #until(holds: () => Promise<boolean>, deadline = Number.POSITIVE_INFINITY): Promise<boolean> {
-    while (!(await holds())) {
+  /** Waits until a condition is true. Returns false if the deadline passes first. */
+  async #until(isMet: () => Promise<boolean>, deadline = Number.POSITIVE_INFINITY): Promise<boolean> {
+    while (!(await isMet())) {
       this.#signal.throwIfAborted()
       if (performance.now() >= deadline) return false
       await delay(POLL_MS)
@@ -306,26 +313,26 @@ class ClusterStart {
 
   #onEnd(end: ProcessEnd): void {
     if (end.restartDelayMs === undefined) return
-    // What gives up by itself before it ever was ready would do so again; a signal came from outside.
-    const gaveUp = end.status !== 0 && !end.reason.startsWith('signal') && !this.#ready.has(end.instance)
-    if (this.#isStarting && gaveUp) {
-      const why = this.#complaintOf(end.instance) ?? end.reason
-      this.#failure.abort(unavailable(`${end.instance} does not start: ${why}`))
+    // A process that exits on its own before it was ever ready would do so again; a signal comes from outside.
+    const failed = end.status !== 0 && !end.reason.startsWith('signal') && !this.#ready.has(end.instance)
+    if (this.#isStarting && failed) {
+      const why = this.#lastErrorOf(end.instance) ?? end.reason
+      this.#failure.abort(unavailable(`Failed to start ${end.instance}: ${why}`))
     } else {
       this.#options.onEnd?.(end)
     }
   }
 
-  #complaintOf(instance: string): string | undefined {
+  #lastErrorOf(instance: string): string | undefined {
     return lastComplaint(lastLines(logFile(this.#home, instance), this.#logSizes.get(instance)))
   }
 
-  #tellReady(instance: string): void {
+  #reportStarted(instance: string): void {
     this.#ready.add(instance)
-    this.#tell(`${instance} ready`)
+    this.#report(`Started ${instance}`)
   }
 
-  #tell(step: string): void {
+  #report(step: string): void {
     this.#options.onStep?.(step)
   }
 
@@ -349,9 +356,7 @@ class ClusterStart {
           const { isHealthy, problem } = await askHealth(urls[instance]!, trusted)
           if (isHealthy) return
           if (performance.now() >= deadline) {
-            throw unavailable(
-              `${instance} is not ready after ${timeoutMs} ms: ${problem ?? 'it does not answer'}`,
-            )
+            throw unavailable(`${instance} is not ready after ${timeoutMs} ms: ${problem ?? 'no response'}`)
           }
           await delay(POLL_MS)
         }

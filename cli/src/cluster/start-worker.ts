@@ -25,50 +25,50 @@ import {
   writeInstanceConfiguration,
 } from './write-configuration.ts'
 
-/** What a worker is that is added to a running cluster. */
+/** A worker to add to a running cluster. */
 export interface WorkerOptions {
   readonly home: HomeLayout
-  /** Tasks that it runs at a time. */
+  /** Max number of concurrent tasks. */
   readonly capacity: number
-  /** Further properties, each as `name=value`. */
+  /** Additional properties, each as `name=value`. */
   readonly set: readonly string[]
   readonly signal: AbortSignal
   readonly onEnd?: ((end: ProcessEnd) => void) | undefined
 }
 
-/** A worker that this process supervises. */
+/** A worker supervised by this process. */
 export interface RunningWorker {
   readonly instance: string
   readonly url: string
-  /** Ends it in an orderly way: its tasks go on at other workers. */
+  /** Stops it gracefully: its tasks restart on other workers. */
   stop(): Promise<void>
 }
 
-const mostAdded = 32
-// Added workers listen above the ports of those that are planned, which move with the offset of the cluster.
+const maxAdded = 32
+// Added workers use ports above the planned ones, shifted by the port offset of the cluster.
 const firstPort = 8700
 const readyTimeoutMs = 60_000
 const pollMs = 50
 
-/** Adds a worker to the running cluster of a home; returns when it is ready. */
+/** Adds a worker to the running cluster of a home. Returns when the worker is ready. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { home } = options
   const run = readRunFile(home)
   if (run === undefined || lockHolder(home) === undefined) {
     throw conflict(
-      `Nothing is running in [${home.root}]. Start the cluster with ./svc up before you add a worker.`,
+      `No cluster is running in [${home.root}]. Start one with ./svc up before you add a worker.`,
     )
   }
   const instance = claimName(home)
   const supervisor = new Supervisor({
-    onStart: () => note(),
+    onStart: () => record(),
     onEnd: (end) => {
-      note()
+      record()
       options.onEnd?.(end)
     },
   })
   let service: ServicePlan | undefined
-  const note = (): void => {
+  const record = (): void => {
     if (service === undefined) return
     const running = supervisor.identityOf(instance)
     writeAddedProcess(home, {
@@ -97,23 +97,23 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 }
 
 function claimName(home: HomeLayout): string {
-  for (let number = 1; number <= mostAdded; number++) {
+  for (let number = 1; number <= maxAdded; number++) {
     const instance = `worker-added-${number}`
     if (claimAddedProcess(home, instance)) return instance
   }
   throw conflict(
-    `[${mostAdded}] workers were added to the cluster of [${home.root}] already; allowed are no more`,
+    `The cluster in [${home.root}] already has [${maxAdded}] added workers, which is the maximum`,
   )
 }
 
-/** Writes what the worker is started with: properties and, where the cluster speaks TLS, a certificate. */
+/** Writes the configuration of the worker and, if the cluster uses TLS, its certificate. */
 async function configure(
   home: HomeLayout,
   instance: string,
   fromPort: number,
   { capacity, set }: WorkerOptions,
 ): Promise<ServicePlan> {
-  // By itself the file for all is no configuration: key stores are named in those of single services.
+  // The common file alone is not a valid configuration: key stores are configured per service.
   const files = [commonPropertiesFile(home), runtimePropertiesFile(home, 'coordinator')]
   const known = loadSettings('coordinator', files, {})
   const common: Properties = {
@@ -125,7 +125,7 @@ async function configure(
   const foreign = settings.find(({ target }) => target !== undefined)
   if (foreign) {
     throw invalidInput(
-      `Option --set is for [${foreign.target}], allowed are properties of the worker itself, without a role`,
+      `Invalid target [${foreign.target}] in [--set]: expected a property of the worker, without a role`,
     )
   }
   const properties: Properties = {
@@ -141,14 +141,14 @@ async function configure(
 }
 
 async function freePort(from: number, host: string): Promise<number> {
-  for (let port = from; port < from + 2 * mostAdded; port++) if (await isPortFree(port, [host])) return port
-  throw unavailable(`No port from [${from}] to [${from + 2 * mostAdded - 1}] is free for a worker`)
+  for (let port = from; port < from + 2 * maxAdded; port++) if (await isPortFree(port, [host])) return port
+  throw unavailable(`Found no free port from [${from}] to [${from + 2 * maxAdded - 1}] for the worker`)
 }
 
 async function untilReady(
   url: string,
   trusted: string | undefined,
-  complaint: () => string | undefined,
+  lastError: () => string | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   const deadline = performance.now() + readyTimeoutMs
@@ -158,7 +158,7 @@ async function untilReady(
     if (isHealthy) return
     if (performance.now() >= deadline) {
       throw unavailable(
-        `The worker is not ready after ${readyTimeoutMs} ms: ${problem ?? complaint() ?? 'it does not answer'}`,
+        `The worker is not ready after ${readyTimeoutMs} ms: ${problem ?? lastError() ?? 'no response'}`,
       )
     }
     await delay(pollMs)

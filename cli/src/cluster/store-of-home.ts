@@ -6,7 +6,7 @@ import { pickPortOffset } from './free-ports.ts'
 import { startCluster } from './start-cluster.ts'
 import { commonPropertiesFile, runtimePropertiesFile } from './write-configuration.ts'
 
-/** Works with the metadata store of a home; where nothing runs there, its stores are started meanwhile. */
+/** Runs `work` with the metadata store of a home. If no cluster is running there, starts its stores for the time being. */
 export async function withStoreOf<Result>(
   home: HomeLayout,
   signal: AbortSignal,

@@ -4,12 +4,12 @@ import { type HomeLayout, writeWhole } from '../home/index.ts'
 import type { ClusterPlan, ServicePlan } from './plan-cluster.ts'
 import { propertiesText } from './properties-text.ts'
 
-/** The file of properties that all services of a home read first. */
+/** The properties file that all services of a home share. */
 export function commonPropertiesFile(home: HomeLayout): string {
   return path.join(home.conf, 'common.runtime.properties')
 }
 
-/** The file of properties of one instance. */
+/** The properties file of one instance. */
 export function runtimePropertiesFile(home: HomeLayout, instance: string): string {
   return path.join(home.conf, instance, 'runtime.properties')
 }
@@ -20,13 +20,13 @@ export function writeInstanceConfiguration(
   { instance, properties }: Pick<ServicePlan, 'instance' | 'properties'>,
 ): void {
   mkdirSync(path.join(home.conf, instance), { recursive: true, mode: 0o700 })
-  // The owner only: a property that a user has set may be a password.
+  // Readable only by the owner: a property set by the user may be a password.
   writeWhole(runtimePropertiesFile(home, instance), propertiesText(properties), 0o600)
 }
 
-/** Writes the configuration of every service; that of instances which are no longer planned goes. */
+/** Writes the configuration of every service, and deletes that of instances that are no longer planned. */
 export function writeConfiguration(home: HomeLayout, plan: ClusterPlan): void {
-  // As those of single instances: it may hold passwords.
+  // Like those of single instances, it may contain passwords.
   writeWhole(commonPropertiesFile(home), propertiesText(plan.common), 0o600)
   for (const service of plan.services) writeInstanceConfiguration(home, service)
   const planned = new Set(plan.services.map(({ instance }) => instance))

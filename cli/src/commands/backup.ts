@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { countOf, formatBytes } from '../terminal/index.ts'
 import { existingHome, withHome } from './home-option.ts'
 import { printJson, printNotices } from './print.ts'
 
@@ -12,10 +13,10 @@ export function addBackup(program: Command): void {
   withHome(
     program
       .command('backup')
-      .argument('<folder>', 'A folder that does not exist yet')
+      .argument('<folder>', 'New folder for the backup')
       .description('Back up the metadata store and deep storage of a cluster to a folder'),
   )
-    .option('--json', 'Print a JSON summary of what was written')
+    .option('--json', 'Print a JSON summary')
     .addHelpText(
       'after',
       `
@@ -32,10 +33,10 @@ Examples:
   withHome(
     program
       .command('restore')
-      .argument('<folder>', 'A folder that ./svc backup wrote')
+      .argument('<folder>', 'Folder written by ./svc backup')
       .description('Create a home from a backup'),
   )
-    .option('--json', 'Print a JSON summary of what was created')
+    .option('--json', 'Print a JSON summary')
     .action(runRestore)
 }
 
@@ -53,7 +54,9 @@ async function runBackup(folder: string, { home: homeFolder, json }: BackupOptio
       folder,
       ({ phase, files, sizeBytes }) =>
         process.stderr.write(
-          phase === 'tables' ? 'Writing tables\n' : `${files} files, ${sizeBytes} bytes\n`,
+          phase === 'tables'
+            ? 'Writing tables\n'
+            : `Copied ${countOf(files, 'file')} (${formatBytes(sizeBytes)})\n`,
         ),
       signal,
     ),
@@ -61,7 +64,7 @@ async function runBackup(folder: string, { home: homeFolder, json }: BackupOptio
   if (json) printJson(result)
   else
     process.stdout.write(
-      `Wrote the metadata store and [${result.files}] files ([${result.sizeBytes}] bytes) to [${folder}]\n`,
+      `Backed up the metadata store and ${countOf(result.files, 'file')} (${formatBytes(result.sizeBytes)}) to [${folder}]\n`,
     )
 }
 

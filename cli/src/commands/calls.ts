@@ -16,8 +16,8 @@ export function addCalls(program: Command): void {
     .command('calls')
     .description('Show recent calls between servers: the user each ran as, and the certificate')
   withHome(command)
-    .option('--instance <name>', 'Show only the journal of this server')
-    .option('--count <n>', 'Number of calls', '40')
+    .option('--instance <name>', 'Show only calls in the journal of this server')
+    .option('--count <n>', 'Number of calls, newest first', '40')
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',
@@ -47,7 +47,7 @@ servers is listed twice. Requests that the router forwards for its callers are n
         process.stdout.write(rows.length === 0 ? 'No calls yet.\n' : `${formatTable(header, rows)}\n`)
       }
       for (const { instance: name, reason } of missing)
-        process.stderr.write(`svc: No answer from ${name}: ${reason}\n`)
+        process.stderr.write(`svc: Failed to query ${name}: ${reason}\n`)
       process.exitCode = missing.length > 0 ? 1 : 0
     })
 }

@@ -30,16 +30,16 @@ Examples:
   ./svc clock rate 0`,
     )
   addMove(clock, 'show', 'Show the time of the cluster')
-  addMove(clock, 'advance', 'Advance the time by a period, for example P30D', {
-    argument: '<period>',
+  addMove(clock, 'advance', 'Advance the time by a period', {
+    argument: ['<period>', 'ISO 8601 period, for example P30D'],
     change: (period) => ({ advance: period }),
   })
-  addMove(clock, 'set', 'Advance the time to an instant, for example 2030-01-01T00:00:00Z', {
-    argument: '<time>',
+  addMove(clock, 'set', 'Advance to a time', {
+    argument: ['<time>', 'ISO 8601 time that is later than the time of the cluster'],
     change: (time) => ({ now: time }),
   })
-  addMove(clock, 'rate', 'Set how fast time passes, as a multiple of real time (0 stops it)', {
-    argument: '<number>',
+  addMove(clock, 'rate', 'Set how fast time passes', {
+    argument: ['<number>', 'Multiple of real time (0 stops the clock)'],
     change: (text) => {
       const rate = Number(text)
       if (text.trim() === '' || !Number.isFinite(rate))
@@ -50,13 +50,13 @@ Examples:
 }
 
 interface Move {
-  readonly argument: string
+  readonly argument: readonly [name: string, description: string]
   readonly change: (value: string) => object
 }
 
 function addMove(clock: Command, name: string, about: string, move?: Move): void {
   const command = withHome(clock.command(name, { isDefault: move === undefined }).description(about))
-  if (move) command.argument(move.argument)
+  if (move) command.argument(...move.argument)
   command.option('--json', 'Print JSON').action(async (...given: unknown[]) => {
     const [value, options] = (move ? given : [undefined, ...given]) as [string, ClockOptions]
     const change = move?.change(value)

@@ -53,7 +53,7 @@ async function untilPrinted(child: ChildProcess, text: string): Promise<void> {
   }
 }
 
-describe('wrong usage ends with status 2 and says what is allowed', () => {
+describe('invalid usage exits with status 2 and says what is expected', () => {
   const cases: { given: string[]; stderr: RegExp }[] = [
     { given: [], stderr: /^Usage: svc <command>/ },
     { given: ['upp'], stderr: /^svc: unknown command 'upp'\n\(Did you mean up\?\)/ },
@@ -67,7 +67,7 @@ describe('wrong usage ends with status 2 and says what is allowed', () => {
     { given: ['up', '--set', 'x=1', '--detach'], stderr: /^svc: Invalid value \[x=1\] for \[--set\]/ },
     {
       given: ['up', '--admin-password', ''],
-      stderr: /^svc: Option --admin-password has a value that is not allowed/,
+      stderr: /^svc: Invalid value for \[--admin-password\]: expected a non-empty text/,
     },
     ...[[], ['--detach']].flatMap((more) => [
       {
@@ -76,7 +76,7 @@ describe('wrong usage ends with status 2 and says what is allowed', () => {
       },
       {
         given: ['up', '--set', 'svc.coordinator.perod=PT1S', ...more],
-        stderr: /^svc: router does not start: .*the nearest known one is \[svc\.coordinator\.period\]/s,
+        stderr: /^svc: Failed to start router: .*the nearest known one is \[svc\.coordinator\.period\]/s,
       },
     ]),
     {
@@ -91,7 +91,7 @@ describe('wrong usage ends with status 2 and says what is allowed', () => {
       const outcome = await svc(...given, ...named)
       assert.match(outcome.stderr, stderr)
       assert.equal(outcome.status, 2)
-      assert.equal(existsSync(home), false, 'no home was left behind')
+      assert.equal(existsSync(home), false, 'no home is left behind')
     })
   }
 })
@@ -116,18 +116,27 @@ describe('every command has help', () => {
   }
 })
 
-describe('where no cluster was made, the other commands say so', () => {
-  for (const command of ['down', 'status', 'logs', 'password', 'reset']) {
+describe('without a cluster, the other commands say so', () => {
+  const create = 'Create one with ./svc up, or select another one with --home.'
+  const select = 'Select another one with --home.'
+  for (const [command, advice] of [
+    ['down', select],
+    ['status', create],
+    ['logs', create],
+    ['password', create],
+    ['reset', select],
+  ] as const) {
     test(`svc ${command}`, async () => {
-      const { status, stderr } = await svc(command, '--home', path.join(folder, 'none'))
-      assert.match(stderr, /^svc: There is no cluster in \[.*none\]\. Create one with \.\/svc up/)
+      const none = path.join(folder, 'none')
+      const { status, stderr } = await svc(command, '--home', none)
+      assert.equal(stderr, `svc: There is no cluster in [${none}]. ${advice}\n`)
       assert.equal(status, 1)
       assert.equal(existsSync(path.join(folder, 'none')), false)
     })
   }
 })
 
-test('a cluster that was left running can be asked, refuses a second one, and ends', async () => {
+test('a detached cluster can be queried, prevents a second one, and can be stopped', async () => {
   const home = path.join(folder, 'detached')
   const where = ['--home', home]
   const offset = String(await pickPortOffset())
@@ -145,14 +154,14 @@ test('a cluster that was left running can be asked, refuses a second one, and en
   const summary = JSON.parse(up.stdout)
   assert.equal(summary.processes.length, 8)
   assert.equal(summary.routerUrl, `https://127.0.0.1:${9088 + Number(offset)}`)
-  assert.match(up.stderr, /^ +\d+\.\d s {2}historical-cold-1 ready$/m)
+  assert.match(up.stderr, /^ +\d+\.\d s {2}Started historical-cold-1$/m)
   const processes = processesOf(home)
 
   const status = await svc('status', ...where, '--json')
   assert.equal(status.status, 0)
-  const told: ClusterStatus = JSON.parse(status.stdout)
+  const parsed: ClusterStatus = JSON.parse(status.stdout)
   assert.deepEqual(
-    told.processes.map(({ instance, state, problem }) => [instance, state, problem]),
+    parsed.processes.map(({ instance, state, problem }) => [instance, state, problem]),
     [
       'router',
       'coordinator',
@@ -170,7 +179,7 @@ test('a cluster that was left running can be asked, refuses a second one, and en
   const again = await svc('up', ...where, '--port-offset', offset)
   assert.match(
     again.stderr,
-    /^svc: A cluster of home \[.*\] already runs \(process \d+\): end it with \.\/svc down/,
+    /^svc: A cluster is already running in \[.*\] \(process \d+\)\. Stop it with \.\/svc down\./,
   )
   assert.equal(again.status, 1)
   const reset = await svc('reset', ...where, '--yes')
@@ -179,16 +188,16 @@ test('a cluster that was left running can be asked, refuses a second one, and en
   assert.match((await svc('down', ...where)).stdout, /^Stopped the cluster/)
   assert.deepEqual(processes.filter(isRunning), [])
   const stopped = await svc('status', ...where)
-  assert.match(stopped.stdout, /Nothing is running in \[.*\]\. Start it with \.\/svc up\./)
+  assert.match(stopped.stdout, /No cluster is running in \[.*\]\. Start it with \.\/svc up\./)
   assert.equal(stopped.status, 1)
-  assert.match((await svc('down', ...where)).stdout, /^Nothing is running/)
+  assert.match((await svc('down', ...where)).stdout, /^No cluster is running/)
   assert.match((await svc('reset', ...where)).stderr, /requires --yes/)
   assert.equal((await svc('reset', ...where, '--yes')).status, 0)
   assert.equal(existsSync(home), false)
 })
 
 for (const command of ['down', 'up']) {
-  test(`./svc ${command} ends what a killed supervising process left behind`, async () => {
+  test(`./svc ${command} stops the processes that a killed supervisor left behind`, async () => {
     const home = path.join(folder, 'killed')
     const where = ['--home', home, '--port-offset', String(await pickPortOffset())]
     const plain = ['--profile', 'plain', '--detach']
@@ -196,18 +205,18 @@ for (const command of ['down', 'up']) {
     const [supervisor, ...left] = processesOf(home)
     process.kill(supervisor!.pid, 'SIGKILL')
     const { stdout, status } = await svc('status', '--home', home)
-    assert.match(stdout, /was killed and left processes behind/)
+    assert.match(stdout, /The supervisor of \[.*\] was killed, and its processes are still running/)
     assert.equal(status, 1)
     assert.equal(left.filter(isRunning).length, 7)
     if (command === 'up') {
-      assert.match((await svc('up', ...where, ...plain)).stdout, /ended 7 processes of an earlier cluster/)
+      assert.match((await svc('up', ...where, ...plain)).stdout, /Stopped 7 leftover processes/)
     }
     assert.equal((await svc('down', '--home', home)).status, 0)
     assert.deepEqual(left.filter(isRunning), [])
   })
 }
 
-test('in the foreground the first Ctrl-C ends everything in order', async () => {
+test('in the foreground, the first Ctrl-C stops everything in order', async () => {
   const home = path.join(folder, 'foreground')
   const child = start(['up', '--home', home, '--port-offset', String(await pickPortOffset())])
   const outcome = outcomeOf(child)
@@ -220,17 +229,17 @@ test('in the foreground the first Ctrl-C ends everything in order', async () => 
   assert.match(stdout, /^role +instance +URL +pid +state$/m)
   assert.match(stdout, /^Ready in \d+\.\d s: https:\/\/127\.0\.0\.1:\d+$/m)
   assert.match(stdout, /Stopping …\nStopped\.\n$/)
-  assert.ok(!stdout.includes('\u001b'), 'plain text where no terminal is')
+  assert.ok(!stdout.includes('\u001b'), 'plain text without a terminal')
   assert.deepEqual(processes.filter(isRunning), [])
 })
 
-test('a second Ctrl-C does not wait', async () => {
+test('a second Ctrl-C exits at once', async () => {
   const home = path.join(folder, 'foreground')
   const child = start(['up', '--home', home, '--port-offset', String(await pickPortOffset())])
   const outcome = outcomeOf(child)
   await untilPrinted(child, 'Press Ctrl-C to stop the cluster.')
   const processes = processesOf(home)
-  // A process that does not answer would make the first one wait for 10 s.
+  // The first Ctrl-C would wait 10 s for a process that does not respond.
   process.kill(processes.at(-1)!.pid, 'SIGSTOP')
   child.kill('SIGINT')
   await untilPrinted(child, 'Stopping')
@@ -239,11 +248,11 @@ test('a second Ctrl-C does not wait', async () => {
   while (processes.some(isRunning)) await new Promise((resolve) => setTimeout(resolve, 10))
 })
 
-test('Ctrl-C during the start leaves nothing behind', async () => {
+test('Ctrl-C during startup leaves nothing behind', async () => {
   const home = path.join(folder, 'cut short')
   const child = start(['up', '--home', home, '--port-offset', String(await pickPortOffset())])
   const outcome = outcomeOf(child)
-  await untilPrinted(child, 'redis ready')
+  await untilPrinted(child, 'Started redis')
   const processes = processesOf(home)
   child.kill('SIGINT')
   const { status, stderr } = await outcome
@@ -253,19 +262,19 @@ test('Ctrl-C during the start leaves nothing behind', async () => {
   assert.equal(readRunFile(homeLayout(home)), undefined)
 })
 
-test('a full disk is named and nothing is left', async (context) => {
+test('reports a full disk and leaves nothing running', async (context) => {
   const disk = path.join(folder, 'disk')
   mkdirSync(disk)
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=110m', 'tmpfs', disk], { stdio: 'ignore' })
   } catch {
-    context.skip('needs the right to mount a small disk')
+    context.skip('requires permission to mount a small disk')
     return
   }
   context.after(() => execFileSync('umount', [disk]))
   const home = path.join(disk, 'home')
   const args = ['up', '--home', home, '--port-offset', String(await pickPortOffset())]
-  // Room for the first check, none for Postgres.
+  // Enough space for the first check, but not for Postgres.
   mkdirSync(home)
   const full = start(args)
   const outcome = outcomeOf(full)
@@ -273,12 +282,12 @@ test('a full disk is named and nothing is left', async (context) => {
   writeFileSync(path.join(disk, 'fill'), Buffer.alloc(85 * 1024 * 1024))
   const { status, stderr } = await outcome
   assert.equal(status, 1)
-  assert.match(stderr, /^svc: No space is left on the disk of home \[.*\]: make room, .*\n$/)
+  assert.match(stderr, /^svc: No space left on the disk of \[.*\]\. Free up space, .*\n$/)
   assert.equal(readRunFile(homeLayout(home)), undefined)
   const refused = await svc(...args)
   assert.match(
     refused.stderr,
-    /^svc: The disk of home \[.*\] has \[\d+\] MB free, at least \[100\] MB are needed/,
+    /^svc: Not enough space on the disk of \[.*\]: \[\d+\] MB free, at least \[100\] MB required/,
   )
 })
 
@@ -288,12 +297,12 @@ describe('the script', () => {
       spawn('/bin/sh', [script, '--help'], { cwd: folder, env: { PATH }, stdio: ['ignore', 'pipe', 'pipe'] }),
     )
 
-  /** A checkout that was never used, with just the script. */
+  /** A fresh checkout that contains only the script. */
   const checkout = path.join(folder, 'checkout')
   mkdirSync(checkout)
   cpSync(path.join(repositoryRoot, 'svc'), path.join(checkout, 'svc'))
 
-  test('runs through a link, wherever it is called from', async () => {
+  test('runs through a symbolic link, from any folder', async () => {
     const link = path.join(folder, 'link')
     symlinkSync(path.join(repositoryRoot, 'svc'), link)
     const { status, stdout } = await sh(link, process.env.PATH ?? '')
@@ -301,7 +310,7 @@ describe('the script', () => {
     assert.equal(status, 0)
   })
 
-  /** The tools that the script needs, and nothing else. */
+  /** A PATH with only the tools that the script needs. */
   function bare(name: string): string {
     const bin = path.join(folder, name)
     mkdirSync(bin)
@@ -316,17 +325,23 @@ describe('the script', () => {
     return bin
   }
 
-  test('names a missing Node.js and where to get it', async () => {
+  test('reports a missing Node.js and where to get it', async () => {
     const { status, stderr } = await sh(path.join(checkout, 'svc'), bare('without-node'))
-    assert.match(stderr, /^svc: Node\.js 20 or newer .* no "node" is on PATH: get it from https:\S+\n$/)
+    assert.match(
+      stderr,
+      /^svc: Node\.js 20 or newer .* is required, but "node" is not on PATH\. Get it from https:\S+\n$/,
+    )
     assert.equal(status, 1)
   })
 
-  test('names a Node.js that is too old', async () => {
+  test('reports a Node.js that is too old', async () => {
     const bin = bare('old-node')
     writeFileSync(path.join(bin, 'node'), '#!/bin/sh\necho 18.19.0\n', { mode: 0o755 })
     const { status, stderr } = await sh(path.join(checkout, 'svc'), bin)
-    assert.match(stderr, /^svc: Node\.js 20 or newer is needed and "node" on PATH is 18\.19\.0: get .*\n$/)
+    assert.match(
+      stderr,
+      /^svc: Node\.js 20 or newer is required, but "node" on PATH is 18\.19\.0\. Get .*\n$/,
+    )
     assert.equal(status, 1)
   })
 })

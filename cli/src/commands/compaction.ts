@@ -68,11 +68,7 @@ Examples:
       const plan = (await client.send('POST', `${base}/simulate`, request)) as DescribedPlan
       if (json) return printJson(plan)
       await printTables([
-        [
-          'Candidates, in the order in which they are taken:',
-          room.candidatesTable(plan),
-          'Nothing needs compaction.',
-        ],
+        ['Candidates, in order of priority:', room.candidatesTable(plan), 'Nothing needs compaction.'],
         ['Skipped:', room.skippedTable(plan), 'Nothing is skipped.'],
         ['By datasource:', room.sumsTable(plan), 'No datasource has a compaction configuration.'],
       ])
@@ -119,7 +115,7 @@ Examples:
           : `Datasource [${datasource}] has no auto-compaction: it has no configuration, or its supervisor is suspended.`
       await printTables([
         ['', room.statusTable(latestStatus, bar), none],
-        ['Tasks:', room.tasksTable(tasks, bar), 'No compact task is running.'],
+        ['Tasks:', room.tasksTable(tasks, bar), 'No compaction tasks are running.'],
       ])
     })
 }
@@ -130,10 +126,10 @@ function addSet(compaction: Command): void {
       .command('set')
       .description('Set the compaction configuration of datasources or of the cluster'),
   )
-    .argument('<file>', 'JSON configuration, or a list of datasource configurations (- reads standard input)')
+    .argument('<file>', 'JSON configuration, or list of datasource configurations (- reads standard input)')
     .option('--author <name>', 'Author for the audit history')
     .option('--comment <text>', 'Comment for the audit history')
-    .option('--json', 'Print the stored configurations as JSON')
+    .option('--json', 'Print JSON')
     .addHelpText(
       'after',
       `
@@ -176,7 +172,7 @@ function addHistory(compaction: Command): void {
       .command('history')
       .description('Show who changed the compaction configuration of a datasource'),
   )
-    .requiredOption('--datasource <name>', 'the datasource')
+    .requiredOption('--datasource <name>', 'Datasource')
     .option('--count <n>', 'Number of changes, newest first (default: all, oldest first)')
     .option('--json', 'Print JSON')
     .addHelpText(

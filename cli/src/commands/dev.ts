@@ -4,15 +4,15 @@ import { parseHome } from './home-option.ts'
 import { printFigures, printProgress } from './print.ts'
 import { parseWholeNumber } from './whole-number.ts'
 
-/** Adds `./svc dev` with its commands for those who work on the source. */
+/** Adds `./svc dev` with its commands for developers of svc. */
 export function addDev(program: Command): void {
-  const dev = program.command('dev').description('for those who work on the source')
+  const dev = program.command('dev').description('Commands for developing svc')
   dev
     .command('watch')
-    .description('run a cluster whose services start again when their source changes')
+    .description('Run a cluster whose services restart when their source changes')
     .option('--home <dir>', 'Folder with all state of the cluster (default: .svc next to ./svc)', parseHome)
     .option('--port-offset <n>', 'Offset added to every port: 0, or at least 1000 (default: 0)')
-    .option('--profile <name>', 'secure or plain (default: secure)')
+    .option('--profile <name>', 'Profile: secure (TLS and logins) or plain (neither) (default: secure)')
     .action(async (options: { home?: string; portOffset?: string; profile?: string }) => {
       const [{ runInForeground }, { defaultHome }] = await Promise.all([
         import('./up-foreground.ts'),
@@ -22,25 +22,25 @@ export function addDev(program: Command): void {
     })
   dev
     .command('check')
-    .description('check types, lint and format, dead code, the direction of dependencies and the wording')
+    .description('Check types, lint, format, dead code, dependency directions, and wording')
     .action(async () => {
       const { runChecks } = await import('../development/index.ts')
       process.exitCode = (await runChecks()) ? 0 : 1
     })
   dev
     .command('docs')
-    .description('write the documents that are made from the source')
+    .description('Regenerate the documents that are generated from the source')
     .action(async () => {
       const { writeDocuments } = await import('../development/index.ts')
       for (const file of await writeDocuments()) process.stdout.write(`Wrote ${file}\n`)
     })
   addWriting(dev)
-  const bench = dev.command('bench').description('measure; docs/benchmarks.md has the figures')
+  const bench = dev.command('bench').description('Run benchmarks (results: docs/benchmarks.md)')
   bench
     .command('start')
-    .description('time from the command to ready, and memory at rest')
-    .option('--rounds <n>', 'how often', '5')
-    .option('--profile <name>', 'secure or plain', 'secure')
+    .description('Measure the time from the command until ready, and the memory of an idle cluster')
+    .option('--rounds <n>', 'Number of rounds', '5')
+    .option('--profile <name>', 'Profile: secure (TLS and logins) or plain (neither)', 'secure')
     .option('--json', 'Print JSON')
     .action(async ({ rounds, profile, json }: { rounds: string; profile: string; json?: boolean }) => {
       const { benchStart } = await import('../development/index.ts')
@@ -50,9 +50,9 @@ export function addDev(program: Command): void {
   bench
     .command('coordinator')
     .description(
-      'runs over 100,000 and 1,000,000 segments; SVC_REFERENCE names a folder of the recorded system',
+      'Measure coordinator runs over 100,000 and 1,000,000 segments (SVC_REFERENCE: folder of a Druid 37 installation to compare with)',
     )
-    .option('--rounds <n>', 'how often', '5')
+    .option('--rounds <n>', 'Number of rounds', '5')
     .option('--json', 'Print JSON')
     .action(async ({ rounds, json }: { rounds: string; json?: boolean }) => {
       const { benchCoordinator } = await import('../development/index.ts')
@@ -63,11 +63,11 @@ export function addDev(program: Command): void {
   bench
     .command('compaction')
     .description(
-      'time to decide what is to be compacted; SVC_REFERENCE names a folder of the recorded system, which does the same',
+      'Measure the time to plan compaction (SVC_REFERENCE: folder of a Druid 37 installation to compare with)',
     )
-    .option('--segments <n>', 'how many segments', '1000000')
-    .option('--datasources <n>', 'in how many datasources', '50')
-    .option('--rounds <n>', 'how often', '5')
+    .option('--segments <n>', 'Number of segments', '1000000')
+    .option('--datasources <n>', 'Number of datasources', '50')
+    .option('--rounds <n>', 'Number of rounds', '5')
     .option('--json', 'Print JSON')
     .action(async (options: { segments: string; datasources: string; rounds: string; json?: boolean }) => {
       const { benchCompaction } = await import('../development/index.ts')
@@ -81,9 +81,11 @@ export function addDev(program: Command): void {
     })
   bench
     .command('rewriting')
-    .description('rewriting of daily segments into a month, beside DuckDB alone on the same files')
-    .option('--rows <n>', 'how many rows in 30 files', '2000000')
-    .option('--rounds <n>', 'how often', '5')
+    .description(
+      'Measure rewriting daily segments into a month, compared with plain DuckDB on the same files',
+    )
+    .option('--rows <n>', 'Number of rows, in 30 files', '2000000')
+    .option('--rounds <n>', 'Number of rounds', '5')
     .option('--json', 'Print JSON')
     .action(async ({ rows, rounds, json }: { rows: string; rounds: string; json?: boolean }) => {
       const { benchRewriting } = await import('../development/index.ts')
@@ -96,8 +98,8 @@ export function addDev(program: Command): void {
     })
   bench
     .command('import')
-    .description('./svc import of many segments: in order, in no order, and with rows that cannot be read')
-    .option('--segments <n>', 'how many segments', '1000000')
+    .description('Measure ./svc import of many segments: sorted, unsorted, and with invalid rows')
+    .option('--segments <n>', 'Number of segments', '1000000')
     .option('--json', 'Print JSON')
     .action(async ({ segments, json }: { segments: string; json?: boolean }) => {
       const { benchImport } = await import('../development/index.ts')
@@ -106,9 +108,9 @@ export function addDev(program: Command): void {
     })
   bench
     .command('sql')
-    .description('SQL over many segments, beside DuckDB alone on the same files')
-    .option('--segments <n>', 'how many segments of 1000 rows', '1000')
-    .option('--rounds <n>', 'how often', '5')
+    .description('Measure SQL over many segments, compared with plain DuckDB on the same files')
+    .option('--segments <n>', 'Number of segments, 1000 rows each', '1000')
+    .option('--rounds <n>', 'Number of rounds', '5')
     .option('--json', 'Print JSON')
     .action(async ({ segments, rounds, json }: { segments: string; rounds: string; json?: boolean }) => {
       const { benchSql } = await import('../development/index.ts')
@@ -122,10 +124,10 @@ export function addDev(program: Command): void {
   bench
     .command('requests')
     .description(
-      'requests a second at the coordinator and through the router, plain and over TLS (needs wrk); SVC_REFERENCE_URLS names further URLs, with name and password, separated by blanks',
+      'Measure requests per second at the coordinator and through the router, plain and over TLS (needs wrk; SVC_REFERENCE_URLS: space-separated URLs with name and password to compare with)',
     )
-    .option('--rounds <n>', 'how often', '3')
-    .option('--seconds <n>', 'how long each', '10')
+    .option('--rounds <n>', 'Number of rounds', '3')
+    .option('--seconds <n>', 'Seconds per measurement', '10')
     .option('--json', 'Print JSON')
     .action(async ({ rounds, seconds, json }: { rounds: string; seconds: string; json?: boolean }) => {
       const { benchRequests } = await import('../development/index.ts')
@@ -141,10 +143,10 @@ export function addDev(program: Command): void {
   bench
     .command('security')
     .description(
-      'refused logins, hostile inputs, requests a second with a login (needs wrk); SVC_REFERENCE names a folder of the recorded system, which is asked in the same rounds',
+      'Measure rejected logins, hostile input, and authenticated requests per second (needs wrk; SVC_REFERENCE: folder of a Druid 37 installation to compare with)',
     )
-    .option('--rounds <n>', 'how often the requests', '3')
-    .option('--seconds <n>', 'how long each', '5')
+    .option('--rounds <n>', 'Number of rounds', '3')
+    .option('--seconds <n>', 'Seconds per measurement', '5')
     .option('--json', 'Print JSON')
     .action(async ({ rounds, seconds, json }: { rounds: string; seconds: string; json?: boolean }) => {
       const { benchSecurity } = await import('../development/index.ts')
@@ -159,23 +161,26 @@ export function addDev(program: Command): void {
   addHostile(dev)
   dev
     .command('test')
-    .argument('[pattern]', 'only files whose path holds this text')
-    .description('run the tests')
-    .option('--concurrency <n>', 'files that run at once (default: by the number of processors)')
-    .option('--docs', 'only the commands of README and the how-to pages, whose output is compared')
-    .option('--update', 'write the actual output into the pages whose commands are run')
-    .option('--compose', 'only the tests of docker-compose.yml, which need an engine')
+    .argument('[pattern]', 'Run only test files whose path contains this text')
+    .description('Run the tests')
+    .option(
+      '--concurrency <n>',
+      'Number of test files to run concurrently (default: depends on processors and memory)',
+    )
+    .option('--docs', 'Run only the commands in the README and the how-to pages, and compare their output')
+    .option('--update', 'Write the actual output into the pages whose commands are run')
+    .option('--compose', 'Run only the tests of docker-compose.yml (need Docker)')
     .option(
       '--interop',
-      'only the tests of clients and of a console of another make, which need Java, Maven and Chromium',
+      "Run only the tests with Druid's Java client and web console (need Java, Maven, and Chromium)",
     )
     .option(
       '--kubernetes',
-      'only the test of deploy/kubernetes, which needs a Kubernetes of this machine alone',
+      'Run only the test of deploy/kubernetes (needs a single-node Kubernetes on this machine)',
     )
     .option(
       '--surroundings',
-      'only the tests of several machines and of Prometheus, which need root on Debian',
+      'Run only the tests of several machines and of Prometheus (need Debian and root)',
     )
     .action(
       async (
@@ -209,11 +214,11 @@ export function addDev(program: Command): void {
     )
 }
 
-/** Adds `./svc dev faults`, whose own program reads the options. */
+/** Adds `./svc dev faults`, whose options are parsed by its own program. */
 function addFaults(dev: Command): void {
   dev
     .command('faults')
-    .description('run seeds of faults against whole clusters; --help tells the options')
+    .description('Run random faults against entire clusters, by seed (--help lists the options)')
     .argument('[options...]')
     .helpOption(false)
     .allowUnknownOption()

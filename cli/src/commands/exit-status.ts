@@ -6,7 +6,7 @@ export function exitStatusOf(error: unknown): 1 | 2 {
     process.stderr.write(`svc: ${error.message}\n`)
     return error.code === 'invalidInput' ? 2 : 1
   }
-  // An unexpected error is a bug: the stack helps to fix it.
+  // An unexpected error is a bug; its stack helps to fix it.
   process.stderr.write(`svc: ${describeError(error)}\n${error instanceof Error ? `${error.stack}\n` : ''}`)
   return 1
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { countOf } from '../terminal/index.ts'
 import { existingHome, withHome } from './home-option.ts'
 import { printJson, printNotices, printProgress } from './print.ts'
 import { openSource, type SourceOptions, withSource } from './transfer-source.ts'
@@ -14,7 +15,7 @@ export function addExport(program: Command): void {
   const command = withHome(
     program
       .command('export')
-      .argument('<folder>', 'A folder that does not exist yet')
+      .argument('<folder>', 'New folder for the export')
       .description(
         'Export the segments, servers, rules, compaction, and configuration of a cluster to a folder',
       ),
@@ -23,7 +24,7 @@ export function addExport(program: Command): void {
     'URL of the router or coordinator of another cluster (svc or Druid), or a folder (default: the cluster of this home)',
   )
   withSource(command)
-    .option('--json', 'Print a JSON summary of what was written')
+    .option('--json', 'Print a JSON summary')
     .addHelpText(
       'after',
       `
@@ -46,7 +47,7 @@ async function runExport(folder: string, options: ExportOptions): Promise<void> 
   const result = await exportSnapshot(source, folder, {
     skipBad: options.skipBad ?? false,
     problemsFile: options.problems,
-    onProgress: (segments) => printProgress(`${segments} segments`),
+    onProgress: (segments) => printProgress(countOf(segments, 'segment')),
     signal,
   })
   if (options.json) {
@@ -55,7 +56,7 @@ async function runExport(folder: string, options: ExportOptions): Promise<void> 
   }
   printSkipped(result)
   process.stdout.write(
-    `Wrote [${result.segments}] segments of [${source.name}] to [${folder}]: ${result.files.join(', ')}\n`,
+    `Exported ${countOf(result.segments, 'segment')} from [${source.name}] to [${folder}]: ${result.files.join(', ')}\n`,
   )
 }
 
@@ -72,6 +73,6 @@ export function printSkipped({
   printNotices(notices)
   if (leftOut === 0) return
   process.stderr.write(
-    `svc: Skipped [${leftOut}] unreadable parts:\n${problems.map((line) => `  ${line}\n`).join('')}`,
+    `svc: Skipped ${countOf(leftOut, 'unreadable part')}:\n${problems.map((line) => `  ${line}\n`).join('')}`,
   )
 }

@@ -13,8 +13,8 @@ import { identify } from '../processes/index.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'svc-fault-'))
 const home = openHome(folder)
-// Stands for the router of a simulation: it shows what a command asks for.
-const asked: unknown[] = []
+// Takes the place of the router of a simulation and records the requests of a command.
+const requested: unknown[] = []
 const virtualServers = ['10.0.0.1:8083', '10.0.0.2:8083']
 const on = [{ id: 'f1', kind: 'cut', target: '10.0.0.9:8083' }]
 const router = createServer(async (request, response) => {
@@ -24,7 +24,7 @@ const router = createServer(async (request, response) => {
     return
   }
   const { kind, target } = (await json(request)) as { kind: string; target: string }
-  asked.push({ kind, target })
+  requested.push({ kind, target })
   response.setHeader('Content-Type', 'application/json')
   response.end(JSON.stringify({ id: '1', kind, target, probability: 1, delayMs: 0, since: '', until: null }))
 })
@@ -60,7 +60,7 @@ async function fault(...given: string[]) {
   return { stderr, status }
 }
 
-for (const [target, meant] of [
+for (const [target, expected] of [
   ['historical-1', '127.0.0.1:2'],
   ['worker-added-1', '127.0.0.1:4'],
   ['worker', 'worker'],
@@ -68,15 +68,15 @@ for (const [target, meant] of [
   ['10.0.0.2:8083', '10.0.0.2:8083'],
   ['10.0.0.9:8083', '10.0.0.9:8083'],
 ] as const) {
-  test(`a fault of [${target}] strikes [${meant}]`, async () => {
-    asked.length = 0
+  test(`a fault for [${target}] affects [${expected}]`, async () => {
+    requested.length = 0
     const { stderr, status } = await cut(target)
     assert.equal(status, 0, stderr)
-    assert.deepEqual(asked, [{ kind: 'cut', target: meant }])
+    assert.deepEqual(requested, [{ kind: 'cut', target: expected }])
   })
 }
 
-test('what is no service of the cluster cannot be struck', async () => {
+test('rejects a target that is not a service of the cluster', async () => {
   const { stderr, status } = await cut('redis')
   assert.equal(status, 2)
   assert.match(stderr, /Target \[redis\] is not part of this cluster.*\[worker-added-1\]/)
@@ -103,10 +103,10 @@ for (const [given, message] of [
   [['cut', 'worker', '--probability', 'x'], /Invalid value \[x\] for \[--probability\]/],
   [['clear', 'nope'], /Invalid value \[nope\] for \[id\]: expected .* \[f1\]/],
 ] as const) {
-  test(`fault ${given.join(' ')} is refused, and nothing is asked for`, async () => {
-    asked.length = 0
+  test(`fault ${given.join(' ')} is rejected without a request`, async () => {
+    requested.length = 0
     const { stderr, status } = await fault(...given)
     assert.match(stderr, message)
-    assert.deepEqual([status, asked], [2, []])
+    assert.deepEqual([status, requested], [2, []])
   })
 }

@@ -2,6 +2,7 @@ import { invalidInput } from '@svc/domain/failure'
 import { type FaultKind, faultKinds, faultLimits, whyKillsAreShort } from '@svc/domain/faults'
 import type { Command } from 'commander'
 import { type AnsweredFault, endOf, faultsPath, hasDelay } from '../faults/index.ts'
+import { countOf } from '../terminal/index.ts'
 import { connectToHome, existingHome, withHome } from './home-option.ts'
 
 interface FaultOptions {
@@ -49,27 +50,27 @@ Examples:
     return { json: faults, text: await tableOf(faults) }
   })
   addAnswering(fault, 'clear', 'Clear one fault, or all', async (options, id) => {
-    if (id !== undefined) await checkIsOn(options, id)
+    if (id !== undefined) await checkIsActive(options, id)
     const answer = (await send(options, 'DELETE', id && `/${encodeURIComponent(id)}`)) as { cleared: number }
-    return { json: answer, text: `Cleared ${answer.cleared}` }
-  }).argument('[id]')
+    return { json: answer, text: `Cleared ${countOf(answer.cleared, 'fault')}.` }
+  }).argument('[id]', 'Id of the fault, from ./svc fault list (default: all)')
 }
 
 function addKind(fault: Command, kind: FaultKind): void {
   const command = addAnswering(fault, kind, about[kind], async (options, target) => {
     const { delay, for: lasts, probability } = options
     const given = {
-      ...(probability === undefined ? {} : { probability: readShareOption(probability) }),
+      ...(probability === undefined ? {} : { probability: readProbabilityOption(probability) }),
       ...(delay === undefined
         ? {}
         : { delayMs: await readPeriodOption('--delay', delay, faultLimits.delayMs) }),
       ...(lasts === undefined ? {} : { forMs: await readForOption(kind, lasts) }),
     }
     const body = { kind, target: await nameOf(options, target!), ...given }
-    const switchedOn = (await send(options, 'POST', '', body)) as AnsweredFault
-    return { json: switchedOn, text: await tableOf([switchedOn]) }
+    const injected = (await send(options, 'POST', '', body)) as AnsweredFault
+    return { json: injected, text: await tableOf([injected]) }
   })
-    .argument('<target>')
+    .argument('<target>', 'Instance, role, or host and port of a server')
     .option('--probability <n>', 'Fraction of operations affected, above 0 and up to 1 (default: 1)')
     .option(
       '--for <period>',
@@ -110,7 +111,7 @@ async function send({ home }: FaultOptions, method: string, rest = '', body?: un
   return await client.send(method, `${faultsPath}${rest}`, body)
 }
 
-async function checkIsOn(options: FaultOptions, id: string): Promise<void> {
+async function checkIsActive(options: FaultOptions, id: string): Promise<void> {
   const faults = (await send(options, 'GET')) as AnsweredFault[]
   if (faults.some((fault) => fault.id === id)) return
   const allowed =
@@ -134,26 +135,26 @@ async function nameOf(options: FaultOptions, target: string): Promise<string> {
   const servers = target.includes(':') ? await dataServers(options) : []
   if (servers.includes(target)) return target
   const { nearNames } = await import('@svc/domain/validation')
-  const near = nearNames(target, servers.length > 0 ? servers : hosts, mostNearServers)
+  const near = nearNames(target, servers.length > 0 ? servers : hosts, maxSuggestedServers)
   const names = [...services.map((service) => service.instance), 'historical', ...near]
   throw invalidInput(
     `Target [${target}] is not part of this cluster; expected one of [${[...new Set(names)].join('], [')}], or another server by host and port`,
   )
 }
 
-/** The data servers that the cluster knows, and the targets of faults: a server that is cut may not be known. */
+/** The data servers that the cluster knows, and the targets of faults: a disconnected server may be unknown. */
 async function dataServers(options: FaultOptions): Promise<string[]> {
   const client = await connectToHome(options.home)
   const known = (await client.send('GET', '/svc/coordinator/v1/servers')) as string[]
-  const struck = (await send(options, 'GET')) as AnsweredFault[]
-  return [...known, ...struck.map(({ target }) => target)]
+  const faults = (await send(options, 'GET')) as AnsweredFault[]
+  return [...known, ...faults.map(({ target }) => target)]
 }
 
-const mostNearServers = 5
+const maxSuggestedServers = 5
 
-function readShareOption(text: string): number {
-  const share = text.trim() === '' ? Number.NaN : Number(text)
-  if (share > 0 && share <= 1) return share
+function readProbabilityOption(text: string): number {
+  const probability = text.trim() === '' ? Number.NaN : Number(text)
+  if (probability > 0 && probability <= 1) return probability
   throw invalidInput(`Invalid value [${text}] for [--probability]: expected a number above 0 and up to 1`)
 }
 
@@ -186,7 +187,7 @@ function formatPeriodMs(ms: number): string {
 }
 
 async function tableOf(faults: readonly AnsweredFault[]): Promise<string> {
-  if (faults.length === 0) return 'No active faults'
+  if (faults.length === 0) return 'No active faults.'
   const { formatTable } = await import('../terminal/index.ts')
   return formatTable(
     ['id', 'fault', 'target', 'probability', 'delay', 'until'],

@@ -18,13 +18,16 @@ export function parseHome(folder: string): string {
   return folder
 }
 
-/** The home of a command, which must exist. Throws a Failure if it does not. */
-export function existingHome(folder: string | undefined): HomeLayout {
+/** What to do when a home does not exist, for commands that have no use for a new one. */
+export const selectAnother = 'Select another one with --home.'
+
+/** The home of a command, which must exist. Throws a Failure with `advice` if it does not. */
+export function existingHome(
+  folder: string | undefined,
+  advice = 'Create one with ./svc up, or select another one with --home.',
+): HomeLayout {
   const home = homeLayout(folder ?? defaultHome)
-  if (!isHome(home))
-    throw notFound(
-      `There is no cluster in [${home.root}]. Create one with ./svc up, or select another with --home.`,
-    )
+  if (!isHome(home)) throw notFound(`There is no cluster in [${home.root}]. ${advice}`)
   return home
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { countOf } from '../terminal/index.ts'
 import { withHome } from './home-option.ts'
 import { printJson, printProgress } from './print.ts'
 import { type SourceOptions, withSource } from './transfer-source.ts'
@@ -20,11 +21,11 @@ export function addImport(program: Command): void {
       ),
   ).requiredOption(
     '--from <source>',
-    'URL of the router or coordinator of the source (svc or Druid), or a folder that ./svc export wrote',
+    'URL of the router or coordinator of the source cluster (svc or Druid), or a folder written by ./svc export',
   )
   withSource(command)
     .option('--load-bytes-per-second <size>', 'Load rate of each virtual server', '1TiB')
-    .option('--json', 'Print a JSON summary of what was created')
+    .option('--json', 'Print a JSON summary')
     .addHelpText(
       'after',
       `
@@ -69,9 +70,14 @@ async function runImport(options: ImportOptions): Promise<void> {
   }
   printSkipped(result)
   const { home, from, segments, overshadowed, servers, tiers, rules, compactionConfigs } = result
+  const parts = [
+    `${countOf(segments, 'segment')} (${overshadowed.toLocaleString('en-US')} overshadowed)`,
+    `${countOf(servers, 'virtual server')} (tiers: ${tiers.join(', ')})`,
+    countOf(rules, 'rule list'),
+    countOf(compactionConfigs, 'compaction configuration'),
+  ]
   process.stdout.write(
-    `Created home [${home}] from [${from}]: ${segments} segments (${overshadowed} overshadowed), ${servers} virtual servers ` +
-      `in tiers ${tiers.join(', ')}, ${rules} rule lists, ${compactionConfigs} compaction configurations\n` +
+    `Created home [${home}] from [${from}]: ${parts.join(', ')}\n` +
       `Start it with ./svc up${homeArgument(home)} --detach\n`,
   )
 }

@@ -66,7 +66,7 @@ async function runIngest(file: string, options: IngestOptions): Promise<void> {
     import('../ingest/index.ts'),
     import('./stop-request.ts'),
   ])
-  // Checked before its format: usually the name is wrong.
+  // Checked before the format: a wrong path is the most common mistake.
   await findFile(file)
   const spec = parseIngest(file, options)
   const client = connectToCluster(home)

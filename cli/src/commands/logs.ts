@@ -21,7 +21,7 @@ export function addLogs(program: Command): void {
     .option('-f, --follow', 'Keep showing new lines, until Ctrl-C')
     .option('-n, --lines <count>', 'Number of lines per process', '20')
     .option('--task <id>', 'Show the log of this task instead')
-    .option('--json', 'Print the lines as logged (JSON)')
+    .option('--json', 'Print JSON (the lines as logged)')
     .action(async (role: string | undefined, options: LogsOptions) => {
       const home = existingHome(options.home)
       if (!/^\d{1,6}$/.test(options.lines)) {

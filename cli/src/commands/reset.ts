@@ -1,6 +1,6 @@
 import { conflict, invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import { existingHome, withHome } from './home-option.ts'
+import { existingHome, selectAnother, withHome } from './home-option.ts'
 
 /** Adds `./svc reset`. */
 export function addReset(program: Command): void {
@@ -10,11 +10,11 @@ export function addReset(program: Command): void {
   withHome(command)
     .option('--yes', 'Skip the confirmation')
     .action(async (options: { home?: string; yes?: boolean }) => {
-      const home = existingHome(options.home)
+      const home = existingHome(options.home, selectAnother)
       const { deleteHome } = await import('../home/index.ts')
       const { isAnythingRunning } = await import('../cluster/index.ts')
       if (isAnythingRunning(home)) {
-        throw conflict(`The cluster of [${home.root}] is running. Stop it first with ./svc down.`)
+        throw conflict(`The cluster in [${home.root}] is running. Stop it first with ./svc down.`)
       }
       if (!options.yes && !(await isConfirmed(home.root))) {
         process.stdout.write('Nothing was deleted.\n')

@@ -61,7 +61,7 @@ function addGet(rules: Command): void {
   withHome(rules.command('get').description('Show the rules of all datasources, or of one'))
     .option('--datasource <name>', 'Show only this datasource (_default: the cluster defaults)')
     .option('--full', 'Include the cluster defaults that follow')
-    .option('--json', 'Print JSON; for one datasource, in the format of ./svc rules set')
+    .option('--json', 'Print JSON (for one datasource, in the format of ./svc rules set)')
     .addHelpText(
       'after',
       `
@@ -100,7 +100,7 @@ function addPreview(rules: Command): void {
     .option('--horizon <period>', 'How far to look ahead, for example P90D (max P10Y)')
     .option('--now <time>', 'Preview at this time instead of the cluster time')
     .option('--full', 'Include the first 10,000 segments (with --json)')
-    .option('--json', 'Print the complete answer as JSON')
+    .option('--json', 'Print JSON')
     .addHelpText(
       'after',
       `
@@ -146,7 +146,7 @@ function addDiff(rules: Command): void {
   )
     .argument('<file>', 'JSON list of rules (- reads standard input)')
     .requiredOption('--datasource <name>', 'Datasource (_default: the cluster defaults)')
-    .option('--json', 'Print the differences as JSON')
+    .option('--json', 'Print JSON')
     .addHelpText(
       'after',
       `
@@ -185,7 +185,7 @@ function addSet(rules: Command): void {
     .requiredOption('--datasource <name>', 'Datasource (_default: the cluster defaults)')
     .option('--author <name>', 'Author for the audit history')
     .option('--comment <text>', 'Comment for the audit history')
-    .option('--json', 'Print the stored rules as JSON')
+    .option('--json', 'Print JSON')
     .addHelpText(
       'after',
       `
@@ -213,7 +213,7 @@ function addHistory(rules: Command): void {
   withHome(rules.command('history').description('Show who changed rules, when, and why, newest first'))
     .option('--datasource <name>', 'Show only changes to this datasource')
     .option('--count <n>', 'Number of changes (default: those of the last week)')
-    .option('--json', 'Print JSON, including the rules')
+    .option('--json', 'Print JSON (includes the rules)')
     .addHelpText(
       'after',
       `
@@ -241,7 +241,7 @@ function printWarnings(messages: readonly string[]): void {
 
 const maxPictureColumns = 120
 
-/** Draws what a list of rules, followed by the cluster defaults, wants over time. */
+/** Draws which tiers a list of rules, followed by the cluster defaults, loads over time. */
 async function showTimeline(
   client: ClusterClient,
   [datasource, list]: readonly [string, readonly unknown[]],

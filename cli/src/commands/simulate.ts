@@ -21,23 +21,26 @@ interface SimulateCommandOptions {
 export function addSimulate(program: Command): void {
   program
     .command('simulate')
-    .description('Run a cluster of virtual servers and segments, and show how it loads them')
+    .description('Run a cluster of virtual servers and segments, and measure how it loads them')
     .option('--servers <n>', 'Number of virtual historicals, all in one process', '1000')
     .option('--segments <n>', 'Number of virtual segments', '1000000')
     .option('--datasources <n>', 'Number of datasources', '50')
     .option('--load-bytes-per-second <size>', 'Load rate of each server', '20GiB')
-    .option('--failure-probability <part>', 'Fraction of loads that fail, from 0 to below 1', '0')
+    .option('--failure-probability <n>', 'Fraction of loads that fail, from 0 to below 1', '0')
     .option(
       '--home <dir>',
       'New folder for the state of the cluster, which is kept for ./svc up (default: a temporary folder)',
       parseHome,
     )
-    .option('--port-offset <n>', 'Offset added to every port (default: one with free ports)')
+    .option(
+      '--port-offset <n>',
+      'Offset added to every port: 0, or at least 1000 (default: one with free ports)',
+    )
     .option(
       '--kill-leader',
       'At the end, kill the leader of two coordinators and report how the other takes over',
     )
-    .option('--json', 'Print the figures as JSON')
+    .option('--json', 'Print JSON')
     .action(async (options: SimulateCommandOptions) => {
       const [{ runSimulation }, { stopRequest }] = await Promise.all([
         import('../simulate/index.ts'),

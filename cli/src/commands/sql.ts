@@ -14,10 +14,10 @@ interface SqlCommandOptions {
 export function addSql(program: Command): void {
   withHome(program.command('sql').description('Query a running cluster with SQL, as its admin'))
     .argument('[query]', 'SELECT statement (default: a prompt, or standard input if it is not a terminal)')
-    .option('--json', 'Print the rows as a JSON array of objects')
-    .option('--csv', 'Print the rows as CSV with a header')
+    .option('--json', 'Print JSON (an array of objects)')
+    .option('--csv', 'Print CSV with a header line')
     .option('--timeout <seconds>', 'Query timeout in seconds (default: from the broker configuration)')
-    .option('--from-deep-storage', 'Read segments that no server has loaded from deep storage')
+    .option('--from-deep-storage', 'Also query segments that are only in deep storage')
     .addHelpText(
       'after',
       `

@@ -16,7 +16,7 @@ export function addStatus(program: Command): void {
       if (options.json) {
         printJson(status)
       } else {
-        const [{ formatTable }, { tellFault }] = await Promise.all([
+        const [{ formatTable }, { describeFault }] = await Promise.all([
           import('../terminal/index.ts'),
           import('../faults/index.ts'),
         ])
@@ -27,7 +27,7 @@ export function addStatus(program: Command): void {
           url,
           String(pid ?? ''),
           restarts > 0 ? `${state} (restarts: ${restarts})` : state,
-          [problem?.split('\n').at(-1)?.trim() ?? '', ...faults.map(tellFault)]
+          [problem?.split('\n').at(-1)?.trim() ?? '', ...faults.map(describeFault)]
             .filter((text) => text !== '')
             .join('; '),
         ])
@@ -35,7 +35,7 @@ export function addStatus(program: Command): void {
         // Virtual servers have no process.
         const listed = new Set(processes.flatMap(({ faults }) => faults))
         for (const fault of status.faults)
-          if (!listed.has(fault)) process.stdout.write(`${fault.target}: ${tellFault(fault)}\n`)
+          if (!listed.has(fault)) process.stdout.write(`${fault.target}: ${describeFault(fault)}\n`)
         if (status.problem) process.stdout.write(`${status.problem}\n`)
       }
       process.exitCode = status.isReady ? 0 : 1

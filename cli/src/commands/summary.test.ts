@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import { plainProfileText } from './summary.ts'
 
 for (const [certificateFile, asksForLogin, text] of [
-  [null, false, 'Profile plain: no TLS, no log-in, everything is allowed.'],
-  ['/authority.pem', false, 'Profile plain: TLS as it was set, no log-in, everything is allowed.'],
-  [null, true, 'Profile plain: no TLS, log-in as it was set.'],
-  ['/authority.pem', true, 'Profile plain: TLS as it was set, log-in as it was set.'],
+  [null, false, 'Profile plain: no TLS, no login, everything is allowed.'],
+  ['/authority.pem', false, 'Profile plain: TLS as configured, no login, everything is allowed.'],
+  [null, true, 'Profile plain: no TLS, login as configured.'],
+  ['/authority.pem', true, 'Profile plain: TLS as configured, login as configured.'],
 ] as const) {
-  test(`the plain profile ${certificateFile ? 'with' : 'without'} TLS and ${asksForLogin ? 'with' : 'without'} log-in says so`, () => {
+  test(`summarizes the plain profile ${certificateFile ? 'with' : 'without'} TLS and ${asksForLogin ? 'with' : 'without'} logins`, () => {
     assert.equal(plainProfileText({ certificateFile, asksForLogin }), text)
   })
 }

@@ -21,7 +21,7 @@ export interface Summary {
   /** Files with the admin's password and the certificate to trust; null in the plain profile. */
   readonly adminPasswordFile: string | null
   readonly certificateFile: string | null
-  /** Whether the router requires logins; properties can enable them in the plain profile, too. */
+  /** Whether the router requires logins. Properties can enable them even in the plain profile. */
   readonly asksForLogin: boolean
 }
 

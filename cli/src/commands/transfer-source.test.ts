@@ -13,7 +13,7 @@ const fileOf = (name: string, text: string): string => {
 }
 mkdirSync(path.join(folder, 'authorities'))
 
-for (const [name, trust, told] of [
+for (const [name, trust, reason] of [
   ['no certificate', fileOf('text', 'hello'), /it contains no certificate$/],
   [
     'a private key',
@@ -21,23 +21,23 @@ for (const [name, trust, told] of [
     /it contains a private key$/,
   ],
   [
-    'a certificate that is none',
+    'an invalid certificate',
     fileOf('broken', '-----BEGIN CERTIFICATE-----\nMC4=\n-----END CERTIFICATE-----\n'),
     /certificate \[1\] is unreadable$/,
   ],
   ['a folder', path.join(folder, 'authorities'), /it is a folder$/],
 ] as const) {
-  it(`--trust with ${name} is refused`, async () => {
+  it(`rejects --trust with ${name}`, async () => {
     await assert.rejects(openSource('https://127.0.0.1:1', { trust }, signal), (error: Error) => {
       assert.ok(error.message.startsWith(`Invalid value [${trust}] for [--trust]: expected a PEM file`))
-      assert.match(error.message, told)
+      assert.match(error.message, reason)
       return true
     })
   })
 }
 
 for (const from of ['https://cluster.example/?token=secret', 'http://cluster.example#secret']) {
-  it(`--from ${from} is refused, and what stands behind the address not told`, async () => {
+  it(`rejects --from ${from} without showing the query or fragment`, async () => {
     await assert.rejects(openSource(from, {}, signal), {
       code: 'invalidInput',
       message: `Invalid value [${from.split(/[?#]/)[0]}…] for [--from]: expected a URL without a query, such as https://cluster.example:9088`,
@@ -49,7 +49,7 @@ for (const [from, shown] of [
   ['ftp://cluster.example', 'ftp://cluster.example'],
   ['FTP://me:secret@cluster.example/x', 'FTP://…@cluster.example/x'],
 ] as const) {
-  it(`--from ${from} is refused`, async () => {
+  it(`rejects --from ${from}`, async () => {
     await assert.rejects(openSource(from, {}, signal), {
       code: 'invalidInput',
       message: `Invalid value [${shown}] for [--from]: expected an http or https URL, or a folder`,

@@ -30,7 +30,7 @@ export function addUp(program: Command): void {
       '--instances <list>',
       'Number of instances of other services, for example coordinator=2,worker=2 (default: 1 of each, no workers)',
     )
-    .option('--profile <name>', 'secure (TLS and logins) or plain (neither) (default: secure)')
+    .option('--profile <name>', 'Profile: secure (TLS and logins) or plain (neither) (default: secure)')
     .option(
       '--set <name=value>',
       'Set a svc.* property; role.name=value sets it for one role (repeatable)',
@@ -39,7 +39,7 @@ export function addUp(program: Command): void {
     .option('--admin-password <password>', 'Initial password of the admin (default: random)')
     .option('--ldap', 'Also run a sample LDAP directory with the users alice, bob, and carol')
     .option('--detach', 'Return when the cluster is ready, and leave it running')
-    .option('--json', 'Print the running processes as JSON')
+    .option('--json', 'Print JSON')
     .addHelpText(
       'after',
       `

@@ -7,15 +7,15 @@ import { parseWholeNumber } from './whole-number.ts'
 export function addWorker(program: Command): void {
   const command = program.command('worker').description('Add a worker to a running cluster, until Ctrl-C')
   withHome(command)
-    .option('--capacity <n>', 'Number of tasks that run at the same time', '4')
-    .option('--set <name=value>', 'Set a svc.* property of the worker (repeatable)', collect, [])
+    .option('--capacity <n>', 'Max number of concurrent tasks', '4')
+    .option('--set <name=value>', 'Set a svc.* property of the worker (repeatable)', collect)
     .addHelpText(
       'after',
       `
 When the worker stops, its running tasks restart on other workers. To start workers with the cluster:
   ./svc up --instances worker=2`,
     )
-    .action(async (options: { home?: string; capacity: string; set: readonly string[] }) => {
+    .action(async (options: { home?: string; capacity: string; set?: readonly string[] }) => {
       const capacity = parseWholeNumber('--capacity', options.capacity, 9999)
       const home = existingHome(options.home)
       const [{ startWorker }, { stopRequest }] = await Promise.all([
@@ -26,7 +26,7 @@ When the worker stops, its running tasks restart on other workers. To start work
       const worker = await startWorker({
         home,
         capacity,
-        set: options.set,
+        set: options.set ?? [],
         signal,
         onEnd: ({ instance, reason, restartDelayMs }) => {
           if (restartDelayMs === undefined) return
@@ -34,10 +34,10 @@ When the worker stops, its running tasks restart on other workers. To start work
         },
       })
       process.stdout.write(
-        `${worker.instance} runs up to ${capacity} tasks at a time at ${worker.url}. Press Ctrl-C to stop it.\n`,
+        `Started ${worker.instance} at ${worker.url} (max concurrent tasks: ${capacity}). Press Ctrl-C to stop it.\n`,
       )
       await requested
       await worker.stop()
-      process.stdout.write(`${worker.instance} stopped.\n`)
+      process.stdout.write(`Stopped ${worker.instance}.\n`)
     })
 }

@@ -1,13 +1,13 @@
 import type { CompactionStatus, DescribedPlan } from '@svc/domain/compaction'
-import { type BarCharacters, formatBytes, progressBar } from '../terminal/index.ts'
+import { type BarCharacters, countOf, formatBytes, progressBar } from '../terminal/index.ts'
 
-/** Head and rows of a table. */
+/** Header and rows of a table. */
 export interface Table {
   readonly header: readonly string[]
   readonly rows: readonly (readonly string[])[]
 }
 
-/** A change as the history endpoint answers it. */
+/** A change as returned by the history endpoint. */
 export interface CompactionChange {
   readonly globalConfig: Readonly<Record<string, unknown>> | null
   readonly compactionConfig: Readonly<Record<string, unknown>> | null
@@ -15,7 +15,7 @@ export interface CompactionChange {
   readonly auditTime: string
 }
 
-/** A task as the overlord lists it. */
+/** A task as returned by the overlord. */
 export interface ListedTask {
   readonly id: string
   readonly dataSource: string
@@ -28,24 +28,24 @@ const barWidth = 24
 const shortInterval = (text: string): string => text.replaceAll('T00:00:00.000Z', '')
 const percent = (fraction: number): string => `${Math.floor(fraction * 100)} %`
 
-/** What would be taken, in its order; those that wait under the policy keep their place. */
+/** The candidates in order of priority, including those that the policy postpones. */
 export function candidatesTable({ candidates }: DescribedPlan): Table {
   return {
-    header: ['#', 'datasource', 'interval', 'segments', 'size', 'what', 'slots', 'why'],
+    header: ['#', 'datasource', 'interval', 'segments', 'size', 'mode', 'slots', 'reason'],
     rows: candidates.map((candidate, index) => [
       String(index + 1),
       candidate.dataSource,
       shortInterval(candidate.interval),
       String(candidate.segments.length),
       formatBytes(candidate.bytes),
-      candidate.mode === null ? 'waits' : candidate.mode === 'ALL_SEGMENTS' ? 'all' : 'uncompacted only',
+      candidate.mode === null ? 'postponed' : candidate.mode === 'ALL_SEGMENTS' ? 'all' : 'uncompacted only',
       String(candidate.slots),
       candidate.reason,
     ]),
   }
 }
 
-/** What would be left alone, and why; neighbours that are left alone for one reason share a row. */
+/** The skipped intervals and the reasons. Adjacent intervals that are skipped for the same reason share a row. */
 export function skippedTable({ skipped }: DescribedPlan): Table {
   const runs: { first: DescribedPlan['skipped'][number]; start: string; end: string; intervals: number }[] =
     []
@@ -63,17 +63,17 @@ export function skippedTable({ skipped }: DescribedPlan): Table {
     } else runs.push({ first: one, start, end, intervals: 1 })
   }
   return {
-    header: ['datasource', 'interval', 'code', 'why'],
+    header: ['datasource', 'interval', 'code', 'reason'],
     rows: runs.map(({ first, start, end, intervals }) => [
       first.dataSource,
-      shortInterval(`${start}/${end}`) + (intervals === 1 ? '' : ` (${count(intervals, 'interval')})`),
+      shortInterval(`${start}/${end}`) + (intervals === 1 ? '' : ` (${countOf(intervals, 'interval')})`),
       first.code,
       first.reason,
     ]),
   }
 }
 
-/** The sums of each datasource. */
+/** The totals of each datasource. */
 export function sumsTable({ stats }: DescribedPlan): Table {
   return {
     header: ['datasource', 'compacted', 'awaiting', 'skipped'],
@@ -86,16 +86,16 @@ export function sumsTable({ stats }: DescribedPlan): Table {
   }
 }
 
-/** How far each datasource is: the bar shows the compacted share of all that is not skipped, if there is any. */
+/** Progress of each datasource. The bar shows the compacted fraction of the data that is not skipped, if there is any. */
 export function statusTable(statuses: readonly CompactionStatus[], bar: BarCharacters): Table {
   return {
     header: ['datasource', 'done', '', 'compacted', 'awaiting', 'skipped'],
     rows: statuses.map((status) => {
-      const wanted = status.bytesCompacted + status.bytesAwaitingCompaction
-      const fraction = status.bytesCompacted / wanted
+      const totalBytes = status.bytesCompacted + status.bytesAwaitingCompaction
+      const fraction = status.bytesCompacted / totalBytes
       return [
         status.dataSource,
-        ...(wanted === 0 ? ['', ''] : [progressBar(fraction, barWidth, bar), percent(fraction)]),
+        ...(totalBytes === 0 ? ['', ''] : [progressBar(fraction, barWidth, bar), percent(fraction)]),
         figures(status.bytesCompacted, status.segmentCountCompacted, status.intervalCountCompacted),
         figures(
           status.bytesAwaitingCompaction,
@@ -108,13 +108,13 @@ export function statusTable(statuses: readonly CompactionStatus[], bar: BarChara
   }
 }
 
-/** How far the tasks are that have not ended. */
+/** Progress of the tasks that are not complete. */
 export function tasksTable(tasks: readonly ListedTask[], bar: BarCharacters): Table {
   return {
     header: ['task', 'datasource', 'state', 'done', ''],
     rows: tasks.map(({ id, dataSource, runnerStatusCode, progress }) => {
-      const told = (progress ?? {}) as { fraction?: unknown }
-      const fraction = typeof told.fraction === 'number' ? told.fraction : 0
+      const reported = (progress ?? {}) as { fraction?: unknown }
+      const fraction = typeof reported.fraction === 'number' ? reported.fraction : 0
       return [id, dataSource, runnerStatusCode, progressBar(fraction, barWidth, bar), percent(fraction)]
     }),
   }
@@ -138,24 +138,22 @@ export function historyTable(changes: readonly CompactionChange[]): Table {
 const figures = (bytes: number, segments: number, intervals: number): string =>
   segments === 0
     ? '-'
-    : `${formatBytes(bytes)} in ${count(segments, 'segment')}, ${count(intervals, 'interval')}`
+    : `${formatBytes(bytes)} in ${countOf(segments, 'segment')}, ${countOf(intervals, 'interval')}`
 
-const count = (number: number, thing: string): string =>
-  `${number.toLocaleString('en-US')} ${thing}${number === 1 ? '' : 's'}`
+const maxSummaryLength = 100
 
-/** The fields that say something, on one line. */
+/** The fields that have a value, on one line. */
 function summaryOf(config: Readonly<Record<string, unknown>>): string {
-  const told = Object.entries(config).filter(([name, value]) => value !== null && name !== 'dataSource')
-  const longest = 100
+  const fields = Object.entries(config).filter(([name, value]) => value !== null && name !== 'dataSource')
   const text = inOneLine(
-    told
+    fields
       .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : value}`)
       .join(', '),
   )
-  return text.length > longest ? `${text.slice(0, longest)}…` : text
+  return text.length > maxSummaryLength ? `${text.slice(0, maxSummaryLength)}…` : text
 }
 
-// Texts are whatever somebody sent: what is printed must not steer the terminal.
+// The text may contain anything, including control sequences for the terminal.
 function inOneLine(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ').trim()
 }

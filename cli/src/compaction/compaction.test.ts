@@ -12,7 +12,7 @@ import {
   tasksTable,
 } from './index.ts'
 
-describe('what a file asks to preview', () => {
+describe('the preview request of a file', () => {
   const config = { dataSource: 'flights', skipOffsetFromLatest: 'PT0S' }
   for (const [json, expected] of [
     [config, { compactionConfigs: [config] }],
@@ -29,11 +29,11 @@ describe('what a file asks to preview', () => {
     [{ ...config, inputSegmentSizeBytes: -1 }, /inputSegmentSizeBytes has the value \[-1\]/],
     [{ engine: 'fast' }, /^Failure: engine has the value \[fast\]/],
   ] as const) {
-    test(`${JSON.stringify(json)} is refused`, () => assert.throws(() => previewRequest(json), message))
+    test(`rejects ${JSON.stringify(json)}`, () => assert.throws(() => previewRequest(json), message))
   }
 })
 
-describe('what a file sets', () => {
+describe('the configurations in a file', () => {
   const [a, b] = [{ dataSource: 'a' }, { dataSource: 'b' }]
   for (const [json, dataSources] of [
     [a, ['a']],
@@ -56,13 +56,13 @@ describe('what a file sets', () => {
     })
   }
   for (const [json, message] of [
-    ['a', /^Failure: The file is no configuration/],
-    [[a, { useSupervisors: true }], /^Failure: \[1\] is no configuration/],
-    [[a, a], /^Failure: \[a\] is there twice/],
+    ['a', /^Failure: Invalid configuration in the file: expected/],
+    [[a, { useSupervisors: true }], /^Failure: Invalid configuration in \[1\]: expected/],
+    [[a, a], /^Failure: Duplicate datasource \[a\]/],
     [[a, { dataSource: 'b', taskPriority: 'x' }], /^Failure: \[1\]\.taskPriority has the value \[x\]/],
     [{ useSupervisors: 3 }, /^Failure: useSupervisors has the value \[3\]/],
   ] as const) {
-    test(`${JSON.stringify(json)} is refused`, () => assert.throws(() => configsToSet(json), message))
+    test(`rejects ${JSON.stringify(json)}`, () => assert.throws(() => configsToSet(json), message))
   }
 })
 
@@ -104,7 +104,7 @@ describe('tables', () => {
     assert.deepEqual(sumsTable(plan).rows, [['flights', '-', '2.5 kB in 2 segments, 1 interval', '-']])
   })
 
-  test('of a status have a bar of what is done', () => {
+  test('of a status have a progress bar', () => {
     const status = {
       dataSource: 'flights',
       scheduleStatus: 'RUNNING' as const,
@@ -129,7 +129,7 @@ describe('tables', () => {
     )
   })
 
-  test('of tasks have a bar each, also where nothing is told yet', () => {
+  test('of tasks have a progress bar, even before the first report', () => {
     const task = { id: 'a', dataSource: 'flights', runnerStatusCode: 'RUNNING' }
     const { rows } = tasksTable(
       [
@@ -147,7 +147,7 @@ describe('tables', () => {
     )
   })
 
-  test('of a history cannot steer the terminal', () => {
+  test('of a history contain no control characters', () => {
     const { header, rows } = historyTable([
       {
         globalConfig: { useSupervisors: false },

@@ -1,3 +1,3 @@
-/** Compaction for people: what a file asks for, and plans, statuses and histories as tables. */
+/** Compaction on the command line: parses request files, and formats plans, statuses, and histories as tables. */
 export * from './compaction-tables.ts'
 export * from './read-request.ts'

@@ -8,8 +8,8 @@ const isConfig = (json: unknown): json is JsonObject =>
   isJsonObject(json) && Object.hasOwn(json, 'dataSource')
 
 /**
- * What a preview is to be sent for the JSON of a file: a request as the interface takes it, the cluster configuration
- * alone, one datasource configuration, or a list of them. What would be refused is told here, in the same words.
+ * The preview request for the JSON of a file: a complete request, the cluster configuration, one datasource
+ * configuration, or a list of them. Throws the Failure with which the cluster would reject the request.
  */
 export function previewRequest(json: unknown): object {
   const request = isConfig(json)
@@ -21,21 +21,21 @@ export function previewRequest(json: unknown): object {
   return request as object
 }
 
-/** A configuration to be set, and where. */
+/** A configuration to store. */
 export interface ConfigToSet {
-  /** Undefined for the cluster's. */
+  /** Undefined for the cluster configuration. */
   readonly dataSource: string | undefined
   readonly config: object
 }
 
-/** The configurations of a file: of one datasource, of several in a list, or of the cluster. */
+/** The configurations in a file: that of one datasource, a list of these, or that of the cluster. */
 export function configsToSet(json: unknown): ConfigToSet[] {
   const list = Array.isArray(json) ? json : [json]
   const configs = list.map((one, index) => {
     if (!isJsonObject(one) || (Array.isArray(json) && !isConfig(one))) {
-      const field = Array.isArray(json) ? `[${index}]` : 'The file'
+      const place = Array.isArray(json) ? `[${index}]` : 'the file'
       throw invalidInput(
-        `${field} is no configuration; allowed is an object with a dataSource, a list of such, or the object of the cluster`,
+        `Invalid configuration in ${place}: expected an object with a dataSource, a list of these, or the cluster configuration`,
       )
     }
     if (!isConfig(one)) {
@@ -47,7 +47,8 @@ export function configsToSet(json: unknown): ConfigToSet[] {
   })
   const names = configs.map(({ dataSource }) => dataSource)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined) throw invalidInput(`[${twice}] is there twice; allowed is each datasource once`)
+  if (twice !== undefined)
+    throw invalidInput(`Duplicate datasource [${twice}]: expected each datasource once`)
   return configs
 }
 

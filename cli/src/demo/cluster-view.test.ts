@@ -15,7 +15,7 @@ const server = (host: string, tier: string, currSize: number, type = 'historical
   currSize,
 })
 
-test('answers of servers become copies by tier and day', () => {
+test('counts copies by tier and day from the answers of servers', () => {
   const answers = {
     servers: [
       server('a:1', 'hot', 100),

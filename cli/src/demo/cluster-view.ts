@@ -1,26 +1,26 @@
 import { parseSegmentId } from '@svc/domain/segment'
 import type { Interval } from '@svc/domain/time'
 
-/** What one tier has. */
+/** The state of one tier. */
 export interface TierView {
   readonly tier: string
   readonly servers: number
-  /** Copies of each day, in the order of the days. */
+  /** Number of copies of each day, in order. */
   readonly copiesByDay: readonly number[]
   readonly sizeBytes: number
 }
 
-/** What the cluster has of one datasource at one moment. */
+/** The state of one datasource in the cluster at one moment. */
 export interface ClusterView {
   readonly tiers: readonly TierView[]
   readonly queuedLoads: number
   readonly queuedDrops: number
-  /** Percent of what rules want that is served; undefined when they want nothing. */
+  /** Percentage of the required segments that are loaded; undefined if the rules require none. */
   readonly loadedPercent: number | undefined
   readonly deepStorage: { readonly files: number; readonly sizeBytes: number }
 }
 
-/** A server as `/svc/coordinator/v1/servers?full` answers it. */
+/** A server as returned by `/svc/coordinator/v1/servers?full`. */
 export interface AnsweredServer {
   readonly host: string
   readonly tier: string
@@ -28,13 +28,13 @@ export interface AnsweredServer {
   readonly currSize: number
 }
 
-/** The requests of a server as `/svc/coordinator/v1/loadqueue?simple` answers them. */
+/** The load queue of a server as returned by `/svc/coordinator/v1/loadqueue?simple`. */
 export interface AnsweredQueue {
   readonly segmentsToLoad: number
   readonly segmentsToDrop: number
 }
 
-/** What was answered at about one moment. */
+/** Answers that were received at about the same time. */
 export interface ClusterAnswers {
   readonly servers: readonly AnsweredServer[]
   /** Ids by server. */
@@ -44,7 +44,7 @@ export interface ClusterAnswers {
   readonly deepStorage: ClusterView['deepStorage']
 }
 
-/** Makes the view of a datasource from answers; `tiers` are shown in this order, also when they have no server. */
+/** The view of a datasource, from answers. Includes all `tiers`, in this order, even those without servers. */
 export function viewOf(
   answers: ClusterAnswers,
   dataSource: string,
@@ -71,7 +71,7 @@ export function viewOf(
   }
 }
 
-/** The number of copies that a tier has. */
+/** The number of copies in a tier. */
 export function copiesOf({ copiesByDay }: TierView): number {
   return copiesByDay.reduce((sum, copies) => sum + copies, 0)
 }

@@ -16,7 +16,7 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 
 interface Run {
   readonly child: ChildProcess
-  /** Resolves when standard output holds the text. */
+  /** Resolves when standard output contains the text. */
   until(text: string): Promise<void>
   outcome(): Promise<{ status: number | null; stdout: string; stderr: string }>
 }
@@ -43,7 +43,7 @@ function run(args: readonly string[], options: { stdin?: string; env?: NodeJS.Pr
       while (!stdout.includes(text)) {
         const next = await Promise.race([once(child.stdout!, 'data'), closed])
         if (child.exitCode !== null && !stdout.includes(text)) {
-          throw new Error(`ended with [${next}] before [${text}]: ${stdout}${stderr}`)
+          throw new Error(`exited with [${next}] before [${text}]: ${stdout}${stderr}`)
         }
       }
     },
@@ -57,7 +57,7 @@ function run(args: readonly string[], options: { stdin?: string; env?: NodeJS.Pr
 const svc = (args: readonly string[], stdin?: string) =>
   run(args, stdin === undefined ? {} : { stdin }).outcome()
 
-describe('a file goes into a running cluster, rules are set and shown', () => {
+describe('ingestion and rules in a running cluster', () => {
   let cluster: Cluster
   let home: readonly string[]
   const file = path.join(folder, 'copy.csv')
@@ -75,10 +75,10 @@ describe('a file goes into a running cluster, rules are set and shown', () => {
   })
   after(() => cluster.stop())
 
-  test('a file from anywhere is ingested and loaded', async () => {
+  test('ingests and loads a file from any folder', async () => {
     const { status, stdout, stderr } = await svc(ingest('--timestamp', 'time', '--wait-loaded', '--json'))
     assert.equal(status, 0, stderr)
-    assert.match(stderr, /copying the file\n/)
+    assert.match(stderr, /Copying the file\n/)
     const { dataSource, isLoaded } = JSON.parse(stdout)
     assert.deepEqual([dataSource, isLoaded], ['flights', true])
     assert.deepEqual(inputs(), [])
@@ -86,18 +86,18 @@ describe('a file goes into a running cluster, rules are set and shown', () => {
     assert.deepEqual(await client.send('GET', '/svc/coordinator/v1/loadstatus'), { flights: 100 })
   })
 
-  test('a task that fails tells why and where its log is', async () => {
+  test('reports why a task failed and how to show its log', async () => {
     const { status, stdout, stderr } = await svc(ingest('--timestamp', 'hour'))
     assert.equal(status, 1)
     assert.match(stdout, /^Task index_parallel_flights_/m)
     assert.match(
       stderr,
-      /^svc: Task \[.*\] failed: .*\[hour\].*columns are \[time, delay.*\(its log: \.\/svc logs --home .* --task index_parallel_flights_.*\)\n$/,
+      /^svc: Task \[.*\] failed: .*\[hour\].*columns are \[time, delay.*Show its log with \.\/svc logs --home .* --task index_parallel_flights_.*\n$/,
     )
     assert.deepEqual(inputs(), [])
   })
 
-  test('what the overlord refuses is told in its words', async () => {
+  test('reports the message with which the overlord rejects a task', async () => {
     const args = ['ingest', file, ...home, '--datasource', 'a/b', '--timestamp', 'time']
     const { status, stderr } = await svc(args)
     assert.equal(status, 1)
@@ -105,7 +105,7 @@ describe('a file goes into a running cluster, rules are set and shown', () => {
     assert.deepEqual(inputs(), [])
   })
 
-  test('rules are set from standard input, shown, and kept in the history', async () => {
+  test('sets rules from standard input, shows them, and records them in the history', async () => {
     const rules = '[{"type":"loadByPeriod","period":"P1M"},{"type":"dropForever"}]'
     const audit = ['--author', 'me', '--comment', 'a month is enough']
     const set = await svc(['rules', 'set', '-', ...home, '--datasource', 'other', ...audit], rules)
@@ -135,7 +135,7 @@ describe('a file goes into a running cluster, rules are set and shown', () => {
     assert.match(bad.stderr, /^svc: rules\[0\]\.type has the value \[x\]/)
   })
 
-  test('a password that does not hold is told in one line', async () => {
+  test('reports an invalid password in one line', async () => {
     const secret = secretFile(cluster.home, 'admin-password')
     writeFileSync(secret, 'wrong')
     try {
@@ -149,23 +149,23 @@ describe('a file goes into a running cluster, rules are set and shown', () => {
     }
   })
 
-  test('Ctrl-C ends the task and takes the copy away', async () => {
-    // Without the queue a task waits for a worker for as long as it takes.
+  test('Ctrl-C cancels the task and deletes the copy', async () => {
+    // Without the queue, a task waits for a worker indefinitely.
     await cluster.stopInstance('redis')
     const ingestion = run(ingest('--timestamp', 'time'))
-    await ingestion.until('waiting for a worker slot')
+    await ingestion.until('Waiting for a worker slot')
     assert.equal(inputs().length, 1)
     ingestion.child.kill('SIGINT')
     const { status, stdout, stderr } = await ingestion.outcome()
     assert.equal(status, 1)
     const [, id] = /^Task (\S+)$/m.exec(stdout)!
-    assert.equal(stderr, `svc: Stopped: task [${id}] was shut down, nothing was ingested\n`)
+    assert.equal(stderr, `svc: Canceled task [${id}]. Nothing was ingested.\n`)
     assert.deepEqual(inputs(), [])
     cluster.startInstance('redis')
   })
 })
 
-test('without a cluster the commands say how to start one', async () => {
+test('without a cluster, commands say how to start one', async () => {
   const none = path.join(folder, 'none')
   for (const args of [
     ['rules', 'get'],
@@ -178,7 +178,7 @@ test('without a cluster the commands say how to start one', async () => {
 })
 
 describe('the demo', () => {
-  /** Temporary folders of the demo stand here. */
+  /** The parent of the demo's temporary folders. */
   const temporary = path.join(folder, 'tmp')
   mkdirSync(temporary)
 
@@ -189,22 +189,22 @@ describe('the demo', () => {
 
   const homes = () => readdirSync(temporary).filter((name) => name.startsWith('svc-demo-'))
 
-  /** Everything that runs for the demo that runs now. */
+  /** Every process of the running demo. */
   function processes(): ProcessIdentity[] {
     const [home] = homes()
     return readRunFile(homeLayout(path.join(temporary, home!)))!.processes.map((entry) => entry.process!)
   }
 
-  test('shows every step, ends by itself and leaves nothing', { timeout: 120_000 }, async () => {
+  test('shows every step, exits, and leaves nothing behind', { timeout: 120_000 }, async () => {
     const demo = await startDemo()
     await demo.until('Step 1 of 6')
     const started = processes()
     assert.equal(started.length, 11)
     const { status, stdout, stderr } = await demo.outcome()
     assert.deepEqual([status, stderr], [0, ''])
-    assert.equal(stdout.match(/^ +\d+\.\d s {2}reached$/gm)?.length, 6)
-    assert.match(stdout, /^Deep storage still has 90 files with \d+\.\d kB\.$/m)
-    // Pictures of the second step and of the last one.
+    assert.equal(stdout.match(/^ +\d+\.\d s {2}Done$/gm)?.length, 6)
+    assert.match(stdout, /^Deep storage still contains 90 files \(\d+\.\d kB\)\.$/m)
+    // Pictures of the second and the last step.
     assert.match(
       stdout,
       /^ {2}hot +\.{62}2{28}\n {2}_default_tier +\.{31}1{31}\.{28}\n {2}cold +1{31}\.{59}$/m,
@@ -215,29 +215,29 @@ describe('the demo', () => {
     assert.deepEqual(homes(), [])
   })
 
-  test('Ctrl-C leaves nothing either', { timeout: 120_000 }, async () => {
+  test('Ctrl-C leaves nothing behind', { timeout: 120_000 }, async () => {
     const demo = await startDemo()
     await demo.until('Step 2 of 6')
     const started = processes()
     demo.child.kill('SIGINT')
     const { status, stderr } = await demo.outcome()
     assert.equal(status, 1)
-    assert.equal(stderr, 'svc: The demo was stopped: nothing of it is left\n')
+    assert.equal(stderr, 'svc: Stopped the demo and deleted its files.\n')
     assert.deepEqual(started.filter(isRunning), [])
     assert.deepEqual(homes(), [])
   })
 
-  test('does not take a folder that holds something', async () => {
+  test('rejects a folder that is not empty', async () => {
     const home = path.join(folder, 'full')
     mkdirSync(home)
     writeFileSync(path.join(home, 'mine'), '')
     const { status, stderr } = await svc(['demo', '--home', home])
     assert.equal(status, 1)
-    assert.match(stderr, /full\] is not empty: the demo begins with a home of its own\n$/)
+    assert.match(stderr, /full\] is not empty: expected a new or empty folder\n$/)
     assert.ok(existsSync(path.join(home, 'mine')))
   })
 
-  test('refuses ports that cannot be', async () => {
+  test('rejects an invalid port offset', async () => {
     const { status, stderr } = await run(['demo', '--port-offset', '80'], {
       env: { TMPDIR: temporary },
     }).outcome()

@@ -5,7 +5,7 @@ import { formatSeconds } from '../terminal/index.ts'
 import type { ClusterView } from './cluster-view.ts'
 import {
   blockSymbols,
-  LEAST_COLUMNS,
+  MIN_COLUMNS,
   type PictureOptions,
   pictureOf,
   plainSymbols,
@@ -13,25 +13,25 @@ import {
   stateLine,
 } from './picture.ts'
 
-/** Shows what happens to the segments. */
+/** Shows where the segments are. */
 export interface DemoDisplay {
-  /** A line that stays, also while a picture is shown. */
+  /** Prints a permanent line, even while a picture is shown. */
   print(line: string): void
-  /** The state `afterMs` into a step. */
+  /** Shows the state `afterMs` into a step. */
   show(view: ClusterView, afterMs: number): void
-  /** The last state of a step, which stays. */
+  /** Prints the final state of a step permanently. */
   settle(view: ClusterView, afterMs: number): void
 }
 
-/** A day a character takes this many, with what stands before it. */
+/** Enough for one character per day and the label. */
 const PLAIN_COLUMNS = 110
-const LEAST_ROWS = 16
+const MIN_ROWS = 16
 
-const colours = { hot: 'red', _default_tier: 'yellow', cold: 'cyan' } as const
+const colors = { hot: 'red', _default_tier: 'yellow', cold: 'cyan' } as const
 
-/** A picture that changes in place on a terminal with room for it; elsewhere a line for each change. */
+/** On a terminal that is large enough, a picture that is redrawn in place; otherwise a line for each change. */
 export function openDisplay(out: Output, days: readonly Interval[]): DemoDisplay {
-  const hasRoom = (out.columns ?? 0) >= LEAST_COLUMNS && (out.rows ?? 0) >= LEAST_ROWS
+  const hasRoom = (out.columns ?? 0) >= MIN_COLUMNS && (out.rows ?? 0) >= MIN_ROWS
   return out.isTTY && hasRoom ? pictureOn(out, days) : linesOn(out, days)
 }
 
@@ -66,7 +66,7 @@ function pictureOn(out: Output, days: readonly Interval[]): DemoDisplay {
     drawn = lines
   }
   const picture = (view: ClusterView) => {
-    const columns = Math.max(LEAST_COLUMNS, (out.columns ?? LEAST_COLUMNS) - 1)
+    const columns = Math.max(MIN_COLUMNS, (out.columns ?? MIN_COLUMNS) - 1)
     return pictureOf(view, days, { columns, symbols: blockSymbols, paint: paintOn(out) })
   }
   return {
@@ -86,12 +86,12 @@ function pictureOn(out: Output, days: readonly Interval[]): DemoDisplay {
 }
 
 function reachedLine(afterMs: number): string {
-  return `${formatSeconds(afterMs).padStart(8)}  reached`
+  return `${formatSeconds(afterMs).padStart(8)}  Done`
 }
 
 function paintOn(out: Output): PictureOptions['paint'] {
   return (tier, text) => {
-    const colour = colours[tier as keyof typeof colours]
-    return colour ? styleText(colour, text, { stream: out as NodeJS.WriteStream }) : text
+    const color = colors[tier as keyof typeof colors]
+    return color ? styleText(color, text, { stream: out as NodeJS.WriteStream }) : text
   }
 }

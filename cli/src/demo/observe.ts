@@ -6,22 +6,22 @@ import type { AnsweredQueue, AnsweredServer, ClusterAnswers } from './cluster-vi
 
 const COORDINATOR = '/svc/coordinator/v1'
 
-/** Asks the coordinator, through the router, where the segments of a datasource are, and looks into deep storage. */
+/** Queries the coordinator for the locations of a datasource's segments, and counts its files in deep storage. */
 export async function observe(
   client: ClusterClient,
   dataSource: string,
   deepStorage: string,
 ): Promise<ClusterAnswers> {
-  const ask = (path: string) => client.send('GET', `${COORDINATOR}${path}`)
+  const get = (path: string) => client.send('GET', `${COORDINATOR}${path}`)
   const [servers, queues, loadStatus] = (await Promise.all([
-    ask('/servers?full'),
-    ask('/loadqueue?simple'),
-    ask('/loadstatus'),
+    get('/servers?full'),
+    get('/loadqueue?simple'),
+    get('/loadstatus'),
   ])) as [AnsweredServer[], Record<string, AnsweredQueue>, Record<string, number>]
   const historicals = servers.filter(({ type }) => type === 'historical')
   const segments = await Promise.all(
     historicals.map(async ({ host }) => {
-      const ids = (await ask(`/servers/${encodeURIComponent(host)}/segments`).catch(whenGone)) as string[]
+      const ids = (await get(`/servers/${encodeURIComponent(host)}/segments`).catch(whenGone)) as string[]
       return [host, ids] as const
     }),
   )
@@ -34,13 +34,13 @@ export async function observe(
   }
 }
 
-/** A server that went away since it was listed has nothing. */
+/** A server that has left the cluster since it was listed has no segments. */
 function whenGone(error: unknown): string[] {
   if (error instanceof Failure && error.code === 'notFound') return []
   throw error
 }
 
-/** The files below a folder, which need not be there. */
+/** The files in a folder and its subfolders; none if it does not exist. */
 function filesOf(folder: string): { files: number; sizeBytes: number } {
   let files = 0
   let sizeBytes = 0

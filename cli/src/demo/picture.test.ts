@@ -4,7 +4,7 @@ import { formatBytes } from '../terminal/index.ts'
 import {
   blockSymbols,
   daysPerCharacter,
-  LEAST_COLUMNS,
+  MIN_COLUMNS,
   monthRuler,
   pictureOf,
   plainSymbols,
@@ -15,7 +15,7 @@ import {
 import { demoDays } from './steps.ts'
 import { view } from './test-view.ts'
 
-test('the picture of three days, one character each', () => {
+test('draws three days with one character each', () => {
   const seen = view({ hot: [0, 1, 2], cold: [1, 0, 0] })
   const lines = pictureOf(seen, demoDays().slice(30, 33), {
     columns: 80,
@@ -31,14 +31,14 @@ test('the picture of three days, one character each', () => {
     '                 2001-01',
     '  hot            <hot>.12',
     '  cold           <cold>1..',
-    '                 . none  1 one copy  2 two (each a day)',
+    '                 . none  1 one copy  2 two (one day each)',
   ])
 })
 
 test('no line is wider than the terminal', () => {
   const days = demoDays()
   const seen = view({ _default_tier: days.map(() => 2), cold: days.map((_, day) => day % 3) })
-  for (const columns of [LEAST_COLUMNS, 80, 104, 105, 200]) {
+  for (const columns of [MIN_COLUMNS, 80, 104, 105, 200]) {
     const lines = pictureOf(seen, days, { columns, symbols: blockSymbols, paint: (_, text) => text })
     const widest = Math.max(...lines.map((line) => line.length))
     assert.ok(widest <= columns, `${widest} of ${columns}`)
@@ -57,27 +57,27 @@ describe('timelines', () => {
   }
 })
 
-test('as many days share a character as it takes to fit', () => {
+test('combines days in one character if necessary to fit the width', () => {
   assert.deepEqual(
     [90, 89, 45, 44, 1].map((width) => daysPerCharacter(90, width)),
     [1, 2, 2, 3, 90],
   )
 })
 
-test('months stand where they begin', () => {
+test('labels months at their first day', () => {
   assert.equal(monthRuler(demoDays(), 1), `${'2001-01'.padEnd(31)}${'2001-02'.padEnd(28)}2001-03`)
   assert.equal(monthRuler(demoDays(), 2), `${'2001-01'.padEnd(15)}${'2001-02'.padEnd(14)}2001-03`)
   assert.equal(monthRuler(demoDays(), 10), '2001-01')
 })
 
-test('one line tells the state', () => {
+test('summarizes the state in one line', () => {
   const seen = { ...view({ hot: [1, 2], cold: [0, 0] }), queuedLoads: 3, loadedPercent: 99.9 }
   assert.equal(stateLine(seen), 'hot 3, cold 0 segments; queued: 3 loads, 0 drops; load status 99 %')
   const dropped = { ...view({ hot: [0] }), loadedPercent: undefined }
   assert.equal(stateLine(dropped), 'hot 0 segments; queued: 0 loads, 0 drops')
 })
 
-test('rules are JSON, one to a line', () => {
+test('prints rules as JSON, one per line', () => {
   const rules = [{ type: 'a' }, { type: 'b' }, { type: 'c' }]
   assert.deepEqual(rulesText(rules), ['[{"type":"a"},', ' {"type":"b"},', ' {"type":"c"}]'])
   assert.deepEqual(JSON.parse(rulesText(rules).join('\n')), rules)

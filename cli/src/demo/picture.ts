@@ -14,7 +14,7 @@ export interface Symbols {
   readonly none: string
   readonly one: string
   readonly more: string
-  /** Days that share a character and differ. */
+  /** For days that share a character but differ. */
   readonly mixed: string
   readonly bar: BarCharacters
 }
@@ -27,10 +27,10 @@ export const plainSymbols: Symbols = { none: '.', one: '1', more: '2', mixed: '+
 
 /** How to draw. */
 export interface PictureOptions {
-  /** Characters of a line. */
+  /** Width in characters. */
   readonly columns: number
   readonly symbols: Symbols
-  /** Colours what belongs to a tier. */
+  /** Applies the color of a tier. */
   readonly paint: (tier: string, text: string) => string
 }
 
@@ -38,25 +38,25 @@ const LABEL_WIDTH = 15
 const BAR_WIDTH = 20
 const LEGEND_WIDTH = 2 + LABEL_WIDTH
 
-/** The least width on which a picture is worth drawing. */
-export const LEAST_COLUMNS = 68
+/** Min width of a picture, in characters. */
+export const MIN_COLUMNS = 68
 
-/** The whole picture: a table of the tiers and deep storage, and a timeline of each tier. */
+/** The entire picture: a table of the tiers and deep storage, and a timeline of each tier. */
 export function pictureOf(
   view: ClusterView,
   days: readonly Interval[],
   { columns, symbols, paint }: PictureOptions,
 ): string[] {
   const daysEach = daysPerCharacter(days.length, columns - LEGEND_WIDTH)
-  // Two copies of everything are the most that any step asks of a tier.
-  const mostBytes = 2 * view.deepStorage.sizeBytes
+  // No step loads more than two copies of everything on a tier.
+  const maxBytes = 2 * view.deepStorage.sizeBytes
   const label = (text: string) => `  ${text.padEnd(LABEL_WIDTH)}`
   const row = (name: string, servers: string, copies: string, bytes: string) =>
     `${label(name)}${servers.padStart(7)}${copies.padStart(10)}${bytes.padStart(11)}`
   return [
     row('tier', 'servers', 'segments', 'bytes'),
     ...view.tiers.map((tier) => {
-      const bar = progressBar(mostBytes === 0 ? 0 : tier.sizeBytes / mostBytes, BAR_WIDTH, symbols.bar)
+      const bar = progressBar(maxBytes === 0 ? 0 : tier.sizeBytes / maxBytes, BAR_WIDTH, symbols.bar)
       const numbers = row(
         tier.tier,
         String(tier.servers),
@@ -75,24 +75,24 @@ export function pictureOf(
   ]
 }
 
-/** The state in one line: what each tier has and what is under way. */
+/** The state in one line: the segments of each tier and the load queues. */
 export function stateLine(view: ClusterView): string {
   const tiers = view.tiers.map((tier) => `${tier.tier} ${copiesOf(tier)}`).join(', ')
   return `${tiers} segments; ${queueText(view)}`
 }
 
-/** What is under way. */
+/** The load queues and the load status. */
 export function queueText({ queuedLoads, queuedDrops, loadedPercent }: ClusterView): string {
   const loaded = loadedPercent === undefined ? '' : `; load status ${Math.floor(loadedPercent)} %`
   return `queued: ${queuedLoads} loads, ${queuedDrops} drops${loaded}`
 }
 
-/** How many days one character of a timeline stands for, so that it fits. */
+/** The number of days per character that makes a timeline fit the width. */
 export function daysPerCharacter(days: number, width: number): number {
   return Math.max(1, Math.ceil(days / Math.max(1, width)))
 }
 
-/** One character for each day, or for as many days as are to share one. */
+/** A timeline with one character per `daysEach` days. */
 export function timelineOf(
   copiesByDay: readonly TierView['copiesByDay'][number][],
   daysEach: number,
@@ -108,7 +108,7 @@ export function timelineOf(
   return text
 }
 
-/** The names of the months where they begin, as far as there is room. */
+/** The months at the position of their first day, as far as they fit. */
 export function monthRuler(days: readonly Interval[], daysEach: number): string {
   let ruler = ''
   let month = ''
@@ -123,11 +123,11 @@ export function monthRuler(days: readonly Interval[], daysEach: number): string 
 }
 
 function legendOf(daysEach: number, { none, one, more, mixed }: Symbols): string {
-  const each = daysEach === 1 ? 'each a day' : `each ${daysEach} days, ${mixed} mixed`
+  const each = daysEach === 1 ? 'one day each' : `${daysEach} days each, ${mixed} mixed`
   return `${none} none  ${one} one copy  ${more} two (${each})`
 }
 
-/** The rules as JSON, one to a line. */
+/** The rules as JSON, one per line. */
 export function rulesText(rules: readonly object[]): string[] {
   return rules.map((rule, index) => {
     const [begin, end] = [index === 0 ? '[' : ' ', index === rules.length - 1 ? ']' : ',']
@@ -135,7 +135,7 @@ export function rulesText(rules: readonly object[]): string[] {
   })
 }
 
-/** A table of the steps and what they took. */
+/** A table of the steps and their durations. */
 export function stepTimes(steps: readonly { readonly title: string; readonly tookMs: number }[]): string[] {
   return steps.map(({ title, tookMs }) => `${formatSeconds(tookMs).padStart(8)}  ${title}`)
 }

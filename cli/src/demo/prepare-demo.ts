@@ -12,21 +12,21 @@ import {
 import { homeLayout } from '../home/index.ts'
 import { demoHistoricals } from './steps.ts'
 
-/** Where the cluster of the demo has its state. */
+/** The home of the demo's cluster. */
 export interface DemoHome {
   readonly root: string
   readonly isKept: boolean
-  /** Removes it unless it is to be kept. */
+  /** Deletes it unless it is kept. */
   readonly remove: () => void
 }
 
-/** A temporary home, or the named folder, which is then kept. Throws a Failure when that holds anything. */
+/** A temporary home, or the given folder, which is kept. Throws a Failure if that folder is not empty. */
 export function prepareHome(home: string | undefined, keep: boolean): DemoHome {
   if (home !== undefined) {
     const root = path.resolve(home)
-    // Somebody's data could be called as ours is, and the demo drops it in the end.
+    // The folder could contain data of the same name, which the demo would drop at the end.
     if (isFolder(root) && readdirSync(root).length > 0) {
-      throw conflict(`Folder [${root}] is not empty: the demo begins with a home of its own`)
+      throw conflict(`Folder [${root}] is not empty: expected a new or empty folder`)
     }
     return { root, isKept: true, remove: () => undefined }
   }
@@ -39,12 +39,12 @@ function isFolder(folder: string): boolean {
   return statSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
-/** The options of the cluster, at ports that are free now: the usual ones when they are. */
+/** The options of the cluster: on the default ports if they are free, otherwise on other free ports. */
 export async function planDemo(root: string, portOffset: string | undefined): Promise<WrittenOptions> {
   const written: WrittenOptions = {
     historicals: demoHistoricals,
     profile: 'secure',
-    // Short, so that what a rule does is seen at once.
+    // Short, so that rules take effect quickly.
     set: ['svc.coordinator.period=PT1S'],
   }
   if (portOffset !== undefined) return { ...written, portOffset }

@@ -2,7 +2,7 @@ import { unavailable } from '@svc/domain/failure'
 import { type ClusterClient, connectToCluster } from '../client/index.ts'
 import { type Cluster, startCluster } from '../cluster/index.ts'
 import { ingestFile, type Output, showProgress } from '../ingest/index.ts'
-import { emphasized, formatBytes, formatSeconds } from '../terminal/index.ts'
+import { countOf, emphasized, formatBytes, formatSeconds } from '../terminal/index.ts'
 import { type DemoDisplay, openDisplay } from './display.ts'
 import { observe } from './observe.ts'
 import { stepTimes } from './picture.ts'
@@ -10,22 +10,22 @@ import { type DemoHome, planDemo, prepareHome } from './prepare-demo.ts'
 import { showStep } from './show-step.ts'
 import { demoDays, demoFile, demoSpec, demoSteps } from './steps.ts'
 
-/** Where the demo runs and how it is ended. */
+/** Options of the demo. */
 export interface DemoOptions {
-  /** Kept afterwards; a temporary one, which is not, when left out. */
+  /** Kept afterwards. Default: a temporary home, which is deleted. */
   readonly home?: string | undefined
   readonly portOffset?: string | undefined
-  /** Keeps a temporary home too. */
+  /** Whether to keep a temporary home. */
   readonly keep?: boolean | undefined
   readonly signal: AbortSignal
   readonly out: Output
-  /** Called for each thing that was done while the cluster starts. */
+  /** Called for each completed step while the cluster starts. */
   readonly onStep: (step: string) => void
 }
 
 /**
- * Starts a cluster of its own, ingests the shipped data set, sets rules step by step and shows where the segments go.
- * Whether it comes to its end or not, nothing of it runs any more when it returns or throws; a temporary home is gone.
+ * Starts a temporary cluster, ingests the shipped data set, sets rules step by step, and shows where the segments go.
+ * Always stops the cluster and deletes a temporary home before it returns or throws.
  */
 export async function runDemo(options: DemoOptions): Promise<void> {
   const startedAt = performance.now()
@@ -35,30 +35,36 @@ export async function runDemo(options: DemoOptions): Promise<void> {
     await runIn(home, options)
   } catch (error) {
     if (!signal.aborted) throw error
-    const left = home.isKept ? `home [${home.root}] stays` : 'nothing of it is left'
-    throw unavailable(`The demo was stopped: ${left}`)
+    throw unavailable(
+      home.isKept
+        ? `Stopped the demo. Its home is in [${home.root}].`
+        : 'Stopped the demo and deleted its files.',
+    )
   } finally {
     home.remove()
     process.removeListener('exit', home.remove)
   }
   const took = formatSeconds(performance.now() - startedAt)
-  const kept = home.isKept ? `; the home stays: ./svc up --home ${home.root}` : ' and removed'
-  out.write(`Everything is stopped${kept}. The demo took ${took}.\n`)
+  out.write(
+    home.isKept
+      ? `Stopped the cluster. Start it again with ./svc up --home ${home.root}. The demo took ${took}.\n`
+      : `Stopped the cluster and deleted its files. The demo took ${took}.\n`,
+  )
 }
 
 async function runIn(home: DemoHome, { portOffset, out, signal, onStep }: DemoOptions): Promise<void> {
   const written = await planDemo(home.root, portOffset)
-  const title = emphasized('A cluster of its own')
-  out.write(`${title}: five historicals in three tiers, TLS and log-in, home [${home.root}]\n`)
+  const title = emphasized('Starting a temporary cluster')
+  out.write(`${title}: five historicals in three tiers, TLS and logins, home [${home.root}]\n`)
   const display = openDisplay(out, demoDays())
   const starting = startCluster({
     ...written,
     home: home.root,
     signal,
     onStep,
-    onEnd: ({ instance, reason }) => display.print(`${instance} ended (${reason}) and is started again`),
+    onEnd: ({ instance, reason }) => display.print(`${instance} exited (${reason}); restarting`),
   })
-  // For a second Ctrl-C, which ends this process at once: after those who end the cluster's processes then.
+  // A second Ctrl-C exits at once. This listener runs after those that stop the cluster's processes.
   process.once('exit', home.remove)
   const cluster = await starting
   try {
@@ -79,7 +85,7 @@ async function ingest(
   out: Output,
   signal: AbortSignal,
 ): Promise<void> {
-  out.write(`\n${emphasized('20,000 flights of 90 days become daily segments')} (data/flights.csv)\n`)
+  out.write(`\n${emphasized('Ingesting 20,000 flights on 90 days into daily segments')} (data/flights.csv)\n`)
   const progress = showProgress(out)
   try {
     const { durationMs } = await ingestFile(client, cluster.home, {
@@ -89,7 +95,7 @@ async function ingest(
       signal,
       onPhase: (phase) => progress.show(phase),
     })
-    progress.print(`${formatSeconds(durationMs).padStart(8)}  ingested`)
+    progress.print(`${formatSeconds(durationMs).padStart(8)}  Ingested`)
   } finally {
     progress.end()
   }
@@ -110,6 +116,7 @@ async function showSteps(
     times.push({ title: step.title, tookMs })
   }
   const { deepStorage } = await observe(client, demoSpec.dataSource, cluster.home.deepStorage)
-  const rest = `${deepStorage.files} files with ${formatBytes(deepStorage.sizeBytes)}`
-  for (const line of ['', ...stepTimes(times), '', `Deep storage still has ${rest}.`]) display.print(line)
+  const rest = `${countOf(deepStorage.files, 'file')} (${formatBytes(deepStorage.sizeBytes)})`
+  for (const line of ['', ...stepTimes(times), '', `Deep storage still contains ${rest}.`])
+    display.print(line)
 }

@@ -12,7 +12,7 @@ const tiers = [...parseOptions({ historicals: demoHistoricals }).historicals].ma
   servers,
 }))
 
-test('the days of the demo are those of the data set', async () => {
+test('the demo covers exactly the days of the data set', async () => {
   const days = new Set<number>()
   for await (const line of createInterface({ input: createReadStream(demoFile) })) {
     const day = Date.parse(line.slice(0, 10))
@@ -24,7 +24,7 @@ test('the days of the demo are those of the data set', async () => {
   )
 })
 
-describe('each step wants copies where it says', () => {
+describe('each step requires copies on the expected tiers', () => {
   // Copies by tier, and how many days have any.
   const expected: Record<string, [number, number]>[] = [
     { hot: [0, 0], _default_tier: [180, 90], cold: [0, 0] },
@@ -37,7 +37,7 @@ describe('each step wants copies where it says', () => {
   const steps = demoSteps()
   assert.equal(steps.length, expected.length)
   for (const [index, { title, rules }] of steps.entries()) {
-    // Windows are fixed, so that it does not matter when the demo runs.
+    // The intervals are fixed, so the time at which the demo runs does not matter.
     for (const now of [Date.UTC(2001, 0, 1), Date.UTC(2040, 0, 1)]) {
       test(`${title}, at ${now}`, () => {
         const target = targetOf(rules, demoDays(), tiers, now)
@@ -51,13 +51,13 @@ describe('each step wants copies where it says', () => {
   }
 })
 
-test('a tier is not asked for more copies than it has servers', () => {
+test('requires no more copies on a tier than it has servers', () => {
   const rules = [{ type: 'loadForever', tieredReplicants: { cold: 3, none: 1 } }]
   const target = targetOf(rules, demoDays().slice(0, 2), tiers, 0)
   assert.deepEqual(Object.fromEntries(target), { hot: [0, 0], _default_tier: [0, 0], cold: [1, 1] })
 })
 
-describe('what is missing is named', () => {
+describe('reports what is missing', () => {
   const target = new Map([
     ['hot', [2, 0, 0]],
     ['cold', [0, 1, 1]],
@@ -69,17 +69,17 @@ describe('what is missing is named', () => {
       hot: [1, 2, 2],
       cold: [0, 0, 1],
       expect: [
-        'tier [hot] lacks [1] copies',
-        'tier [hot] still has [4] copies too many',
-        'tier [cold] lacks [1] copies',
+        'tier [hot] is missing 1 copy',
+        'tier [hot] has 4 surplus copies',
+        'tier [cold] is missing 1 copy',
       ],
     },
     {
-      name: 'only answers',
+      name: 'queued loads and drops',
       hot: [2, 0, 0],
       cold: [0, 1, 1],
       queued: 3,
-      expect: ['[3] requests to servers are not answered'],
+      expect: ['3 loads and drops are queued'],
     },
   ]
   for (const { name, hot, cold, queued = 0, expect } of cases) {
@@ -88,11 +88,11 @@ describe('what is missing is named', () => {
       assert.deepEqual(missingFor(target, seen), expect)
     })
   }
-  test('a tier that is not there at all', () => {
-    assert.deepEqual(missingFor(new Map([['hot', [2]]]), view({})), ['tier [hot] lacks [2] copies'])
+  test('a tier without servers', () => {
+    assert.deepEqual(missingFor(new Map([['hot', [2]]]), view({})), ['tier [hot] is missing 2 copies'])
   })
 })
 
-test('the tiers that are shown are those of the cluster', () => {
+test('shows exactly the tiers of the cluster', () => {
   assert.deepEqual([...demoTiers].sort(), tiers.map(({ tier }) => tier).sort())
 })

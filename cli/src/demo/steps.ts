@@ -3,14 +3,14 @@ import { bucketOf, formatInstant, type Interval, parseInterval } from '@svc/doma
 import { repositoryRoot } from '../home/index.ts'
 import type { IngestSpec } from '../ingest/index.ts'
 
-/** One change of rules and what it is about. */
+/** One change of rules, with a title. */
 export interface DemoStep {
   readonly title: string
   /** As JSON, in order. */
   readonly rules: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** The shipped data set: flights inside the United States, see data/README.md. */
+/** The shipped data set: flights within the United States, see data/README.md. */
 export const demoFile = path.join(repositoryRoot, 'data/flights.csv')
 
 /** How the data set is ingested. */
@@ -24,13 +24,13 @@ export const demoSpec: IngestSpec = {
   dimensions: [],
 }
 
-/** The time that the data set covers, every day of it. */
+/** The time range of the data set, which has data on every day. */
 const covered = parseInterval('2001-01-01/2001-04-01')
 
-/** The historicals of the demo, as `--historicals` takes them. */
+/** The historicals of the demo, in the format of `--historicals`. */
 export const demoHistoricals = 'hot=2,_default_tier=2,cold=1'
 
-/** The tiers in the order in which they are shown. */
+/** The tiers in display order. */
 export const demoTiers = ['hot', '_default_tier', 'cold'] as const
 
 /** The days of the data set; each becomes one segment. */
@@ -63,26 +63,26 @@ export function demoSteps(): DemoStep[] {
     },
     {
       title:
-        'The last 28 days move to hot (two copies), January to cold, what lies between keeps one copy on _default_tier',
+        'The last 28 days move to hot (two copies), January moves to cold, and the rest keeps one copy on _default_tier',
       rules: [hot(28), cold, rest],
     },
     {
-      title: 'The hot window shrinks to 14 days: older ones go back to _default_tier',
+      title: 'The hot window shrinks to 14 days: older days move back to _default_tier',
       rules: [hot(14), cold, rest],
     },
     { title: 'The hot window shrinks to 7 days', rules: [hot(7), cold, rest] },
     {
-      title: 'January is dropped: no tier has it any more, deep storage keeps its files',
+      title: 'January is dropped: no tier serves it anymore, but deep storage keeps its files',
       rules: [{ type: 'dropByInterval', interval: oldestMonth }, hot(7), rest],
     },
     {
-      title: 'Everything is dropped: all tiers are empty, deep storage keeps every byte',
+      title: 'Everything is dropped: all tiers are empty, but deep storage keeps every file',
       rules: [{ type: 'dropForever' }],
     },
   ]
 }
 
-/** An interval of whole days as people write it. */
+/** An interval of entire days in short form, for example `2001-01-01/2001-02-01`. */
 function dates({ start, end }: Interval): string {
   return [start, end].map((instant) => formatInstant(instant).slice(0, 10)).join('/')
 }

@@ -1,17 +1,18 @@
 import { compileRules, effectiveRules, matchRule, parseRules } from '@svc/domain/rules'
 import type { Interval } from '@svc/domain/time'
+import { countOf } from '../terminal/index.ts'
 import type { ClusterView } from './cluster-view.ts'
 
-/** How many servers a tier has. */
+/** A tier and its number of servers. */
 export interface TierSize {
   readonly tier: string
   readonly servers: number
 }
 
-/** Copies that a tier is to have of each day, by tier. */
+/** The required number of copies of each day, by tier. */
 export type Target = ReadonlyMap<string, readonly number[]>
 
-/** What rules want of each day, as far as the tiers have servers for it; `now` is epoch milliseconds. */
+/** The copies that rules require of each day, limited by the servers of each tier; `now` is epoch milliseconds. */
 export function targetOf(
   rules: readonly unknown[],
   days: readonly Interval[],
@@ -30,7 +31,7 @@ export function targetOf(
   )
 }
 
-/** What keeps the cluster from being as it is to be, each in one phrase; nothing when it is. */
+/** The differences between the cluster and its target, one phrase each; empty if there are none. */
 export function missingFor(target: Target, view: ClusterView): string[] {
   const missing = [...target].flatMap(([tier, wantedByDay]) => {
     const servedByDay = view.tiers.find((entry) => entry.tier === tier)?.copiesByDay ?? []
@@ -42,10 +43,10 @@ export function missingFor(target: Target, view: ClusterView): string[] {
       surplus += Math.max(0, served - wanted)
     })
     return [
-      ...(lacking > 0 ? [`tier [${tier}] lacks [${lacking}] copies`] : []),
-      ...(surplus > 0 ? [`tier [${tier}] still has [${surplus}] copies too many`] : []),
+      ...(lacking > 0 ? [`tier [${tier}] is missing ${countOf(lacking, 'copy', 'copies')}`] : []),
+      ...(surplus > 0 ? [`tier [${tier}] has ${countOf(surplus, 'surplus copy', 'surplus copies')}`] : []),
     ]
   })
   const queued = view.queuedLoads + view.queuedDrops
-  return queued > 0 && missing.length === 0 ? [`[${queued}] requests to servers are not answered`] : missing
+  return queued > 0 && missing.length === 0 ? [`${queued} loads and drops are queued`] : missing
 }

@@ -1,6 +1,6 @@
 import type { ClusterView } from './cluster-view.ts'
 
-/** A view with these copies by tier and day, 1000 bytes each, for tests. */
+/** A view with the given copies by tier and day, 1000 bytes each, for tests. */
 export function view(copiesByTier: Readonly<Record<string, readonly number[]>>): ClusterView {
   return {
     tiers: Object.entries(copiesByTier).map(([tier, copiesByDay]) => ({

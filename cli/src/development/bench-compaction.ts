@@ -8,7 +8,7 @@ import { repositoryRoot } from '../home/index.ts'
 import { askProgram } from './ask-program.ts'
 import { describeMachine, medianOf } from './figures.ts'
 
-/** What the benchmark of deciding found: of each case the least, the median and the greatest time. */
+/** Results of the compaction benchmark: min, median, and max time of each case. */
 export interface CompactionBenchmark {
   readonly machine: string
   readonly segments: number
@@ -19,7 +19,7 @@ export interface CompactionBenchmark {
     readonly segmentGranularity: string
     readonly candidates: number
     readonly milliseconds: Spread
-    /** The same by the recorded system, and how many times as long it takes. */
+    /** The same case in Druid 37, and how many times as long it takes. */
     readonly reference?: Spread & { readonly candidates: number; readonly ratio: number }
   }[]
 }
@@ -30,7 +30,7 @@ interface Spread {
   readonly most: number
 }
 
-/** What the program that asks the recorded system tells of a case. */
+/** A case as reported by the benchmark of Druid 37. */
 interface ReferenceCase {
   readonly policy: string
   readonly segmentGranularity: string
@@ -42,9 +42,9 @@ const dayMs = 86_400_000
 const segmentsOfDay = 20
 
 /**
- * Decides about compaction, from segments in memory to candidates in order, and measures. A third of the segments was
- * never compacted, a third was compacted as configured, a third otherwise. `reference` is a folder with the recorded
- * system, ready to run, which then does the same in a process of its own before. Throws a Failure where it cannot.
+ * Measures planning of compaction, from segments in memory to sorted candidates. A third of the segments was never
+ * compacted, a third was compacted as configured, and a third differently. `reference` is the folder of a Druid 37
+ * installation, which first does the same in its own process. Throws a Failure if that is not possible.
  */
 export async function benchCompaction(
   segments: number,
@@ -52,7 +52,8 @@ export async function benchCompaction(
   rounds: number,
   reference: string | undefined,
 ): Promise<CompactionBenchmark> {
-  const theirs = reference === undefined ? [] : await askReference(reference, segments, dataSources, rounds)
+  const ofReference =
+    reference === undefined ? [] : await measureReference(reference, segments, dataSources, rounds)
   const names = Array.from({ length: dataSources }, (_, index) => `datasource${index}`)
   const cases = []
   for (const granularity of [null, 'DAY', 'MONTH']) {
@@ -92,7 +93,9 @@ export async function benchCompaction(
       }
       const segmentGranularity = granularity ?? 'none'
       const milliseconds = spreadOf(times)
-      const same = theirs.find((one) => one.policy === type && one.segmentGranularity === segmentGranularity)
+      const same = ofReference.find(
+        (one) => one.policy === type && one.segmentGranularity === segmentGranularity,
+      )
       const found = same && spreadOf(same.milliseconds)
       cases.push({
         policy: type,
@@ -114,7 +117,7 @@ const spreadOf = (values: readonly number[]): Spread => ({
   most: Math.max(...values),
 })
 
-async function askReference(
+async function measureReference(
   folder: string,
   ...sizes: readonly [segments: number, dataSources: number, rounds: number]
 ): Promise<ReferenceCase[]> {
@@ -122,7 +125,7 @@ async function askReference(
   try {
     const libraries = path.join(folder, 'lib', '*')
     const source = path.join(repositoryRoot, 'test/reference/CompactionBench.java')
-    const problem = 'The recorded system cannot be asked'
+    const problem = 'Failed to run the benchmark of Druid 37'
     await askProgram('javac', ['-nowarn', '-cp', libraries, '-d', classes, source], problem)
     const args = ['-cp', `${classes}:${libraries}`, 'CompactionBench', ...sizes.map(String)]
     const output = await askProgram(path.join(folder, 'java.sh'), args, problem)

@@ -1,5 +1,5 @@
-// One round of the benchmark of the coordinator, in a process of its own so that memory means something: builds the
-// reference's cluster of segments, runs it empty, loaded and changed, and prints what it took as JSON.
+// One round of the coordinator benchmark, in its own process so that memory can be measured: builds the same cluster as
+// the benchmark of Druid 37, runs it empty, loaded, and changed, and prints the measurements as JSON.
 import { copyFlag, SegmentTable } from '@svc/domain/inventory'
 import { loadStatusOf, type RetentionPlan, RetentionPlanner } from '@svc/domain/retention'
 import { parseRules, type RulesByName } from '@svc/domain/rules'
@@ -12,7 +12,7 @@ const [segmentCount, serverCount, datasourceCount] = process.argv.slice(2).map(N
 ]
 const dayMs = 86_400_000
 const sizeBytes = 500 * 1024 * 1024
-// What the coordinator hands over between answers to requests, see duties/run-rules.ts.
+// The number of segments that the coordinator processes between requests, see duties/run-rules.ts.
 const partSize = 2000
 const now = Date.now()
 
@@ -55,7 +55,7 @@ const servers = () =>
   }))
 const planner = new RetentionPlanner(table)
 
-/** One run; what it sets going is handed to `apply` part by part, outside the time that is measured. */
+/** One run. Passes its plan to `apply` in parts; the measured time does not include that. */
 function run(
   at: number,
   wholly: boolean,
@@ -100,7 +100,7 @@ const nothing = () => undefined
 run(now, false, nothing)
 const steady = Array.from({ length: 20 }, (_, times) => run(now + 5000 * times, false, nothing).ms)
 const whole = Array.from({ length: 5 }, () => run(now + 100_000, true, nothing).ms)
-// A day passes: the oldest day of each datasource falls under another rule.
+// One day later, another rule matches the oldest day of each datasource.
 const nextDay = run(now + dayMs, false, nothing).ms
 const startedAt = performance.now()
 for (let number = 0; number < datasourceCount; number++) loadStatusOf(table, number, rules, servers(), now)

@@ -3,25 +3,25 @@ import path from 'node:path'
 import { unavailable } from '@svc/domain/failure'
 import { describeMachine, medianOf } from './figures.ts'
 
-/** What one size of cluster took, in medians over the rounds. */
+/** Measurements of one cluster size; medians of all rounds. */
 export interface CoordinatorFigures {
   readonly segments: number
   readonly servers: number
   readonly datasources: number
-  /** Copies that the first run assigned. */
+  /** Replicas that the first run assigned. */
   readonly copies: number
   readonly firstMs: number
-  /** The longest stretch of the first run in which no request is answered. */
+  /** The longest time in the first run without serving requests. */
   readonly longestPartMs: number
   readonly steadyMs: number
   readonly wholeMs: number
   /** A run after a day has passed. */
   readonly nextDayMs: number
   readonly loadStatusMs: number
-  /** The whole process, at rest after the runs and at its peak. */
+  /** Resident memory of the process, idle after the runs, and its peak. */
   readonly residentMiB: number
   readonly peakMiB: number
-  /** What the reference took, and how many times as long as this. */
+  /** Measurements of Druid 37, and how many times as long they are. */
   readonly reference?: ReferenceFigures
 }
 
@@ -33,7 +33,7 @@ interface ReferenceFigures {
   readonly steadyRatio: number
 }
 
-/** What the benchmark of the coordinator found. */
+/** Results of the coordinator benchmark. */
 export interface CoordinatorBenchmark {
   readonly machine: string
   readonly rounds: number
@@ -44,14 +44,14 @@ const sizes = [
   { segments: 100_000, servers: 20, datasources: 20 },
   { segments: 1_000_000, servers: 100, datasources: 20 },
 ]
-// Cycles of the reference in a round: one of the first assigns, the last ones find nothing to do.
+// Runs of Druid 37 per round: one of the first ones assigns segments, the last ones have nothing to do.
 const referenceCycles = 6
 
 type Round = Omit<CoordinatorFigures, 'segments' | 'servers' | 'datasources' | 'reference'>
 
 /**
- * Measures the runs of the coordinator over clusters of two sizes, each round in a new process. With `reference`, a
- * folder that holds the recorded system, rounds of both take turns.
+ * Measures coordinator runs over clusters of two sizes, each round in a new process. With `reference`, the folder of a
+ * Druid 37 installation, alternates rounds of both.
  */
 export async function benchCoordinator(
   rounds: number,
@@ -61,18 +61,18 @@ export async function benchCoordinator(
   const found: CoordinatorFigures[] = []
   for (const size of sizes) {
     const own: Round[] = []
-    const other: { firstMs: number; steadyMs: number; heapMiB: number }[] = []
+    const ofReference: { firstMs: number; steadyMs: number; heapMiB: number }[] = []
     for (let round = 1; round <= rounds; round++) {
-      const ours = await measureOwn(size)
-      own.push(ours)
+      const measured = await measureOwn(size)
+      own.push(measured)
       onRound(
-        `${size.segments} segments, round ${round}: first ${ours.firstMs.toFixed(0)} ms, steady ${ours.steadyMs.toFixed(1)} ms, all ${ours.wholeMs.toFixed(0)} ms, ${ours.peakMiB.toFixed(0)} MiB at most`,
+        `${size.segments} segments, round ${round}: first ${measured.firstMs.toFixed(0)} ms, steady ${measured.steadyMs.toFixed(1)} ms, all ${measured.wholeMs.toFixed(0)} ms, ${measured.peakMiB.toFixed(0)} MiB peak memory`,
       )
       if (reference === undefined) continue
-      const theirs = await measureReference(reference, size)
-      other.push(theirs)
+      const druid = await measureReference(reference, size)
+      ofReference.push(druid)
       onRound(
-        `  reference: first ${theirs.firstMs.toFixed(0)} ms, steady ${theirs.steadyMs.toFixed(0)} ms, heap ${theirs.heapMiB.toFixed(0)} MiB`,
+        `  Druid 37: first ${druid.firstMs.toFixed(0)} ms, steady ${druid.steadyMs.toFixed(0)} ms, heap ${druid.heapMiB.toFixed(0)} MiB`,
       )
     }
     const ofRounds = (name: keyof Round) => medianOf(own.map((round) => round[name]))
@@ -89,7 +89,7 @@ export async function benchCoordinator(
       loadStatusMs: ofRounds('loadStatusMs'),
       residentMiB: ofRounds('residentMiB'),
       peakMiB: ofRounds('peakMiB'),
-      ...(other.length === 0 ? {} : { reference: compare(other, firstMs, steadyMs) }),
+      ...(ofReference.length === 0 ? {} : { reference: compare(ofReference, firstMs, steadyMs) }),
     })
   }
   return { machine: describeMachine(), rounds, sizes: found }
@@ -134,9 +134,9 @@ async function measureReference(folder: string, { segments, servers, datasources
     }),
   )
   if (cycles.length !== referenceCycles)
-    throw unavailable(`The reference in [${folder}] did not finish its runs`)
+    throw unavailable(`The benchmark of Druid 37 in [${folder}] did not complete its runs`)
   return {
-    // Before it has looked at its store it assigns nothing.
+    // It assigns nothing before it has polled its metadata store.
     firstMs: cycles.find(({ copies }) => copies > 0)?.ms as number,
     steadyMs: medianOf(cycles.slice(-3).map(({ ms }) => ms)),
     heapMiB: Math.max(...cycles.map(({ heapMiB }) => heapMiB)),
@@ -153,7 +153,7 @@ function outputOf(command: string, args: readonly string[]): Promise<string> {
     child.once('error', reject)
     child.once('close', (status) => {
       if (status === 0) resolve(output)
-      else reject(unavailable(`[${command}] ended with status [${status}]`))
+      else reject(unavailable(`[${command}] exited with status [${status}]`))
     })
   })
 }

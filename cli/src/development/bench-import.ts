@@ -19,19 +19,19 @@ import { repositoryRoot } from '../home/index.ts'
 import { isLoaded } from '../simulate/index.ts'
 import { describeMachine } from './figures.ts'
 
-/** One import, or one that is refused. */
+/** Measurements of one import, successful or rejected. */
 interface ImportFigures {
   readonly rows: string
   readonly seconds: number
-  /** The most memory that the process of the command held, in MiB; Postgres is beside it. */
+  /** Peak memory of the command's process in MiB, without Postgres. */
   readonly peakMiB: number
-  /** Lines of progress that were told. */
+  /** Number of progress lines. */
   readonly toldLines: number
-  /** From the start of the home's cluster until every copy is in place, and a first preview of rules over it. */
+  /** Time from the start of the home's cluster until everything is loaded, and time of a first rules preview. */
   readonly rehearsal?: { readonly loadedSeconds: number; readonly previewMs: number }
 }
 
-/** What the benchmark of imports found. */
+/** Results of the import benchmark. */
 export interface ImportBenchmark {
   readonly machine: string
   readonly segments: number
@@ -45,12 +45,12 @@ const servers = 100
 const pollMs = 100
 const lookMs = 1000
 const otherRules = [{ type: 'loadForever', tieredReplicants: { _default_tier: 1 } }]
-/** One of so many rows cannot be read, where some cannot. */
+/** Every tenth row is invalid, in the case with invalid rows. */
 const brokenEvery = 10
 
 /**
- * Imports so many segments from a folder into homes that are removed again: in the order of their ids, in no order, and
- * with rows that cannot be read. The first home's cluster is run until all is loaded. `onStep` is told of each.
+ * Imports segments from a folder into temporary homes: sorted by id, unsorted, and with invalid rows. Runs the cluster of
+ * the first home until everything is loaded. Calls `onStep` after each case.
  */
 export async function benchImport(
   segments: number,
@@ -67,14 +67,14 @@ export async function benchImport(
       const isRefused = rows === 'one in ten broken'
       if (run.status !== (isRefused ? 2 : 0) || existsSync(home) === isRefused)
         throw unavailable(
-          `The import with rows ${rows} ended with status [${run.status}]:\n${run.told.slice(-2000)}`,
+          `The import with rows ${rows} exited with status [${run.status}]:\n${run.output.slice(-2000)}`,
         )
-      const toldLines = run.told.trimEnd().split('\n').length
+      const toldLines = run.output.trimEnd().split('\n').length
       const rehearsal = rows === 'in order' ? { rehearsal: await rehearse(home) } : {}
       const figure = { rows, seconds: run.seconds, peakMiB: run.peakMiB, toldLines, ...rehearsal }
       figures.push(figure)
       onStep(`${rows}: ${run.seconds.toFixed(1)} s, ${run.peakMiB.toFixed(0)} MiB`)
-      for (const made of [source, home]) rmSync(made, { recursive: true, force: true })
+      for (const created of [source, home]) rmSync(created, { recursive: true, force: true })
     }
     return { machine: describeMachine(), segments, figures }
   } finally {
@@ -82,7 +82,7 @@ export async function benchImport(
   }
 }
 
-/** Runs the cluster of an imported home until all copies that its rules ask for are there. */
+/** Runs the cluster of an imported home until all required segments are loaded. */
 async function rehearse(home: string): Promise<NonNullable<ImportFigures['rehearsal']>> {
   const startedAt = performance.now()
   const cluster = await startCluster({ home, portOffset: await pickPortOffset(), profile: 'secure' })
@@ -90,15 +90,15 @@ async function rehearse(home: string): Promise<NonNullable<ImportFigures['rehear
     const client = connectToCluster(cluster.home)
     while (!(await isLoaded(client, dataSources))) await new Promise((resolve) => setTimeout(resolve, lookMs))
     const loadedSeconds = (performance.now() - startedAt) / 1000
-    const askedAt = performance.now()
+    const requestedAt = performance.now()
     await client.send('POST', '/svc/coordinator/v1/rules/simulate', { rules: {}, defaultRules: otherRules })
-    return { loadedSeconds, previewMs: performance.now() - askedAt }
+    return { loadedSeconds, previewMs: performance.now() - requestedAt }
   } finally {
     await cluster.stop()
   }
 }
 
-/** A folder as ./svc export writes it, but for the order of its rows. */
+/** Writes a folder like ./svc export, but with the given order of rows. */
 async function writeSource(folder: string, segments: number, rows: string): Promise<void> {
   mkdirSync(folder)
   const list = Array.from({ length: servers }, (_, index) => ({
@@ -121,9 +121,9 @@ async function writeSource(folder: string, segments: number, rows: string): Prom
   await pipeline(Readable.from(lines()), createWriteStream(path.join(folder, 'segments.jsonl')))
 }
 
-/** Each of the first `count` numbers once, far from those before it. */
+/** A permutation of the first `count` numbers without neighbors. */
 function scattered(count: number): (index: number) => number {
-  // A prime, so that its multiples leave every remainder once.
+  // A prime, so that its multiples have every remainder once.
   const step = 7_368_787
   return (index) => (index * step) % count
 }
@@ -148,7 +148,7 @@ interface ImportRun {
   readonly status: number | null
   readonly seconds: number
   readonly peakMiB: number
-  readonly told: string
+  readonly output: string
 }
 
 async function importFrom(source: string, home: string): Promise<ImportRun> {
@@ -156,9 +156,9 @@ async function importFrom(source: string, home: string): Promise<ImportRun> {
   const child = spawn(path.join(repositoryRoot, 'svc'), ['import', '--from', source, '--home', home], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  let told = ''
+  let output = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    told += text
+    output += text
   })
   let peakMiB = 0
   const timer = setInterval(() => {
@@ -168,7 +168,7 @@ async function importFrom(source: string, home: string): Promise<ImportRun> {
     return await new Promise((resolve, reject) => {
       child.once('error', reject)
       child.once('close', (status) =>
-        resolve({ status, seconds: (performance.now() - startedAt) / 1000, peakMiB, told }),
+        resolve({ status, seconds: (performance.now() - startedAt) / 1000, peakMiB, output }),
       )
     })
   } finally {
@@ -176,7 +176,7 @@ async function importFrom(source: string, home: string): Promise<ImportRun> {
   }
 }
 
-/** The most that a process has held so far; nothing where it has ended. */
+/** The peak resident memory of a process so far, in MiB; 0 if it has exited. */
 function residentPeakMiB(pid: number | undefined): number {
   try {
     const text = readFileSync(`/proc/${pid}/status`, 'utf8')

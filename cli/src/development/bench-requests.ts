@@ -6,12 +6,12 @@ import { unavailable } from '@svc/domain/failure'
 import { type Cluster, pickPortOffset, startCluster } from '../cluster/index.ts'
 import { describeMachine, medianOf } from './figures.ts'
 
-/** Requests a second by what was asked: every round, and the median. */
+/** Requests per second by target: every round, and the median. */
 export type RequestFigures = Readonly<
   Record<string, { readonly rounds: readonly number[]; readonly median: number }>
 >
 
-/** What the benchmark of requests found. */
+/** Results of the request benchmark. */
 export interface RequestBenchmark {
   readonly machine: string
   readonly secondsEach: number
@@ -20,15 +20,15 @@ export interface RequestBenchmark {
 
 const rulesPath = '/svc/coordinator/v1/rules'
 
-// One thread and 32 connections that are kept: the server is the bottleneck, not the one who asks.
+// One thread and 32 keep-alive connections: the server is the bottleneck, not the client.
 const wrkOptions = ['-t1', '-c32'] as const
-// Java gives its fastest answers after some ten thousand of them.
+// The JVM needs tens of thousands of requests to warm up.
 const warmUpSeconds = 15
 
 /**
- * Asks for the rules with a login, at the coordinator and through the router, plain and over TLS, by turns. `reference`
- * may add URLs to ask in the same rounds, with name and password in each. Throws a Failure where wrk is missing or an
- * answer is an error.
+ * Requests the rules with a login, from the coordinator and through the router, plain and over TLS, alternating.
+ * `reference` adds URLs to the same rounds, each with name and password. Throws a Failure if wrk is missing or an answer
+ * is an error.
  */
 export async function benchRequests(
   rounds: number,
@@ -52,14 +52,15 @@ export async function benchRequests(
   }
 }
 
-/** The rounds of requests against a cluster that runs and has its plaintext ports open. */
+/** Runs the rounds against a running cluster with open plaintext ports. */
 export async function measureRequests(
   cluster: Cluster,
   options: { readonly rounds: number; readonly secondsEach: number; readonly reference: readonly string[] },
   onRound: (text: string) => void,
 ): Promise<RequestFigures> {
   const { rounds, secondsEach, reference } = options
-  if (spawnSync('wrk', ['-v']).error) throw unavailable('The program wrk is missing: install the package wrk')
+  if (spawnSync('wrk', ['-v']).error)
+    throw unavailable('The program wrk is missing. Install the package wrk.')
   const login = `admin:${cluster.adminPassword}@`
   const targets = new Map<string, string>(
     (['coordinator', 'router'] as const).flatMap((instance) => {
@@ -73,12 +74,12 @@ export async function measureRequests(
     }),
   )
   for (const url of reference) targets.set(`reference ${new URL(url).host}`, url)
-  // One turn before those that count: code is compiled, logins are remembered, connections are open.
-  for (const url of targets.values()) ask(url, warmUpSeconds)
+  // A warm-up round, in which code is compiled and logins are cached.
+  for (const url of targets.values()) measure(url, warmUpSeconds)
   const found = new Map<string, number[]>()
   for (let round = 1; round <= rounds; round++) {
     for (const [name, url] of targets) {
-      const perSecond = ask(url, secondsEach)
+      const perSecond = measure(url, secondsEach)
       found.set(name, [...(found.get(name) ?? []), perSecond])
       onRound(`round ${round}: ${name} ${perSecond.toFixed(0)} requests/s`)
     }
@@ -88,7 +89,7 @@ export async function measureRequests(
   )
 }
 
-function ask(target: string, seconds: number): number {
+function measure(target: string, seconds: number): number {
   const url = new URL(target)
   const login = Buffer.from(`${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`)
   url.username = ''
@@ -99,6 +100,6 @@ function ask(target: string, seconds: number): number {
   })
   const perSecond = Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1])
   if (!(perSecond > 0) || stdout.includes('Non-2xx'))
-    throw unavailable(`[${url.href}] does not answer as it should: ${stdout}`)
+    throw unavailable(`Unexpected answers from [${url.href}]: ${stdout}`)
   return perSecond
 }

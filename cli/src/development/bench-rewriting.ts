@@ -9,18 +9,18 @@ import { type Engine, openEngine, segmentFormatSql } from '@svc/shared/ingestion
 import { type RewriteOrder, type RewriteSource, rewriteSegments } from '@svc/shared/rewriting'
 import { describeMachine, medianOf } from './figures.ts'
 
-/** Medians of one kind of rewriting, and of DuckDB alone doing the same to the same files. */
+/** Medians of one kind of rewriting, and of plain DuckDB doing the same with the same files. */
 interface RewritingFigures {
   readonly kind: 'without rollup' | 'with rollup'
   readonly seconds: number
   readonly megabytesPerSecond: number
   readonly rowsPerSecond: number
   readonly plainSeconds: number
-  /** How many times as long as DuckDB alone. */
+  /** How many times as long as plain DuckDB. */
   readonly ratio: number
 }
 
-/** What the benchmark of rewriting found. */
+/** Results of the rewriting benchmark. */
 export interface RewritingBenchmark {
   readonly machine: string
   readonly rows: number
@@ -44,8 +44,8 @@ const kinds = [
 ] as const
 
 /**
- * Rewrites daily segments into one month, by turns with DuckDB alone; a rewriting also fetches the files, checks them,
- * and stores what it has written. `onStep` is told how far it is.
+ * Rewrites daily segments into one month, alternating with plain DuckDB. A rewriting also fetches and checks the files,
+ * and stores its result. Calls `onStep` with progress.
  */
 export async function benchRewriting(
   rows: number,
@@ -58,7 +58,7 @@ export async function benchRewriting(
     mkdirSync(storage)
     const sources = await writeDays(folder, storage, rows)
     const bytes = sources.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
-    onStep(`${rows} rows in ${days} files of ${Math.round(bytes / 1e6)} MB are written`)
+    onStep(`Wrote ${rows} rows in ${days} files (${Math.round(bytes / 1e6)} MB)`)
     const figures: RewritingFigures[] = []
     for (const { kind, rollup } of kinds) {
       const own: number[] = []
@@ -66,7 +66,7 @@ export async function benchRewriting(
       for (let round = 0; round < rounds; round++) {
         own.push(await secondsOf(() => rewrite(folder, storage, sources, rollup)))
         plain.push(await secondsOf(() => rewritePlainly(folder, storage, sources, rollup)))
-        onStep(`${kind}: ${own.at(-1)?.toFixed(2)} s, DuckDB alone ${plain.at(-1)?.toFixed(2)} s`)
+        onStep(`${kind}: ${own.at(-1)?.toFixed(2)} s, plain DuckDB ${plain.at(-1)?.toFixed(2)} s`)
       }
       const seconds = medianOf(own)
       figures.push({
@@ -113,7 +113,7 @@ const formatOf = (rollup: boolean): string =>
     metrics: [{ type: 'longSum', name: 'added', fieldName: 'added' }],
   })
 
-/** Segments of days as ingestion writes them: sorted, of few pages and many people. */
+/** Writes daily segments like ingestion: sorted, with few pages and many people. */
 async function writeDays(folder: string, storage: string, rows: number): Promise<RewriteSource[]> {
   const ofDay = Math.ceil(rows / days)
   const sources: RewriteSource[] = []

@@ -23,29 +23,29 @@ import { measureRequests, type RequestFigures } from './bench-requests.ts'
 import { describeMachine, medianOf } from './figures.ts'
 import { type ReferenceCluster, startReference } from './reference-cluster.ts'
 
-/** Times of answers in milliseconds. */
+/** Response times, in milliseconds. */
 interface AnswerTimes {
   readonly count: number
   readonly medianMs: number
   readonly longestMs: number
 }
 
-/** What the benchmark of security found. */
+/** Results of the security benchmark. */
 export interface SecurityBenchmark {
   readonly machine: string
-  /** How long a login takes that is refused, by what is wrong with it, and how much the medians differ. */
+  /** Response times of rejected logins by reason, and the difference of the medians. */
   readonly refusedLogins: {
     readonly unknownUser: AnswerTimes
     readonly wrongPassword: AnswerTimes
     readonly differencePercent: number
   }
-  /** How long what attacks takes to be answered. */
+  /** Response times of hostile requests. */
   readonly hostileInputs: {
-    /** A request of a user whose one permission has such an expression. */
+    /** A request of a user whose only permission has a catastrophic expression. */
     readonly expressions: AnswerTimes
-    /** A name that is an LDAP injection, asked of the sample directory. */
+    /** A user name that is an LDAP injection, verified by the sample directory. */
     readonly names: AnswerTimes
-    /** A request line that would lead the router astray. */
+    /** A request line that is meant to confuse the router. */
     readonly targets: AnswerTimes
   }
   readonly requestsPerSecond: RequestFigures
@@ -57,8 +57,8 @@ const authorization = '/svc-ext/basic-security/authorization/db/MyBasicMetadataA
 const loginsOfEachKind = 60
 
 /**
- * Measures what security costs and withstands, on a cluster with the sample directory. `reference` is a folder with the
- * recorded system, ready to run: it is asked for its rules in the same rounds. Throws a Failure where wrk is missing.
+ * Measures the cost and resilience of security, on a cluster with the sample directory. `reference` is the folder of a
+ * Druid 37 installation, which serves its rules in the same rounds. Throws a Failure if wrk is missing.
  */
 export async function benchSecurity(
   options: { readonly rounds: number; readonly secondsEach: number; readonly reference: string | undefined },
@@ -75,7 +75,7 @@ export async function benchSecurity(
     const asker = askerOf(cluster, agent)
     const refusedLogins = await measureLogins(asker)
     onRound(
-      `refused logins: unknown user ${refusedLogins.unknownUser.medianMs.toFixed(1)} ms, wrong password ${refusedLogins.wrongPassword.medianMs.toFixed(1)} ms`,
+      `rejected logins: unknown user ${refusedLogins.unknownUser.medianMs.toFixed(1)} ms, wrong password ${refusedLogins.wrongPassword.medianMs.toFixed(1)} ms`,
     )
     const hostileInputs = {
       expressions: await measureExpressions(asker),
@@ -83,8 +83,8 @@ export async function benchSecurity(
       targets: await measureTargets(cluster),
     }
     for (const [kind, { longestMs }] of Object.entries(hostileInputs))
-      onRound(`hostile ${kind}: ${longestMs.toFixed(1)} ms at most`)
-    // Started only now: what it does after its start is not to meet the times of single answers.
+      onRound(`hostile ${kind}: at most ${longestMs.toFixed(1)} ms`)
+    // Started only now, so that its startup work does not affect the response times measured before.
     if (options.reference !== undefined)
       reference = await startReference(options.reference, path.join(folder, 'reference'))
     const { rounds, secondsEach } = options
@@ -104,9 +104,9 @@ export async function benchSecurity(
   }
 }
 
-/** Sends requests to the plaintext port of the coordinator over one connection. */
+/** Sends requests to the plaintext port of the coordinator, over one connection. */
 interface Asker {
-  /** Resolves with the status, when the whole answer is there. */
+  /** Resolves with the status when the entire answer has been received. */
   ask(call: {
     readonly method?: string
     readonly path: string
@@ -143,7 +143,7 @@ function askerOf(cluster: Cluster, agent: Agent): Asker {
   }
 }
 
-/** By turns, so that what else the machine does meets both alike. */
+/** Alternates the two kinds, so that other load on the machine affects both equally. */
 async function measureLogins({ ask }: Asker): Promise<SecurityBenchmark['refusedLogins']> {
   const kinds = {
     unknownUser: (number: number) => [`nobody-${number}`, 'a-wrong-password'] as const,
@@ -155,7 +155,7 @@ async function measureLogins({ ask }: Asker): Promise<SecurityBenchmark['refused
       const tookMs = await timed(async () =>
         expectStatus(401, await ask({ path: '/status', login: kinds[kind](number) })),
       )
-      // The first few wake up what is asleep.
+      // The first few are a warm-up.
       if (number >= 0) times[kind].push(tookMs)
     }
   }
@@ -166,7 +166,7 @@ async function measureLogins({ ask }: Asker): Promise<SecurityBenchmark['refused
   return { unknownUser, wrongPassword, differencePercent }
 }
 
-/** A user gets one expression after the other as its only permission, and asks for what it is far from matching. */
+/** Gives a user one expression after the other as its only permission, and requests resources that barely do not match. */
 async function measureExpressions({ ask }: Asker): Promise<AnswerTimes> {
   const login = ['attacker', 'a-long-password'] as const
   const change = async (method: string, target: string, body?: unknown) =>
@@ -211,19 +211,19 @@ async function measureNames({ home }: Cluster): Promise<AnswerTimes> {
     times.push(
       await timed(async () => {
         const { kind } = await logins.verify(name, 'alice-password')
-        if (kind === 'known') throw unavailable(`The name [${name}] was taken`)
+        if (kind === 'known') throw unavailable(`The name [${name}] was accepted`)
       }),
     )
   }
   return timesOf(times)
 }
 
-/** Each target in a request of the admin, whom no permission would stop, over a connection of its own. */
+/** Sends each target in a request of the admin, who has all permissions, over a separate connection. */
 async function measureTargets(cluster: Cluster): Promise<AnswerTimes> {
   const port = plainPortOf(cluster, 'router')
   const headers = `Host: x\r\nAuthorization: ${basicHeader('admin', cluster.adminPassword ?? '')}\r\nConnection: close\r\n\r\n`
   const times: number[] = []
-  // A blank ends a target: what stands behind it is no part of it.
+  // A space ends a target, so the rest would not be part of it.
   const targets = strayTargets.filter((target) => target !== '' && !/\s/.test(target))
   // The first one verifies the login.
   for (const target of ['/nosuch', ...new Set(targets)]) {
@@ -233,7 +233,7 @@ async function measureTargets(cluster: Cluster): Promise<AnswerTimes> {
     const status = /^HTTP\/1\.1 (\d)/.exec(text)?.[1]
     const isOwnPage = target === '/status' || target === '/index.html'
     if (status === '2' && !isOwnPage)
-      throw unavailable(`The target [${target}] was answered: ${text.slice(0, 200)}`)
+      throw unavailable(`The target [${target}] was accepted: ${text.slice(0, 200)}`)
   }
   return timesOf(times.slice(1))
 }
@@ -257,7 +257,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 function expectStatus(expected: number, status: number): void {
-  if (status !== expected) throw unavailable(`The answer has status [${status}], not [${expected}]`)
+  if (status !== expected) throw unavailable(`The answer has status [${status}], expected [${expected}]`)
 }
 
 const timesOf = (times: readonly number[]): AnswerTimes => ({

@@ -16,18 +16,18 @@ interface QueryTime {
   readonly totalMs: number
 }
 
-/** One query at the broker, and the same over the same files by DuckDB alone. */
+/** One query on the broker, and the same query on the same files with plain DuckDB. */
 interface QueryFigures {
   readonly query: string
-  /** With the files that it needs not at the broker yet, and for the first one no process for queries either. */
+  /** When the broker does not have the files yet, and, for the first query, no query process either. */
   readonly coldMs: QueryTime | undefined
-  /** Medians of the rounds, with all files at the broker. */
+  /** Medians of the rounds, when the broker has all files. */
   readonly warmMs: QueryTime
-  /** Median of opening a database, reading the same files and taking all rows. */
+  /** Median time to open a database and read all rows of the query from the same files. */
   readonly plainMs: number
 }
 
-/** What the benchmark of SQL found. */
+/** Results of the SQL benchmark. */
 export interface SqlBenchmark {
   readonly machine: string
   readonly segments: number
@@ -39,17 +39,17 @@ export interface SqlBenchmark {
 const dataSource = 'bench'
 const rowsPerSegment = 1000
 const dayMs = 86_400_000
-const patienceMs = 600_000
-const lookMs = 200
+const timeoutMs = 600_000
+const pollMs = 200
 
 const queries = [
-  // Of two days: the files of the others are not fetched for it.
+  // Two days: the broker does not fetch the files of other days.
   `SELECT count(*) FROM ${dataSource} WHERE __time < TIMESTAMP '2020-01-03'`,
   `SELECT page, count(*), sum(added) FROM ${dataSource} GROUP BY 1 ORDER BY 1`,
   `SELECT * FROM ${dataSource} LIMIT 100000`,
 ]
 
-/** Ingests daily segments into a cluster of its own and asks them; `onStep` is told how far it is. */
+/** Ingests daily segments into a temporary cluster and queries them. Calls `onStep` with progress. */
 export async function benchSql(
   segments: number,
   rounds: number,
@@ -71,10 +71,10 @@ export async function benchSql(
     mkdirSync(home.input, { recursive: true })
     writeFileSync(path.join(home.input, 'bench.csv'), csvOf(segments))
     await client.send('POST', '/svc/indexer/v1/task', taskOf(home.input))
-    onStep(`${segments} segments of ${rowsPerSegment} rows are ingested and loaded`)
-    const held = path.join(home.cache, 'historical-1', 'segments')
-    await untilCounted(segments, () => filesBelow(held).length)
-    const files = filesBelow(held)
+    onStep(`Ingesting and loading ${segments} segments of ${rowsPerSegment} rows`)
+    const loaded = path.join(home.cache, 'historical-1', 'segments')
+    await untilCounted(segments, () => filesBelow(loaded).length)
+    const files = filesBelow(loaded)
     const access = accessToCluster(home)
     const figures: QueryFigures[] = []
     for (const [index, query] of queries.entries()) {
@@ -148,10 +148,11 @@ function filesBelow(folder: string): string[] {
 }
 
 async function untilCounted(wanted: number, count: () => number): Promise<void> {
-  const deadline = performance.now() + patienceMs
+  const deadline = performance.now() + timeoutMs
   while (count() < wanted) {
-    if (performance.now() > deadline) throw unavailable('The segments of the benchmark were not loaded')
-    await new Promise((resolve) => setTimeout(resolve, lookMs))
+    if (performance.now() > deadline)
+      throw unavailable('Timed out while loading the segments of the benchmark')
+    await new Promise((resolve) => setTimeout(resolve, pollMs))
   }
 }
 

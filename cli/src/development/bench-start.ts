@@ -14,24 +14,24 @@ interface Figures {
   readonly most: number
 }
 
-/** What the benchmark of starting found. */
+/** Results of the start benchmark. */
 export interface StartBenchmark {
   readonly machine: string
   readonly rounds: number
   readonly profile: string
-  /** Seconds from the command to ready, with an empty home and with one that has been used. */
+  /** Seconds from the command until ready, with a new home and with a used one. */
   readonly firstStartSeconds: Figures
   readonly secondStartSeconds: Figures
-  /** Proportional set size in MiB of every process of the cluster, supervisor and stores included. */
+  /** Proportional set size of all processes of the cluster, including supervisor and stores, in MiB. */
   readonly idleMemoryMiB: Figures
-  /** The same by process, of the last round. */
+  /** The same by process, in the last round. */
   readonly memoryByProcessMiB: Readonly<Record<string, number>>
 }
 
-// What start-up left behind is collected by then; the figure is that of a cluster at rest.
-const restBeforeMemoryMs = 5000
+// By then the garbage of the startup is collected, and the cluster is idle.
+const idleBeforeMemoryMs = 5000
 
-/** Starts and stops clusters in homes of their own and measures; `onRound` is told of each. */
+/** Starts and stops clusters in temporary homes, and measures them. Calls `onRound` after each round. */
 export async function benchStart(
   rounds: number,
   profile: string,
@@ -50,7 +50,7 @@ export async function benchStart(
       first.push(await secondsOf(up))
       await endCluster(homeLayout(home))
       second.push(await secondsOf(up))
-      await new Promise((resolve) => setTimeout(resolve, restBeforeMemoryMs))
+      await new Promise((resolve) => setTimeout(resolve, idleBeforeMemoryMs))
       byProcess = await memoryOf(home)
       memory.push(Object.values(byProcess).reduce((sum, size) => sum + size, 0))
       onRound(
@@ -79,7 +79,7 @@ function secondsOf(args: readonly string[]): Promise<number> {
     child.once('error', reject)
     child.once('exit', (status) => {
       if (status === 0) resolve((performance.now() - startedAt) / 1000)
-      else reject(unavailable(`The cluster of the benchmark did not start (exit status [${status}])`))
+      else reject(unavailable(`Failed to start the cluster of the benchmark: exit status [${status}]`))
     })
   })
 }
@@ -110,7 +110,7 @@ async function memoryOf(home: string): Promise<Record<string, number>> {
   )
 }
 
-/** Proportional set size: shared pages count in part, so that sums are true. */
+/** Proportional set size: shared pages count proportionally, so that sums are correct. */
 function memoryMiB(pid: number): number {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')
   return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) / 1024
@@ -124,7 +124,7 @@ function childrenByParent(): Map<number, number[]> {
       const parent = Number(readFileSync(`/proc/${entry}/stat`, 'latin1').split(') ').at(-1)?.split(' ')[1])
       children.set(parent, [...(children.get(parent) ?? []), Number(entry)])
     } catch {
-      // The process has ended since the folder was listed.
+      // The process has exited since the folder was listed.
     }
   }
   return children

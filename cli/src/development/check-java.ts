@@ -1,17 +1,17 @@
 import { unavailable } from '@svc/domain/failure'
 import { askProgram } from './ask-program.ts'
 
-const OLDEST_JAVA = 17
+const MIN_JAVA = 17
 
-/** Throws a Failure with one line when there is no Maven, or no Java compiler that is new enough. */
+/** Throws a Failure with one line if Maven is missing, or the Java compiler is missing or too old. */
 export async function checkJava(): Promise<void> {
-  const version = await askProgram('javac', ['-version'], 'There is no Java compiler')
+  const version = await askProgram('javac', ['-version'], 'The Java compiler is missing')
   const major = javaMajor(version)
-  if (major < OLDEST_JAVA) throw unavailable(`Java is [${version}], needed is [${OLDEST_JAVA}] or newer`)
-  await askProgram('mvn', ['--version'], 'There is no Maven')
+  if (major < MIN_JAVA) throw unavailable(`Java [${version}] is too old: expected [${MIN_JAVA}] or newer`)
+  await askProgram('mvn', ['--version'], 'Maven is missing')
 }
 
-/** The major version that `javac -version` tells, such as 17 of `javac 17.0.15` and 8 of `javac 1.8.0_392`; else 0. */
+/** The major version that `javac -version` prints: 17 for `javac 17.0.15`, 8 for `javac 1.8.0_392`; otherwise 0. */
 export function javaMajor(version: string): number {
   const [, first = '0', second = '0'] = /(\d+)(?:\.(\d+))?/.exec(version) ?? []
   return Number(first === '1' ? second : first)

@@ -1,4 +1,4 @@
-/** Tools for working on the source: checks, tests, benchmarks, generated pages. */
+/** Development tools: checks, tests, benchmarks, and generated documents. */
 
 export * from './bench-compaction.ts'
 export * from './bench-coordinator.ts'

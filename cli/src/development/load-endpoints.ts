@@ -6,7 +6,7 @@ import type { EndpointDescription } from '@svc/shared/http'
 import type { ServerEndpoints } from '@svc/shared/openapi'
 import { repositoryRoot } from '../home/index.ts'
 
-/** The endpoints of the servers of all roles, as the servers themselves tell them. */
+/** The endpoints of all roles, as listed by the servers. */
 export async function loadEndpoints(): Promise<ServerEndpoints[]> {
   const servers: ServerEndpoints[] = []
   for (const role of roles) {

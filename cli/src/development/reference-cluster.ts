@@ -4,7 +4,7 @@ import path from 'node:path'
 import { unavailable } from '@svc/domain/failure'
 import { sendRequest } from '../client/index.ts'
 
-/** The recorded system, running with logins. */
+/** A running Druid 37 with logins. */
 export interface ReferenceCluster {
   /** URLs of its rules at its coordinator and through its router, with name and password. */
   readonly urls: readonly string[]
@@ -18,18 +18,18 @@ const login = { user: 'admin', password: 'password1' }
 const readyTimeoutMs = 180_000
 
 /**
- * Starts ZooKeeper, coordinator and router of the recorded system, which is ready to run in `home`, at ports of their own,
- * with their state in `folder`. Throws a Failure where that system, Java or ZooKeeper is missing or does not start.
+ * Starts ZooKeeper and the coordinator and router of the Druid 37 installation in `home`, on separate ports, with their
+ * state in `folder`. Throws a Failure if Druid, Java, or ZooKeeper is missing or does not start.
  */
 export async function startReference(home: string, folder: string): Promise<ReferenceCluster> {
   const runner = path.join(home, 'run.sh')
   for (const file of [runner, zooKeeperCommand]) {
-    if (!existsSync(file)) throw unavailable(`[${file}] is missing: the recorded system cannot be started`)
+    if (!existsSync(file)) throw unavailable(`Failed to start Druid 37: [${file}] is missing`)
   }
   mkdirSync(folder, { recursive: true })
   const started: ChildProcess[] = []
   const run = (command: string, args: readonly string[], options: Readonly<Record<string, string>> = {}) => {
-    // Java takes quotes here as they are: values with double ones stand in single ones.
+    // Values may contain double quotes, so they are in single quotes.
     const javaOptions = Object.entries(options).map(([name, value]) => `'-D${name}=${value}'`)
     started.push(
       spawn(command, [...args], {
@@ -69,7 +69,7 @@ export async function startReference(home: string, folder: string): Promise<Refe
   }
 }
 
-/** Its properties with logins as they are recorded, and with its state in the folder. */
+/** Its properties, with logins, and with its state in the folder. */
 function commonOptions(folder: string): Record<string, string> {
   const authenticator = 'druid.auth.authenticator.MyBasicMetadataAuthenticator'
   return {
@@ -100,7 +100,7 @@ async function untilAnswered(url: string): Promise<void> {
   for (;;) {
     const answer = await sendRequest({ url, credentials, timeoutMs: 5000 }).catch(() => undefined)
     if (answer?.status === 200) return
-    if (performance.now() > deadline) throw unavailable(`The recorded system does not answer at [${url}]`)
+    if (performance.now() > deadline) throw unavailable(`Druid 37 does not respond at [${url}]`)
     await new Promise((resolve) => setTimeout(resolve, 500))
   }
 }

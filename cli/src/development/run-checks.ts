@@ -3,14 +3,14 @@ import path from 'node:path'
 import { repositoryRoot } from '../home/index.ts'
 import { emphasized, formatSeconds } from '../terminal/index.ts'
 
-/** Each check with its command: a tool of node_modules, or an absolute path. All run at once; their caches are in .cache. */
+/** The checks with their commands (a tool of node_modules, or an absolute path); all run concurrently. Caches are in .cache. */
 const checks: readonly { name: string; command: readonly string[] }[] = [
   { name: 'types', command: ['tsc', '-p', 'tsconfig.json', '--noEmit'] },
   { name: 'purity of the domain', command: ['tsc', '-p', 'packages/domain/tsconfig.json', '--noEmit'] },
   { name: 'lint and format', command: ['biome', 'check', '--error-on-warnings', '.'] },
   { name: 'dead code', command: ['knip', '--no-progress', '--cache', '--cache-location', '.cache/knip'] },
   {
-    name: 'direction of dependencies',
+    name: 'dependency directions',
     command: [
       'depcruise',
       '--config',
@@ -27,7 +27,7 @@ const checks: readonly { name: string; command: readonly string[] }[] = [
   { name: 'wording', command: [process.execPath, 'cli/src/main.ts', 'dev', 'wording'] },
 ]
 
-/** Runs all checks, prints each as it ends with what it found; whether all passed. */
+/** Runs all checks and prints each result with its findings. Returns whether all passed. */
 export async function runChecks(): Promise<boolean> {
   const passed = await Promise.all(checks.map(({ name, command }) => runCheck(name, command)))
   return passed.every(Boolean)
@@ -60,7 +60,7 @@ async function runCheck(name: string, [program, ...args]: readonly string[]): Pr
   return isPassed
 }
 
-/** The tools run with our own Node.js: the one on PATH may be older. */
+/** Makes the tools use the Node.js of this process, because the one on PATH may be older. */
 function environment(): NodeJS.ProcessEnv {
   return { ...process.env, PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH}` }
 }

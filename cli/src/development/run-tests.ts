@@ -10,8 +10,8 @@ import { checkEngine } from './check-engine.ts'
 import { checkJava } from './check-java.ts'
 
 /**
- * Runs the tests whose path holds `pattern`, or all; returns the exit status. A Postgres and a Redis run meanwhile:
- * the environment variable SVC_TEST_STORES names a properties file that says where.
+ * Runs the tests whose path contains `pattern`, or all; returns the exit status. Provides a Postgres and a Redis: the
+ * environment variable SVC_TEST_STORES is the path of a properties file with their addresses.
  */
 export async function runTests(
   pattern: string | undefined,
@@ -20,9 +20,8 @@ export async function runTests(
   if (concurrency !== undefined && !/^[1-9]\d?$/.test(concurrency)) {
     throw invalidInput(`Invalid value [${concurrency}] for [--concurrency]: expected a number from 1 to 99`)
   }
-  // The tests of the containers need an engine, those of other clients Java, that of the manifests a Kubernetes, those
-  // of what stands around a cluster networks and programs of their own: they are asked for by themselves. So are the
-  // commands of the pages, which may need the default ports.
+  // These need a container engine, Java, Kubernetes, network namespaces and Prometheus, or the default ports (pages), so
+  // they have separate commands.
   const files = findTests('{packages,services,cli,container,test}/**/*.test.ts', pattern, [
     'test/compose/**',
     'test/docs/pages.test.ts',
@@ -31,7 +30,7 @@ export async function runTests(
     'test/surroundings/**',
   ])
 
-  // Ctrl-C reaches the test runner too; we wait for it and then stop the stores.
+  // Ctrl-C also reaches the test runner: waits for it to exit, and then stops the stores.
   process.on('SIGINT', () => undefined)
   const folder = mkdtempSync(path.join(tmpdir(), 'svc-test-stores-'))
   try {
@@ -52,8 +51,8 @@ export async function runTests(
 }
 
 /**
- * Runs the tests of the containers, one file at a time, against an image built now; returns the exit status. With
- * `isUpdating`, the pages that they run get the output that came out.
+ * Builds the image and runs the container tests, one file at a time; returns the exit status. With `isUpdating`, writes
+ * the actual output into the pages whose commands are run.
  */
 export async function runComposeTests(pattern: string | undefined, isUpdating: boolean): Promise<number> {
   const files = findTests('test/compose/**/*.test.ts', pattern)
@@ -64,21 +63,21 @@ export async function runComposeTests(pattern: string | undefined, isUpdating: b
   return status === 0 ? await runNodeTests(files, '1', updating(isUpdating)) : status
 }
 
-/** Runs the tests of clients and of a console of another make, where Java and Maven are; returns the exit status. */
+/** Runs the tests with Druid's Java client and web console, which need Java and Maven; returns the exit status. */
 export async function runInteropTests(): Promise<number> {
   await checkJava()
   return await runNodeTests(findTests('test/interop/*.test.ts', undefined), '1')
 }
 
-/** Runs the test of the manifests on the Kubernetes that kubectl knows; returns the exit status. */
+/** Runs the test of the manifests on the current Kubernetes cluster of kubectl; returns the exit status. */
 export async function runKubernetesTests(): Promise<number> {
-  await askProgram('kubectl', ['get', 'nodes'], 'No Kubernetes can be used')
+  await askProgram('kubectl', ['get', 'nodes'], 'No Kubernetes available')
   return await runNodeTests(findTests('test/kubernetes/*.test.ts', undefined), '1')
 }
 
 /**
- * Runs the tests of what stands around a cluster, several machines and Prometheus; returns the exit status. With
- * `isUpdating`, the pages that they run get the output that came out.
+ * Runs the tests of several machines and of Prometheus; returns the exit status. With `isUpdating`, writes the actual
+ * output into the pages whose commands are run.
  */
 export async function runSurroundingsTests(
   pattern: string | undefined,
@@ -88,15 +87,15 @@ export async function runSurroundingsTests(
 }
 
 /**
- * Runs the commands of README and the how-to pages whose name contains `pattern`, or all; returns the exit status. With
- * `isUpdating`, the pages get the output that came out.
+ * Runs the commands in the README and in the how-to pages whose name contains `pattern`, or all; returns the exit
+ * status. With `isUpdating`, writes the actual output into the pages.
  */
 export async function runDocsTests(pattern: string | undefined, isUpdating: boolean): Promise<number> {
   const environment = { SVC_DOCS_PAGE: pattern ?? '', ...updating(isUpdating) }
   return await runNodeTests(findTests('test/docs/pages.test.ts', undefined), '1', environment)
 }
 
-/** Tells tests that run pages whether they shall write the actual output into them. */
+/** The environment that tells tests of pages whether to write the actual output into them. */
 function updating(isUpdating: boolean): Readonly<Record<string, string>> {
   return { SVC_DOCS_UPDATE: isUpdating ? '1' : '' }
 }
@@ -114,14 +113,14 @@ export async function runHostile(options: readonly string[]): Promise<number> {
 async function runProgram(file: string, options: readonly string[]): Promise<number> {
   process.on('SIGINT', () => undefined)
   const program = path.join(repositoryRoot, file)
-  // From where the user is: options may name files.
+  // In the user's working directory, because options may be relative paths.
   return statusOf(spawn(process.execPath, [program, ...options], { stdio: 'inherit' }))
 }
 
 function findTests(glob: string, pattern: string | undefined, exclude: readonly string[] = []): string[] {
   const files = globSync(glob, { cwd: repositoryRoot, exclude: ['**/node_modules/**', ...exclude] })
   const found = files.filter((file) => pattern === undefined || file.includes(pattern))
-  if (found.length === 0) throw notFound(`No test file has [${pattern ?? '.test.ts'}] in its path`)
+  if (found.length === 0) throw notFound(`Found no test file whose path contains [${pattern ?? '.test.ts'}]`)
   return found.sort()
 }
 
@@ -143,12 +142,12 @@ async function runNodeTests(
 // A file may start a whole cluster, with its stores and tasks.
 const memoryOfFileBytes = 3 * 1024 ** 3
 
-/** How many files of tests run at once: one more than there are processors, for tests also wait, where memory allows it. */
+/** The number of concurrent test files: one more than there are processors, because tests also wait; limited by memory. */
 function filesAtOnce(processors: number, memoryBytes: number): number {
   return Math.max(2, Math.min(processors + 1, Math.floor(memoryBytes / memoryOfFileBytes)))
 }
 
-/** The exit status of a child, which is told to end where this process is. */
+/** The exit status of a child. Passes on signals to it. */
 async function statusOf(child: ChildProcess): Promise<number> {
   const signals = ['SIGTERM', 'SIGHUP'] as const
   const pass = (name: NodeJS.Signals) => child.kill(name)

@@ -7,7 +7,7 @@ import { interfaceVersion } from '@svc/shared/runtime'
 import { repositoryRoot } from '../home/index.ts'
 import { loadEndpoints } from './load-endpoints.ts'
 
-/** Writes the documents that are made from the source; returns their names. */
+/** Writes the documents that are generated from the source; returns their names. */
 export async function writeDocuments(): Promise<readonly string[]> {
   const documents: Readonly<Record<string, string>> = {
     'docs/metrics.md': metricsDocument(),
@@ -18,7 +18,7 @@ export async function writeDocuments(): Promise<readonly string[]> {
   return Object.keys(documents)
 }
 
-/** The OpenAPI document of the whole interface, as the router serves it. */
+/** The OpenAPI document of all roles, as the router serves it. */
 export async function openApiText(): Promise<string> {
   return `${JSON.stringify(openApiDocument(await loadEndpoints(), interfaceVersion), null, 1)}\n`
 }

@@ -1,9 +1,9 @@
 import type { FaultKind } from '@svc/domain/faults'
 
-/** Where faults are asked for. */
+/** The path of the faults API. */
 export const faultsPath = '/svc/simulation/v1/faults'
 
-/** A fault as a cluster tells it. */
+/** A fault as returned by a cluster. */
 export interface AnsweredFault {
   readonly id: string
   readonly kind: FaultKind
@@ -15,16 +15,16 @@ export interface AnsweredFault {
   readonly until: string | null
 }
 
-/** Whether what a fault strikes waits. */
+/** Whether a kind of fault delays operations. */
 export const hasDelay = (kind: FaultKind): boolean => kind === 'latency' || kind === 'slow-disk'
 
-/** When it ends, as people are told. */
+/** When a fault ends, as text. */
 export const endOf = ({ until }: AnsweredFault): string => until ?? 'it is cleared'
 
-/** A fault in a few words: what it does, how often, and until when. */
-export function tellFault(fault: AnsweredFault): string {
+/** A short description of a fault: its kind, its probability, and its end. */
+export function describeFault(fault: AnsweredFault): string {
   const { kind, delayMs, probability } = fault
   const wait = hasDelay(kind) ? ` ${delayMs} ms` : ''
-  const share = probability < 1 ? ` (probability ${probability})` : ''
-  return `fault: ${kind}${wait}${share} until ${endOf(fault)}`
+  const chance = probability < 1 ? ` (probability ${probability})` : ''
+  return `fault: ${kind}${wait}${chance} until ${endOf(fault)}`
 }

@@ -1,2 +1,2 @@
-/** The faults that are switched on in a running simulation, as people ask for them and are told of them. */
+/** The active faults of a running simulation. */
 export * from './answered-fault.ts'

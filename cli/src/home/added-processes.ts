@@ -4,17 +4,17 @@ import { identify, isRunning, type ProcessIdentity } from '../processes/index.ts
 import type { HomeLayout } from './layout.ts'
 import { type RunningProcess, readRunFile, writeWhole } from './run-file.ts'
 
-/** A process that was added to the running cluster of a home, and the command that supervises it. */
+/** A process added to the running cluster of a home, and the command that supervises it. */
 export interface AddedProcess {
   readonly supervisor: ProcessIdentity
-  /** Missing until it was started for the first time. */
+  /** Missing until its first start. */
   readonly member?: RunningProcess
 }
 
 const suffix = '.added.json'
 const fileOf = (home: HomeLayout, instance: string): string => path.join(home.run, `${instance}${suffix}`)
 
-/** Takes a name for a process of this command; false where another one has it that still runs. */
+/** Claims a name for a process of this command. Returns false if a running process has the name. */
 export function claimAddedProcess(home: HomeLayout, instance: string): boolean {
   const file = fileOf(home, instance)
   const holder = read(file)
@@ -22,7 +22,7 @@ export function claimAddedProcess(home: HomeLayout, instance: string): boolean {
   rmSync(file, { force: true })
   const supervisor = identify(process.pid, 'node')
   try {
-    // Of two commands at once one makes the file.
+    // If two commands compete, only one of them creates the file.
     writeFileSync(file, JSON.stringify({ supervisor }), { flag: 'wx', mode: 0o600 })
     return true
   } catch (error) {
@@ -31,18 +31,18 @@ export function claimAddedProcess(home: HomeLayout, instance: string): boolean {
   }
 }
 
-/** Notes what the added process of this command is at now. */
+/** Records the current state of this command's added process. */
 export function writeAddedProcess(home: HomeLayout, member: RunningProcess): void {
   const supervisor = identify(process.pid, 'node')
   writeWhole(fileOf(home, member.instance), JSON.stringify({ supervisor, member }), 0o600)
 }
 
-/** Gives the name back. */
+/** Releases the name. */
 export function removeAddedProcess(home: HomeLayout, instance: string): void {
   rmSync(fileOf(home, instance), { force: true })
 }
 
-/** The added processes of which the command or the process itself runs. */
+/** The added processes that are running, or whose command is running. */
 export function addedProcesses(home: HomeLayout): AddedProcess[] {
   return namesIn(home.run)
     .filter((name) => name.endsWith(suffix))
@@ -51,7 +51,7 @@ export function addedProcesses(home: HomeLayout): AddedProcess[] {
     .filter(isAlive)
 }
 
-/** Every process of a home that its files tell of: those of the cluster, and those that were added to it. */
+/** Every recorded process of a home: those of the cluster, and those added to it. */
 export function processesOf(home: HomeLayout): RunningProcess[] {
   const added = addedProcesses(home).flatMap(({ member }) => member ?? [])
   return [...(readRunFile(home)?.processes ?? []), ...added]
@@ -69,7 +69,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Undefined of a file that is not there or not whole: its command is just beginning, or has died over it. */
+/** Undefined if the file is missing or incomplete: its command has just started, or died while writing it. */
 function read(file: string): AddedProcess | undefined {
   try {
     const content = JSON.parse(readFileSync(file, 'utf8')) as Partial<AddedProcess>

@@ -27,7 +27,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-test('a new home can be opened again and deleted whole', () => {
+test('a new home can be reopened and completely deleted', () => {
   const root = path.join(folder, 'deep/home')
   openHome(root)
   const home = openHome(root)
@@ -36,7 +36,7 @@ test('a new home can be opened again and deleted whole', () => {
   assert.equal(existsSync(root), false)
 })
 
-test('deleting a home leaves what is not ours', () => {
+test('deleting a home keeps files that do not belong to it', () => {
   const home = openHome(folder)
   writeFileSync(path.join(folder, 'notes.txt'), 'mine')
   deleteHome(home)
@@ -47,7 +47,7 @@ const refused: { name: string; make: (root: string) => void; message: RegExp }[]
   {
     name: 'a file',
     make: (root) => writeFileSync(root, ''),
-    message: /^Home \[.*home\] is a file, not a folder: choose another with --home$/,
+    message: /^Home \[.*home\] is a file, not a folder\. Select another one with --home\.$/,
   },
   {
     name: 'a folder below a file',
@@ -55,23 +55,23 @@ const refused: { name: string; make: (root: string) => void; message: RegExp }[]
       rmSync(path.dirname(root), { recursive: true })
       writeFileSync(path.dirname(root), '')
     },
-    message: /^Home \[.*home\] cannot be a folder: ENOTDIR/,
+    message: /^Failed to create the home \[.*home\]: ENOTDIR/,
   },
   {
-    name: 'a folder with something else in it',
+    name: 'a folder with other files',
     make: (root) => {
       mkdirSync(root)
       writeFileSync(path.join(root, 'notes.txt'), '')
     },
-    message: /is not a home of svc and not empty/,
+    message: /is not empty and not a home of svc/,
   },
   {
-    name: 'a folder whose entries are called like ours',
+    name: 'a folder whose entries have the names of ours',
     make: (root) => {
       mkdirSync(path.join(root, 'logs'), { recursive: true })
       mkdirSync(path.join(root, 'input'))
     },
-    message: /is not a home of svc and not empty/,
+    message: /is not empty and not a home of svc/,
   },
   {
     name: 'a home of another format',
@@ -79,7 +79,7 @@ const refused: { name: string; make: (root: string) => void; message: RegExp }[]
       openHome(root)
       writeFileSync(path.join(root, 'svc-home.json'), '{"format":2}')
     },
-    message: /is broken: \[svc-home.json\] names format \[2\], expected \[1\]/,
+    message: /is damaged: \[svc-home.json\] has format \[2\], expected \[1\]/,
   },
   {
     name: 'a home with a damaged marker',
@@ -87,7 +87,7 @@ const refused: { name: string; make: (root: string) => void; message: RegExp }[]
       openHome(root)
       writeFileSync(path.join(root, 'svc-home.json'), '')
     },
-    message: /names format \[unreadable\]/,
+    message: /has format \[unreadable\]/,
   },
   {
     name: 'a home with a file where a folder belongs',
@@ -96,12 +96,12 @@ const refused: { name: string; make: (root: string) => void; message: RegExp }[]
       rmSync(cache, { recursive: true })
       writeFileSync(cache, '')
     },
-    message: /is broken: \[.*cache\] is a file where a folder belongs/,
+    message: /is damaged: \[.*cache\] is a file, expected a folder/,
   },
 ]
 
 for (const { name, make, message } of refused) {
-  test(`refuses ${name}`, () => {
+  test(`rejects ${name}`, () => {
     const parent = path.join(folder, 'parent')
     mkdirSync(parent)
     const root = path.join(parent, 'home')
@@ -110,7 +110,7 @@ for (const { name, make, message } of refused) {
   })
 }
 
-test('a home whose making was cut off is made to its end', () => {
+test('completes a home that was only partially created', () => {
   writeFileSync(path.join(folder, 'svc-home.json.new'), '{')
   const home = openHome(folder)
   rmSync(home.pki, { recursive: true })
@@ -118,7 +118,7 @@ test('a home whose making was cut off is made to its end', () => {
   assert.ok(existsSync(home.marker) && existsSync(home.pki))
 })
 
-test('secrets are long, random, kept and for the owner only', () => {
+test('secrets are long, random, stored, and readable only by the owner', () => {
   const home = openHome(folder)
   const first = ensureSecret(home, 'admin-password')
   assert.match(first, /^[\w-]{32}$/)
@@ -129,19 +129,19 @@ test('secrets are long, random, kept and for the owner only', () => {
   assert.equal(statSync(home.secrets).mode & 0o777, 0o700)
 })
 
-test('a secret that a full disk left empty is made anew', () => {
+test('replaces a secret that a full disk left empty', () => {
   const home = openHome(folder)
   writeFileSync(secretFile(home, 'admin-password'), '')
   assert.match(ensureSecret(home, 'admin-password'), /^[\w-]{32}$/)
 })
 
-test('a locked home names who has it', () => {
+test('a locked home names the process that uses it', () => {
   const home = openHome(folder)
   const unlock = lockHome(home)
   assert.equal(lockHolder(home)?.pid, process.pid)
   assert.throws(() => lockHome(home), {
     code: 'conflict',
-    message: new RegExp(`already runs \\(process ${process.pid}\\)`),
+    message: new RegExp(`already running in \\[.*\\] \\(process ${process.pid}\\)`),
   })
   unlock()
   assert.equal(lockHolder(home), undefined)
@@ -155,7 +155,7 @@ for (const [name, holder] of [
   ['foreign', '1'],
   ['empty', 'null'],
 ] as const) {
-  test(`a ${name} lock is taken over`, () => {
+  test(`takes over a ${name} lock`, () => {
     const home = openHome(folder)
     writeFileSync(home.lockFile, holder)
     lockHome(home)()
@@ -163,7 +163,7 @@ for (const [name, holder] of [
   })
 }
 
-test('the run file comes back as it was written', () => {
+test('reads the run file as it was written', () => {
   const home = openHome(folder)
   assert.equal(readRunFile(home), undefined)
   const supervisor = identify(process.pid, 'node')!
@@ -189,25 +189,25 @@ test('the run file comes back as it was written', () => {
 })
 
 for (const damaged of ['', '{"processes":[]', '[]', '{"supervisor":{"pid":"1"},"processes":[]}', 'null']) {
-  test(`a damaged run file is named: ${JSON.stringify(damaged)}`, () => {
+  test(`reports a damaged run file: ${JSON.stringify(damaged)}`, () => {
     const home = openHome(folder)
     writeFileSync(home.runFile, damaged)
     assert.throws(() => readRunFile(home), {
       code: 'conflict',
-      message: /is broken: run file \[.*cluster\.json\] cannot be read/,
+      message: /is damaged: run file \[.*cluster\.json\] is unreadable/,
     })
   })
 }
 
-test('errors of the file system say what to do', () => {
+test('file system errors say what to do', () => {
   const failure = (code: string) => storageFailure(Object.assign(new Error('the reason'), { code }), '/home')
-  assert.match((failure('ENOSPC') as Error).message, /^No space is left on the disk of home \[\/home\]/)
-  assert.match((failure('EROFS') as Error).message, /^Home \[\/home\] cannot be written: the reason/)
+  assert.match((failure('ENOSPC') as Error).message, /^No space left on the disk of \[\/home\]/)
+  assert.match((failure('EROFS') as Error).message, /^Failed to write to the home \[\/home\]: the reason/)
   const other = new Error('a defect')
   assert.equal(storageFailure(other, '/home'), other)
 })
 
-test('a layout is absolute', () => {
+test('all paths of a layout are absolute', () => {
   for (const entry of Object.values(homeLayout('x'))) assert.ok(path.isAbsolute(entry))
 })
 

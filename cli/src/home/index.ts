@@ -1,4 +1,4 @@
-/** The folder that holds all state of one cluster: its layout, its secrets, its lock and what runs in it. */
+/** The folder with all state of one cluster: its layout, secrets, lock, and running processes. */
 export * from './added-processes.ts'
 export * from './layout.ts'
 export * from './lock.ts'

@@ -1,9 +1,9 @@
 import path from 'node:path'
 
-/** Where everything of one cluster stands; all paths are absolute. */
+/** The paths of one cluster's state; all are absolute. */
 export interface HomeLayout {
   readonly root: string
-  /** Marks the folder as a home, so that nothing else is ever taken or deleted for one. */
+  /** Marks the folder as a home, so that no other folder is ever used or deleted as one. */
   readonly marker: string
   readonly conf: string
   readonly logs: string
@@ -22,24 +22,24 @@ export interface HomeLayout {
   readonly input: string
   readonly taskLogs: string
   readonly tasks: string
-  /** The virtual servers that were imported into this home, as their property has them; most homes have none. */
+  /** The imported virtual servers, as the value of their property; most homes have none. */
   readonly virtualServers: string
 }
 
 /** The root of this checkout. */
 export const repositoryRoot = path.resolve(import.meta.dirname, '../../..')
 
-/** The home when none is named: beside the ./svc command, wherever that is called from. */
+/** The default home: next to the ./svc command, whatever the working directory. */
 export const defaultHome = path.join(repositoryRoot, '.svc')
 
-/** What to add to a suggested command so that it is about this home. */
+/** The argument that a suggested command needs for this home. */
 export function homeArgument(root: string): string {
   if (root === defaultHome) return ''
-  // The command is there to be copied into a shell.
+  // Users copy the command into a shell.
   return ` --home ${/^[\w@%+=:,./-]+$/.test(root) ? root : `'${root.replaceAll("'", "'\\''")}'`}`
 }
 
-/** The layout of the home `folder`, relative to the working directory; nothing is looked at or made. */
+/** The layout of the home `folder`, relative to the working directory; does not access the file system. */
 export function homeLayout(folder: string): HomeLayout {
   const root = path.resolve(folder)
   const run = path.join(root, 'run')
@@ -67,7 +67,7 @@ export function homeLayout(folder: string): HomeLayout {
   }
 }
 
-/** The log file of one instance, which may also be `postgres`, `redis` or `supervisor`. */
+/** The log file of one instance, or of `postgres`, `redis`, or `supervisor`. */
 export function logFile(home: HomeLayout, instance: string): string {
   return path.join(home.logs, `${instance}.log`)
 }

@@ -5,15 +5,15 @@ import type { HomeLayout } from './layout.ts'
 import { storageFailure } from './storage-failure.ts'
 
 /**
- * Takes the home for this process, so that two cannot start a cluster in it. Returns what gives it back. Throws a
- * Failure that names the holder when one runs; the lock of a process that died is taken over.
+ * Locks the home for this process, so that only one cluster can run in it. Returns a function that releases the lock.
+ * Throws a Failure that names the holder if it is running; takes over the lock of a process that died.
  */
 export function lockHome(home: HomeLayout): () => void {
   const mine = identify(process.pid, 'node')
   const claim = `${home.lockFile}.${process.pid}`
   try {
     writeFileSync(claim, JSON.stringify(mine), { mode: 0o600 })
-    // Giving a file a second name fails when that name exists: of two processes one gets it.
+    // Creating a link fails if the name exists, so only one of two processes gets the lock.
     while (!tryLink(claim, home.lockFile)) {
       const holder = lockHolder(home)
       if (holder) throw conflict(heldMessage(home, holder))
@@ -27,14 +27,14 @@ export function lockHome(home: HomeLayout): () => void {
   return () => rmSync(home.lockFile, { force: true })
 }
 
-/** The process that has this home now; undefined when none runs. */
+/** The process that has locked this home; undefined if it is not running. */
 export function lockHolder(home: HomeLayout): ProcessIdentity | undefined {
   const holder = readHolder(home.lockFile)
   return holder && isRunning(holder) ? holder : undefined
 }
 
 function heldMessage(home: HomeLayout, holder: ProcessIdentity): string {
-  return `A cluster of home [${home.root}] already runs (process ${holder.pid}): end it with ./svc down, or choose another with --home`
+  return `A cluster is already running in [${home.root}] (process ${holder.pid}). Stop it with ./svc down, or select another home with --home.`
 }
 
 function tryLink(claim: string, lock: string): boolean {
@@ -47,7 +47,7 @@ function tryLink(claim: string, lock: string): boolean {
   }
 }
 
-/** Takes a dead process's lock away. Another one may do so too, and lock anew: that lock is put back. */
+/** Removes the lock of a dead process. If another process has already replaced that lock, restores the new one. */
 function removeStale(home: HomeLayout, claim: string): void {
   const aside = `${claim}.stale`
   try {
@@ -64,7 +64,7 @@ function removeStale(home: HomeLayout, claim: string): void {
 function readHolder(file: string): ProcessIdentity | undefined {
   try {
     const holder = JSON.parse(readFileSync(file, 'utf8')) as Partial<ProcessIdentity> | null
-    // Whatever else stands there is no lock of ours.
+    // Anything else is not a lock.
     return typeof holder?.pid === 'number' && typeof holder.program === 'string'
       ? (holder as ProcessIdentity)
       : undefined

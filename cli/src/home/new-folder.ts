@@ -5,14 +5,14 @@ import path from 'node:path'
 import { conflict, type Failure } from '@svc/domain/failure'
 import { identify, isRunning, type ProcessIdentity } from '../processes/index.ts'
 
-/** What is done about a folder that a killed command has left behind, before it is removed. */
+/** Called with a folder that a killed command left behind, before the folder is deleted. */
 export type EndLeftover = (leftover: string) => Promise<unknown>
 
 /**
- * Makes a folder whole or not at all: it is filled beside its place and takes it at the end. Returns what `fill`
- * returns. Throws conflict where something of that name is there already; then, and where `fill` fails, nothing is
- * left of what was made, folders above it included. What earlier calls for this place have left behind that were killed
- * is given to `endLeftover`, removed and told.
+ * Creates a complete folder or none: fills a temporary folder next to it, and renames that at the end. Returns what
+ * `fill` returns. Throws conflict if the folder already exists. If anything fails, deletes everything that was created,
+ * including parent folders. Folders that earlier, killed calls left behind are passed to `endLeftover` and deleted, with
+ * a message.
  */
 export async function makeNewFolder<Result>(
   folder: string,
@@ -42,16 +42,16 @@ export async function makeNewFolder<Result>(
 }
 
 const existsAlready = (folder: string): Failure =>
-  conflict(`[${folder}] exists already: name a new folder, or remove it first`)
+  conflict(`[${folder}] already exists. Choose a new folder, or delete it first.`)
 
-/** Whether nobody else can have made or changed a folder: what its files say of processes is believed. */
+/** Whether only this user can have created or changed a folder, so that its files about processes can be trusted. */
 function isOwn(folder: string): boolean {
   const { uid, mode } = lstatSync(folder)
   const isFolder = (mode & constants.S_IFMT) === constants.S_IFDIR
   return isFolder && uid === process.getuid?.() && (mode & 0o022) === 0
 }
 
-/** Names the process that fills the folder for good, so that whoever finds it knows whether that one still runs. */
+/** Identifies the process that fills the folder, so that others can tell whether it is still running. */
 function suffixOf({ pid, startTime }: ProcessIdentity): string {
   return `.partial-${pid}-${createHash('sha256').update(startTime).digest('hex').slice(0, 8)}`
 }
@@ -69,6 +69,6 @@ async function removeLeftovers(place: string, endLeftover: EndLeftover): Promise
     if (!isOwn(leftover)) continue
     await endLeftover(leftover)
     rmSync(leftover, { recursive: true, force: true, maxRetries: 3 })
-    process.stderr.write(`svc: removed [${leftover}], which a command that was killed has left behind\n`)
+    process.stderr.write(`svc: Removed [${leftover}], which a killed command left behind.\n`)
   }
 }

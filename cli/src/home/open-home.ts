@@ -14,14 +14,14 @@ import { type HomeLayout, homeLayout } from './layout.ts'
 import { stagingName, writeWhole } from './run-file.ts'
 import { storageFailure } from './storage-failure.ts'
 
-/** A new home takes about 60 MB for Postgres; logs and write-ahead log need room from then on. */
-const LEAST_FREE_BYTES = { new: 100 * 1024 * 1024, used: 20 * 1024 * 1024 }
+/** A new home takes about 60 MB for Postgres; logs and the write-ahead log need space later. */
+const MIN_FREE_BYTES = { new: 100 * 1024 * 1024, used: 20 * 1024 * 1024 }
 
 const FORMAT = 1
 
 /**
- * Makes the home's folders where they are missing and checks that it can be used. Throws a Failure with one line
- * when it is not a home, cannot be written, has no room or was made by another version.
+ * Creates the missing folders of a home and checks that it can be used. Throws a Failure if it is not a home, is not
+ * writable, has not enough space, or was created by an incompatible version.
  */
 export function openHome(folder: string): HomeLayout {
   const home = homeLayout(folder)
@@ -29,7 +29,7 @@ export function openHome(folder: string): HomeLayout {
     checkIsHome(home)
     makeWithParents(home.root)
     checkRoom(home)
-    // Before anything else: what has no marker is not ours, whatever it is called.
+    // The marker comes first: without it, the folder does not count as a home.
     if (!existsSync(home.marker)) writeWhole(home.marker, `${JSON.stringify({ format: FORMAT })}\n`, 0o644)
     makeFolders(home)
   } catch (error) {
@@ -38,12 +38,12 @@ export function openHome(folder: string): HomeLayout {
   return home
 }
 
-/** Whether the folder was made by `openHome`. */
+/** Whether the folder was created by `openHome`. */
 export function isHome(home: HomeLayout): boolean {
   return existsSync(home.marker)
 }
 
-/** Deletes what `openHome` and the cluster made; the folder itself only when nothing else is in it. */
+/** Deletes everything that `openHome` and the cluster created, and the folder itself if it is then empty. */
 export function deleteHome(home: HomeLayout): void {
   try {
     const { root, marker, lockFile, runFile, ...folders } = home
@@ -58,18 +58,20 @@ export function deleteHome(home: HomeLayout): void {
 function checkIsHome(home: HomeLayout): void {
   if (!existsSync(home.root)) return
   if (!statSync(home.root).isDirectory()) {
-    throw conflict(`Home [${home.root}] is a file, not a folder: choose another with --home`)
+    throw conflict(`Home [${home.root}] is a file, not a folder. Select another one with --home.`)
   }
   if (!existsSync(home.marker)) {
-    // A start that ended while the marker was written left no more than that.
+    // A start that was killed while writing the marker leaves only that.
     if (readdirSync(home.root).every((name) => name === stagingName(path.basename(home.marker)))) return
-    throw conflict(`Folder [${home.root}] is not a home of svc and not empty: choose another with --home`)
+    throw conflict(
+      `Folder [${home.root}] is not empty and not a home of svc. Select another one with --home.`,
+    )
   }
   const format = formatOf(home.marker)
   if (format !== FORMAT) {
     throw conflict(
-      `Home [${home.root}] is broken: [${path.basename(home.marker)}] names format [${format}], expected [${FORMAT}]; ` +
-        'use the version of svc that made it, or delete the folder',
+      `Home [${home.root}] is damaged: [${path.basename(home.marker)}] has format [${format}], expected [${FORMAT}]. ` +
+        'Use the version of svc that created it, or delete the folder.',
     )
   }
 }
@@ -84,14 +86,14 @@ function formatOf(marker: string): unknown {
 }
 
 function makeFolders(home: HomeLayout): void {
-  // Postgres does not run as root, so under root its user must be able to pass through the home; secrets, keys and
-  // configuration stand in folders that are closed.
+  // Postgres does not run as root, so under root its user must be able to access the home. Secrets, keys, and
+  // configuration are in folders that only the owner can access.
   chmodSync(home.root, process.getuid?.() === 0 ? 0o711 : 0o700)
   const { secrets, pki, conf, run, logs, redis, deepStorage, cache, input, taskLogs, tasks } = home
   for (const folder of [secrets, pki, conf, run, logs, redis, deepStorage, cache, input, taskLogs, tasks]) {
     if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) {
       throw conflict(
-        `Home [${home.root}] is broken: [${folder}] is a file where a folder belongs: move it away`,
+        `Home [${home.root}] is damaged: [${folder}] is a file, expected a folder. Move the file elsewhere.`,
       )
     }
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -101,17 +103,17 @@ function makeFolders(home: HomeLayout): void {
 function checkRoom(home: HomeLayout): void {
   const { bavail, bsize } = statfsSync(home.root)
   const freeBytes = bavail * bsize
-  const leastBytes = LEAST_FREE_BYTES[existsSync(home.postgres) ? 'used' : 'new']
-  if (freeBytes < leastBytes) {
+  const minBytes = MIN_FREE_BYTES[existsSync(home.postgres) ? 'used' : 'new']
+  if (freeBytes < minBytes) {
     const free = Math.floor(freeBytes / 1024 / 1024)
-    const least = leastBytes / 1024 / 1024
+    const min = minBytes / 1024 / 1024
     throw unavailable(
-      `The disk of home [${home.root}] has [${free}] MB free, at least [${least}] MB are needed: make room, or choose another with --home`,
+      `Not enough space on the disk of [${home.root}]: [${free}] MB free, at least [${min}] MB required. Free up space, or select another home with --home.`,
     )
   }
 }
 
-/** Makes a folder and those above it, one by one: below /proc, Node's own recursion never ends. */
+/** Creates a folder and its parents, one by one: Node's own recursion never ends below /proc. */
 function makeWithParents(folder: string): void {
   if (existsSync(folder)) return
   makeWithParents(path.dirname(folder))

@@ -4,19 +4,19 @@ import type { ProcessIdentity } from '../processes/index.ts'
 import type { HomeLayout } from './layout.ts'
 import { storageFailure } from './storage-failure.ts'
 
-/** One process of a cluster as the run file tells it. */
+/** One process of a cluster, as recorded in the run file. */
 export interface RunningProcess {
   readonly instance: string
   readonly role: string
   readonly url: string
-  /** Missing while the process is not running, such as between two starts. */
+  /** Missing while the process is not running, for example before a restart. */
   readonly process?: ProcessIdentity
   readonly state: 'running' | 'restarting' | 'stopped'
-  /** How often it was started again since the cluster came up. */
+  /** Number of restarts since the cluster started. */
   readonly restarts: number
 }
 
-/** What runs in a home: kept current by the process that supervises it, read by every other command. */
+/** The running processes of a home: updated by their supervisor, read by every other command. */
 export interface RunFile {
   readonly profile: 'secure' | 'plain'
   /** Epoch milliseconds. */
@@ -26,7 +26,7 @@ export interface RunFile {
   readonly processes: readonly RunningProcess[]
 }
 
-/** The home's run file; undefined when there is none. Throws a Failure when it cannot be understood. */
+/** The home's run file; undefined if there is none. Throws a Failure if it is unreadable. */
 export function readRunFile(home: HomeLayout): RunFile | undefined {
   let text: string
   try {
@@ -39,18 +39,18 @@ export function readRunFile(home: HomeLayout): RunFile | undefined {
   const content = parse(text)
   if (!content) {
     throw conflict(
-      `Home [${home.root}] is broken: run file [${home.runFile}] cannot be read; delete that file once no process of this home runs`,
+      `Home [${home.root}] is damaged: run file [${home.runFile}] is unreadable. Make sure that no process of this home is running, then delete that file.`,
     )
   }
   return content
 }
 
-/** Replaces the home's run file at once, so that a reader never sees half of it. */
+/** Replaces the home's run file atomically. */
 export function writeRunFile(home: HomeLayout, content: RunFile): void {
   writeWhole(home.runFile, `${JSON.stringify(content, null, 2)}\n`, 0o600)
 }
 
-/** Removes the run file: nothing of the home runs any more. */
+/** Deletes the run file, once no process of the home is running. */
 export function removeRunFile(home: HomeLayout): void {
   rmSync(home.runFile, { force: true })
 }
@@ -58,7 +58,7 @@ export function removeRunFile(home: HomeLayout): void {
 /** The name of a file while it is written. */
 export const stagingName = (file: string): string => `${file}.new`
 
-/** Writes a file so that it is there whole or not at all. */
+/** Writes a file atomically. */
 export function writeWhole(file: string, text: string | Uint8Array, mode: number): void {
   const staging = stagingName(file)
   try {

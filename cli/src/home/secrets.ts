@@ -18,12 +18,12 @@ export const secretNames = [
 /** The name of a secret of a home. */
 export type SecretName = (typeof secretNames)[number]
 
-/** The file of a secret, readable for its owner only. */
+/** The file of a secret, readable only by its owner. */
 export function secretFile(home: HomeLayout, name: SecretName): string {
   return path.join(home.secrets, name)
 }
 
-/** The secret as it stands; undefined when the home has none of this name. */
+/** The stored secret; undefined if the home has none of this name. */
 export function readSecret(home: HomeLayout, name: SecretName): string | undefined {
   try {
     return readFileSync(secretFile(home, name), 'utf8')
@@ -34,10 +34,10 @@ export function readSecret(home: HomeLayout, name: SecretName): string | undefin
   }
 }
 
-/** The secret as it stands or, at first, a new one of 32 random characters. */
+/** The stored secret; if there is none, a new one of 32 random characters. */
 export function ensureSecret(home: HomeLayout, name: SecretName): string {
   const known = readSecret(home, name)
-  // An empty file is left by a disk that ran full; nothing was ever opened with it.
+  // A full disk leaves an empty file, which was never used as a secret.
   if (known) {
     chmodSync(secretFile(home, name), 0o600)
     return known
@@ -45,7 +45,7 @@ export function ensureSecret(home: HomeLayout, name: SecretName): string {
   return writeSecret(home, name, randomBytes(24).toString('base64url'))
 }
 
-/** Keeps a secret, in place of the one before; returns it. */
+/** Stores a secret, replacing the previous one, and returns it. */
 export function writeSecret(home: HomeLayout, name: SecretName, secret: string): string {
   writeWhole(secretFile(home, name), secret, 0o600)
   return secret

@@ -1,6 +1,6 @@
 import { describeError, Failure, unavailable } from '@svc/domain/failure'
 
-/** An error of the file system under a home, as one line that says what to do; other errors come back as they are. */
+/** A file system error in a home, as a Failure that says what to do; any other error is returned unchanged. */
 export function storageFailure(error: unknown, root: string): unknown {
   if (error instanceof Failure || !(error instanceof Error)) return error
   const code = (error as NodeJS.ErrnoException).code
@@ -8,20 +8,20 @@ export function storageFailure(error: unknown, root: string): unknown {
     case 'ENOSPC':
     case 'EDQUOT':
       return unavailable(
-        `No space is left on the disk of home [${root}]: make room, or choose another with --home`,
+        `No space left on the disk of [${root}]. Free up space, or select another home with --home.`,
       )
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
       return unavailable(
-        `Home [${root}] cannot be written: ${describeError(error)}; choose another with --home`,
+        `Failed to write to the home [${root}]: ${describeError(error)}. Select another one with --home.`,
       )
     case 'ENOENT':
     case 'ENOTDIR':
     case 'ELOOP':
     case 'ENAMETOOLONG':
       return unavailable(
-        `Home [${root}] cannot be a folder: ${describeError(error)}; choose another with --home`,
+        `Failed to create the home [${root}]: ${describeError(error)}. Select another one with --home.`,
       )
     default:
       return error

@@ -20,15 +20,15 @@ const spec: IngestSpec = {
   dimensions: [],
 }
 
-describe('options become a specification', () => {
+describe('parses options into a specification', () => {
   const cases: { name: string; file: string; given?: Partial<WrittenIngest>; expect: Partial<IngestSpec> }[] =
     [
-      { name: 'what is left out', file: 'a.csv', expect: {} },
-      { name: 'json by its ending', file: 'a.json', expect: { format: 'json' } },
+      { name: 'defaults', file: 'a.csv', expect: {} },
+      { name: 'json by its extension', file: 'a.json', expect: { format: 'json' } },
       { name: 'json lines', file: 'a.b.JSONL', expect: { format: 'json' } },
       { name: 'compressed', file: 'a.ndjson.gz', expect: { format: 'json' } },
       { name: 'parquet', file: '/x/a.parquet', expect: { format: 'parquet' } },
-      { name: 'a format wins over the ending', file: 'a.json', given: { format: 'csv' }, expect: {} },
+      { name: 'a format overrides the extension', file: 'a.json', given: { format: 'csv' }, expect: {} },
       {
         name: 'granularities in any case',
         file: 'a.csv',
@@ -48,11 +48,11 @@ describe('options become a specification', () => {
   }
 })
 
-describe('options that are not allowed are named', () => {
+describe('rejects invalid options', () => {
   const cases: { file: string; given?: Partial<WrittenIngest>; message: RegExp }[] = [
     {
       file: 'README',
-      message: /^Failure: The ending of file \[README\] tells no format: .*\[csv\], \[json\]/,
+      message: /^Failure: Missing value for \[--format\]: expected one of \[csv\], \[json\].* of \[README\]/,
     },
     {
       file: 'a.csv',
@@ -82,7 +82,7 @@ describe('options that are not allowed are named', () => {
   }
 })
 
-test('the overlord reads every task as it is meant', () => {
+test('the overlord parses every task correctly', () => {
   const access = { allowedRoots: ['/in'], allowedHosts: [] }
   for (const format of ['csv', 'json', 'parquet'] as const) {
     const task = indexTask({ ...spec, format, dimensions: ['a'], append: true }, '/in/file')

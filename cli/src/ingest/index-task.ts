@@ -2,27 +2,27 @@ import path from 'node:path'
 import { invalidInput } from '@svc/domain/failure'
 import { type Granularity, granularities } from '@svc/domain/time'
 
-/** The formats in which a file may be. */
+/** The supported file formats. */
 export const fileFormats = ['csv', 'json', 'parquet'] as const
 
 /** One of `fileFormats`. */
 export type FileFormat = (typeof fileFormats)[number]
 
-/** What a file becomes. */
+/** How to ingest a file. */
 export interface IngestSpec {
   readonly dataSource: string
   readonly timestampColumn: string
-  /** As the overlord knows them: `auto`, `iso`, `millis`, `posix` or a pattern of letters. */
+  /** A timestamp format of the overlord: `auto`, `iso`, `millis`, `posix`, or a pattern. */
   readonly timestampFormat: string
   readonly granularity: Granularity
   readonly format: FileFormat
-  /** Beside what is there; else in place of it, where the new rows lie in time. */
+  /** Whether to keep existing data; otherwise it is replaced in the time range of the new rows. */
   readonly append: boolean
-  /** The columns to store; all when empty. */
+  /** The columns to store; all if empty. */
   readonly dimensions: readonly string[]
 }
 
-/** The options of an ingestion as the user writes them. */
+/** The options of an ingestion as the user wrote them. */
 export interface WrittenIngest {
   readonly datasource: string
   readonly timestamp: string
@@ -30,11 +30,11 @@ export interface WrittenIngest {
   readonly timestampFormat: string
   readonly format?: string | undefined
   readonly append?: boolean | undefined
-  /** Names separated by commas. */
+  /** Comma-separated names. */
   readonly dimensions?: string | undefined
 }
 
-const formatOfEnding: Readonly<Record<string, FileFormat>> = {
+const formatOfExtension: Readonly<Record<string, FileFormat>> = {
   '.csv': 'csv',
   '.json': 'json',
   '.jsonl': 'json',
@@ -42,9 +42,9 @@ const formatOfEnding: Readonly<Record<string, FileFormat>> = {
   '.parquet': 'parquet',
 }
 
-const compressedEnding = /\.(gz|zst)$/i
+const compressedExtension = /\.(gz|zst)$/i
 
-/** Reads the options; throws a Failure that names the option, the value and what is allowed. */
+/** Parses the options. Throws a Failure that names the option, the value, and what is expected. */
 export function parseIngest(file: string, written: WrittenIngest): IngestSpec {
   const allowedGranularities = granularities.filter((name) => name !== 'NONE')
   const granularity = allowedGranularities.find((name) => name === written.granularity.toUpperCase())
@@ -78,15 +78,15 @@ function formatOf(file: string, written: string | undefined): FileFormat {
       `Invalid value [${written}] for [--format]: expected one of [${fileFormats.join('], [')}]`,
     )
   }
-  const ending = path.extname(file.replace(compressedEnding, '')).toLowerCase()
-  const format = formatOfEnding[ending]
+  const extension = path.extname(file.replace(compressedExtension, '')).toLowerCase()
+  const format = formatOfExtension[extension]
   if (format) return format
   throw invalidInput(
-    `The ending of file [${file}] tells no format: name it with --format, allowed are [${fileFormats.join('], [')}]`,
+    `Missing value for [--format]: expected one of [${fileFormats.join('], [')}], because the extension of [${file}] is unknown`,
   )
 }
 
-/** The task that does it, as the overlord takes it; `file` is where the overlord reads. */
+/** The task to submit to the overlord, which reads from `file`. */
 export function indexTask(spec: IngestSpec, file: string): Record<string, unknown> {
   const { dataSource, timestampColumn, timestampFormat, granularity, format, append, dimensions } = spec
   return {
@@ -96,7 +96,7 @@ export function indexTask(spec: IngestSpec, file: string): Record<string, unknow
         dataSource,
         timestampSpec: { column: timestampColumn, format: timestampFormat },
         dimensionsSpec: { dimensions },
-        // Every row of the file stays a row: whoever wants sums instead writes a task.
+        // Every row is kept. Users who want rollup submit their own task.
         granularitySpec: { segmentGranularity: granularity, queryGranularity: 'NONE', rollup: false },
       },
       ioConfig: {

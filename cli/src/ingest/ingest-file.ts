@@ -3,45 +3,44 @@ import { conflict, Failure, unavailable } from '@svc/domain/failure'
 import type { IndexProgress } from '@svc/shared/ingestion'
 import type { ClusterClient } from '../client/index.ts'
 import type { HomeLayout } from '../home/index.ts'
-import { askPatiently } from './ask-patiently.ts'
 import { type IngestSpec, indexTask } from './index-task.ts'
 import { findFile, provideInput } from './input-file.ts'
 import type { IngestPhase } from './progress-text.ts'
+import { retryWhileUnavailable } from './retry-while-unavailable.ts'
 import { followTask, shutDownTask, submitTask, type TaskStatus, taskLogCommand } from './task.ts'
-import { inWordsOfRequest } from './task-message.ts'
+import { inTermsOfRequest } from './task-message.ts'
 
-/** What to ingest and how to tell of it. */
+/** What to ingest, and how to report progress. */
 export interface IngestRequest {
   readonly file: string
   readonly spec: IngestSpec
   /** Whether to wait until historicals serve the datasource. */
   readonly waitLoaded: boolean
-  /** Ends the ingestion and its task when aborted. */
+  /** When aborted, cancels the ingestion and its task. */
   readonly signal: AbortSignal
   readonly onTask?: ((id: string) => void) | undefined
   readonly onPhase?: ((phase: IngestPhase) => void) | undefined
 }
 
-/** An ingestion that has succeeded. */
+/** Result of a successful ingestion. */
 export interface IngestResult {
   readonly task: string
   readonly dataSource: string
   readonly durationMs: number
-  /** What was counted, as far as the task told it. */
+  /** Row and segment counts, if the task reported them. */
   readonly counts: Omit<IndexProgress, 'phase' | 'fraction'> | null
-  /** Whether historicals serve all that rules want of the datasource; undefined when that was not waited for. */
+  /** Whether historicals serve all required segments of the datasource; undefined without `waitLoaded`. */
   readonly isLoaded: boolean | undefined
 }
 
 const LOAD_POLL_MS = 250
-const ASK_PATIENCE_MS = 30_000
-/** Loading that comes no further for this long is told as a failure. */
-const LOAD_STANDSTILL_MS = 120_000
+const RETRY_TIMEOUT_MS = 30_000
+/** Loading without progress for this long is a failure. */
+const LOAD_STALL_MS = 120_000
 
 /**
- * Ingests a file and returns when the task has succeeded. Throws a Failure that tells why it did not, also when there
- * are no rows; when the signal
- * ends it, the task is shut down first. A copy of the file is removed in every case.
+ * Ingests a file. Returns when the task has succeeded. Throws a Failure if it fails or the file has no rows. If the
+ * signal is aborted, cancels the task first. Always deletes the copy of the file, if there is one.
  */
 export async function ingestFile(
   client: ClusterClient,
@@ -50,30 +49,30 @@ export async function ingestFile(
 ): Promise<IngestResult> {
   const { spec, signal } = request
   const file = await findFile(request.file)
-  const allowedRoots = await askAllowedRoots(client)
+  const allowedRoots = await getAllowedRoots(client)
   const onCopy = () => request.onPhase?.({ kind: 'copying' })
   const input = await provideInput(file, { allowedRoots, home, signal, onCopy })
   try {
-    const words = { inputPath: input.path, file: request.file }
+    const names = { inputPath: input.path, file: request.file }
     const task = await submitTask(client, indexTask(spec, input.path)).catch((error: unknown) => {
       if (!(error instanceof Failure)) throw error
-      throw new Failure(error.code, inWordsOfRequest(error.message, words), error.context, error)
+      throw new Failure(error.code, inTermsOfRequest(error.message, names), error.context, error)
     })
     request.onTask?.(task)
     const status = await runToEnd(client, task, request)
     if (status.statusCode === 'FAILED') {
       throw unavailable(
-        `Task [${task}] failed: ${inWordsOfRequest(status.errorMsg ?? 'it tells no reason', words)} (its log: ${taskLogCommand(home, task)})`,
+        `Task [${task}] failed: ${inTermsOfRequest(status.errorMsg ?? 'unknown reason', names)}. Show its log with ${taskLogCommand(home, task)}`,
       )
     }
     if (status.progress?.phase === 'writing' && status.progress.rowsRead === 0) {
-      throw conflict(`File [${request.file}] has 0 rows: nothing was ingested into [${spec.dataSource}]`)
+      throw conflict(`File [${request.file}] has no rows. Nothing was ingested into [${spec.dataSource}].`)
     }
     return {
       task,
       dataSource: spec.dataSource,
       durationMs: status.duration,
-      counts: status.progress && isWhole(status.progress) ? status.progress : null,
+      counts: status.progress && isFinal(status.progress) ? status.progress : null,
       isLoaded: request.waitLoaded ? await untilLoaded(client, request) : undefined,
     }
   } finally {
@@ -81,8 +80,8 @@ export async function ingestFile(
   }
 }
 
-/** Folders below which the overlord may read files. */
-async function askAllowedRoots(client: ClusterClient): Promise<readonly string[]> {
+/** The folders from which the overlord may read files. */
+async function getAllowedRoots(client: ClusterClient): Promise<readonly string[]> {
   const properties = (await client.send('GET', '/proxy/overlord/status/properties')) as Record<string, string>
   return JSON.parse(properties['svc.ingestion.local.allowedRoots'] ?? '[]')
 }
@@ -98,16 +97,16 @@ async function runToEnd(client: ClusterClient, task: string, request: IngestRequ
     if (!signal.aborted) throw error
     const end = await shutDownTask(client, task).catch((shutdownError: unknown) => {
       const why = shutdownError instanceof Failure ? `: ${shutdownError.message}` : ''
-      throw unavailable(`Task [${task}] could not be shut down and may still run${why}`)
+      throw unavailable(`Failed to cancel task [${task}], which may still be running${why}`)
     })
-    // It may have been faster than the wish to stop it.
+    // It may have completed just before it was canceled.
     if (end.statusCode === 'SUCCESS') return end
-    throw unavailable(`Stopped: task [${task}] was shut down, nothing was ingested`)
+    throw unavailable(`Canceled task [${task}]. Nothing was ingested.`)
   }
 }
 
-/** Whether it tells all that was done, and not how far the task was some time before its end. */
-function isWhole({ phase, fraction }: IndexProgress): boolean {
+/** Whether this is the final report of a task, not an earlier one. */
+function isFinal({ phase, fraction }: IndexProgress): boolean {
   return phase === 'writing' && fraction === 1
 }
 
@@ -115,21 +114,21 @@ async function untilLoaded(client: ClusterClient, request: IngestRequest): Promi
   const { signal, onPhase } = request
   const { dataSource } = request.spec
   let last = -1
-  let standsSince = performance.now()
+  let progressAt = performance.now()
   for (;;) {
-    const answer = await askPatiently(() => client.send('GET', '/svc/coordinator/v1/loadstatus'), {
-      patienceMs: ASK_PATIENCE_MS,
+    const answer = await retryWhileUnavailable(() => client.send('GET', '/svc/coordinator/v1/loadstatus'), {
+      timeoutMs: RETRY_TIMEOUT_MS,
       signal,
     })
-    // A datasource of which rules want nothing is not listed.
+    // A datasource without required segments is not listed.
     const percent = (answer as Record<string, number>)[dataSource] ?? 100
     onPhase?.({ kind: 'loading', percent })
     if (percent >= 100) return true
-    if (percent !== last) standsSince = performance.now()
+    if (percent !== last) progressAt = performance.now()
     last = percent
-    if (performance.now() - standsSince >= LOAD_STANDSTILL_MS) {
+    if (performance.now() - progressAt >= LOAD_STALL_MS) {
       throw unavailable(
-        `Datasource [${dataSource}] was ingested, but its loading stands still at [${percent.toFixed(1)}] percent: ./svc status and ./svc logs coordinator tell more`,
+        `Datasource [${dataSource}] was ingested, but loading is stuck at [${percent.toFixed(1)}] percent. See ./svc status and ./svc logs coordinator.`,
       )
     }
     await delay(LOAD_POLL_MS, undefined, { signal }).catch(() => signal.throwIfAborted())

@@ -20,7 +20,7 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 
 const home = homeLayout(path.join(folder, 'home'))
 const root = path.join(folder, 'root')
-for (const made of [home.input, root]) mkdirSync(made, { recursive: true })
+for (const created of [home.input, root]) mkdirSync(created, { recursive: true })
 const inside = path.join(root, 'inside.csv')
 const outside = path.join(folder, 'outside.csv')
 writeFileSync(inside, 'inside')
@@ -56,7 +56,7 @@ describe('isBelow', () => {
   }
 })
 
-test('a file below an allowed folder is used where it is, also through links', async () => {
+test('uses a file in an allowed folder in place, even through symbolic links', async () => {
   for (const roots of [[root], ['/nowhere', path.join(folder, 'root-link')]]) {
     const input = await provide(path.join(folder, 'root-link/inside.csv'), roots)
     assert.deepEqual([input.path, input.isCopy], [inside, false])
@@ -66,7 +66,7 @@ test('a file below an allowed folder is used where it is, also through links', a
   assert.equal(copies, 0)
 })
 
-test('any other file is copied into the home, and the copy goes', async () => {
+test('copies any other file into the home, and deletes the copy', async () => {
   for (const file of [outside, path.join(root, 'link.csv')]) {
     const input = await provide(file, [root, home.input])
     assert.equal(input.isCopy, true)
@@ -79,11 +79,11 @@ test('any other file is copied into the home, and the copy goes', async () => {
   assert.equal(copies, 2)
 })
 
-test('what cannot be provided is told, and nothing is left', async () => {
-  await assert.rejects(provide(outside, [root]), /^Failure: The overlord may read only below \[.*root\] /)
+test('reports a file that cannot be provided, and leaves nothing behind', async () => {
+  await assert.rejects(provide(outside, [root]), /^Failure: The overlord may only read files in \[.*root\] /)
   await assert.rejects(provide(path.join(folder, 'none.csv'), [root]), /none\.csv\] does not exist$/)
   await assert.rejects(provide(root, [root]), /root\] is not a file$/)
-  await assert.rejects(provide(path.join(inside, 'x'), [root]), /cannot be read: ENOTDIR/)
+  await assert.rejects(provide(path.join(inside, 'x'), [root]), /^Failure: Failed to read file .*: ENOTDIR/)
   await assert.rejects(
     provide(outside, [home.input], AbortSignal.abort(new Error('enough'))),
     /^Error: enough$/,

@@ -5,23 +5,23 @@ import { pipeline } from 'node:stream/promises'
 import { conflict, describeError, invalidInput, notFound } from '@svc/domain/failure'
 import { type HomeLayout, storageFailure } from '../home/index.ts'
 
-/** A file where the overlord may read it. */
+/** A file that the overlord may read. */
 export interface InputFile {
   readonly path: string
   readonly isCopy: boolean
-  /** Takes the copy away, if it is one. */
+  /** Deletes the file if it is a copy. */
   remove(): Promise<void>
 }
 
-/** Whether the file lies in the folder or below; both without links. */
+/** Whether the file is in the folder or a subfolder; both without symbolic links. */
 export function isBelow(folder: string, file: string): boolean {
   const relative = path.relative(folder, file)
   return relative === '' || !(relative.startsWith('..') || path.isAbsolute(relative))
 }
 
-/** What has to be known to bring a file to where the overlord may read it. */
+/** What `provideInput` needs to know. */
 export interface InputSurroundings {
-  /** Folders below which the overlord may read. */
+  /** Folders from which the overlord may read files. */
   readonly allowedRoots: readonly string[]
   readonly home: HomeLayout
   readonly signal: AbortSignal
@@ -30,8 +30,8 @@ export interface InputSurroundings {
 }
 
 /**
- * The file itself when it lies below one of the folders that the overlord may read, else a copy of it in the home.
- * `file` has no links in its path. Throws a Failure when the overlord may not read the home either.
+ * The file itself if it is in a folder that the overlord may read, otherwise a copy of it in the home. The path `file`
+ * has no symbolic links. Throws a Failure if the overlord may not read the home either.
  */
 export async function provideInput(file: string, surroundings: InputSurroundings): Promise<InputFile> {
   const { allowedRoots, home, signal, onCopy } = surroundings
@@ -42,21 +42,21 @@ export async function provideInput(file: string, surroundings: InputSurroundings
   const input = await realpath(home.input)
   if (!roots.some((root) => isBelow(root, input))) {
     throw conflict(
-      `The overlord may read only below [${allowedRoots.join('], [')}] (svc.ingestion.local.allowedRoots): put file [${file}] there`,
+      `The overlord may only read files in [${allowedRoots.join('], [')}] (svc.ingestion.local.allowedRoots). Move file [${file}] there.`,
     )
   }
   onCopy()
   return copyInto(input, file, home, signal)
 }
 
-/** The path of a file without links. Throws a Failure when there is no file. */
+/** The path of a file without symbolic links. Throws a Failure if the file does not exist. */
 export async function findFile(file: string): Promise<string> {
   try {
     const real = await realpath(file)
     if ((await stat(real)).isFile()) return real
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw notFound(`File [${file}] does not exist`)
-    throw notFound(`File [${file}] cannot be read: ${describeError(error)}`)
+    throw notFound(`Failed to read file [${file}]: ${describeError(error)}`)
   }
   throw invalidInput(`[${file}] is not a file`)
 }
@@ -67,7 +67,7 @@ async function copyInto(
   home: HomeLayout,
   signal: AbortSignal,
 ): Promise<InputFile> {
-  // A folder of its own, so that the copy keeps its name: messages about the data tell it.
+  // A separate folder keeps the name of the file, which messages about the data show.
   const folder = await mkdtemp(path.join(input, 'ingest-'))
   const copy = path.join(folder, path.basename(file))
   const remove = () => rm(folder, { recursive: true, force: true })
@@ -77,7 +77,7 @@ async function copyInto(
     await remove()
     signal.throwIfAborted()
     if ((error as NodeJS.ErrnoException).path === file) {
-      throw notFound(`File [${file}] cannot be read: ${describeError(error)}`)
+      throw notFound(`Failed to read file [${file}]: ${describeError(error)}`)
     }
     throw storageFailure(error, home.root)
   }

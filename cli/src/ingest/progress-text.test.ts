@@ -27,27 +27,27 @@ const withProgress = (progress: Partial<IndexProgress>): IngestPhase => ({
   },
 })
 
-describe('how far an ingestion is', () => {
+describe('progress of an ingestion', () => {
   const cases: { name: string; given: IngestPhase; fraction: number; text: string }[] = [
-    { name: 'copying', given: { kind: 'copying' }, fraction: 0, text: 'copying the file' },
+    { name: 'copying', given: { kind: 'copying' }, fraction: 0, text: 'Copying the file' },
     {
       name: 'waiting',
       given: { kind: 'task', status: { ...running, runnerStatusCode: 'PENDING' } },
       fraction: 0,
-      text: 'waiting for a worker slot',
+      text: 'Waiting for a worker slot',
     },
-    { name: 'starting', given: { kind: 'task', status: running }, fraction: 0, text: 'the task starts' },
+    { name: 'starting', given: { kind: 'task', status: running }, fraction: 0, text: 'Starting the task' },
     {
-      name: 'reading, nothing told yet',
+      name: 'reading, before the first report',
       given: withProgress({}),
       fraction: 0.05,
-      text: 'reading and sorting rows',
+      text: 'Reading and sorting rows',
     },
     {
       name: 'half read',
       given: withProgress({ fraction: 0.5 }),
       fraction: 0.05 + 0.55 / 2,
-      text: 'reading and sorting rows',
+      text: 'Reading and sorting rows',
     },
     {
       name: 'half written',
@@ -59,19 +59,19 @@ describe('how far an ingestion is', () => {
         segmentsWritten: 1,
       }),
       fraction: 0.8,
-      text: 'writing segments, 20,000 rows read, 1 row in 1 segment',
+      text: 'Writing segments, 20,000 rows read, 1 row in 1 segment',
     },
     {
       name: 'more than all',
       given: withProgress({ phase: 'writing', fraction: 1.5 }),
       fraction: 1,
-      text: 'writing segments',
+      text: 'Writing segments',
     },
     {
       name: 'loading',
       given: { kind: 'loading', percent: 25 },
       fraction: 0.25,
-      text: 'historicals load the segments',
+      text: 'Loading segments onto historicals',
     },
   ]
   for (const { name, given, fraction, text } of cases) {
@@ -83,9 +83,9 @@ describe('how far an ingestion is', () => {
   }
 })
 
-test('columns that no row has are told', () => {
+test('warns of columns that are in no row', () => {
   assert.deepEqual(warningsOf({}, 'a.csv'), [])
   assert.deepEqual(warningsOf({ columnsInNoRow: ['zz'] }, 'a.csv'), [
-    'column [zz] is in no row of file [a.csv]',
+    'Column [zz] is in no row of file [a.csv]',
   ])
 })

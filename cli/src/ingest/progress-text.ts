@@ -1,30 +1,31 @@
 import type { IndexProgress } from '@svc/shared/ingestion'
+import { countOf } from '../terminal/index.ts'
 import type { TaskStatus } from './task.ts'
 
 /** What an ingestion is doing. */
 export type IngestPhase =
   | { readonly kind: 'copying' }
   | { readonly kind: 'task'; readonly status: TaskStatus }
-  /** Segments are being loaded; `percent` is what the coordinator tells. */
+  /** Segments are being loaded; `percent` is the load status from the coordinator. */
   | { readonly kind: 'loading'; readonly percent: number }
 
-/** Where on the way from 0 to 1 each phase of a task begins and how much of it is its own. */
+/** The range of each phase of a task on the scale from 0 to 1. */
 const shares: Readonly<Record<IndexProgress['phase'], { from: number; share: number; text: string }>> = {
-  fetching: { from: 0, share: 0.05, text: 'fetching the input' },
-  reading: { from: 0.05, share: 0.55, text: 'reading and sorting rows' },
-  writing: { from: 0.6, share: 0.4, text: 'writing segments' },
+  fetching: { from: 0, share: 0.05, text: 'Fetching the input' },
+  reading: { from: 0.05, share: 0.55, text: 'Reading and sorting rows' },
+  writing: { from: 0.6, share: 0.4, text: 'Writing segments' },
 }
 
-/** How much is done, from 0 to 1, and of what. */
+/** Progress of a phase, from 0 to 1, and its description. */
 export function progressOf(phase: IngestPhase): { readonly fraction: number; readonly text: string } {
-  if (phase.kind === 'copying') return { fraction: 0, text: 'copying the file' }
+  if (phase.kind === 'copying') return { fraction: 0, text: 'Copying the file' }
   if (phase.kind === 'loading')
-    return { fraction: phase.percent / 100, text: 'historicals load the segments' }
+    return { fraction: phase.percent / 100, text: 'Loading segments onto historicals' }
   const { progress, runnerStatusCode } = phase.status
   if (!progress) {
     return {
       fraction: 0,
-      text: runnerStatusCode === 'RUNNING' ? 'the task starts' : 'waiting for a worker slot',
+      text: runnerStatusCode === 'RUNNING' ? 'Starting the task' : 'Waiting for a worker slot',
     }
   }
   const { from, share, text } = shares[progress.phase]
@@ -32,28 +33,22 @@ export function progressOf(phase: IngestPhase): { readonly fraction: number; rea
   return { fraction: from + share * done, text: [text, ...countsOf(progress)].join(', ') }
 }
 
-/** What was counted so far, such as `20,000 rows read`. */
+/** The counts so far, for example `20,000 rows read`. */
 export function countsOf({
   rowsRead,
   rowsWritten,
   segmentsWritten,
 }: Omit<IndexProgress, 'phase' | 'fraction'>): string[] {
   return [
-    ...(rowsRead ? [`${countText(rowsRead, 'row')} read`] : []),
-    ...(segmentsWritten
-      ? [`${countText(rowsWritten, 'row')} in ${countText(segmentsWritten, 'segment')}`]
-      : []),
+    ...(rowsRead ? [`${countOf(rowsRead, 'row')} read`] : []),
+    ...(segmentsWritten ? [`${countOf(rowsWritten, 'row')} in ${countOf(segmentsWritten, 'segment')}`] : []),
   ]
 }
 
-/** What is to be told of a file beside its counts. */
+/** Warnings about an ingested file. */
 export function warningsOf(
   { columnsInNoRow = [] }: Pick<IndexProgress, 'columnsInNoRow'>,
   file: string,
 ): string[] {
-  return columnsInNoRow.map((column) => `column [${column}] is in no row of file [${file}]`)
-}
-
-function countText(count: number, thing: string): string {
-  return `${count.toLocaleString('en-US')} ${thing}${count === 1 ? '' : 's'}`
+  return columnsInNoRow.map((column) => `Column [${column}] is in no row of file [${file}]`)
 }

@@ -1,19 +1,19 @@
 import { formatSeconds, progressBar, solidBar } from '../terminal/index.ts'
 import { type IngestPhase, progressOf } from './progress-text.ts'
 
-/** Where something is shown: perhaps a terminal, whose size may change. */
+/** An output stream, possibly a terminal, whose size may change. */
 export type Output = NodeJS.WritableStream & {
   readonly isTTY?: boolean | undefined
   readonly columns?: number | undefined
   readonly rows?: number | undefined
 }
 
-/** Shows how far an ingestion is. */
+/** Shows the progress of an ingestion. */
 export interface ProgressDisplay {
   show(phase: IngestPhase): void
-  /** A line that stays. */
+  /** Prints a permanent line. */
   print(line: string): void
-  /** Takes away what does not stay. */
+  /** Erases the progress bar. */
   end(): void
 }
 
@@ -21,7 +21,7 @@ const BAR_WIDTH = 24
 const REDRAW_MS = 200
 const DEFAULT_COLUMNS = 80
 
-/** A bar that is redrawn in place on a terminal; elsewhere a plain line whenever something has changed. */
+/** On a terminal, a bar that is redrawn in place; otherwise a line for each change. */
 export function showProgress(out: Output): ProgressDisplay {
   return out.isTTY ? barOn(out) : linesOn(out)
 }
@@ -51,7 +51,7 @@ function barOn(out: Output): ProgressDisplay {
     const line = `${time}  ${progressBar(fraction, BAR_WIDTH, solidBar)} ${percentText(fraction)}  ${text}`
     out.write(`\r\x1b[K${line.slice(0, (out.columns ?? DEFAULT_COLUMNS) - 1)}`)
   }
-  // The seconds go on while nothing else changes.
+  // Keeps the elapsed time current.
   const timer = setInterval(draw, REDRAW_MS)
   const erase = () => {
     if (shown) out.write('\r\x1b[K')

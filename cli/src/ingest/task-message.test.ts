@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inWordsOfRequest } from './task-message.ts'
+import { inTermsOfRequest } from './task-message.ts'
 
-const words = { inputPath: '/home/input/ingest-DqKjip/bad.csv', file: '../data/bad.csv' }
+const names = { inputPath: '/home/input/ingest-DqKjip/bad.csv', file: '../data/bad.csv' }
 
 const cases: { given: string; expect: string }[] = [
   {
-    given: `More rows cannot be read than spec.tuningConfig.maxParseExceptions[0] allows: Row[2] of file[${words.inputPath}] has the value [x] in timestamp column[t], which should be of format[auto]`,
+    given: `More rows cannot be read than spec.tuningConfig.maxParseExceptions[0] allows: Row[2] of file[${names.inputPath}] has the value [x] in timestamp column[t], which should be of format[auto]`,
     expect:
       'Row[2] of file[../data/bad.csv] has the value [x] in timestamp column[t] (--timestamp), which should be of format[auto] (--timestamp-format)',
   },
   {
     given:
       'spec.dataSchema.timestampSpec.column has the value [t], which the input does not have; its columns are [a, b]',
-    expect: 'Option --timestamp has the value [t], which the input does not have; its columns are [a, b]',
+    expect: '--timestamp has the value [t], which the input does not have; its columns are [a, b]',
   },
   {
-    given: `spec.ioConfig.inputSource.files[0] has the value [${words.inputPath}], which is not a file`,
-    expect: 'The file has the value [../data/bad.csv], which is not a file',
+    given: `spec.ioConfig.inputSource.files[0] has the value [${names.inputPath}], which is not a file`,
+    expect: 'file has the value [../data/bad.csv], which is not a file',
   },
   { given: 'The process of the task died (SIGKILL)', expect: 'The process of the task died (SIGKILL)' },
 ]
 
 for (const { given, expect } of cases) {
-  test(expect, () => assert.equal(inWordsOfRequest(given, words), expect))
+  test(expect, () => assert.equal(inTermsOfRequest(given, names), expect))
 }

@@ -5,11 +5,11 @@ import type ldap from 'ldapjs'
 export interface DirectoryEntry {
   readonly dn: string
   readonly attributes: Readonly<Record<string, readonly string[]>>
-  /** Who binds as this entry proves it by this; undefined for what is nobody. */
+  /** The password to bind as this entry; undefined for an entry that is not a user. */
   readonly password?: string | undefined
 }
 
-/** What a directory holds; only the bind user may search. */
+/** The contents of a directory; only the bind user may search. */
 export interface DirectoryContent {
   readonly suffix: string
   readonly bindDn: string
@@ -17,13 +17,13 @@ export interface DirectoryContent {
   readonly entries: readonly DirectoryEntry[]
 }
 
-/** A directory that listens. */
+/** A running directory. */
 export interface EmbeddedDirectory {
   readonly url: string
   stop(): Promise<void>
 }
 
-// What is used here of the library, whose own types leave these out.
+// Parts of the library that are missing from its own types.
 interface BindRequest {
   readonly dn: ldap.DN
   readonly credentials: string
@@ -47,9 +47,9 @@ interface SearchResponse {
 }
 type Next = (error?: unknown) => void
 
-/** Starts a read-only directory on 127.0.0.1; port 0 stands for any that is free. */
+/** Starts a read-only directory on 127.0.0.1; port 0 selects a free one. */
 export async function startDirectory(content: DirectoryContent, port: number): Promise<EmbeddedDirectory> {
-  // Loaded here: whoever only plans a cluster has no need of it.
+  // Loaded here, because planning a cluster does not need it.
   const { default: library } = await import('ldapjs')
   const server = library.createServer()
   const normal = (dn: string): string => library.parseDN(dn).toString().toLowerCase()
@@ -59,7 +59,7 @@ export async function startDirectory(content: DirectoryContent, port: number): P
   server.bind('', (request: BindRequest, response: SearchResponse, next: Next) => {
     const password = passwords.get(request.dn.toString().toLowerCase())
     const given = String(request.credentials)
-    // A name that is nobody's is refused like a wrong password. RFC 4513 5.1.2: an empty password proves nothing.
+    // An unknown name is rejected like a wrong password. RFC 4513 5.1.2: an empty password authenticates nobody.
     if (password === undefined || given === '' || !isSame(password, given)) {
       next(new library.InvalidCredentialsError())
       return
@@ -72,7 +72,7 @@ export async function startDirectory(content: DirectoryContent, port: number): P
       next(new library.InsufficientAccessRightsError())
       return
     }
-    // Everything is sent: the library drops attributes that were asked for with capitals in their names.
+    // Sends all attributes, because the library drops requested ones whose names contain capital letters.
     response.attributes = []
     for (const { dn, attributes } of content.entries) {
       const parsed = library.parseDN(dn)
@@ -87,7 +87,7 @@ export async function startDirectory(content: DirectoryContent, port: number): P
     server.once('error', reject)
     server.listen(port, '127.0.0.1', resolve)
   })
-  // The library ends the connection of a request that it cannot read, such as a search for some names with brackets.
+  // The library closes the connection after a request that it cannot parse, such as a search for names with brackets.
   server.on('error', () => undefined)
   return {
     url: `ldap://127.0.0.1:${new URL(server.url.replace('ldap', 'http')).port}`,
@@ -99,7 +99,7 @@ function lowerCaseNames(attributes: DirectoryEntry['attributes']): Record<string
   return Object.fromEntries(Object.entries(attributes).map(([name, values]) => [name.toLowerCase(), values]))
 }
 
-/** Whether an entry is found: by equality without regard to case, as directories compare these attributes. */
+/** Whether an entry matches: by case-insensitive equality, as directories compare these attributes. */
 function matches(filter: SearchFilter, attributes: Readonly<Record<string, readonly string[]>>): boolean {
   const clauses = filter.clauses ?? []
   const values = attributes[filter.attribute?.toLowerCase() ?? ''] ?? []

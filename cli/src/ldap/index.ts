@@ -1,3 +1,3 @@
-/** A small LDAP directory in a process of its own, with sample users and groups: for tests and demonstrations. */
+/** A small LDAP directory in its own process, with sample users and groups, for tests and demos. */
 export { type EmbeddedDirectory, startDirectory } from './embedded-directory.ts'
 export { directoryProperties, directoryServer, sampleDirectory } from './sample-directory.ts'

@@ -7,7 +7,7 @@ import type { DirectoryContent, DirectoryEntry } from './embedded-directory.ts'
 const suffix = 'dc=example,dc=org'
 const bindDn = `cn=search,${suffix}`
 
-// The groups of the sample and their members; carol has no group, and gets roles only of her own.
+// The groups of the sample and their members. carol has no group, so all her roles are assigned to her directly.
 const groups: Readonly<Record<string, readonly string[]>> = {
   administrators: ['alice'],
   analysts: ['alice', 'bob'],
@@ -17,7 +17,7 @@ const users = ['alice', 'bob', 'carol']
 const userDn = (user: string) => `uid=${user},ou=users,${suffix}`
 const groupDn = (group: string) => `cn=${group},ou=groups,${suffix}`
 
-/** The sample: alice, bob and carol, whose password is their name with `-password`. */
+/** The sample directory: alice, bob, and carol, with the passwords alice-password, and so on. */
 export function sampleDirectory(bindPassword: string): DirectoryContent {
   const people = users.map((user): DirectoryEntry => {
     const memberOf = Object.keys(groups)
@@ -46,7 +46,7 @@ export function sampleDirectory(bindPassword: string): DirectoryContent {
 
 const name = 'sampleDirectory'
 
-/** The properties by which a cluster that knows the users of `authenticator` knows those of the sample as well. */
+/** The properties that add the users of the sample directory to those of `authenticator`. */
 export function directoryProperties(
   home: HomeLayout,
   port: number,
@@ -74,7 +74,7 @@ export function directoryProperties(
   }
 }
 
-/** How the sample directory of a home is run. */
+/** How to run the sample directory of a home. */
 export function directoryServer(home: HomeLayout, port: number): ProcessSpec {
   const main = path.join(path.dirname(fileURLToPath(import.meta.url)), 'run-directory.ts')
   return {

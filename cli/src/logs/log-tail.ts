@@ -1,9 +1,9 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
-/** As much of the end of a log as is looked through. */
+/** Only this much of the end of a log is read. */
 const TAIL_BYTES = 64 * 1024
 
-/** The last whole lines of a file from byte `from` on, at most about 64 KB of them; none when there is no file. */
+/** The last complete lines of a file after byte `from`, about 64 KB at most; empty if the file does not exist. */
 export function lastLines(file: string, from = 0): string[] {
   let handle: number
   try {
@@ -18,7 +18,7 @@ export function lastLines(file: string, from = 0): string[] {
     const buffer = Buffer.alloc(size - start)
     const length = readSync(handle, buffer, 0, buffer.length, start)
     const lines = buffer.toString('utf8', 0, length).split('\n')
-    // The first line is cut when the reading began inside the file.
+    // The first line is incomplete if reading did not start at `from`.
     return lines.slice(start > from ? 1 : 0).filter((line) => line.trim() !== '')
   } finally {
     closeSync(handle)
@@ -26,15 +26,16 @@ export function lastLines(file: string, from = 0): string[] {
 }
 
 /**
- * What the lines of a log say is wrong: the last error a service logged, the last FATAL of Postgres, an error that
- * was thrown, else the plain text at the end, which is how a service tells that its configuration is faulty. Undefined when nothing is.
+ * The last error in the lines of a log: the last error entry of a service, the last FATAL of Postgres, an uncaught
+ * error, or otherwise the plain text at the end, which is how a service reports an invalid configuration. Undefined if
+ * there is none.
  */
 export function lastComplaint(lines: readonly string[]): string | undefined {
   const plain: string[] = []
   for (const line of lines.toReversed()) {
     const entry = parseEntry(line)
     if (!entry) {
-      // A line of a service that a full disk or a killed process has cut says nothing.
+      // A line that a full disk or a kill cut short is ignored.
       if (!isTorn(line)) plain.unshift(line)
       continue
     }
@@ -42,17 +43,17 @@ export function lastComplaint(lines: readonly string[]): string | undefined {
     if (entry.level === 'error') return describeEntry(entry)
   }
   const fatal = plain.map((line) => /\b(?:FATAL|PANIC|ERROR): +(.*)/.exec(line)?.[1]).findLast(Boolean)
-  // An error that nobody caught: its stack and the excerpt of the source around it help nobody here.
+  // The stack and source excerpt of an uncaught error do not help here.
   const thrown = plain.findLast((line) => /^\w*Error(?: \[\w+\])?: /.test(line))
-  return fatal ?? thrown ?? (plain.length > 0 ? plain.slice(-MOST_PLAIN_LINES).join('\n') : undefined)
+  return fatal ?? thrown ?? (plain.length > 0 ? plain.slice(-MAX_PLAIN_LINES).join('\n') : undefined)
 }
 
-/** Whether a line that is no entry has begun as one. */
+/** Whether a line is the beginning of an incomplete entry. */
 const isTorn = (line: string): boolean => line.startsWith('{"')
 
-const MOST_PLAIN_LINES = 10
+const MAX_PLAIN_LINES = 10
 
-/** One line as services log it. */
+/** One log entry of a service. */
 export interface LogEntry {
   readonly timestamp: string
   readonly level: string
@@ -60,7 +61,7 @@ export interface LogEntry {
   readonly [detail: string]: unknown
 }
 
-/** A line of a log as its parts; undefined when it is none of a service. */
+/** The parsed entry of a log line; undefined if it is not a line of a service. */
 export function parseEntry(line: string): LogEntry | undefined {
   if (!line.startsWith('{')) return undefined
   try {

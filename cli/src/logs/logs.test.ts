@@ -21,7 +21,7 @@ const entry = (second: number, level: string, message: string, details: object =
     ...details,
   })
 
-const complaints: { name: string; lines: string[]; expect: string | undefined }[] = [
+const errors: { name: string; lines: string[]; expect: string | undefined }[] = [
   { name: 'nothing', lines: [], expect: undefined },
   { name: 'nothing wrong', lines: [entry(1, 'info', 'Ready')], expect: undefined },
   {
@@ -51,7 +51,7 @@ const complaints: { name: string; lines: string[]; expect: string | undefined }[
     expect: 'could not write lock file: No space left on device',
   },
   {
-    name: 'none in a line that was cut, whatever was written behind it',
+    name: 'ignores an incomplete line, whatever follows it',
     lines: [
       entry(1, 'info', 'Ready'),
       `${entry(2, 'error', 'Failed').slice(0, 60)}${entry(3, 'error', 'Torn')}`,
@@ -60,22 +60,22 @@ const complaints: { name: string; lines: string[]; expect: string | undefined }[
     expect: undefined,
   },
   {
-    name: 'an entry before a line that was cut',
+    name: 'an entry before an incomplete line',
     lines: [entry(1, 'error', 'Failed', { error: 'no room' }), entry(2, 'info', 'On').slice(0, 50)],
     expect: 'Failed: no room',
   },
   {
-    name: 'an error that nobody caught',
+    name: 'an uncaught error',
     lines: ['node:internal/x:1', 'Error [ERR_X]: Cannot find module y', '    at a (b:1)', '}', 'Node.js v26'],
     expect: 'Error [ERR_X]: Cannot find module y',
   },
 ]
 
-for (const { name, lines, expect } of complaints) {
-  test(`a complaint: ${name}`, () => assert.equal(lastComplaint(lines), expect))
+for (const { name, lines, expect } of errors) {
+  test(`the last error: ${name}`, () => assert.equal(lastComplaint(lines), expect))
 }
 
-test('the last lines begin at a byte, or where 64 KB begin', () => {
+test('reads the last lines after a byte, and at most 64 KB', () => {
   const file = path.join(folder, 'x.log')
   assert.deepEqual(lastLines(file), [])
   writeFileSync(file, 'one\ntwo\n\nthree\n')
@@ -86,7 +86,7 @@ test('the last lines begin at a byte, or where 64 KB begin', () => {
   assert.deepEqual(lastLines(file), ['last'])
 })
 
-/** What is shown, and a request that collects it. */
+/** A request, and the lines that it shows. */
 function collecting(role?: string) {
   const shown: string[] = []
   const request = {
@@ -103,7 +103,7 @@ function collecting(role?: string) {
   return { shown, request }
 }
 
-test('the last lines of all logs are shown in the order of their times', async () => {
+test('shows the last lines of all logs in chronological order', async () => {
   writeFileSync(
     path.join(folder, 'a.log'),
     `${entry(0, 'info', 'cut')}\n${entry(1, 'info', 'one')}\n${entry(4, 'warn', 'four', { id: 7 })}\n`,
@@ -121,7 +121,7 @@ test('the last lines of all logs are shown in the order of their times', async (
   ])
 })
 
-test('a role shows its instances, an instance only itself, anything else is named', async () => {
+test('a role selects its instances, an instance only itself, and anything else is rejected', async () => {
   for (const instance of ['historical-1', 'historical-2', 'router']) {
     writeFileSync(path.join(folder, `${instance}.log`), `${entry(1, 'info', instance)}\n`)
   }
@@ -133,11 +133,11 @@ test('a role shows its instances, an instance only itself, anything else is name
   assert.deepEqual(byInstance.shown, [entry(1, 'info', 'historical-2')])
   await assert.rejects(showLogs(collecting('peon').request), {
     code: 'notFound',
-    message: 'There is no log of [peon]; there are logs of [historical-1], [historical-2], [router]',
+    message: 'There is no log of [peon]; expected one of [historical-1], [historical-2], [router]',
   })
 })
 
-test('following shows what is added, also when the log is begun anew', async () => {
+test('follows new lines, even after the log is rotated', async () => {
   const file = path.join(folder, 'a.log')
   writeFileSync(file, `${entry(1, 'info', 'one')}\n`)
   const { shown, request } = collecting('a')
@@ -152,7 +152,7 @@ test('following shows what is added, also when the log is begun anew', async () 
   await showLogs({
     ...request,
     follow: true,
-    // Asked before each look: the next step is taken once the one before is shown.
+    // Called before each poll: takes the next step once the previous one is shown.
     isRead: () => {
       if (shown.length >= 4) return false
       steps.shift()?.()

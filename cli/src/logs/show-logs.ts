@@ -9,20 +9,20 @@ export interface LogsRequest {
   readonly folder: string
   /** A role or an instance; undefined for all. */
   readonly role: string | undefined
-  /** How many of the last lines of each log. */
+  /** Number of lines per log. */
   readonly lines: number
   readonly follow: boolean
-  /** Each line unchanged, instead of made readable. */
+  /** Whether to print lines unchanged instead of formatted. */
   readonly asLogged: boolean
   readonly write: (text: string) => void
-  /** Whether anybody still reads what is written; following ends when nobody does. */
+  /** Whether the output is still open; following ends when it is closed. */
   readonly isRead: () => boolean
 }
 
 const POLL_MS = 200
 const READ_BYTES = 256 * 1024
 
-/** Shows the last lines of each log, oldest first; with `follow`, then all that is added. */
+/** Shows the last lines of each log, oldest first; with `follow`, then new lines. */
 export async function showLogs(request: LogsRequest): Promise<void> {
   const instances = choose(request)
   const sizes = new Map(instances.map((instance) => [instance, sizeOf(fileOf(request, instance))]))
@@ -31,7 +31,7 @@ export async function showLogs(request: LogsRequest): Promise<void> {
       .slice(-request.lines || Number.POSITIVE_INFINITY)
       .map((line) => ({ instance, line })),
   )
-  // A line of plain text, such as a stack, has no time of its own and stays behind the one before it.
+  // A line without a time, such as a stack frame, stays after the line before it.
   let time = ''
   const timed = last.map(({ instance, line }, index) => {
     const isFirst = index === 0 || last[index - 1]!.instance !== instance
@@ -47,7 +47,7 @@ export async function showLogs(request: LogsRequest): Promise<void> {
   }
 }
 
-/** Shows what was added since the last time; a log that has become shorter was begun anew. */
+/** Shows new lines since the last call. A log that is shorter than before was rotated. */
 function followOnce(request: LogsRequest, sizes: Map<string, number>): void {
   for (const instance of choose(request)) {
     const file = fileOf(request, instance)
@@ -62,16 +62,16 @@ function followOnce(request: LogsRequest, sizes: Map<string, number>): void {
   }
 }
 
-/** Whole lines from a byte on, and the byte after them. */
+/** Complete lines after a byte, and the byte where they end. */
 function readLines(file: string, from: number): { text: string; end: number } {
   const handle = openSync(file, 'r')
   try {
     const buffer = Buffer.alloc(READ_BYTES)
     const length = readSync(handle, buffer, 0, READ_BYTES, from)
     const lastBreak = buffer.subarray(0, length).lastIndexOf(10)
-    // A line longer than the buffer is shown in pieces rather than never.
-    const whole = lastBreak < 0 && length === READ_BYTES ? length : lastBreak + 1
-    return { text: buffer.toString('utf8', 0, whole), end: from + whole }
+    // A line that is longer than the buffer is shown in pieces.
+    const complete = lastBreak < 0 && length === READ_BYTES ? length : lastBreak + 1
+    return { text: buffer.toString('utf8', 0, complete), end: from + complete }
   } finally {
     closeSync(handle)
   }
@@ -86,9 +86,7 @@ function choose({ folder, role }: LogsRequest): string[] {
     (name) => role === undefined || name === role || name.startsWith(`${role}-`),
   )
   if (chosen.length > 0) return chosen
-  throw notFound(
-    `There is no log of [${role ?? 'any process'}]; there are logs of [${instances.join('], [')}]`,
-  )
+  throw notFound(`There is no log of [${role ?? 'any process'}]; expected one of [${instances.join('], [')}]`)
 }
 
 function show({ asLogged, write }: LogsRequest, instance: string, line: string, isNamed: boolean): void {
@@ -96,7 +94,7 @@ function show({ asLogged, write }: LogsRequest, instance: string, line: string, 
   write(`${asLogged ? line : readableLine(line, prefix)}\n`)
 }
 
-/** A line as services and tasks log it, made readable; any other as it is. `prefix` tells whose it is. */
+/** A log line of a service or task in readable form; any other line unchanged. `prefix` names the instance. */
 export function readableLine(line: string, prefix = ''): string {
   const entry = parseEntry(line)
   if (!entry) return `${prefix}${line}`
@@ -105,7 +103,7 @@ export function readableLine(line: string, prefix = ''): string {
   return `${timestamp} ${level.toUpperCase().padEnd(5)} ${prefix}${message}${rest}`
 }
 
-/** When a line was logged, in a form that sorts: services write ISO times, Postgres nearly so. */
+/** When a line was logged, in a sortable form: services write ISO 8601 times, Postgres a similar format. */
 function timeOf(line: string): string | undefined {
   const found = parseEntry(line)?.timestamp ?? /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3})/.exec(line)?.[1]
   return found?.replace(' ', 'T')

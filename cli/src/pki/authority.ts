@@ -8,19 +8,19 @@ import type { Authority } from './issue.ts'
 export const DAY_MS = 24 * 60 * 60 * 1000
 const AUTHORITY_LIFE_MS = 3650 * DAY_MS
 
-/** What has less than this left is issued again, so that nothing expires while a cluster runs for some days. */
-const LEAST_LEFT_MS = 7 * DAY_MS
+/** Certificates that expire sooner are reissued, so that none expires while a cluster runs for some days. */
+const MIN_LEFT_MS = 7 * DAY_MS
 
 /** The trust store of a folder: the authority's certificate, PEM. */
 export function trustStoreFile(folder: string): string {
   return path.join(folder, 'authority.pem')
 }
 
-/** Where an authority is kept. */
+/** Where an authority is stored. */
 export interface AuthorityPlace {
   /** The folder with its certificate. */
   readonly folder: string
-  /** The folder with its private key; `folder` when left out. */
+  /** The folder with its private key. Default: `folder`. */
   readonly authorityFolder?: string
   /** Epoch milliseconds. */
   readonly now: number
@@ -30,7 +30,7 @@ function authorityKeyFile({ folder, authorityFolder = folder }: AuthorityPlace):
   return path.join(authorityFolder, 'authority.key.pem')
 }
 
-/** The authority that is kept in a place; undefined where none is there that is whole and lasts. */
+/** The stored authority; undefined if it is missing, damaged, or about to expire. */
 export function readAuthority(place: AuthorityPlace): Authority | undefined {
   try {
     const certificate = new X509Certificate(readFileSync(trustStoreFile(place.folder)))
@@ -38,12 +38,12 @@ export function readAuthority(place: AuthorityPlace): Authority | undefined {
     const isGood = certificate.ca && certificate.checkPrivateKey(key) && isLongLived(certificate, place.now)
     return isGood ? { certificatePem: certificate.toString(), key } : undefined
   } catch {
-    // Missing or damaged: both are mended by making it anew.
+    // Missing or damaged: either way, a new one is created.
     return undefined
   }
 }
 
-/** Makes an authority and keeps it, in place of any before. */
+/** Creates and stores an authority, replacing any previous one. */
 export async function createAuthority(place: AuthorityPlace): Promise<Authority> {
   const { issueAuthority } = await import('./issue.ts')
   const pair = await newKeyPair()
@@ -61,25 +61,23 @@ export async function createAuthority(place: AuthorityPlace): Promise<Authority>
   return { certificatePem, key: pair.privateKey }
 }
 
-/** A new pair of RSA keys. */
+/** A new RSA key pair. */
 export function newKeyPair(): Promise<{ publicKey: KeyObject; privateKey: KeyObject }> {
   return promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
 }
 
-/** Whether a certificate holds at a time and for some days more. */
+/** Whether a certificate is valid now and for some more days. */
 export function isLongLived(certificate: X509Certificate, now: number): boolean {
-  return (
-    certificate.validToDate.getTime() - now >= LEAST_LEFT_MS && certificate.validFromDate.getTime() <= now
-  )
+  return certificate.validToDate.getTime() - now >= MIN_LEFT_MS && certificate.validFromDate.getTime() <= now
 }
 
-/** The host names and addresses that a certificate is for. */
+/** The host names and addresses of a certificate. */
 export function hostsOf(certificate: X509Certificate): string[] {
   const names = certificate.subjectAltName?.split(', ') ?? []
   return names.map((name) => normalizedHost(name.slice(name.indexOf(':') + 1)))
 }
 
-/** One spelling of a host: certificates show IPv6 addresses written out, `0:0:0:0:0:0:0:1`. */
+/** The canonical form of a host: certificates show IPv6 addresses in full, `0:0:0:0:0:0:0:1`. */
 export function normalizedHost(host: string): string {
   return host.includes(':') ? new URL(`http://[${host}]`).hostname.slice(1, -1) : host.toLowerCase()
 }

@@ -12,7 +12,7 @@ import {
 } from './issue.ts'
 import { type StoreType, writeKeyStores, writeTrustStores } from './store-files.ts'
 
-/** The bad certificates that have a store; the eighth is none at all. */
+/** The invalid certificates that have a store. (The eighth case is a missing certificate.) */
 export const badCertificates = [
   'wrong-host',
   'other-ca',
@@ -23,29 +23,29 @@ export const badCertificates = [
   'intermediate-missing',
 ] as const
 
-/** The certificates of the set that hold, to compare with. */
+/** The valid certificates of the set, for comparison. */
 export const goodCertificates = ['good', 'good-intermediate'] as const
 
-/** What a set of bad certificates is made of. */
+/** A request to create a set of invalid certificates. */
 export interface BadSetRequest {
-  /** Where the stores go. */
+  /** The folder for the stores. */
   readonly folder: string
   readonly authority: Authority
-  /** Host names and addresses that the certificates are for, but for the one of the wrong host. */
+  /** Host names and addresses of all certificates except `wrong-host`. */
   readonly hosts: readonly string[]
   readonly password: string
   /** Epoch milliseconds. */
   readonly now: number
 }
 
-/** The lists of revoked certificates that belong to the set, PEM. */
+/** The revocation lists of the set, PEM. */
 export function badSetRevocationFile(folder: string): string {
   return path.join(folder, 'revoked.crl.pem')
 }
 
 /**
- * Makes the certificates that must be refused, each with everything right but the one thing that its name says, in every
- * format of stores; with them trust stores and the lists of revoked certificates. Returns the files.
+ * Creates certificates that must be rejected, each with exactly the one defect that its name says, in every store format,
+ * together with trust stores and revocation lists. Returns the files.
  */
 export async function writeBadSet(request: BadSetRequest): Promise<string[]> {
   const { folder, authority, hosts, password, now } = request
@@ -95,7 +95,7 @@ export async function writeBadSet(request: BadSetRequest): Promise<string[]> {
   }
   const list = { from: now - DAY_MS, until: now + 365 * DAY_MS }
   const revoked = [{ serial: serials.revoked!, at: now - DAY_MS }]
-  // Whoever checks revocation asks for the list of each authority of a chain.
+  // A revocation check needs the list of each authority in a chain.
   writeWhole(
     badSetRevocationFile(folder),
     issueRevocationList(authority, { ...list, revoked }) +

@@ -60,13 +60,13 @@ for (const name of ['localhost', '127.0.0.1', 'machine.example']) {
   })
 }
 
-test('another name is refused', async () => {
+test('a client rejects another host name', async () => {
   const { authorized, error } = await handshake('other.example')
   assert.equal(authorized, false)
   assert.equal((error as NodeJS.ErrnoException).code, 'ERR_TLS_CERT_ALTNAME_INVALID')
 })
 
-test('a key store holds an encrypted key and the whole chain', () => {
+test('a key store contains an encrypted key and the complete chain', () => {
   const pem = readFileSync(keyStoreFile(folder, 'router'), 'utf8')
   assert.match(pem, /^-----BEGIN ENCRYPTED PRIVATE KEY-----/)
   const [own, authority] = certificates(pem)
@@ -78,15 +78,15 @@ test('a key store holds an encrypted key and the whole chain', () => {
   assert.equal(authority!.toString(), readFileSync(trustStoreFile(folder), 'utf8'))
 })
 
-test('keys are for the owner only', () => {
+test('only the owner can read private keys', () => {
   for (const file of ['authority.key.pem', 'router.pem', 'historical-1.pem']) {
     assert.equal(statSync(path.join(folder, file)).mode & 0o777, 0o600, file)
   }
 })
 
-test('the key of the authority may stand in a folder of its own', async () => {
+test('the private key of the authority can be in a separate folder', async () => {
   const [own, apart] = [path.join(folder, 'own'), path.join(folder, 'apart')]
-  for (const made of [own, apart]) mkdirSync(made)
+  for (const created of [own, apart]) mkdirSync(created)
   const separate = { ...request, folder: own, authorityFolder: apart }
   assert.deepEqual(await ensureCertificates(separate), request.instances)
   assert.deepEqual(readdirSync(own).sort(), ['authority.pem', 'historical-1.pem', 'router.pem'])
@@ -110,9 +110,9 @@ const changes: {
     expect: ['router'],
   },
   { name: 'another password', change: { keyStorePassword: 'other' }, expect: ['router', 'historical-1'] },
-  { name: '8 days before the end', change: { now: request.now + 357 * DAY_MS }, expect: [] },
+  { name: '8 days before expiry', change: { now: request.now + 357 * DAY_MS }, expect: [] },
   {
-    name: '6 days before the end',
+    name: '6 days before expiry',
     change: { now: request.now + 359 * DAY_MS },
     expect: ['router', 'historical-1'],
   },
@@ -129,14 +129,14 @@ const changes: {
     expect: ['router', 'historical-1'],
   },
   {
-    name: 'the end of the authority',
+    name: 'the expiry of the authority',
     change: { now: request.now + 3645 * DAY_MS },
     expect: ['router', 'historical-1'],
   },
 ]
 
 for (const { name, change, damage, expect } of changes) {
-  test(`issues again after ${name}: [${expect}]`, async () => {
+  test(`reissues after ${name}: [${expect}]`, async () => {
     const before = new Map(request.instances.map((instance) => [instance, serialOf(instance)]))
     damage?.()
     assert.deepEqual(await ensureCertificates({ ...request, ...change }), expect)

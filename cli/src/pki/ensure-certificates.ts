@@ -14,14 +14,14 @@ import {
 
 const CERTIFICATE_LIFE_MS = 365 * DAY_MS
 
-/** What certificates are wanted. */
+/** The required certificates. */
 export interface CertificateRequest {
-  /** The folder that keeps the authority's certificate and the key stores. */
+  /** The folder for the authority's certificate and the key stores. */
   readonly folder: string
-  /** The folder that keeps the authority's private key; `folder` when left out. */
+  /** The folder for the authority's private key. Default: `folder`. */
   readonly authorityFolder?: string
   readonly instances: readonly string[]
-  /** Host names and addresses that the certificate of an instance is good for. */
+  /** Host names and addresses of an instance's certificate. */
   readonly hosts: (instance: string) => readonly string[]
   /** Encrypts the private keys of the key stores. */
   readonly keyStorePassword: string
@@ -35,8 +35,8 @@ export function keyStoreFile(folder: string, instance: string): string {
 }
 
 /**
- * Makes the authority and the key stores that are missing, damaged, near their end or for other hosts; the rest stays
- * as it is. Returns the instances that got a new key store.
+ * Creates the authority and the key stores that are missing, damaged, about to expire, or issued for other hosts; keeps
+ * the others. Returns the instances with a new key store.
  */
 export async function ensureCertificates(request: CertificateRequest): Promise<string[]> {
   const kept = readAuthority(request)
@@ -46,9 +46,9 @@ export async function ensureCertificates(request: CertificateRequest): Promise<s
     : request.instances
   if (kept && outdated.length === 0) return []
 
-  // The library is loaded only now: most starts issue nothing.
+  // Loaded here, because most starts do not issue anything.
   const { issueCertificate } = await import('./issue.ts')
-  // All keys at once: they are made on other threads.
+  // All keys are generated at the same time, on other threads.
   const keys = outdated.map(() => newKeyPair())
   const authority = kept ?? (await createAuthority(request))
   await Promise.all(

@@ -2,26 +2,26 @@ import { constants, type KeyObject, privateEncrypt, randomBytes, sign } from 'no
 import { isIP } from 'node:net'
 import forge from 'node-forge'
 
-/** An authority that signs. */
+/** A certificate authority with its signing key. */
 export interface Authority {
   readonly certificatePem: string
   readonly key: KeyObject
 }
 
-/** From when to when a certificate holds, in epoch milliseconds. */
+/** The validity of a certificate, in epoch milliseconds. */
 export interface Validity {
   readonly notBefore: number
   readonly notAfter: number
 }
 
-/** What one certificate says. */
+/** The contents of a certificate. */
 export interface CertificateContent extends Validity {
   readonly publicKey: KeyObject
   readonly name: string
   readonly hosts: readonly string[]
 }
 
-/** A certificate that signs itself and may sign others, PEM. */
+/** A self-signed certificate of an authority, PEM. */
 export function issueAuthority(
   content: Validity & { publicKey: KeyObject; privateKey: KeyObject; name?: string },
 ): string {
@@ -29,12 +29,12 @@ export function issueAuthority(
   const subject = [{ name: 'commonName', value: content.name ?? 'svc development authority' }]
   certificate.setSubject(subject)
   certificate.setIssuer(subject)
-  // May sign servers, and authorities that sign servers.
+  // It may sign servers, and authorities that sign servers.
   certificate.setExtensions(authorityExtensions(1))
   return signed(certificate, content.privateKey)
 }
 
-/** The certificate of an authority below another one, PEM. */
+/** The certificate of an intermediate authority, PEM. */
 export function issueIntermediate(
   authority: Authority,
   content: Validity & { publicKey: KeyObject; name: string },
@@ -82,7 +82,7 @@ export interface Revocation {
   readonly at: number
 }
 
-/** The list of the certificates of an authority that hold no longer, PEM. RFC 5280 section 5. */
+/** The certificate revocation list of an authority, PEM. RFC 5280 section 5. */
 export function issueRevocationList(
   authority: Authority,
   content: { readonly revoked: readonly Revocation[]; readonly from: number; readonly until: number },
@@ -92,7 +92,7 @@ export function issueRevocationList(
   const node = (type: forge.asn1.Type, value: string | forge.asn1.Asn1[]) =>
     asn1.create(Class.UNIVERSAL, type, typeof value !== 'string', value)
   const sequence = (...value: forge.asn1.Asn1[]) => node(Type.SEQUENCE, value)
-  // Of the two forms of a time, the one that ends in 2049 must be used until then.
+  // RFC 5280 requires UTCTime for dates through 2049.
   const time = (at: number) => node(Type.UTCTIME, asn1.dateToUtcTime(new Date(at)) as unknown as string)
   const issuer = pki.certificateFromPem(authority.certificatePem)
   const algorithm = sequence(
@@ -112,13 +112,13 @@ export function issueRevocationList(
   )
   const bytes = Buffer.from(asn1.toDer(list).getBytes(), 'binary')
   const signature = sign('sha256', bytes, authority.key).toString('binary')
-  const whole = asn1.toDer(sequence(list, algorithm, node(Type.BITSTRING, `\0${signature}`)))
+  const signedList = asn1.toDer(sequence(list, algorithm, node(Type.BITSTRING, `\0${signature}`)))
   return forge.pem
-    .encode({ type: 'X509 CRL', body: whole.getBytes() } as forge.pem.ObjectPEM)
+    .encode({ type: 'X509 CRL', body: signedList.getBytes() } as forge.pem.ObjectPEM)
     .replaceAll('\r\n', '\n')
 }
 
-/** The bytes of a positive number: where the first bit is set, a zero stands before it. */
+/** The bytes of a positive number, with a leading zero byte if the first bit is set. */
 function integerBytes(hexadecimal: string): string {
   const bytes = Buffer.from(hexadecimal.length % 2 === 0 ? hexadecimal : `0${hexadecimal}`, 'hex')
   return (bytes[0]! > 0x7f ? '\0' : '') + bytes.toString('binary')
@@ -129,7 +129,7 @@ function blank(publicKey: KeyObject, validity: Validity): forge.pki.Certificate 
   certificate.publicKey = forge.pki.publicKeyFromPem(
     publicKey.export({ type: 'spki', format: 'pem' }).toString(),
   )
-  // A positive number: the first bit is none.
+  // The number must be positive, so the first bit is cleared.
   const serial = randomBytes(16)
   serial[0]! &= 0x7f
   certificate.serialNumber = serial.toString('hex')
@@ -143,7 +143,7 @@ function alternativeName(host: string): object {
   return isIP(host) ? { type: 7, ip: host } : { type: 2, value: host }
 }
 
-/** RFC 8017 §9.2, note 1: what stands before a SHA-256 digest in a signature. */
+/** RFC 8017 §9.2, note 1: the prefix of a SHA-256 digest in a signature. */
 const SHA256_DIGEST_INFO = Buffer.from('3031300d060960864801650304020105000420', 'hex')
 
 /** Signs with the system's cryptography, which is many times faster than the library's own. */

@@ -1,16 +1,16 @@
 import { createHash, randomBytes, X509Certificate } from 'node:crypto'
 import type { StoredKey } from './stored-key.ts'
 
-// The format of Java's own key stores, as keytool writes it with -storetype JKS.
+// The format of Java key stores, as written by keytool with -storetype JKS.
 const magic = 0xfeedfeed
 const formatVersion = 2
 const keyTag = 1
 const certificateTag = 2
 
-/** The algorithm by which Java protects keys in such a store: a stream of SHA-1 digests (1.3.6.1.4.1.42.2.17.1.1). */
+/** The algorithm that protects keys in such a store: a stream of SHA-1 digests (1.3.6.1.4.1.42.2.17.1.1). */
 const protectionAlgorithm = Buffer.from('300e060a2b060104012a02110101 0500'.replace(' ', ''), 'hex')
 
-/** A JKS store of one key with its chain. */
+/** A JKS store with one key and its chain. */
 export function jksKeyStore({ name, key, chain }: StoredKey, password: string, now: number): Buffer {
   const plain = key.export({ type: 'pkcs8', format: 'der' })
   const protectedKey = derSequence(
@@ -28,7 +28,7 @@ export function jksKeyStore({ name, key, chain }: StoredKey, password: string, n
   return store([entry], password)
 }
 
-/** A JKS store of trusted certificates, by their aliases. */
+/** A JKS store of trusted certificates by alias. */
 export function jksTrustStore(
   certificates: Readonly<Record<string, string>>,
   password: string,
@@ -72,7 +72,7 @@ function protectKey(plain: Buffer, password: string): Buffer {
   return Buffer.concat([salt, encrypted, sha1(plain)])
 }
 
-/** Java takes the characters of a password as UTF-16, high byte first. */
+/** Java encodes passwords as big-endian UTF-16. */
 const passwordBytes = (password: string): Buffer => Buffer.from(password, 'utf16le').swap16()
 
 const certificate = (pem: string): Buffer[] => {

@@ -6,9 +6,15 @@ import { createAuthority, DAY_MS, hostsOf, newKeyPair, readAuthority, trustStore
 import { writeBadSet } from './bad-set.ts'
 import { type Authority, issueCertificate, type Validity } from './issue.ts'
 import { readRevocations, revocationFile, writeRevocations } from './revocations.ts'
-import { type StoreType, storeEndings, storeFile, writeKeyStores, writeTrustStores } from './store-files.ts'
+import {
+  type StoreType,
+  storeExtensions,
+  storeFile,
+  writeKeyStores,
+  writeTrustStores,
+} from './store-files.ts'
 
-/** A folder with an authority and the stores that it issued; `password` opens its key stores. */
+/** A folder with an authority and the stores that it issued. `password` is that of the key stores. */
 export interface PkiFolder {
   readonly folder: string
   readonly password: string
@@ -16,7 +22,7 @@ export interface PkiFolder {
   readonly now: number
 }
 
-/** Makes the authority of a folder with its trust stores and an empty list of revoked certificates; returns the files. */
+/** Creates the authority of a folder with its trust stores and an empty revocation list; returns the files. */
 export async function initAuthority(pki: PkiFolder): Promise<string[]> {
   const authority = readAuthority(pki) ?? (await createAuthority(pki))
   await writeRevocations(pki, authority, readRevocations(pki.folder))
@@ -39,18 +45,18 @@ export async function issueStores(
   return await writeIssued(pki, name, content.hosts, content.types, validity)
 }
 
-/** Issues the certificates of these names, or of all in the folder, anew with new keys; returns the files. */
+/** Reissues the named certificates, or all in the folder, with new keys; returns the files. */
 export async function rotateStores(pki: PkiFolder, names: readonly string[]): Promise<string[]> {
   const validity = { notBefore: pki.now - DAY_MS, notAfter: pki.now + 365 * DAY_MS }
   return await reissue(pki, names.length > 0 ? names : issuedNames(pki.folder), validity)
 }
 
-/** Replaces the certificate of a name by one that has run out; returns the files. */
+/** Replaces a certificate with an expired one; returns the files. */
 export async function expireStores(pki: PkiFolder, name: string): Promise<string[]> {
   return await reissue(pki, [name], { notBefore: pki.now - 30 * DAY_MS, notAfter: pki.now - DAY_MS })
 }
 
-/** Puts the certificate of a name on the list of revoked ones; returns the file of the list. */
+/** Revokes a certificate; returns the file of the revocation list. */
 export async function revokeCertificate(pki: PkiFolder, name: string): Promise<string> {
   const authority = authorityOf(pki)
   const { serialNumber: serial } = certificateOf(pki.folder, name)
@@ -59,14 +65,14 @@ export async function revokeCertificate(pki: PkiFolder, name: string): Promise<s
   return revocationFile(pki.folder)
 }
 
-/** Makes the bad certificates of the authority of a folder, in a folder `bad` below it; returns the files. */
+/** Creates invalid certificates of the authority of a folder, in its subfolder `bad`; returns the files. */
 export async function issueBadSet(pki: PkiFolder, hosts: readonly string[]): Promise<string[]> {
   const { password, now } = pki
   const authority = authorityOf(pki)
   return await writeBadSet({ folder: badSetFolder(pki.folder), authority, hosts, password, now })
 }
 
-/** Where the bad certificates of a folder are. */
+/** The subfolder with the invalid certificates of a folder. */
 export function badSetFolder(folder: string): string {
   return path.join(folder, 'bad')
 }
@@ -75,7 +81,7 @@ async function reissue(pki: PkiFolder, names: readonly string[], validity: Valid
   const files: string[] = []
   for (const name of names) {
     const hosts = hostsOf(certificateOf(pki.folder, name))
-    const types = (Object.keys(storeEndings) as StoreType[]).filter((type) =>
+    const types = (Object.keys(storeExtensions) as StoreType[]).filter((type) =>
       existsSync(storeFile(pki.folder, name, type)),
     )
     files.push(...(await writeIssued(pki, name, hosts, types, validity)))
@@ -97,7 +103,7 @@ async function writeIssued(
   return writeKeyStores(pki.folder, stored, types, pki.password, pki.now)
 }
 
-/** The names that a folder has a key store of. PEM is always among its formats. */
+/** The names of the key stores in a folder; each exists at least as PEM. */
 function issuedNames(folder: string): string[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith('.pem') && !/^authority\.|\.crl\.pem$/.test(file))
@@ -111,20 +117,22 @@ function certificateOf(folder: string, name: string): X509Certificate {
     const pem = readFileSync(storeFile(folder, name, 'pem'), 'latin1')
     return new X509Certificate(pem.slice(pem.indexOf('-----BEGIN CERTIFICATE-----')))
   } catch {
-    throw notFound(`There is no certificate of [${name}] in [${folder}]; there are [${issuedNames(folder)}]`)
+    throw notFound(
+      `There is no certificate [${name}] in [${folder}]; expected one of [${issuedNames(folder).join('], [')}]`,
+    )
   }
 }
 
 function authorityOf(pki: PkiFolder): Authority {
   const authority = readAuthority(pki)
   if (!authority)
-    throw conflict(`There is no authority in [${pki.folder}] that could sign: make one with ./svc pki init`)
+    throw conflict(`There is no certificate authority in [${pki.folder}]. Create one with ./svc pki init.`)
   return authority
 }
 
 function checkName(name: string): void {
   if (!/^[\w][\w.-]{0,63}$/.test(name) || name === 'authority')
     throw invalidInput(
-      `The name [${name}] is not allowed: letters, digits, [.], [-] and [_], at most 64, and not [authority]`,
+      `Invalid certificate name [${name}]: expected up to 64 letters, digits, [.], [-], and [_], and not [authority]`,
     )
 }

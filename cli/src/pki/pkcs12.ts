@@ -5,14 +5,14 @@ import type { StoredKey } from './stored-key.ts'
 const { asn1, pki } = forge
 const { Class, Type } = asn1
 
-/** How often a password is hashed; what keytool uses now. */
+/** Number of hash iterations for a password; the default of keytool. */
 const iterations = 10_000
 
-/** By this attribute of a certificate, for any purpose, Java takes it for a trusted one. */
+/** Java trusts a certificate with this attribute, for any purpose. */
 const trustedKeyUsage = '2.16.840.1.113894.746875.1.1'
 const anyPurpose = '2.5.29.37.0'
 
-/** A PKCS12 store of one key with its chain. */
+/** A PKCS12 store with one key and its chain. */
 export function pkcs12KeyStore({ name, key, chain }: StoredKey, password: string): Buffer {
   const pem = key.export({ type: 'pkcs8', format: 'pem' }).toString()
   const store = forge.pkcs12.toPkcs12Asn1(
@@ -28,7 +28,7 @@ export function pkcs12KeyStore({ name, key, chain }: StoredKey, password: string
   return Buffer.from(asn1.toDer(store).getBytes(), 'binary')
 }
 
-/** A PKCS12 store of trusted certificates, by their aliases. RFC 7292. */
+/** A PKCS12 store of trusted certificates by alias. RFC 7292. */
 export function pkcs12TrustStore(certificates: Readonly<Record<string, string>>, password: string): Buffer {
   const bags = Object.entries(certificates).map(([name, pem]) =>
     sequence(
@@ -53,7 +53,7 @@ export function pkcs12TrustStore(certificates: Readonly<Record<string, string>>,
 
 function macOf(bytes: string, password: string): forge.asn1.Asn1 {
   const salt = randomBytes(20).toString('binary')
-  // Purpose 3 is a key for integrity (RFC 7292 B.3); SHA-1 gives 20 bytes.
+  // Purpose 3 is a key for integrity (RFC 7292 B.3); SHA-1 has 20 bytes.
   const key = forge.pkcs12.generateKey(
     password,
     forge.util.createBuffer(salt),

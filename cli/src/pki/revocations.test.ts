@@ -9,7 +9,7 @@ const folder = temporaryFolder({ after })
 const place = { folder, now: Date.now() }
 const request = { ...place, instances: ['one'], hosts: () => ['127.0.0.1'], keyStorePassword: 'password' }
 
-test('the list of a folder is made once, keeps what was revoked, and is signed anew by a new authority', async () => {
+test('creates the revocation list once, keeps its entries, and re-signs it with a new authority', async () => {
   await ensureCertificates(request)
   await ensureRevocations(place)
   const read = () => readFileSync(revocationFile(folder), 'utf8')

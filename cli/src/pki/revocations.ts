@@ -4,14 +4,14 @@ import { writeWhole } from '../home/index.ts'
 import { DAY_MS, readAuthority, trustStoreFile } from './authority.ts'
 import type { Authority, Revocation } from './issue.ts'
 
-/** The list of certificates that the authority of a folder has revoked, PEM. */
+/** The revocation list of the authority of a folder, PEM. */
 export function revocationFile(folder: string): string {
   return path.join(folder, 'revoked.crl.pem')
 }
 
 const revocationsFile = (folder: string): string => path.join(folder, 'revoked.json')
 
-/** What the authority of a folder has revoked. */
+/** The certificates that the authority of a folder has revoked. */
 export function readRevocations(folder: string): Revocation[] {
   try {
     return JSON.parse(readFileSync(revocationsFile(folder), 'utf8')) as Revocation[]
@@ -21,20 +21,20 @@ export function readRevocations(folder: string): Revocation[] {
   }
 }
 
-/** Writes what the authority of a folder has revoked, and the list that says so at the time `now` (epoch milliseconds). */
+/** Writes the revoked certificates of an authority, and its revocation list as of `now` (epoch milliseconds). */
 export async function writeRevocations(
   { folder, now }: { readonly folder: string; readonly now: number },
   authority: Authority,
   revoked: readonly Revocation[],
 ): Promise<void> {
-  // The library is loaded only now: most starts issue nothing.
+  // Loaded here, because most starts do not issue anything.
   const { issueRevocationList } = await import('./issue.ts')
   writeWhole(revocationsFile(folder), `${JSON.stringify(revoked)}\n`, 0o644)
   const list = { revoked, from: now - DAY_MS, until: now + 3650 * DAY_MS }
   writeWhole(revocationFile(folder), issueRevocationList(authority, list), 0o644)
 }
 
-/** Makes the list of revoked certificates of a folder where there is none, or one of an authority before this one. */
+/** Creates the revocation list of a folder if it is missing or was signed by a previous authority. */
 export async function ensureRevocations(place: {
   readonly folder: string
   readonly now: number
@@ -45,7 +45,7 @@ export async function ensureRevocations(place: {
   if (authority) await writeRevocations(place, authority, readRevocations(place.folder))
 }
 
-/** When a file was written, in epoch milliseconds; before all times where it is not there. */
+/** When a file was written, in epoch milliseconds; negative infinity if it does not exist. */
 function writtenAt(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Number.NEGATIVE_INFINITY
 }

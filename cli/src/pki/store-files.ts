@@ -4,18 +4,18 @@ import { jksKeyStore, jksTrustStore } from './jks.ts'
 import { pkcs12KeyStore, pkcs12TrustStore } from './pkcs12.ts'
 import type { StoredKey } from './stored-key.ts'
 
-/** The formats of stores, each with the ending of its files. */
-export const storeEndings = { pem: 'pem', jks: 'jks', pkcs12: 'p12' } as const
+/** The store formats with their file extensions. */
+export const storeExtensions = { pem: 'pem', jks: 'jks', pkcs12: 'p12' } as const
 
-/** A format of stores. */
-export type StoreType = keyof typeof storeEndings
+/** A store format. */
+export type StoreType = keyof typeof storeExtensions
 
 /** The file of a store. */
 export function storeFile(folder: string, name: string, type: StoreType): string {
-  return path.join(folder, `${name}.${storeEndings[type]}`)
+  return path.join(folder, `${name}.${storeExtensions[type]}`)
 }
 
-/** Writes a key store of each type, readable for its owner only; returns the files. */
+/** Writes a key store of each type, readable only by its owner; returns the files. */
 export function writeKeyStores(
   folder: string,
   entry: StoredKey,

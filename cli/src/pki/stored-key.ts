@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 
-/** A key as it stands in a store: its alias, itself, its certificate and those of its issuers, PEM. */
+/** A key in a store: its alias, the key, and its certificate followed by those of its issuers, PEM. */
 export interface StoredKey {
   readonly name: string
   readonly key: KeyObject

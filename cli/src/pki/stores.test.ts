@@ -13,21 +13,21 @@ const folder = temporaryFolder({ after })
 const pki = { folder, password: 'the password of all', now: Date.now() }
 const hosts = ['localhost', '127.0.0.1', '::1']
 const types = ['pem', 'jks', 'pkcs12'] as const
-const endings = { pem: 'pem', jks: 'jks', pkcs12: 'p12' }
+const extensions = { pem: 'pem', jks: 'jks', pkcs12: 'p12' }
 
 before(async () => {
   await tools.initAuthority(pki)
   await tools.issueStores(pki, 'server', { hosts, types, days: 30 })
 })
 
-/** What a server makes of the stores of a name. */
+/** Loads the stores of a certificate as a server does. */
 async function load(name: string, type: (typeof types)[number], crl = false) {
-  const trust = path.join(folder, `authority.${endings[type]}`)
+  const trust = path.join(folder, `authority.${extensions[type]}`)
   return await loadTlsStores(
     testSettings('router', {
       'svc.enableTlsPort': 'true',
       'svc.server.https.keyStoreType': type,
-      'svc.server.https.keyStorePath': path.join(folder, `${name}.${endings[type]}`),
+      'svc.server.https.keyStorePath': path.join(folder, `${name}.${extensions[type]}`),
       'svc.server.https.keyStorePassword': pki.password,
       'svc.client.https.trustStoreType': type,
       'svc.client.https.trustStorePath': trust,
@@ -47,7 +47,7 @@ async function leafIn(name: string, type: (typeof types)[number]): Promise<X509C
 
 describe('stores of the development authority', () => {
   for (const type of types) {
-    it(`are read by the servers as ${type}`, async () => {
+    it(`can be read by servers as ${type}`, async () => {
       const loaded = await load('server', type, true)
       assert.equal(loaded.kind, 'loaded', JSON.stringify(loaded))
       const { server, client } = loaded.stores
@@ -59,8 +59,8 @@ describe('stores of the development authority', () => {
 
   const java = spawnSync('keytool', ['-help']).status === 0
   for (const name of ['server.jks', 'server.p12', 'authority.jks', 'authority.p12']) {
-    // The stores of keytool itself are among the fixtures, so that the other way is always tested.
-    it(`are read by Java's keytool, where there is one: ${name}`, () => {
+    // Stores written by keytool are among the fixtures, so reading those is always tested.
+    it(`can be read by Java's keytool, if installed: ${name}`, () => {
       if (!java) return
       const listed = execFileSync(
         'keytool',
@@ -73,7 +73,7 @@ describe('stores of the development authority', () => {
     })
   }
 
-  it('of keytool, made afresh where there is one, are read by the servers', async () => {
+  it('written by keytool, if installed, can be read by servers', async () => {
     if (!java) return
     const file = path.join(folder, 'fresh.p12')
     execFileSync(
@@ -90,8 +90,8 @@ describe('stores of the development authority', () => {
   })
 })
 
-describe('a certificate that is made anew', () => {
-  it('is another one for the same hosts, in the same formats', async () => {
+describe('a reissued certificate', () => {
+  it('has a new key for the same hosts, in the same formats', async () => {
     await tools.issueStores(pki, 'rotated', { hosts, types, days: 30 })
     const first = await leafIn('rotated', 'jks')
     const files = await tools.rotateStores(pki, ['rotated'])
@@ -103,7 +103,7 @@ describe('a certificate that is made anew', () => {
     }
   })
 
-  it('may have run out', async () => {
+  it('can be expired', async () => {
     await tools.issueStores(pki, 'expired', { hosts, types, days: 30 })
     await tools.expireStores(pki, 'expired')
     for (const type of types) {
@@ -113,7 +113,7 @@ describe('a certificate that is made anew', () => {
     }
   })
 
-  it('leaves the others alone, or is all of them', async () => {
+  it('replaces only the named certificates, or all', async () => {
     const server = await leafIn('server', 'pem')
     await tools.rotateStores(pki, ['rotated'])
     assert.equal((await leafIn('server', 'pem')).serialNumber, server.serialNumber)
@@ -122,19 +122,19 @@ describe('a certificate that is made anew', () => {
   })
 
   const refused: readonly [name: string, message: RegExp][] = [
-    ['nobody', /There is no certificate of \[nobody\] in .*; there are \[.*server.*\]/],
-    ['../server', /is not allowed/],
-    ['authority', /is not allowed/],
-    ['', /is not allowed/],
+    ['nobody', /There is no certificate \[nobody\] in .*; expected one of .*\[server\]/],
+    ['../server', /^Failure: Invalid certificate name/],
+    ['authority', /^Failure: Invalid certificate name/],
+    ['', /^Failure: Invalid certificate name/],
   ]
   for (const [name, message] of refused) {
-    it(`of [${name}] is refused`, async () => {
+    it(`is rejected for [${name}]`, async () => {
       await assert.rejects(tools.rotateStores(pki, [name]), message)
     })
   }
 })
 
-it('the list of revoked certificates grows by those that are revoked', async () => {
+it('adds each revoked certificate to the revocation list once', async () => {
   const sizeBefore = readFileSync(revocationFile(folder)).length
   await tools.revokeCertificate(pki, 'server')
   await tools.revokeCertificate(pki, 'server')
@@ -145,7 +145,7 @@ it('the list of revoked certificates grows by those that are revoked', async () 
   assert.ok(readFileSync(revocationFile(folder)).length > once)
 })
 
-it('a folder without an authority issues nothing', async (scope) => {
+it('rejects issuing in a folder without an authority', async (scope) => {
   const empty = { ...pki, folder: temporaryFolder(scope) }
   await assert.rejects(tools.issueStores(empty, 'server', { hosts, types, days: 1 }), /\.\/svc pki init/)
 })

@@ -16,10 +16,10 @@ import { identify, isRunning } from '../processes/index.ts'
 import { POSTGRES_MAJOR } from './binaries.ts'
 import type { RunAs } from './run-as.ts'
 
-/** The superuser of the embedded Postgres and the name of the one database. */
+/** The superuser of the embedded Postgres, and the name of its database. */
 export const POSTGRES_USER = 'svc'
 
-/** Checks a data folder from an earlier start; throws a Failure when this Postgres cannot use it. */
+/** Checks the data folder of an earlier start. Throws a Failure if this Postgres cannot use it. */
 export function checkDataFolder(home: HomeLayout): void {
   if (!existsSync(home.postgres)) return
   const version = readIfThere(path.join(home.postgres, 'PG_VERSION'))?.trim()
@@ -27,16 +27,16 @@ export function checkDataFolder(home: HomeLayout): void {
     checkOwner(home)
     return
   }
-  const found = version === undefined ? 'is no data folder of Postgres' : `belongs to Postgres [${version}]`
+  const found = version === undefined ? 'is not a Postgres data folder' : `belongs to Postgres [${version}]`
   throw conflict(
-    `Home [${home.root}] is broken: [${home.postgres}] ${found}, expected [${POSTGRES_MAJOR}]; ` +
-      'delete all state of this home with ./svc reset, or choose another with --home',
+    `Home [${home.root}] is damaged: [${home.postgres}] ${found}, expected [${POSTGRES_MAJOR}]. ` +
+      'Delete all state of this home with ./svc reset, or select another one with --home.',
   )
 }
 
 /**
- * Makes the data folder with its superuser and database, when there is none. It appears complete or not at all.
- * Whether it was made. Throws a Failure that tells what Postgres complained about, or the signal's reason.
+ * Creates the data folder with its superuser and database if there is none; the folder appears only when it is complete.
+ * Returns whether it was created. Throws a Failure with the error of Postgres, or the reason of the signal.
  */
 export async function ensureDataFolder(
   home: HomeLayout,
@@ -61,14 +61,14 @@ export async function ensureDataFolder(
     return true
   } finally {
     rmSync(passwordFile, { force: true })
-    // What was stopped in the middle may still be writing its last files.
+    // A canceled initdb may still be writing files.
     rmSync(staging, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
   }
 }
 
 /**
- * Removes a left-over postmaster.pid whose process is gone. Postgres does that itself unless its number has been
- * given to another process in the meantime, as after a restart of the machine; then it would refuse to start.
+ * Deletes a stale postmaster.pid. Postgres does that itself, unless another process has the same process ID by now, for
+ * example after a reboot: then it would not start.
  */
 export function removeStalePidFile(home: HomeLayout): void {
   const file = path.join(home.postgres, 'postmaster.pid')
@@ -78,7 +78,7 @@ export function removeStalePidFile(home: HomeLayout): void {
   if (!other || !isRunning(other)) rmSync(file, { force: true })
 }
 
-/** Whether the server of this data folder accepts connections: it says so in its pid file, as pg_ctl reads it. */
+/** Whether the server of this data folder accepts connections, according to its pid file, which pg_ctl reads, too. */
 export function isPostgresReady(home: HomeLayout, pid: number): boolean {
   const lines = readIfThere(path.join(home.postgres, 'postmaster.pid'))?.split('\n')
   return Number(lines?.[0]) === pid && lines?.[7]?.trim() === 'ready'
@@ -89,8 +89,8 @@ function checkOwner(home: HomeLayout): void {
   const owner = statSync(home.postgres).uid
   if (uid === undefined || uid === 0 || owner === uid) return
   throw conflict(
-    `Home [${home.root}] belongs to another user: [${home.postgres}] is owned by user id [${owner}], we are [${uid}]; ` +
-      'run ./svc as the user who made it, or choose another with --home',
+    `Home [${home.root}] belongs to another user: [${home.postgres}] is owned by user ID [${owner}], expected [${uid}]. ` +
+      'Run ./svc as the user who created it, or select another home with --home.',
   )
 }
 
@@ -100,7 +100,7 @@ async function initialize(
   passwordFile: string,
   signal: AbortSignal,
 ): Promise<void> {
-  // --no-sync: when the machine dies in this half second, the folder is not there and is made again.
+  // --no-sync: if the machine crashes in this half second, the folder does not exist and is created again.
   const args = ['-D', folder, '-U', POSTGRES_USER, '-A', 'scram-sha-256', `--pwfile=${passwordFile}`]
   await runTool(
     runAs,
@@ -111,7 +111,7 @@ async function initialize(
   )
 }
 
-// Single-user mode needs no server, no port and no client library; it is made for exactly such work.
+// Single-user mode needs no server, no port, and no client library.
 async function createDatabase(runAs: RunAs, folder: string, signal: AbortSignal): Promise<void> {
   const args = ['--single', '-D', folder, '-c', 'log_checkpoints=off', 'postgres']
   await runTool(runAs, 'postgres', args, `CREATE DATABASE ${POSTGRES_USER}\n`, signal)
@@ -140,7 +140,7 @@ async function runTool(
   child.stdout.on('data', collect)
   child.stderr.on('data', collect)
   child.stdin.on('error', () => {
-    // The program ended before it read its input; its exit status tells why.
+    // The program exited before it read its input; its exit status says why.
   })
   child.stdin.end(input)
   const status = await new Promise<number | string>((resolve) => {
@@ -149,13 +149,13 @@ async function runTool(
   })
   signal.throwIfAborted()
   // A statement that fails in single-user mode does not change the exit status.
-  const complaint = /(?:FATAL|ERROR|error): +(.*)/.exec(printed)?.[1]
-  if (status === 0 && !complaint) return
+  const reported = /(?:FATAL|ERROR|error): +(.*)/.exec(printed)?.[1]
+  if (status === 0 && !reported) return
   if (printed.includes('No space left on device'))
-    throw Object.assign(new Error(complaint), { code: 'ENOSPC' })
+    throw Object.assign(new Error(reported), { code: 'ENOSPC' })
   const lastLine = printed.trim().split('\n').at(-1)
   throw unavailable(
-    `Postgres cannot be set up: ${complaint ?? (lastLine || `${program} ended with [${status}]`)}`,
+    `Failed to create the Postgres data folder: ${reported ?? (lastLine || `${program} exited with [${status}]`)}`,
   )
 }
 

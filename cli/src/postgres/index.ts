@@ -1,4 +1,4 @@
-/** The embedded Postgres of a home: makes its data folder and says how its server is run. */
+/** The embedded Postgres of a home: creates its data folder, and defines how to run its server. */
 export * from './binaries.ts'
 export * from './data-folder.ts'
 export * from './run-as.ts'

@@ -5,24 +5,23 @@ import path from 'node:path'
 import { unavailable } from '@svc/domain/failure'
 import type { HomeLayout } from '../home/index.ts'
 
-/** Postgres refuses to run as root, and as a user without a name. This is `nobody`, known everywhere. */
+/** Postgres does not run as root, or as a user without a name. This is `nobody`, which exists everywhere. */
 const UNPRIVILEGED_ID = 65534
 
-/** How the programs of Postgres are run: as which user, from where, and behind which command. */
+/** How to run the programs of Postgres: as which user, from which folder, and with which command prefix. */
 export interface RunAs {
   /** The folder with `bin/postgres`. */
   readonly binaries: string
-  /** Put before every command; empty when the program is run directly. */
+  /** Prefix of every command; empty to run programs directly. */
   readonly prefix: readonly string[]
-  /** The user and group, when not our own. */
+  /** The user and group to run as; undefined for those of this process. */
   readonly id: number | undefined
 }
 
 /**
- * How Postgres can run here. Under root: as an unprivileged user, when that one can reach the home and the binaries;
- * else as root who calls itself someone else in a user namespace; else with binaries copied into the home. A user
- * whom the system has no name for, as in some containers, gets one in a user namespace too.
- * Throws a Failure when none of that is possible.
+ * How Postgres can run here. Under root: as an unprivileged user, if that user can access the home and the binaries;
+ * otherwise as root mapped to another user in a user namespace; otherwise with binaries copied into the home. A user
+ * without a name, as in some containers, gets one in a user namespace. Throws a Failure if nothing of this is possible.
  */
 export function decideRunAs(home: HomeLayout, binaries: string): RunAs {
   const direct: RunAs = { binaries, prefix: [], id: undefined }
@@ -30,7 +29,7 @@ export function decideRunAs(home: HomeLayout, binaries: string): RunAs {
     if (hasName() || !canUnshare()) return direct
     return { ...direct, prefix: unshare }
   }
-  // What an earlier start has decided stays: the data folder has its owner.
+  // The data folder already has an owner, so the decision of the first start is final.
   const owner = existsSync(home.postgres) ? statSync(home.postgres).uid : undefined
   const closedFolder = firstClosedFolder(home.root)
   if (
@@ -45,8 +44,8 @@ export function decideRunAs(home: HomeLayout, binaries: string): RunAs {
     return { binaries: copiedBinaries(home, binaries), prefix: [], id: UNPRIVILEGED_ID }
   }
   throw unavailable(
-    `Postgres does not run as root, and folder [${closedFolder ?? home.postgres}] is closed to other users: ` +
-      'run ./svc as another user, or choose an open folder with --home, such as --home /var/tmp/svc',
+    `Postgres does not run as root, and other users cannot access folder [${closedFolder ?? home.postgres}]. ` +
+      'Run ./svc as another user, or select an accessible folder with --home, for example --home /var/tmp/svc.',
   )
 }
 
@@ -65,7 +64,7 @@ function canUnshare(): boolean {
   return process.platform === 'linux' && spawnSync(file!, [...args, 'true'], { stdio: 'ignore' }).status === 0
 }
 
-/** The topmost folder on the way to `folder`, itself included, that others may not pass through. */
+/** The topmost folder on the path to `folder`, including itself, that other users cannot access. */
 function firstClosedFolder(folder: string): string | undefined {
   const parents: string[] = []
   for (let at = folder; ; at = path.dirname(at)) {

@@ -3,18 +3,18 @@ import { type HomeLayout, logFile } from '../home/index.ts'
 import type { ProcessSpec } from '../supervisor/index.ts'
 import type { RunAs } from './run-as.ts'
 
-/** Enough for some dozens of services with a pool each. */
-const MOST_CONNECTIONS = 200
+/** Enough for dozens of services with a connection pool each. */
+const MAX_CONNECTIONS = 200
 
-/** How the Postgres server of a home is run on a port of 127.0.0.1. */
+/** How to run the Postgres server of a home on a port of 127.0.0.1. */
 export function postgresServer(home: HomeLayout, runAs: RunAs, port: number): ProcessSpec {
   const settings = {
     port,
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
-    max_connections: MOST_CONNECTIONS,
+    max_connections: MAX_CONNECTIONS,
     shared_buffers: '32MB',
-    // A small write-ahead log and few helper processes: this is one machine's store, and memory counts.
+    // A small write-ahead log and few helper processes save memory on a single machine.
     max_wal_size: '256MB',
     io_method: 'sync',
     max_logical_replication_workers: 0,
@@ -33,7 +33,7 @@ export function postgresServer(home: HomeLayout, runAs: RunAs, port: number): Pr
     cwd: '/',
     ...(runAs.id === undefined ? {} : { uid: runAs.id, gid: runAs.id }),
     logFile: logFile(home, 'postgres'),
-    // SIGINT ends connections and stops; SIGTERM would wait for every client to leave.
+    // SIGINT closes connections and stops; SIGTERM would wait for all clients to disconnect.
     stopSignal: 'SIGINT',
   }
 }

@@ -4,24 +4,24 @@ import { isRunning, type ProcessIdentity } from './identity.ts'
 const POLL_MS = 20
 
 /**
- * Ends a process that is not our child: the signal first, SIGKILL when it still runs after `patienceMs`. Returns
- * once it is gone. A process of this number that is another one by now is left alone.
+ * Ends a process that is not a child of this one: sends the signal, and SIGKILL if it is still running after
+ * `timeoutMs`. Returns when it has exited. Never affects another process that has the same process ID by now.
  */
 export async function endProcess(
   process: ProcessIdentity,
   signal: NodeJS.Signals,
-  patienceMs: number,
+  timeoutMs: number,
 ): Promise<void> {
   if (!isRunning(process)) return
   send(process.pid, signal)
-  if (await hasEndedWithin(process, patienceMs)) return
+  if (await hasEndedWithin(process, timeoutMs)) return
   send(process.pid, 'SIGKILL')
-  await hasEndedWithin(process, patienceMs)
+  await hasEndedWithin(process, timeoutMs)
 }
 
-/** Waits until the process is gone, at most `patienceMs`; whether it is. */
-export async function hasEndedWithin(process: ProcessIdentity, patienceMs: number): Promise<boolean> {
-  const deadline = performance.now() + patienceMs
+/** Waits up to `timeoutMs` until the process has exited; returns whether it has. */
+export async function hasEndedWithin(process: ProcessIdentity, timeoutMs: number): Promise<boolean> {
+  const deadline = performance.now() + timeoutMs
   while (isRunning(process)) {
     if (performance.now() >= deadline) return false
     await delay(POLL_MS)
@@ -29,7 +29,7 @@ export async function hasEndedWithin(process: ProcessIdentity, patienceMs: numbe
   return true
 }
 
-/** Sends a signal; a process that is gone already is no error. A negative number names a process group. */
+/** Sends a signal. A process that has already exited is not an error. A negative number means a process group. */
 export function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)

@@ -3,24 +3,24 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import path from 'node:path'
 
 /**
- * Names one process for good. A number alone is used again by the system, so the start time stands beside it, and the
- * name of the program, which guards against a clock that was set back.
+ * Identifies one process permanently. The system reuses process IDs, so the identity includes the start time, and the
+ * name of the program in case the clock is set back.
  */
 export interface ProcessIdentity {
   readonly pid: number
-  /** When the process started, in the system's own terms; only equality has a meaning. */
+  /** When the process started, in a format of the system; only useful for comparing. */
   readonly startTime: string
-  /** File name of the program, such as `node` or `postgres`. */
+  /** File name of the program, for example `node` or `postgres`. */
   readonly program: string
 }
 
-/** The identity of the process that has this number; undefined when there is none. */
+/** The identity of the process with this ID; undefined if there is none. */
 export function identify(pid: number, program: string): ProcessIdentity | undefined {
   const found = lookUp(pid)
   return found && { pid, startTime: found.startTime, program }
 }
 
-/** Whether exactly this process still runs. A zombie, ended but not yet collected by its parent, does not. */
+/** Whether exactly this process is running. A zombie, which has exited but was not yet reaped, is not. */
 export function isRunning(process: ProcessIdentity): boolean {
   const found = lookUp(process.pid)
   return (
@@ -39,8 +39,8 @@ function lookUp(pid: number): Found | undefined {
   return process.platform === 'linux' ? lookUpOnLinux(pid) : lookUpWithPs(pid)
 }
 
-// proc(5): the second field is the program's name in brackets and may hold anything, so fields count from the last
-// bracket: the state comes first, the start time in clock ticks since boot twentieth.
+// proc(5): the second field is the program's name in parentheses and may contain anything, so fields are counted after
+// the last parenthesis: the state is the first, and the start time, in clock ticks since boot, is the twentieth.
 function lookUpOnLinux(pid: number): Found | undefined {
   const stat = readIfThere(`/proc/${pid}/stat`)
   if (stat === undefined) return undefined
@@ -60,14 +60,14 @@ function lookUpWithPs(pid: number): Found | undefined {
   return state ? { startTime: started.join(' '), hasEnded: state.startsWith('Z') } : undefined
 }
 
-/** The command line and the file of the program: a process may rewrite the one, and `unshare` replaces the other. */
+/** The command line and the program file: a process may rewrite the former, and `unshare` replaces the latter. */
 function commandOf(pid: number): string {
   if (process.platform !== 'linux') return ps(pid, 'command=')
   const commandLine = readIfThere(`/proc/${pid}/cmdline`) ?? ''
   try {
     return `${commandLine} ${path.basename(readlinkSync(`/proc/${pid}/exe`))}`
   } catch {
-    // Only the owner of a process may see its file.
+    // Only the owner of a process can read its program file.
     return commandLine
   }
 }
@@ -87,7 +87,7 @@ function readIfThere(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
   } catch {
-    // A process that ended while its file was read gives ESRCH, one that never was ENOENT.
+    // ESRCH if the process exits while its file is read, ENOENT if it does not exist.
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-/** Processes of the operating system, ours and those left from an earlier run: who they are and how they end. */
+/** Operating system processes, including those of earlier runs: identifies and ends them. */
 
 export * from './end-process.ts'
 export * from './identity.ts'

@@ -13,7 +13,7 @@ async function start(script: string): Promise<ProcessIdentity> {
 const patient = 'trap "" TERM; echo up; while :; do sleep 0.1; done'
 const obedient = 'echo up; while :; do sleep 0.1; done'
 
-test('a process is told from another one of the same number, or of another program', async () => {
+test('distinguishes a process from another one with the same ID, or of another program', async () => {
   const process = await start(obedient)
   assert.equal(isRunning(process), true)
   assert.equal(isRunning({ ...process, startTime: `${process.startTime}0` }), false)
@@ -22,7 +22,7 @@ test('a process is told from another one of the same number, or of another progr
   assert.equal(isRunning(process), false)
 })
 
-test('a process that ignores the signal is killed when the patience ends', async () => {
+test('kills a process that ignores the signal after the timeout', async () => {
   const process = await start(patient)
   const began = performance.now()
   await endProcess(process, 'SIGTERM', 200)
@@ -30,15 +30,15 @@ test('a process that ignores the signal is killed when the patience ends', async
   assert.equal(isRunning(process), false)
 })
 
-test('a stranger with the number of a process that ended is left alone', async () => {
-  const stranger = await start(obedient)
-  await endProcess({ ...stranger, startTime: 'long ago' }, 'SIGKILL', 100)
-  assert.equal(isRunning(stranger), true)
-  await endProcess(stranger, 'SIGKILL', 5000)
+test('does not affect another process that has the ID of an ended one', async () => {
+  const other = await start(obedient)
+  await endProcess({ ...other, startTime: 'long ago' }, 'SIGKILL', 100)
+  assert.equal(isRunning(other), true)
+  await endProcess(other, 'SIGKILL', 5000)
 })
 
-test('a zombie does not run', async (context) => {
-  // The shell becomes a program that never collects its child.
+test('a zombie is not running', async (context) => {
+  // The shell becomes a program that never reaps its child.
   const parent = spawn('/bin/sh', ['-c', 'sh -c "sleep 0.1; exit" & echo $!; exec sleep 600'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
@@ -46,9 +46,9 @@ test('a zombie does not run', async (context) => {
   const [output] = await once(parent.stdout, 'data')
   const zombie = identify(Number(output.toString()), 'sh')!
   while (isRunning(zombie)) await new Promise((resolve) => setTimeout(resolve, 10))
-  assert.ok(process.kill(zombie.pid, 0), 'the number is still taken')
+  assert.ok(process.kill(zombie.pid, 0), 'the process ID is still in use')
 })
 
-test('there is no identity of a process that does not exist', () => {
+test('a process that does not exist has no identity', () => {
   assert.equal(identify(2 ** 22 + 1, 'node'), undefined)
 })

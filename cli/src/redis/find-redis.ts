@@ -4,17 +4,17 @@ import path from 'node:path'
 import { describeError, unavailable } from '@svc/domain/failure'
 import { libraryPath, unpackDebianPackages } from '../../../launcher/debian-packages.mjs'
 
-/** A server program that speaks Redis. */
+/** A Redis-compatible server program. */
 export interface RedisProgram {
   readonly file: string
-  /** Where its shared libraries were unpacked; undefined when the system has them. */
+  /** The folder of its unpacked shared libraries; undefined if the system has them. */
   readonly libraries: string | undefined
   readonly version: string
 }
 
-/** Where to look and where to keep what is brought. */
+/** Where to look for a program, and where to store a downloaded one. */
 export interface RedisSearch {
-  /** As the environment variable PATH. */
+  /** In the format of the environment variable PATH. */
   readonly searchPath: string
   readonly cacheFolder: string
   /** Called before packages are downloaded, which takes seconds. */
@@ -23,12 +23,12 @@ export interface RedisSearch {
 
 const PROGRAMS = ['redis-server', 'valkey-server']
 
-/** BullMQ recommends 6.2 as the least. */
-const OLDEST_VERSION = [6, 2] as const
+/** The min version that BullMQ recommends. */
+const MIN_VERSION = [6, 2] as const
 
 /**
- * A Redis server: from PATH, else from the cache, else from the system's package archive, unpacked into the cache.
- * Throws a Failure with what to do when there is none.
+ * A Redis server: from PATH, otherwise from the cache, otherwise downloaded from the system's package archive into the
+ * cache. Throws a Failure that says what to do if there is none.
  */
 export async function findRedis(search: RedisSearch): Promise<RedisProgram> {
   const tooOld: string[] = []
@@ -37,15 +37,15 @@ export async function findRedis(search: RedisSearch): Promise<RedisProgram> {
     if (version && isRecent(version)) return { file, libraries: undefined, version }
     if (version) tooOld.push(`[${file}] is version [${version}]`)
   }
-  const kept = await unpacked(search.cacheFolder)
-  if (kept) return kept
+  const cached = await unpacked(search.cacheFolder)
+  if (cached) return cached
   search.onDownload?.()
   const reason = await download(search.cacheFolder)
-  const brought = await unpacked(search.cacheFolder)
-  if (brought) return brought
+  const downloaded = await unpacked(search.cacheFolder)
+  if (downloaded) return downloaded
   throw unavailable(
-    `No Redis server of version ${OLDEST_VERSION.join('.')} or newer: ${[...tooOld, reason].join('; ')}. ` +
-      'Install one so that redis-server or valkey-server is on PATH, such as with: sudo apt-get install redis-server',
+    `Found no Redis server of version ${MIN_VERSION.join('.')} or newer: ${[...tooOld, reason].join('; ')}. ` +
+      'Install redis-server or valkey-server on PATH, for example with: sudo apt-get install redis-server',
   )
 }
 
@@ -65,7 +65,7 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** The program unpacked earlier, when it runs. */
+/** The program that was unpacked earlier, if it works. */
 async function unpacked(cacheFolder: string): Promise<RedisProgram | undefined> {
   for (const program of PROGRAMS) {
     const file = path.join(cacheFolder, program, 'usr/bin', program)
@@ -77,7 +77,7 @@ async function unpacked(cacheFolder: string): Promise<RedisProgram | undefined> 
   return undefined
 }
 
-/** Brings the first of the programs that the archive has; what failed when it has none. */
+/** Downloads the first program that the archive has. Returns the reason if that failed. */
 async function download(cacheFolder: string): Promise<string> {
   let reason = ''
   for (const program of PROGRAMS) {
@@ -85,7 +85,7 @@ async function download(cacheFolder: string): Promise<string> {
       const folder = path.join(cacheFolder, program)
       await unpackDebianPackages({ names: [program], alsoNeeded: /^(lib|redis|valkey)/, folder })
       if (await unpacked(cacheFolder)) return ''
-      reason = `[${program}] from the package archive does not run or is too old`
+      reason = `[${program}] from the package archive does not work or is too old`
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw error
       reason ||= describeError(error)
@@ -94,7 +94,7 @@ async function download(cacheFolder: string): Promise<string> {
   return reason
 }
 
-/** What the program says of its version, such as `7.0.15`; undefined when it does not run. */
+/** The version that the program prints, for example `7.0.15`; undefined if it does not work. */
 async function versionOf(file: string, libraries: string | undefined): Promise<string | undefined> {
   const env = libraries ? { ...process.env, LD_LIBRARY_PATH: libraries } : process.env
   const printed = await new Promise<string>((resolve) => {
@@ -105,6 +105,6 @@ async function versionOf(file: string, libraries: string | undefined): Promise<s
 
 function isRecent(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number)
-  const [oldestMajor, oldestMinor] = OLDEST_VERSION
-  return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)
+  const [minMajor, minMinor] = MIN_VERSION
+  return major > minMajor || (major === minMajor && minor >= minMinor)
 }

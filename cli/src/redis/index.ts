@@ -1,3 +1,3 @@
-/** The Redis of a home: finds or brings a server program and says how it is run. */
+/** The Redis of a home: finds or downloads a server program, and defines how to run it. */
 export * from './find-redis.ts'
 export * from './server.ts'

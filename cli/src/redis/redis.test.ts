@@ -28,7 +28,7 @@ before(async () => {
   redis = await findRedis({ searchPath: process.env.PATH ?? '', cacheFolder: sharedCache })
 })
 
-/** A folder for PATH with a program that tells a version. */
+/** A folder for PATH with a program that prints a version. */
 function pathWith(program: string, printed: string): string {
   const bin = mkdtempSync(path.join(folder, 'bin-'))
   writeFileSync(path.join(bin, program), `#!/bin/sh\necho '${printed}'\n`)
@@ -60,14 +60,14 @@ const onPath: { name: string; program: string; printed: string; version: string 
 ]
 
 for (const { name, program, printed, version } of onPath) {
-  test(`takes ${name} from PATH`, async () => {
+  test(`finds ${name} on PATH`, async () => {
     const bin = pathWith(program, printed)
     const found = await findRedis({ searchPath: `/nowhere:${bin}`, cacheFolder: emptyCache })
     assert.deepEqual(found, { file: path.join(bin, program), libraries: undefined, version })
   })
 }
 
-test('takes what was unpacked earlier when PATH has only an old one', async () => {
+test('uses a previously downloaded server if PATH has only an old one', async () => {
   const bin = pathWith('redis-server', 'Redis server v=6.0.16 sha=0')
   const unpacked = path.join(folder, 'cache/redis-server/usr/bin')
   mkdirSync(unpacked, { recursive: true })
@@ -79,7 +79,7 @@ test('takes what was unpacked earlier when PATH has only an old one', async () =
   assert.equal(found.version, redis.version)
 })
 
-test('says what to do when there is none and nothing can be brought', async (context) => {
+test('says what to do if there is no server and the download fails', async (context) => {
   const before = process.env.PATH
   context.after(() => {
     process.env.PATH = before
@@ -92,13 +92,13 @@ test('says what to do when there is none and nothing can be brought', async (con
     {
       code: 'unavailable',
       message:
-        /^No Redis server of version 6\.2 or newer: \[.*redis-server\] is version \[5\.0\.7\]; .*apt-get.*sudo apt-get install redis-server$/,
+        /^Found no Redis server of version 6\.2 or newer: \[.*redis-server\] is version \[5\.0\.7\]; .*apt-get.*sudo apt-get install redis-server$/,
     },
   )
   assert.equal(downloads, 1)
 })
 
-test('the server asks for its password, which no other user can read', async () => {
+test('the server requires its password, which no other user can read', async () => {
   const home = openHome(path.join(folder, 'home'))
   const { file, args, env, cwd } = redisServer(home, redis, 0, 'the-password')
   assert.equal(statSync(args[0]!).mode & 0o777, 0o600)
@@ -118,7 +118,7 @@ test('the server asks for its password, which no other user can read', async () 
   }
 })
 
-/** One exchange over the socket, which is there once the server has started. */
+/** One exchange over the socket, which exists once the server has started. */
 async function ask(socketPath: string, command: string): Promise<string> {
   for (;;) {
     const socket = connect(socketPath)

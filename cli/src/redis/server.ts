@@ -3,7 +3,7 @@ import { type HomeLayout, logFile, writeWhole } from '../home/index.ts'
 import type { ProcessSpec } from '../supervisor/index.ts'
 import type { RedisProgram } from './find-redis.ts'
 
-/** The configuration of the server: reachable from this machine only, with a password, nothing kept on disk. */
+/** The configuration of the server: only local connections, with a password, and no data on disk. */
 export function redisConfiguration(home: HomeLayout, port: number, password: string): string {
   return `${[
     'bind 127.0.0.1',
@@ -12,15 +12,15 @@ export function redisConfiguration(home: HomeLayout, port: number, password: str
     `requirepass ${password}`,
     `dir ${JSON.stringify(home.redis)}`,
     'daemonize no',
-    // The queues hold work, never truth: what a lost queue held is queued again.
+    // Queues are not a source of truth: lost work is queued again.
     'save ""',
     'appendonly no',
-    // BullMQ must not lose a key of a job to a full memory.
+    // BullMQ must not lose the keys of a job when memory is full.
     'maxmemory-policy noeviction',
   ].join('\n')}\n`
 }
 
-/** How the Redis server of a home is run; writes its configuration, which holds the password, for the owner only. */
+/** How to run the Redis server of a home. Writes its configuration, with the password, readable only by the owner. */
 export function redisServer(
   home: HomeLayout,
   program: RedisProgram,
@@ -31,7 +31,7 @@ export function redisServer(
   writeWhole(configuration, redisConfiguration(home, port, password), 0o600)
   return {
     instance: 'redis',
-    // The server sets its own title, which begins with this name whichever link it was started by.
+    // The server sets its own title, which begins with this name even if it was started through a link.
     program: path.basename(program.file),
     file: program.file,
     args: [configuration],

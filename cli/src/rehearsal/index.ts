@@ -1,2 +1,2 @@
-/** A home of virtual servers and segments: what `./svc import` makes of a real cluster, to rehearse changes on. */
+/** A home of virtual servers and segments: `./svc import` creates it from a real cluster, to rehearse changes on. */
 export * from './make-rehearsal.ts'

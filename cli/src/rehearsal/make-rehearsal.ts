@@ -21,6 +21,7 @@ import {
 } from '@svc/shared/postgres'
 import { makeNewHome, withStoreOf } from '../cluster/index.ts'
 import { type HomeLayout, homeLayout, openHome } from '../home/index.ts'
+import { countOf } from '../terminal/index.ts'
 import {
   openFolder,
   readSegmentRow,
@@ -31,43 +32,44 @@ import {
   takeSnapshot,
 } from '../transfer/index.ts'
 
-/** What is made, and how it is told. */
+/** What to create, and how to report progress. */
 export interface RehearsalOptions {
-  /** The folder that becomes the home; must not be there yet. */
+  /** The folder that becomes the home; must not exist yet. */
   readonly home: string
-  /** How fast each virtual server loads, such as `1GiB`. */
+  /** Load rate of each virtual server, for example `1GiB`. */
   readonly loadBytesPerSecond: string
-  /** Whether to leave out what cannot be read, instead of making nothing. */
+  /** Whether to skip unreadable parts instead of failing. */
   readonly skipBad: boolean
-  /** A file that gets each part that cannot be read, one a line. */
+  /** A file to write unreadable parts to, one per line. */
   readonly problemsFile?: string | undefined
   readonly signal: AbortSignal
-  /** Called for each thing that was done, in one short text. */
+  /** Called with a short text for each completed step. */
   readonly onStep: (step: string) => void
 }
 
-/** What was made. */
+/** Result of an import. */
 export interface RehearsalResult {
   readonly home: string
   readonly from: string
   readonly segments: number
-  /** How many of them the source counts as overshadowed. */
+  /** How many of them are overshadowed according to the source. */
   readonly overshadowed: number
   readonly servers: number
   readonly tiers: readonly string[]
-  /** Datasources with rules of their own, and the defaults. */
+  /** Number of rule lists, including the cluster defaults. */
   readonly rules: number
   readonly compactionConfigs: number
-  /** How many parts were left out because they could not be read, and the first of them. */
+  /** Number of unreadable parts that were skipped, and the first of them. */
   readonly leftOut: number
   readonly problems: readonly string[]
-  /** What people should know of the source, though nothing is wrong. */
+  /** Notices about the source; none of them is an error. */
   readonly notices: readonly string[]
 }
 
 /**
- * Makes a home from what a cluster manages, whole or not at all: reads and checks everything, then fills a store of
- * its own. Nothing runs in it afterwards. Throws a Failure where the home exists or the source cannot be read.
+ * Creates a home from the inventory of a cluster; the home appears only when it is complete. Reads and checks everything,
+ * then fills the home's own store. Nothing runs in the home afterwards. Throws a Failure if the home exists or the source
+ * is unreadable.
  */
 export async function makeRehearsal(
   source: SnapshotSource,
@@ -87,16 +89,16 @@ export async function makeRehearsal(
       skipBad: options.skipBad,
       problemsFile: options.problemsFile,
       signal: options.signal,
-      onProgress: (segments) => options.onStep(`${segments} segments read`),
+      onProgress: (segments) => options.onStep(`Read ${countOf(segments, 'segment')}`),
     })
     const { servers } = snapshot.documents
     if (servers.length === 0) {
-      throw invalidInput(`[${source.name}] has no server of type [historical] that could hold segments`)
+      throw invalidInput(`[${source.name}] has no server of type [historical]`)
     }
-    options.onStep(`${snapshot.segments} segments and ${servers.length} servers read`)
+    options.onStep(`Read ${countOf(snapshot.segments, 'segment')} and ${countOf(servers.length, 'server')}`)
     if (servers.length > mostVirtualServers) {
       throw invalidInput(
-        `[${source.name}] has [${servers.length}] servers, allowed are ${mostVirtualServers} at the most`,
+        `[${source.name}] has [${servers.length}] servers, expected at most ${mostVirtualServers}`,
       )
     }
     await fillHome(home, folder, source.name, snapshot, options)
@@ -134,13 +136,13 @@ async function fillHome(
     await migrateSchema(database)
     const now = Date.now()
     await saveDocuments(database, documents, from, now)
-    onStep('rules and configuration written')
+    onStep('Wrote rules and configuration')
     const rows = virtualSegments(database, openFolder(folder), signal)
     await copyManySegments(database, rows, now, (written) =>
-      onStep(`${written} of ${segments} segments written`),
+      onStep(`Wrote ${written.toLocaleString('en-US')} of ${countOf(segments, 'segment')}`),
     )
   })
-  // Written last: from now on the home is one of virtual servers.
+  // Written last: this file makes the home one of virtual servers.
   await writeFile(
     home.virtualServers,
     `${JSON.stringify(documents.servers.map((server) => virtualServer(server, loadBytesPerSecond)))}\n`,
@@ -180,7 +182,7 @@ async function saveDocuments(
   }
 }
 
-/** The segments of a snapshot that was checked, without bytes; keeps what they were compacted to as it meets it. */
+/** The segments of a checked snapshot, without data. Stores each compaction state when it occurs for the first time. */
 async function* virtualSegments(
   database: Database,
   snapshot: SnapshotSource,
@@ -190,7 +192,7 @@ async function* virtualSegments(
   for await (const { value } of snapshot.segments()) {
     signal.throwIfAborted()
     const read = readSegmentRow(value)
-    if ('problem' in read) throw new Error(`A row that was checked ${read.problem}`)
+    if ('problem' in read) throw new Error(`Invalid row in a checked snapshot: ${read.problem}`)
     const { segment, dimensions, metrics, lastCompactionState: state } = read
     const payload = payloadOf(segment, { loadSpec: virtualLoadSpec, dimensions, metrics })
     if (state === undefined) {

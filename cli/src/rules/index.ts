@@ -1,4 +1,4 @@
-/** Retention rules for people: read from files, shown as tables, and the history of their changes. */
+/** Retention rules on the command line: read from files, shown as tables and timelines, with the history of changes. */
 export * from './known-datasource.ts'
 export * from './preview-request.ts'
 export * from './preview-text.ts'

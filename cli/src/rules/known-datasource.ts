@@ -3,7 +3,7 @@ import { defaultRulesName } from '@svc/domain/rules'
 import { nearNames } from '@svc/domain/validation'
 import type { ClusterClient } from '../client/index.ts'
 
-/** Throws notFound, with the names that are near, where a cluster has neither segments nor rules of a datasource. */
+/** Throws notFound, with similar names, if a cluster has neither segments nor rules of a datasource. */
 export async function checkDatasourceIsKnown(client: ClusterClient, name: string): Promise<void> {
   if (name === defaultRulesName) return
   const [withSegments, withRules] = await Promise.all([
@@ -15,8 +15,8 @@ export async function checkDatasourceIsKnown(client: ClusterClient, name: string
   if (known.has(name)) return
   const near = nearNames(name, known)
   throw notFound(
-    `Datasource [${name}] is not known: there are neither segments nor rules of it; ${
-      near.length === 0 ? 'none is known' : `the nearest are [${near.join('], [')}]`
+    `Unknown datasource [${name}]: it has neither segments nor rules. ${
+      near.length === 0 ? 'The cluster has no datasources.' : `Similar names are [${near.join('], [')}].`
     }`,
   )
 }

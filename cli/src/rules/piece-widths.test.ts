@@ -3,30 +3,30 @@ import { describe, test } from 'node:test'
 import { fc } from '@svc/shared/testing'
 import { pieceWidths } from './piece-widths.ts'
 
-describe('the pieces of a line', () => {
+describe('the sections of a timeline', () => {
   const cases: [
     name: string,
     edges: number[],
     columns: number,
-    least: number,
+    min: number,
     widths: number[],
     isToScale: boolean,
   ][] = [
-    ['one has all of it', [0, 10], 20, 5, [20], true],
-    ['are to scale where each is seen so', [0, 10, 20, 40], 40, 5, [10, 10, 20], true],
+    ['a single one fills the line', [0, 10], 20, 5, [20], true],
+    ['are to scale if all are visible', [0, 10, 20, 40], 40, 5, [10, 10, 20], true],
     ['are to scale down to three characters', [0, 3, 40], 40, 5, [3, 37], true],
-    ['are stretched below them', [0, 2, 40], 40, 5, [6, 34], false],
-    ['may begin anywhere', [-30, -20, -10, 10], 40, 5, [10, 10, 20], true],
-    ['are stretched where one would get none', [0, 500, 501, 1001], 41, 5, [18, 5, 18], false],
-    ['get as many as all can get', [0, 1, 2, 1000], 10, 5, [3, 3, 4], false],
-    ['get one each where there are no more', [0, 1, 2, 1000], 3, 5, [1, 1, 1], false],
-    ['that are too many leave out the narrowest', [0, 1, 2, 1000], 2, 5, [0, 0, 2], true],
+    ['are stretched if one would be narrower', [0, 2, 40], 40, 5, [6, 34], false],
+    ['can start at any instant', [-30, -20, -10, 10], 40, 5, [10, 10, 20], true],
+    ['are stretched if one would have no characters', [0, 500, 501, 1001], 41, 5, [18, 5, 18], false],
+    ['have equal widths if there is no room for more', [0, 1, 2, 1000], 10, 5, [3, 3, 4], false],
+    ['have one character each if there are no more', [0, 1, 2, 1000], 3, 5, [1, 1, 1], false],
+    ['omit the narrowest if there are too many', [0, 1, 2, 1000], 2, 5, [0, 0, 2], true],
   ]
-  for (const [name, edges, columns, least, widths, isToScale] of cases) {
-    test(name, () => assert.deepEqual(pieceWidths(edges, columns, least), { widths, isToScale }))
+  for (const [name, edges, columns, min, widths, isToScale] of cases) {
+    test(name, () => assert.deepEqual(pieceWidths(edges, columns, min), { widths, isToScale }))
   }
 
-  test('fill the line, and each is seen where there is a character for each', () => {
+  test('fill the line, and all are visible if there are enough characters', () => {
     const lengths = fc.array(fc.integer({ min: 1, max: 1e12 }), { minLength: 1, maxLength: 40 })
     fc.assert(
       fc.property(lengths, fc.integer({ min: 20, max: 120 }), (lengthsOfPieces, columns) => {

@@ -1,7 +1,7 @@
 import { invalidInput } from '@svc/domain/failure'
 import { defaultRulesName } from '@svc/domain/rules'
 
-/** What a person wants previewed: the content of a file, and what options say beside it. */
+/** Options of a preview. */
 export interface PreviewOptions {
   readonly datasource?: string | undefined
   readonly horizon?: string | undefined
@@ -9,8 +9,8 @@ export interface PreviewOptions {
 }
 
 /**
- * The body of a preview of what a file holds: a list of rules, such lists by datasource, or a whole body. Throws a
- * Failure where the options do not fit to that.
+ * The body of a preview request for the contents of a file: a list of rules, lists by datasource, or a complete request.
+ * Throws a Failure if the options do not match the contents.
  */
 export function previewRequestOf(
   json: unknown,
@@ -25,11 +25,13 @@ export function previewRequestOf(
     return { rules: datasource === undefined ? json : { [datasource]: json }, ...more }
   }
   if (typeof json !== 'object' || json === null)
-    throw invalidInput('The file holds neither a list of rules nor an object with such lists')
+    throw invalidInput(
+      'Invalid rules in the file: expected a list of rules, or an object with lists of rules',
+    )
   if (datasource !== undefined)
-    throw invalidInput('Option --datasource needs a file that holds one list of rules')
+    throw invalidInput('Option --datasource requires a file with one list of rules')
   const isBody = Object.hasOwn(json, 'rules') && !Array.isArray((json as { rules: unknown }).rules)
   const isListBody = Object.hasOwn(json, 'rules') && Object.keys(json).length > 1
-  // A datasource may be called rules: alone and with a list it is one.
+  // If the only field is `rules` and contains a list, it is a datasource of that name.
   return isBody || isListBody ? { ...json, ...more } : { rules: json, ...more }
 }

@@ -1,3 +1,4 @@
+import { countOf } from '../terminal/index.ts'
 import type { Table } from './rules-table.ts'
 
 interface CopyTally {
@@ -23,7 +24,7 @@ interface TierSummary {
   readonly doesNotFit: CopyTally
 }
 
-/** A preview as the coordinator answers it. */
+/** A preview as returned by the coordinator. */
 export interface AnsweredPreview {
   readonly now: string
   readonly summary: {
@@ -39,7 +40,7 @@ export interface AnsweredPreview {
 
 const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
 
-/** Bytes as people read them, such as `1.5 GB`. */
+/** A number of bytes, for example `1.5 GB`. */
 export function formatBytes(bytes: number): string {
   let value = bytes
   let unit = 0
@@ -53,7 +54,7 @@ export function formatBytes(bytes: number): string {
 const amount = ({ copies, bytes }: CopyTally): string =>
   copies === 0 ? '' : `${copies} (${formatBytes(bytes)})`
 
-/** One row for each datasource and tier: copies before and after, and what is loaded and dropped. */
+/** One row per datasource and tier: replicas before and after, and how many are loaded and dropped. */
 export function previewTable({ summary }: AnsweredPreview): Table {
   const rows = Object.entries(summary.datasources).flatMap(([dataSource, { tiers, markedUnused }]) => {
     const ofTiers = Object.entries(tiers)
@@ -70,30 +71,39 @@ export function previewTable({ summary }: AnsweredPreview): Table {
     const unused =
       segments === 0
         ? []
-        : [[dataSource, 'marked unused', '', `${segments} segments (${formatBytes(bytes)})`, '', '']]
+        : [
+            [
+              dataSource,
+              'marked unused',
+              '',
+              `${countOf(segments, 'segment')} (${formatBytes(bytes)})`,
+              '',
+              '',
+            ],
+          ]
     return [...ofTiers, ...unused]
   })
-  return { header: ['datasource', 'tier', 'copies now', 'then', 'loaded', 'dropped'], rows }
+  return { header: ['datasource', 'tier', 'copies before', 'after', 'loaded', 'dropped'], rows }
 }
 
-/** One row for each tier: what it holds, and what finds no room. */
+/** One row per tier: bytes before and after, capacity, and what exceeds it. */
 export function tiersTable({ summary }: AnsweredPreview): Table {
   return {
-    header: ['tier', 'servers', 'bytes now', 'then', 'room', 'does not fit'],
+    header: ['tier', 'servers', 'bytes before', 'after', 'capacity', 'does not fit'],
     rows: Object.entries(summary.tiers ?? {}).map(
       ([tier, { servers, bytesBefore, bytesAfter, capacityBytes, doesNotFit }]) => [
         tier,
         String(servers),
         formatBytes(bytesBefore),
         formatBytes(bytesAfter),
-        capacityBytes === null ? 'without limit' : formatBytes(capacityBytes),
+        capacityBytes === null ? 'unlimited' : formatBytes(capacityBytes),
         amount(doesNotFit),
       ],
     ),
   }
 }
 
-/** One row for each step into the future in which something happens. */
+/** One row per future time at which something changes. */
 export function stepsTable({ summary }: AnsweredPreview): Table {
   const rows = (summary.steps ?? []).flatMap(({ now, datasources }) =>
     Object.entries(datasources).flatMap(([dataSource, { tiers, markedUnused }]) => {
@@ -101,7 +111,8 @@ export function stepsTable({ summary }: AnsweredPreview): Table {
         ...(loaded.copies > 0 ? [`${tier} +${loaded.copies}`] : []),
         ...(dropped.copies > 0 ? [`${tier} -${dropped.copies}`] : []),
       ])
-      const unused = markedUnused.segments > 0 ? [`${markedUnused.segments} segments unused`] : []
+      const unused =
+        markedUnused.segments > 0 ? [`${countOf(markedUnused.segments, 'segment')} marked unused`] : []
       const what = [...changes, ...unused].join(', ')
       return what === '' ? [] : [[now, dataSource, what]]
     }),
@@ -109,7 +120,7 @@ export function stepsTable({ summary }: AnsweredPreview): Table {
   return { header: ['time', 'datasource', 'copies'], rows }
 }
 
-/** From the oldest to the newest data that stay; undefined where none do. */
+/** The time range of the data that is kept; undefined if there is none. */
 export function keptRange({ summary }: AnsweredPreview): { start: string; end: string } | undefined {
   const intervals = Object.values(summary.datasources).flatMap(({ oldestInterval, newestInterval }) =>
     oldestInterval === null || newestInterval === null

@@ -14,11 +14,11 @@ import {
 
 const now = parseInstant('2026-06-15')
 
-describe('the picture of rules', () => {
+describe('the timeline of rules', () => {
   const picture = (rules: object[], columns = 60) =>
     timelinePicture({ rules: [...parseRules(rules), defaultRule], now, columns })
 
-  test('shows copies by tier, what is dropped, and which rule says so', () => {
+  test('shows copies by tier, dropped data, and the matching rule', () => {
     assert.deepEqual(
       picture([
         { type: 'loadByPeriod', period: 'P1M', tieredReplicants: { hot: 2, cold: 12 } },
@@ -36,7 +36,7 @@ describe('the picture of rules', () => {
     )
   })
 
-  test('stretches what is short beside the rest, and says so', () => {
+  test('stretches short intervals, and says so', () => {
     const rules = [
       { type: 'loadByInterval', interval: '2001-02-01/2001-03-01', tieredReplicants: { hot: 1 } },
       { type: 'dropForever' },
@@ -50,7 +50,7 @@ describe('the picture of rules', () => {
     ])
   })
 
-  test('has lines of one length, within the columns', () => {
+  test('has lines of equal length, within the columns', () => {
     for (const columns of [30, 60, 120]) {
       const lines = picture([{ type: 'broadcastForever' }], columns)
       const [, , ...bars] = lines
@@ -60,18 +60,18 @@ describe('the picture of rules', () => {
     }
   })
 
-  test('is of the years around now where no rule names a time', () => {
+  test('covers the years around now if no rule has a time', () => {
     const [axis] = picture([{ type: 'dropForever' }])
     assert.match(axis!, /2025-06-15 .*2027-06-15$/)
   })
 
-  test('leaves eternity out', () => {
+  test('ignores eternity', () => {
     const eternity = '-146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z'
     assert.match(picture([{ type: 'loadByInterval', interval: eternity }])[0]!, /2025-06-15/)
   })
 })
 
-describe('what differs between rules', () => {
+describe('differences between rules', () => {
   const rules = (...periods: string[]) =>
     parseRules(periods.map((period) => ({ type: 'dropBeforeByPeriod', period }))).map(
       formatRule,
@@ -93,7 +93,7 @@ describe('what differs between rules', () => {
   }
 })
 
-describe('the request for a preview', () => {
+describe('the preview request', () => {
   const list = [{ type: 'dropForever' }]
   const cases: [json: unknown, options: object, request: object][] = [
     [list, {}, { rules: list }],
@@ -107,13 +107,14 @@ describe('the request for a preview', () => {
   for (const [json, options, request] of cases) {
     test(JSON.stringify([json, options]), () => assert.deepEqual(previewRequestOf(json, options), request))
   }
-  test('what fits to no file is refused', () => {
-    assert.throws(() => previewRequestOf({ a: list }, { datasource: 'a' }), /--datasource needs/)
-    for (const json of [5, null, 'x']) assert.throws(() => previewRequestOf(json, {}), /neither a list/)
+  test('rejects options that do not match the file', () => {
+    assert.throws(() => previewRequestOf({ a: list }, { datasource: 'a' }), /--datasource requires/)
+    for (const json of [5, null, 'x'])
+      assert.throws(() => previewRequestOf(json, {}), /^Failure: Invalid rules in the file/)
   })
 })
 
-test('bytes are told in the unit that suits them', () => {
+test('formats bytes in a suitable unit', () => {
   assert.deepEqual([0, 999, 1000, 1_550_000, 2e15, 5e18].map(formatBytes), [
     '0 B',
     '999 B',
@@ -124,7 +125,7 @@ test('bytes are told in the unit that suits them', () => {
   ])
 })
 
-test('only steps in which something happens are told', () => {
+test('lists only steps with changes', () => {
   const none = { segments: 0, copies: 0, bytes: 0 }
   const two = { segments: 1, copies: 2, bytes: 20 }
   const summaryOf = (loaded: object, dropped: object, segments: number) => ({
@@ -143,11 +144,11 @@ test('only steps in which something happens are told', () => {
   const answer = { now: '0', summary: { datasources: {}, steps }, warnings: [] } as never
   assert.deepEqual(stepsTable(answer).rows, [
     ['2', 'wiki', 'hot +2'],
-    ['3', 'wiki', 'hot -2, 1 segments unused'],
+    ['3', 'wiki', 'hot -2, 1 segment marked unused'],
   ])
 })
 
-test('warnings of the header are told with how many more there are', () => {
+test('lists the warnings of the header, and how many more there are', () => {
   assert.deepEqual(warningsOfHeader(undefined), [])
   assert.deepEqual(warningsOfHeader('{"count":0,"warnings":[]}'), [])
   assert.deepEqual(warningsOfHeader('{"count":3,"warnings":[{"message":"a"}]}'), ['a', 'and 2 more'])

@@ -1,24 +1,24 @@
 import type { AnsweredRule } from './rules-table.ts'
 
-/** A line of a comparison: in both lists, only in the old one, or only in the new one. */
+/** A line of a comparison: a rule in both lists, only in the old one, or only in the new one. */
 export interface DiffLine {
   readonly kind: 'same' | 'removed' | 'added'
   readonly rule: AnsweredRule
 }
 
-// Beyond this the middle of two lists is told as removed and added whole.
-const mostCompared = 2000
+// Longer lists are shown as completely removed and added.
+const maxCompared = 2000
 
-/** What changes from one list of rules to another, rule by rule and in their order. */
+/** The differences between two lists of rules, rule by rule, in order. */
 export function diffOfRules(before: readonly AnsweredRule[], after: readonly AnsweredRule[]): DiffLine[] {
-  const [old, young] = [before.map(textOf), after.map(textOf)]
+  const [old, fresh] = [before.map(textOf), after.map(textOf)]
   let head = 0
-  while (head < old.length && head < young.length && old[head] === young[head]) head += 1
+  while (head < old.length && head < fresh.length && old[head] === fresh[head]) head += 1
   let tail = 0
   while (
     tail < old.length - head &&
-    tail < young.length - head &&
-    old[old.length - 1 - tail] === young[young.length - 1 - tail]
+    tail < fresh.length - head &&
+    old[old.length - 1 - tail] === fresh[fresh.length - 1 - tail]
   )
     tail += 1
   const same = (rules: readonly AnsweredRule[]): DiffLine[] => rules.map((rule) => ({ kind: 'same', rule }))
@@ -31,18 +31,18 @@ export function diffOfRules(before: readonly AnsweredRule[], after: readonly Ans
 
 const textOf = (rule: AnsweredRule): string => JSON.stringify(rule)
 
-/** By the longest common run of rules in the same order. */
+/** Based on the longest common subsequence. */
 function diffOfMiddle(before: readonly AnsweredRule[], after: readonly AnsweredRule[]): DiffLine[] {
   const removed = before.map((rule): DiffLine => ({ kind: 'removed', rule }))
   const added = after.map((rule): DiffLine => ({ kind: 'added', rule }))
-  if (before.length * after.length > mostCompared ** 2) return [...removed, ...added]
-  const [old, young] = [before.map(textOf), after.map(textOf)]
+  if (before.length * after.length > maxCompared ** 2) return [...removed, ...added]
+  const [old, fresh] = [before.map(textOf), after.map(textOf)]
   const width = after.length + 1
   const common = new Int32Array((before.length + 1) * width)
   for (let i = before.length - 1; i >= 0; i -= 1) {
     for (let j = after.length - 1; j >= 0; j -= 1) {
       common[i * width + j] =
-        old[i] === young[j]
+        old[i] === fresh[j]
           ? common[(i + 1) * width + j + 1]! + 1
           : Math.max(common[(i + 1) * width + j]!, common[i * width + j + 1]!)
     }
@@ -50,7 +50,7 @@ function diffOfMiddle(before: readonly AnsweredRule[], after: readonly AnsweredR
   const lines: DiffLine[] = []
   let [i, j] = [0, 0]
   while (i < before.length && j < after.length) {
-    if (old[i] === young[j]) {
+    if (old[i] === fresh[j]) {
       lines.push({ kind: 'same', rule: before[i]! })
       i += 1
       j += 1

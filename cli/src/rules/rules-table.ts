@@ -1,7 +1,7 @@
-/** A rule as the coordinator answers it. */
+/** A rule as returned by the coordinator. */
 export type AnsweredRule = Readonly<Record<string, unknown>> & { readonly type: string }
 
-/** A change of rules as the coordinator answers it. */
+/** A change of rules as returned by the coordinator. */
 export interface RulesChange {
   readonly key: string
   readonly auditInfo: {
@@ -14,13 +14,13 @@ export interface RulesChange {
   readonly auditTime: string
 }
 
-/** Head and rows of a table. */
+/** Header and rows of a table. */
 export interface Table {
   readonly header: readonly string[]
   readonly rows: readonly (readonly string[])[]
 }
 
-/** One row for each rule, in the order in which they are tried, counted from 0 as in the messages of the cluster. */
+/** One row per rule, in order of evaluation, numbered from 0 as in messages of the cluster. */
 export function rulesTable(rulesByDatasource: Readonly<Record<string, readonly AnsweredRule[]>>): Table {
   return {
     header: ['datasource', '#', 'rule', 'applies to', 'copies'],
@@ -30,7 +30,7 @@ export function rulesTable(rulesByDatasource: Readonly<Record<string, readonly A
   }
 }
 
-/** One row for each change, in the order given. */
+/** One row per change, in the given order. */
 export function historyTable(changes: readonly RulesChange[]): Table {
   return {
     header: ['time', 'datasource', 'author', 'as user', 'comment', 'rules'],
@@ -60,13 +60,13 @@ function copiesOf({ type, tieredReplicants }: AnsweredRule): string {
   return tiers.map(([tier, copies]) => `${tier} ${copies}`).join(', ')
 }
 
-/** The types of a list, such as `loadByPeriod, dropForever`. */
+/** The rule types of a list, for example `loadByPeriod, dropForever`. */
 function summaryOf(payload: string): string {
   const rules = JSON.parse(payload) as readonly AnsweredRule[]
   return rules.length === 0 ? 'none' : rules.map(({ type }) => type).join(', ')
 }
 
-// Authors and comments are whatever somebody sent: what is printed must not steer the terminal.
+// Authors and comments may contain anything, including control sequences for the terminal.
 function inOneLine(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ').trim()
 }

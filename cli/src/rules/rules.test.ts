@@ -13,7 +13,7 @@ import {
   timelinePicture,
 } from './index.ts'
 
-/** As the coordinator answers it. */
+/** A rule as returned by the coordinator. */
 const answered = (rule: object) => formatRule(parseRules([rule])[0]!) as AnsweredRule
 
 describe('a rule in a table', () => {
@@ -57,7 +57,7 @@ describe('a rule in a table', () => {
   }
 })
 
-test('rules are numbered from 0 within their datasource, in the order given', () => {
+test('numbers rules from 0 within their datasource, in the given order', () => {
   const drop = answered({ type: 'dropForever' })
   const { rows } = rulesTable({ a: [drop, drop], b: [drop] })
   assert.deepEqual(
@@ -66,7 +66,7 @@ test('rules are numbered from 0 within their datasource, in the order given', ()
   )
 })
 
-test('a change is one row that cannot steer the terminal', () => {
+test('a change is one row without control characters', () => {
   const { header, rows } = historyTable([
     {
       key: 'flights',
@@ -88,15 +88,15 @@ test('a change is one row that cannot steer the terminal', () => {
   ])
 })
 
-test('rules are sent as they were written', () => {
+test('sends rules as written', () => {
   const text = '[{"type":"loadByPeriod","period":"P1M"},{"type":"dropForever"}]'
   assert.deepEqual(parseRulesText(text, 'file [x]'), JSON.parse(text))
   assert.deepEqual(parseRulesText('[]', 'file [x]'), [])
 })
 
-describe('rules that cannot be are named', () => {
+describe('rejects invalid rules', () => {
   const cases: [string, RegExp][] = [
-    ['', /^Failure: The rules in file \[x\] are not JSON: /],
+    ['', /^Failure: Invalid rules in file \[x\]: expected JSON/],
     ['[{"type":"load"}]', /^Failure: rules\[0\]\.type has the value \[load\]; allowed is one of loadForever/],
     ['{"type":"loadForever"}', /^Failure: rules has the value .* allowed is a list of rules$/],
     ['[{"type":"loadByPeriod","period":"1M"}]', /rules\[0\]\.period has the value \[1M\]/],
@@ -106,7 +106,7 @@ describe('rules that cannot be are named', () => {
   }
 })
 
-test('author and comment travel as headers, as far as those can carry them', () => {
+test('sends author and comment as headers, and rejects values that headers cannot contain', () => {
   assert.deepEqual(auditHeaders({}), {})
   assert.deepEqual(auditHeaders({ author: 'me', comment: 'a, b' }), {
     'X-Svc-Author': 'me',

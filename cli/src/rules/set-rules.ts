@@ -3,18 +3,18 @@ import { connectToCluster } from '../client/index.ts'
 import type { HomeLayout } from '../home/index.ts'
 import { warningsOfHeader } from './warnings-text.ts'
 
-/** What the history of changes keeps besides the rules. */
+/** Author and comment for the audit history. */
 export interface RulesAudit {
   readonly author?: string | undefined
   readonly comment?: string | undefined
 }
 
-/** Where the rules of a datasource are read and replaced. */
+/** The path of the rules of a datasource. */
 export function rulesPath(dataSource: string): string {
   return `/svc/coordinator/v1/rules/${encodeURIComponent(dataSource)}`
 }
 
-/** The headers that carry author and comment. Throws a Failure when a header cannot carry a value. */
+/** The headers for author and comment. Throws a Failure if a header cannot contain a value. */
 export function auditHeaders({ author, comment }: RulesAudit): Record<string, string> {
   return {
     ...headerOf('--author', 'X-Svc-Author', author),
@@ -31,8 +31,8 @@ function headerOf(option: string, name: string, value: string | undefined): Reco
 }
 
 /**
- * Replaces the rules of a datasource in the cluster of a home, which must run, and answers what the cluster has to say of
- * them. Throws a Failure when refused.
+ * Replaces the rules of a datasource in the running cluster of a home. Returns the warnings of the cluster. Throws a
+ * Failure if the rules are rejected.
  */
 export async function setRules(
   home: HomeLayout,

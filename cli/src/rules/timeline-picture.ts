@@ -2,37 +2,37 @@ import { describeWantedCopies, RegionFinder, type Rule, regionOf } from '@svc/do
 import { formatInstant, type Interval } from '@svc/domain/time'
 import { pieceWidths } from './piece-widths.ts'
 
-/** What a picture of rules shows. */
+/** What a timeline shows. */
 export interface TimelinePicture {
-  /** The rules in the order in which they are tried, the defaults of the cluster after those of the datasource. */
+  /** The rules in order of evaluation: those of the datasource, then the cluster defaults. */
   readonly rules: readonly Rule[]
-  /** The cluster's time in epoch milliseconds. */
+  /** The cluster's time, in epoch milliseconds. */
   readonly now: number
-  /** Time that is to be within the picture beside what the rules name. */
+  /** A time range to include in addition to the times in rules. */
   readonly data?: Interval | undefined
-  /** Characters of a line. */
+  /** Width of a line, in characters. */
   readonly columns: number
 }
 
 const yearMs = 365 * 86_400_000
-const leastBars = 20
-// A day and a space: pieces that are stretched tell when they begin.
+const minBars = 20
+// A date and a space, so that stretched sections have room for their start date.
 const widthOfDay = 11
 
 /**
- * What the rules want at which time, a line for each tier: the number of copies, `+` for more than 9, `.` for none; `b`
- * where data go to every server, `x` where they are dropped, and the rule that says so, counted from 0. However short
- * the time between two moments that matter, it is seen while there are characters for all: where that takes it, the picture
- * is not to scale, and says so.
+ * A timeline of what rules do, with one line per tier: the number of copies, `+` for more than 9, `.` for none. Further
+ * lines show `b` for data that is broadcast, `x` for data that is dropped, and the number of the matching rule, from 0.
+ * Even short spans of time are visible as long as there are enough characters; if necessary, the timeline is not to
+ * scale, and says so.
  */
 export function timelinePicture({ rules, now, data, columns }: TimelinePicture): string[] {
   const labels = [...rules.flatMap((rule) => [...tiersOf(rule).keys()]), 'every server']
-  const width = labels.reduce((longest, { length }) => Math.max(longest, length), 0) + 2
-  const bars = Math.max(leastBars, columns - width)
+  const width = labels.reduce((max, { length }) => Math.max(max, length), 0) + 2
+  const bars = Math.max(minBars, columns - width)
   const edges = edgesOf(rules, now, data)
   const { widths, isToScale } = pieceWidths(edges, bars, widthOfDay)
   const finder = new RegionFinder(rules.map((rule) => regionOf(rule, now)))
-  // Rules change at edges only: the smallest segment that there could be, at the start of a piece, stands for all of it.
+  // The matching rule changes only at edges, so the shortest possible interval at each start is representative.
   const applied = widths.flatMap((count, piece) =>
     count === 0 ? [] : Array<number>(count).fill(finder.firstHolding(edges[piece]!, edges[piece]! + 1)),
   )
@@ -57,7 +57,7 @@ export function timelinePicture({ rules, now, data, columns }: TimelinePicture):
   ]
 }
 
-/** The days on which pieces begin, where there is room for them, and the last day. */
+/** The start dates of sections, as far as they fit, and the end date. */
 function axisOf(edges: readonly number[], widths: readonly number[], bars: number): string {
   const last = dayOf(edges.at(-1)!)
   let axis = ''
@@ -82,19 +82,19 @@ function tiersOf(rule: Rule): ReadonlyMap<string, number> {
 const symbolOf = (copies: number): string => (copies === 0 ? '.' : copies > 9 ? '+' : String(copies))
 
 /**
- * The moments that rules and data name, and now, with one before the first and one after the last of them; around now
- * where there are no others.
+ * The instants in rules and data, and now, with a margin before the first and after the last one; if there is only now,
+ * the margin is a year.
  */
 function edgesOf(rules: readonly Rule[], now: number, data: Interval | undefined): number[] {
   const named = rules.flatMap((rule) => {
     const { startFrom, startBefore, endAfter, endUpTo } = regionOf(rule, now)
     return [startFrom, startBefore, endAfter, endUpTo]
   })
-  const moments = [...named, now, ...(data ? [data.start, data.end] : [])].filter(
-    (moment) => Math.abs(moment - now) < 1000 * yearMs,
+  const instants = [...named, now, ...(data ? [data.start, data.end] : [])].filter(
+    (instant) => Math.abs(instant - now) < 1000 * yearMs,
   )
-  const first = moments.reduce((least, moment) => Math.min(least, moment), now)
-  const last = moments.reduce((most, moment) => Math.max(most, moment), now)
+  const first = instants.reduce((min, instant) => Math.min(min, instant), now)
+  const last = instants.reduce((max, instant) => Math.max(max, instant), now)
   const margin = first === last ? yearMs : Math.ceil((last - first) / 8)
-  return [...new Set([first - margin, ...moments, last + margin])].sort((a, b) => a - b)
+  return [...new Set([first - margin, ...instants, last + margin])].sort((a, b) => a - b)
 }

@@ -1,3 +1,3 @@
-/** A cluster of virtual servers and virtual segments, and what becomes of it. */
+/** Runs a cluster of virtual servers and segments, and measures it. */
 export * from './run-simulation.ts'
 export * from './virtual-segments.ts'

@@ -3,20 +3,20 @@ import { unavailable } from '@svc/domain/failure'
 import { accessToCluster, sendRequest } from '../client/index.ts'
 import { type HomeLayout, processesOf } from '../home/index.ts'
 
-/** How a cluster did when its leading coordinator was killed, in seconds from then. */
+/** How a cluster recovered after its leading coordinator was killed; times in seconds since then. */
 export interface Takeover {
-  /** Until another coordinator, or the same one started again, says that it leads. */
+  /** Until another coordinator, or the restarted one, is the leader. */
   readonly leadsSeconds: number
-  /** Until that one knows of all segments where they are served. */
+  /** Until the new leader knows the locations of all segments. */
   readonly knowsAllSeconds: number
-  /** Copies that it had loaded by then, although none were missing. */
+  /** Replicas that the new leader had loaded by then, although none were missing. */
   readonly copiesLoadedAgain: number
 }
 
-const lookPeriodMs = 100
-const patienceMs = 600_000
+const pollPeriodMs = 100
+const timeoutMs = 600_000
 
-/** Kills the coordinator that leads, and waits until another leads and `isLoaded` says so of all segments. */
+/** Kills the leading coordinator, and waits until there is a new leader and `isLoaded` returns true. */
 export async function killLeader(
   home: HomeLayout,
   isLoaded: () => Promise<boolean>,
@@ -24,31 +24,31 @@ export async function killLeader(
 ): Promise<Takeover> {
   const { trusted, credentials } = accessToCluster(home)
   const coordinators = processesOf(home).filter(({ role }) => role === 'coordinator')
-  const ask = (url: string) => sendRequest({ url, trusted, credentials, timeoutMs: 2000 })
-  const leads = async (url: string): Promise<boolean> => {
-    const answer = await ask(`${url}/svc/coordinator/v1/isLeader`).catch(() => undefined)
+  const get = (url: string) => sendRequest({ url, trusted, credentials, timeoutMs: 2000 })
+  const isLeader = async (url: string): Promise<boolean> => {
+    const answer = await get(`${url}/svc/coordinator/v1/isLeader`).catch(() => undefined)
     return answer?.status === 200
   }
-  const whoLeads = async () => {
-    const answers = await Promise.all(coordinators.map(({ url }) => leads(url)))
+  const findLeader = async () => {
+    const answers = await Promise.all(coordinators.map(({ url }) => isLeader(url)))
     return coordinators[answers.indexOf(true)]
   }
   const startedAt = performance.now()
-  const until = async (holds: () => Promise<boolean>): Promise<number> => {
-    while (!(await holds().catch(() => false))) {
-      if (signal.aborted) throw unavailable('The simulation was stopped')
-      if (performance.now() - startedAt > patienceMs)
-        throw unavailable(`No coordinator took over within [${patienceMs}] ms after the leader was killed`)
-      await delay(lookPeriodMs)
+  const until = async (isMet: () => Promise<boolean>): Promise<number> => {
+    while (!(await isMet().catch(() => false))) {
+      if (signal.aborted) throw unavailable('The simulation was interrupted')
+      if (performance.now() - startedAt > timeoutMs)
+        throw unavailable(`No coordinator took over within [${timeoutMs}] ms after the leader was killed`)
+      await delay(pollPeriodMs)
     }
     return (performance.now() - startedAt) / 1000
   }
-  const leader = await whoLeads()
-  if (!leader?.process) throw unavailable('No coordinator leads, so none was killed')
+  const leader = await findLeader()
+  if (!leader?.process) throw unavailable('No coordinator is the leader, so none was killed')
   process.kill(leader.process.pid, 'SIGKILL')
-  const leadsSeconds = await until(async () => (await whoLeads()) !== undefined)
+  const leadsSeconds = await until(async () => (await findLeader()) !== undefined)
   const knowsAllSeconds = await until(isLoaded)
-  const metrics = await ask(`${(await whoLeads())?.url}/metrics`)
+  const metrics = await get(`${(await findLeader())?.url}/metrics`)
   return { leadsSeconds, knowsAllSeconds, copiesLoadedAgain: countLoaded(String(metrics.body)) }
 }
 

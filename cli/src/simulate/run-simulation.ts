@@ -15,54 +15,54 @@ import {
 } from '../cluster/index.ts'
 import { type HomeLayout, homeLayout, isHome, openHome, processesOf } from '../home/index.ts'
 import { isRunning } from '../processes/index.ts'
-import { formatSeconds } from '../terminal/index.ts'
+import { countOf, formatSeconds } from '../terminal/index.ts'
 import { killLeader, type Takeover } from './kill-leader.ts'
 import { type SimulationSize, virtualSegmentSizeBytes, virtualSegments } from './virtual-segments.ts'
 
-/** What is simulated and how it is ended. */
+/** Options of a simulation. */
 export interface SimulationOptions extends SimulationSize {
   readonly servers: number
-  /** How fast each server loads, such as `1GiB`. */
+  /** Load rate of each server, for example `1GiB`. */
   readonly loadBytesPerSecond: string
   readonly failureProbability: number
-  /** Must not be there yet, and is kept afterwards as one of virtual servers; a temporary one when left out. */
+  /** Must not exist yet, and is kept afterwards, with its virtual servers. Default: a temporary home. */
   readonly home?: string | undefined
   readonly portOffset?: string | undefined
-  /** Whether there are two coordinators, of which the one that leads is killed when everything is loaded. */
+  /** Whether to run two coordinators and kill the leader once everything is loaded. */
   readonly killLeader: boolean
   readonly signal: AbortSignal
   readonly out: { write(text: string): unknown }
 }
 
-/** What a simulation took. */
+/** Measurements of a simulation. */
 export interface SimulationFigures extends SimulationSize {
   readonly servers: number
-  /** To write the segments into the metadata store. */
+  /** Time to write the segments to the metadata store. */
   readonly copySeconds: number
-  /** From then until every segment was served. */
+  /** Time from then until every segment was served. */
   readonly loadSeconds: number
-  /** Of requests for the leader, sent one after the other all that time. */
+  /** Latency of requests to the leader, sent one after the other during that time. */
   readonly requestMs: { readonly median: number; readonly p99: number; readonly longest: number }
-  /** Of a preview of other default rules over all that was loaded: the first one, and the same again. */
+  /** Time to preview other default rules over all loaded segments: the first time, and the same again. */
   readonly previewMs: { readonly first: number; readonly again: number }
-  /** How another coordinator took over, where the leading one was killed. */
+  /** How another coordinator took over, if the leader was killed. */
   readonly takeover?: Takeover
   /** Peak resident memory by process. */
   readonly peakMiB: Readonly<Record<string, number>>
 }
 
-const lookPeriodMs = 2000
+const pollPeriodMs = 2000
 const probePeriodMs = 50
 
 /**
- * Starts a cluster whose historicals are virtual, gives it virtual segments, and tells how they are loaded until all
- * are. Whether it comes to its end or not, nothing of it runs any more when it returns or throws.
+ * Starts a cluster of virtual historicals, adds virtual segments, and reports progress until all are loaded. Always stops
+ * the cluster before it returns or throws.
  */
 export async function runSimulation(options: SimulationOptions): Promise<SimulationFigures> {
   const { out, servers, segments, signal } = options
   if (options.home !== undefined && isHome(homeLayout(options.home)))
     throw conflict(
-      `Home [${options.home}] is there already: a simulation makes a new one; one that was made so is started by ./svc up --home`,
+      `Home [${options.home}] already exists, but a simulation creates a new one. To start the cluster of an existing home, use ./svc up --home.`,
     )
   const root = options.home ?? mkdtempSync(path.join(tmpdir(), 'svc-simulation-'))
   const remove = () => {
@@ -106,14 +106,16 @@ async function live(cluster: Cluster, options: SimulationOptions): Promise<Simul
     { type: 'loadForever', tieredReplicants: { _default_tier: 1 } },
   ])
   const copySeconds = await writeSegments(cluster.home, options)
-  out.write(`${segments} segments of ${datasources} datasources written in ${copySeconds.toFixed(1)} s\n`)
+  out.write(
+    `Wrote ${countOf(segments, 'segment')} of ${countOf(datasources, 'datasource')} in ${copySeconds.toFixed(1)} s\n`,
+  )
   const startedAt = performance.now()
   const probe = startProbe(client)
   const peaks = new Map<string, number>()
   try {
     for (;;) {
-      if (signal.aborted) throw unavailable('The simulation was stopped')
-      notePeaks(cluster.home, peaks)
+      if (signal.aborted) throw unavailable('The simulation was interrupted')
+      recordPeaks(cluster.home, peaks)
       const known = (await client.send('GET', '/svc/coordinator/v1/servers?simple')) as {
         type: string
         currSize: number
@@ -123,21 +125,21 @@ async function live(cluster: Cluster, options: SimulationOptions): Promise<Simul
         historicals.reduce((sum, { currSize }) => sum + currSize, 0) / virtualSegmentSizeBytes,
       )
       out.write(
-        `${formatSeconds(performance.now() - startedAt).padStart(8)}  ${historicals.length} servers  ${loaded} copies  ${((100 * loaded) / segments).toFixed(1)} %\n`,
+        `${formatSeconds(performance.now() - startedAt).padStart(8)}  ${countOf(historicals.length, 'server')}  ${countOf(loaded, 'copy', 'copies')}  ${((100 * loaded) / segments).toFixed(1)} %\n`,
       )
       if (loaded >= segments && (await isLoaded(client, datasources))) break
-      await delay(lookPeriodMs)
+      await delay(pollPeriodMs)
     }
   } finally {
     await probe.stop()
   }
   const loadSeconds = (performance.now() - startedAt) / 1000
   const previewMs = { first: await timePreview(client), again: await timePreview(client) }
-  notePeaks(cluster.home, peaks)
+  recordPeaks(cluster.home, peaks)
   const takeover = options.killLeader
     ? await killLeader(cluster.home, () => isLoaded(client, datasources), signal)
     : undefined
-  notePeaks(cluster.home, peaks)
+  recordPeaks(cluster.home, peaks)
   return {
     servers,
     segments,
@@ -170,13 +172,13 @@ async function writeSegments(
   return (performance.now() - startedAt) / 1000
 }
 
-/** Whether all copies that rules ask for are in place, of so many datasources. */
+/** Whether all required segments of this number of datasources are loaded. */
 export async function isLoaded(client: ClusterClient, datasources: number): Promise<boolean> {
   const status = (await client.send('GET', '/svc/coordinator/v1/loadstatus?simple')) as Record<string, number>
   return Object.keys(status).length === datasources && Object.values(status).every((left) => left === 0)
 }
 
-/** How long a preview takes that keeps the last year twice and gives up what is older. */
+/** Time of a preview of rules that keep two replicas of the last year and drop older data, in milliseconds. */
 async function timePreview(client: ClusterClient): Promise<number> {
   const startedAt = performance.now()
   await client.send('POST', '/svc/coordinator/v1/rules/simulate', {
@@ -189,11 +191,11 @@ async function timePreview(client: ClusterClient): Promise<number> {
   return performance.now() - startedAt
 }
 
-/** Asks for the leader again and again, and notes how long the answers take. */
+/** Queries the leader repeatedly and records the latency. */
 function startProbe(client: ClusterClient) {
   const tookMs: number[] = []
   let isOver = false
-  const asking = (async () => {
+  const probing = (async () => {
     while (!isOver) {
       const startedAt = performance.now()
       await client.send('GET', '/svc/coordinator/v1/rules/_default')
@@ -201,11 +203,11 @@ function startProbe(client: ClusterClient) {
       await delay(probePeriodMs)
     }
   })()
-  asking.catch(() => undefined)
+  probing.catch(() => undefined)
   return {
     stop: async () => {
       isOver = true
-      await asking
+      await probing
     },
     figures: () => {
       const sorted = tookMs.toSorted((a, b) => a - b)
@@ -216,7 +218,7 @@ function startProbe(client: ClusterClient) {
   }
 }
 
-function notePeaks(home: HomeLayout, peaks: Map<string, number>): void {
+function recordPeaks(home: HomeLayout, peaks: Map<string, number>): void {
   for (const { instance, process: own } of processesOf(home)) {
     if (!own || !isRunning(own)) continue
     const status = readFileSync(`/proc/${own.pid}/status`, 'utf8')

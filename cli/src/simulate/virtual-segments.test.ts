@@ -5,14 +5,14 @@ import { virtualSegments } from './index.ts'
 
 const now = Date.UTC(2026, 5, 15, 12)
 
-describe('Number of virtual segments', () => {
+describe('virtual segments', () => {
   for (const size of [
     { segments: 1, datasources: 1 },
     { segments: 10, datasources: 3 },
     { segments: 2500, datasources: 2 },
     { segments: 5001, datasources: 2 },
   ]) {
-    it(`are as many as asked for, all different, in whole groups: ${JSON.stringify(size)}`, () => {
+    it(`have the requested number, distinct ids, and complete partition sets: ${JSON.stringify(size)}`, () => {
       const all = [...virtualSegments(size, now)].map(({ segment }) => segment)
       assert.equal(all.length, size.segments)
       assert.equal(new Set(all.map(({ id }) => id)).size, size.segments)

@@ -1,23 +1,23 @@
 import { payloadOf, type Segment, type SegmentPayload, segmentId, virtualLoadSpec } from '@svc/domain/segment'
 
-/** How many segments there are to be, in how many datasources. */
+/** The number of segments and datasources to create. */
 export interface SimulationSize {
   readonly segments: number
   readonly datasources: number
 }
 
 const dayMs = 86_400_000
-const mostDays = 1000
+const maxDays = 1000
 const version = '2026-01-01T00:00:00.000Z'
 
-/** The size of a virtual segment, as segments often are. */
+/** The size of a virtual segment; typical for real ones. */
 export const virtualSegmentSizeBytes = 500 * 1024 * 1024
 
 const described = { loadSpec: virtualLoadSpec, dimensions: 'page', metrics: 'count' }
 
 /**
- * Virtual segments of daily intervals that end with the day of `now`, as many as are asked for; nearly in the order of
- * their ids, in which a store takes them fastest.
+ * The requested number of virtual segments, in daily intervals that end with the day of `now`. They are nearly in the
+ * order of their ids, which is the fastest order to insert.
  */
 export function* virtualSegments(
   { segments, datasources }: SimulationSize,
@@ -26,9 +26,9 @@ export function* virtualSegments(
   const lastDay = Math.floor(now / dayMs) * dayMs
   for (let number = 0; number < datasources; number++) {
     const own = Math.floor(segments / datasources) + (number < segments % datasources ? 1 : 0)
-    const days = Math.min(own, mostDays)
+    const days = Math.min(own, maxDays)
     for (let day = days - 1; day >= 0; day--) {
-      // The first days have one segment more where they do not come out even.
+      // If the segments cannot be divided evenly, the last days have one more each.
       const partitions = Math.floor(own / days) + (day < own % days ? 1 : 0)
       const start = lastDay - day * dayMs
       for (let partitionNum = 0; partitionNum < partitions; partitionNum++) {

@@ -1,9 +1,9 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { conflict, describeError, unavailable } from '@svc/domain/failure'
-import type { ClusterAccess } from '../client/index.ts'
+import { conflict, unavailable } from '@svc/domain/failure'
+import { type ClusterAccess, describeConnectionError } from '../client/index.ts'
 
-/** A query and how its answer is to be written. */
+/** A query and the format of its answer. */
 export interface SqlQuestion {
   readonly query: string
   readonly resultFormat: 'object' | 'arrayLines' | 'csv'
@@ -12,16 +12,16 @@ export interface SqlQuestion {
   readonly fromDeepStorage: boolean
 }
 
-/** The answer as it comes. */
+/** A streamed answer. */
 export interface SqlAnswer {
-  /** When it was asked, by the clock of performance.now(). */
+  /** When the query was sent, as a value of performance.now(). */
   readonly askedAt: number
   readonly body: IncomingMessage
-  /** Used segments of each datasource that are not in the answer, because no server has loaded them. */
+  /** Number of used segments by datasource that are missing from the answer because no server has loaded them. */
   readonly segmentsNotLoaded: Readonly<Record<string, number>>
 }
 
-/** Sends a query to the router; leaving by `signal` ends it there. What is refused is a conflict with its reason. */
+/** Sends a query to the router; aborting `signal` cancels it. A rejected query is a conflict with the reason. */
 export async function askSql(
   { routerUrl, trusted, credentials }: ClusterAccess,
   question: SqlQuestion,
@@ -60,9 +60,9 @@ export async function askSql(
     outgoing.end(body)
   }).catch((error: unknown) => {
     signal.throwIfAborted()
-    throw unavailable(`The router at [${routerUrl}] cannot be reached: ${describeError(error)}`)
+    throw unavailable(`Failed to reach the router at [${routerUrl}]: ${describeConnectionError(error)}`)
   })
-  if (answer.statusCode !== 200) throw refusal(answer.statusCode ?? 0, await text(answer))
+  if (answer.statusCode !== 200) throw rejection(answer.statusCode ?? 0, await text(answer))
   return {
     askedAt,
     body: answer,
@@ -70,12 +70,12 @@ export async function askSql(
   }
 }
 
-function refusal(status: number, body: string) {
+function rejection(status: number, body: string) {
   let message = `status ${status}`
   try {
     message = String((JSON.parse(body) as { errorMessage?: unknown }).errorMessage ?? message)
   } catch {
-    // What is not JSON comes from something else in between.
+    // An answer that is not JSON comes from a proxy in between.
   }
   return status < 500 ? conflict(message) : unavailable(message)
 }

@@ -10,11 +10,11 @@ import { after, test } from 'node:test'
 const folder = mkdtempSync(path.join(tmpdir(), 'svc-prompt-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-test('leaving while a query runs gives it up and ends in order', async () => {
+test('closing the prompt cancels a running query and exits cleanly', async () => {
   const program = `
     import { runPrompt } from ${JSON.stringify(path.join(import.meta.dirname, 'prompt.ts'))}
     await runPrompt(${JSON.stringify(path.join(folder, 'history'))}, async (query, signal) => {
-      console.log('asked', query)
+      console.log('received', query)
       const isOver = setInterval(() => {}, 1000)
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
         .finally(() => clearInterval(isOver))
@@ -28,10 +28,10 @@ test('leaving while a query runs gives it up and ends in order', async () => {
   let printed = ''
   child.stdout.setEncoding('utf8').on('data', (piece: string) => {
     printed += piece
-    if (printed.includes('asked')) child.stdin.end()
+    if (printed.includes('received')) child.stdin.end()
   })
   child.stdin.write('SELECT 1;\n')
   assert.deepEqual(await ended, [0, null])
   assert.equal(await problems, '')
-  assert.match(printed, /asked SELECT 1;\n.*Given up\.\n.*left\n$/s)
+  assert.match(printed, /received SELECT 1;\n.*Canceled\.\n.*left\n$/s)
 })

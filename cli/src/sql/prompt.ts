@@ -2,12 +2,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { describeError } from '@svc/domain/failure'
 
-const mostHistory = 500
+const maxHistory = 500
 
-const help = `A query ends with ; and may have several lines.
-  \\d         the tables        \\d NAME    the columns of one
-  \\?         this help         \\q         leave (or Ctrl-D)
-Ctrl-C gives a query up that runs, or forgets what has been typed.
+const help = `End a query with ; (it can have several lines).
+  \\d         list tables       \\d NAME    list the columns of a table
+  \\?         show this help    \\q         quit (or Ctrl-D)
+Ctrl-C cancels the running query, or clears the input.
 `
 
 const tables = `SELECT TABLE_SCHEMA AS "schema", TABLE_NAME AS "table" FROM INFORMATION_SCHEMA.TABLES ORDER BY 1 DESC, 2`
@@ -17,8 +17,8 @@ const columnsOf = (table: string): string =>
    WHERE TABLE_NAME = '${table.replaceAll("'", "''")}' ORDER BY ORDINAL_POSITION`
 
 /**
- * Asks for queries until the person leaves. `run` answers one and is given up by its signal; what it throws is shown.
- * `historyFile` keeps what was asked.
+ * Runs an interactive prompt. `run` executes a query and is canceled by its signal; its errors are shown. `historyFile`
+ * stores the queries.
  */
 export async function runPrompt(
   historyFile: string,
@@ -33,10 +33,10 @@ export async function runPrompt(
     output: process.stdout,
     prompt: 'sql> ',
     history: [...entries],
-    historySize: mostHistory,
+    historySize: maxHistory,
     removeHistoryDuplicates: true,
   })
-  // Lines of a query are kept as one entry, which is made when the query is whole.
+  // All lines of a query become one history entry once the query is complete.
   terminal.on('history', (history) => {
     shownHistory = history
     history.splice(0, history.length, ...entries)
@@ -45,18 +45,18 @@ export async function runPrompt(
     const entry = query.replace(/\s*\n\s*/g, ' ')
     if (entries[0] === entry) return
     entries.unshift(entry)
-    entries.splice(mostHistory)
+    entries.splice(maxHistory)
     shownHistory?.splice(0, shownHistory.length, ...entries)
     writeFileSync(historyFile, entries.toReversed().join('\n'), { mode: 0o600 })
   }
-  let isLeft = false
-  // Ctrl-D, also while a query runs.
+  let isClosed = false
+  // Ctrl-D, even while a query is running.
   terminal.on('close', () => {
-    isLeft = true
+    isClosed = true
     running?.abort()
   })
   const ask = (): void => {
-    if (isLeft) return
+    if (isClosed) return
     terminal.setPrompt(typed === '' ? 'sql> ' : '...> ')
     terminal.prompt()
   }
@@ -65,7 +65,7 @@ export async function runPrompt(
     try {
       await run(query, running.signal)
     } catch (error) {
-      process.stdout.write(running.signal.aborted ? 'Given up.\n' : `${describeError(error)}\n`)
+      process.stdout.write(running.signal.aborted ? 'Canceled.\n' : `${describeError(error)}\n`)
     } finally {
       running = undefined
     }
@@ -75,12 +75,12 @@ export async function runPrompt(
       running.abort()
       return
     }
-    process.stdout.write(typed === '' && terminal.line === '' ? '\n(Ctrl-D leaves)\n' : '\n')
+    process.stdout.write(typed === '' && terminal.line === '' ? '\n(Ctrl-D quits)\n' : '\n')
     typed = ''
     terminal.write(null, { ctrl: true, name: 'u' })
     ask()
   })
-  process.stdout.write('Queries end with ; and \\? shows help.\n')
+  process.stdout.write('End queries with ; and type \\? for help.\n')
   ask()
   for await (const line of terminal) {
     const command = typed === '' ? line.trim() : ''
@@ -88,7 +88,8 @@ export async function runPrompt(
     if (command === '\\?') process.stdout.write(help)
     else if (command === '\\d') await answer(tables)
     else if (command.startsWith('\\d ')) await answer(columnsOf(command.slice(3).trim()))
-    else if (command.startsWith('\\')) process.stdout.write(`There is no [${command}]; \\? shows help.\n`)
+    else if (command.startsWith('\\'))
+      process.stdout.write(`Unknown command [${command}]. Type \\? for help.\n`)
     else {
       typed += typed === '' ? line : `\n${line}`
       if (typed.trim() === '') typed = ''
@@ -104,10 +105,10 @@ export async function runPrompt(
   terminal.close()
 }
 
-/** The queries of earlier times, the newest first. */
+/** The queries of earlier sessions, newest first. */
 function readHistory(file: string): string[] {
   try {
-    return readFileSync(file, 'utf8').split('\n').filter(Boolean).toReversed().slice(0, mostHistory)
+    return readFileSync(file, 'utf8').split('\n').filter(Boolean).toReversed().slice(0, maxHistory)
   } catch {
     return []
   }

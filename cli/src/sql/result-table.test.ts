@@ -7,13 +7,13 @@ import type { SqlAnswer } from './ask-sql.ts'
 import { ResultTable } from './result-table.ts'
 import { type ShownAs, showAnswer } from './show-answer.ts'
 
-describe('a table of results', () => {
+describe('a result table', () => {
   const rows = [
     ['a', 5, null],
     ['long text\nof two lines', 12345, null],
   ]
   const table = new ResultTable(['name', 'n', 'none'], rows)
-  it('has columns as wide as they need to be, numbers at the right', () => {
+  it('fits its columns to their content and right-aligns numbers', () => {
     const shown = stripVTControlCharacters(table.head() + rows.map((row) => table.row(row)).join(''))
     assert.equal(
       shown,
@@ -26,7 +26,7 @@ describe('a table of results', () => {
       ].join('\n'),
     )
   })
-  it('cuts what is very long, and shows later rows that are wider', () => {
+  it('truncates very long values, and shows later rows that are wider', () => {
     assert.match(table.row(['x'.repeat(500), 1, 2]), /^x{99}… +1 +2\n$/)
     assert.match(table.row([{ a: [1] }, 1234567, 'b']), /^\{"a":\[1\]\} +1234567 +b\n$/)
   })
@@ -47,25 +47,25 @@ describe('an answer', () => {
     })
     return await texts
   }
-  it('is shown as a table with its rows counted', async () => {
+  it('is shown as a table with the number of rows', async () => {
     const [table] = await shown('["a"]\n[1]\n[2]\n\n', 'table')
     assert.match(table, /1\n2\n\(2 rows, \d+\.\d s\)\n$/)
   })
-  it('is copied without the mark of its end', async () => {
+  it('is copied without the end marker', async () => {
     assert.deepEqual(await shown('a,b\n1,2\n\n', 'csv'), ['a,b\n1,2\n', ''])
     assert.deepEqual(await shown('[{"a":1}]\n', 'json'), ['[{"a":1}]\n', ''])
   })
-  it('tells what is not in it', async () => {
+  it('lists segments that are missing from it', async () => {
     const [, notes] = await shown('["a"]\n\n', 'table', { wiki: 3 })
-    assert.match(notes, /\[3\] segments of datasource \[wiki\]/)
+    assert.match(notes, /^Missing from the answer: 3 segments of datasource \[wiki\]/)
   })
   for (const [shownAs, body] of [
     ['table', '["a"]\n[1]\n'],
     ['csv', 'a,b\n1,2\n'],
     ['json', '[{"a":1}'],
   ] as const) {
-    it(`that breaks off is a failure as ${shownAs}`, async () => {
-      await assert.rejects(shown(body, shownAs), { code: 'unavailable', message: /broke off/ })
+    it(`that is incomplete is a failure as ${shownAs}`, async () => {
+      await assert.rejects(shown(body, shownAs), { code: 'unavailable', message: /is incomplete/ })
     })
   }
 })

@@ -1,19 +1,19 @@
 import { emphasized } from '../terminal/index.ts'
 
-/** A value of an answer, as JSON has it. */
+/** A JSON value of an answer. */
 export type Cell = unknown
 
-const longestCell = 100
+const maxCellLength = 100
 
 function cellText(cell: Cell): string {
   if (cell === null) return 'NULL'
   const text = typeof cell === 'string' ? cell : JSON.stringify(cell)
-  // A line is a row: what would break it is shown as a blank.
+  // Each row is one line, so line breaks and tabs become spaces.
   const line = text.replace(/[\r\n\t]+/g, ' ')
-  return line.length > longestCell ? `${line.slice(0, longestCell - 1)}…` : line
+  return line.length > maxCellLength ? `${line.slice(0, maxCellLength - 1)}…` : line
 }
 
-/** Lines of a table whose columns are as wide as its first rows need. Numbers stand at the right. */
+/** Formats the lines of a table. The first rows determine the column widths. Numbers are right-aligned. */
 export class ResultTable {
   private readonly widths: number[]
   private readonly rightAligned: boolean[]

@@ -2,23 +2,24 @@ import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { unavailable } from '@svc/domain/failure'
 import { linesOf } from '@svc/shared/wire'
-import { formatSeconds } from '../terminal/index.ts'
+import { countOf, formatSeconds } from '../terminal/index.ts'
 import type { SqlAnswer } from './ask-sql.ts'
 import { type Cell, ResultTable } from './result-table.ts'
 
-/** How people or programs get an answer. */
+/** The output format of an answer. */
 export type ShownAs = 'table' | 'json' | 'csv'
 
-// The rows that the widths of columns are taken from; later ones are shown as they come.
+// The number of rows that determine column widths; later rows are streamed.
 const rowsForWidths = 1000
 
-const brokenOff = () => unavailable('The answer broke off; what was shown is not all of it')
+const incomplete = () =>
+  unavailable('The connection was closed before the end of the answer, so the output is incomplete')
 
 async function write(output: Writable, text: string): Promise<void> {
   if (!output.write(text)) await once(output, 'drain')
 }
 
-/** Writes an answer; notes for people go to `notes`. Throws an unavailable failure if the answer is not whole. */
+/** Writes an answer, and notes for the user to `notes`. Throws an unavailable failure if the answer is incomplete. */
 export async function showAnswer(
   answer: SqlAnswer,
   shownAs: ShownAs,
@@ -26,10 +27,10 @@ export async function showAnswer(
   notes: Writable,
 ): Promise<void> {
   if (shownAs === 'table') await showTable(answer, output)
-  else await copyWhole(answer, shownAs, output)
+  else await copyAnswer(answer, shownAs, output)
   for (const [dataSource, count] of Object.entries(answer.segmentsNotLoaded)) {
     notes.write(
-      `Not in the answer: [${count}] segments of datasource [${dataSource}] that no server has loaded; --from-deep-storage reads them as well.\n`,
+      `Missing from the answer: ${countOf(count, 'segment')} of datasource [${dataSource}] that no server has loaded. Use --from-deep-storage to include them.\n`,
     )
   }
 }
@@ -39,7 +40,7 @@ async function showTable({ askedAt, body }: SqlAnswer, output: Writable): Promis
   let first: Cell[][] = []
   let table: ResultTable | undefined
   let rows = 0
-  let isWhole = false
+  let isComplete = false
   const begin = async (): Promise<ResultTable> => {
     const begun = new ResultTable(header ?? [], first)
     await write(output, begun.head())
@@ -49,7 +50,7 @@ async function showTable({ askedAt, body }: SqlAnswer, output: Writable): Promis
   }
   for await (const cells of rowsOf(body)) {
     if (cells === undefined) {
-      isWhole = true
+      isComplete = true
       break
     }
     if (header === undefined) {
@@ -63,23 +64,23 @@ async function showTable({ askedAt, body }: SqlAnswer, output: Writable): Promis
       if (first.length === rowsForWidths) table = await begin()
     }
   }
-  if (!isWhole) throw brokenOff()
+  if (!isComplete) throw incomplete()
   if (!table) await begin()
   const seconds = formatSeconds(performance.now() - askedAt)
-  await write(output, `(${rows} ${rows === 1 ? 'row' : 'rows'}, ${seconds})\n`)
+  await write(output, `(${countOf(rows, 'row')}, ${seconds})\n`)
 }
 
-/** The rows of an answer, and undefined where it tells that it is whole. Throws where it breaks off. */
+/** The rows of an answer, and undefined at its end marker. Throws if the connection is closed early. */
 async function* rowsOf(body: Readable): AsyncGenerator<Cell[] | undefined> {
   try {
     for await (const line of linesOf(body)) yield line === '' ? undefined : (JSON.parse(line) as Cell[])
   } catch {
-    throw brokenOff()
+    throw incomplete()
   }
 }
 
-/** Copies the answer without the empty line that tells programs that it is whole. */
-async function copyWhole({ body }: SqlAnswer, shownAs: 'json' | 'csv', output: Writable): Promise<void> {
+/** Copies the answer without the empty line at its end, which tells programs that it is complete. */
+async function copyAnswer({ body }: SqlAnswer, shownAs: 'json' | 'csv', output: Writable): Promise<void> {
   const end = shownAs === 'csv' ? '\n\n' : ']\n'
   let tail = ''
   body.setEncoding('utf8')
@@ -90,8 +91,8 @@ async function copyWhole({ body }: SqlAnswer, shownAs: 'json' | 'csv', output: W
       await write(output, text.slice(0, -2))
     }
   } catch {
-    throw brokenOff()
+    throw incomplete()
   }
-  if (!(tail === end || (shownAs === 'csv' && tail === '\n'))) throw brokenOff()
+  if (!(tail === end || (shownAs === 'csv' && tail === '\n'))) throw incomplete()
   await write(output, shownAs === 'csv' ? '\n' : tail)
 }

@@ -1,3 +1,3 @@
-/** Starts processes, starts them again when they die, with growing delay, and ends them without leaving one behind. */
+/** Starts processes, restarts them with increasing delay when they die, and stops them completely. */
 export * from './restart-delay.ts'
 export * from './supervisor.ts'

@@ -25,8 +25,8 @@ function spec(script: string): ProcessSpec {
   }
 }
 
-/** A supervisor that hands over what it tells, one after the other. */
-function observed(stopPatienceMs?: number) {
+/** A supervisor, and the events that it has reported. */
+function observed(stopTimeoutMs?: number) {
   const starts: ProcessIdentity[] = []
   const ends: ProcessEnd[] = []
   let notify = () => {}
@@ -41,10 +41,10 @@ function observed(stopPatienceMs?: number) {
         notify()
       },
     },
-    stopPatienceMs,
+    stopTimeoutMs,
   )
-  const until = async (holds: () => boolean) => {
-    while (!holds()) {
+  const until = async (isMet: () => boolean) => {
+    while (!isMet()) {
       await new Promise<void>((resolve) => {
         notify = resolve
       })
@@ -62,7 +62,7 @@ async function untilLogged(text: string): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 10))
 }
 
-test('starts what died again, each time later', async () => {
+test('restarts a process that died, with increasing delay', async () => {
   const { supervisor, starts, ends, until, close } = observed()
   const began = performance.now()
   supervisor.start(spec('exit 3'))
@@ -80,7 +80,7 @@ test('starts what died again, each time later', async () => {
   await close()
 })
 
-test('kill ends a process, which is then started again', async () => {
+test('kill ends a process, which then restarts', async () => {
   const { supervisor, starts, until, close } = observed()
   supervisor.start(spec('exec sleep 600'))
   await until(() => starts.length === 1)
@@ -92,17 +92,17 @@ test('kill ends a process, which is then started again', async () => {
   assert.equal(isRunning(starts[1]!), false)
 })
 
-test('a program that is not there is tried again like one that dies', async () => {
+test('retries a missing program like one that dies', async () => {
   const { supervisor, ends, until, close } = observed()
   supervisor.start({ ...spec(''), file: path.join(folder, 'missing') })
   await until(() => ends.length === 2)
-  assert.match(ends[0]!.reason, /^cannot be started: .*ENOENT/)
+  assert.match(ends[0]!.reason, /^failed to start: .*ENOENT/)
   assert.equal(ends[0]!.status, undefined)
   assert.equal(ends[1]!.restartDelayMs, 400)
   await close()
 })
 
-test('stop kills what does not end in time, and all that it had started', async () => {
+test('stop kills a process that does not exit in time, and its children', async () => {
   const { supervisor, starts, ends, close } = observed(200)
   supervisor.start(spec('trap "" TERM; sleep 601 & echo "sleeper $!"; while :; do sleep 1; done'))
   await untilLogged('sleeper ')
@@ -116,7 +116,7 @@ test('stop kills what does not end in time, and all that it had started', async 
   await close()
 })
 
-test('stop also ends the wait for the next start', async () => {
+test('stop cancels a pending restart', async () => {
   const { supervisor, starts, ends, until, close } = observed()
   supervisor.start(spec('exit 1'))
   await until(() => ends.length === 1)
@@ -125,7 +125,7 @@ test('stop also ends the wait for the next start', async () => {
   assert.equal(starts.length, 1)
 })
 
-test('a supervising process that ends in an orderly way leaves nothing behind', async () => {
+test('a supervisor that exits normally leaves no processes behind', async () => {
   const script = path.join(folder, 'host.ts')
   writeFileSync(
     script,
@@ -142,13 +142,13 @@ test('a supervising process that ends in an orderly way leaves nothing behind', 
   assert.ok(await hasEndedWithin(child, 2000))
 })
 
-test('a log that has grown too large is set aside at the next start', async () => {
+test('rotates a log that is too large at the next start', async () => {
   const { supervisor, starts, until, close } = observed()
   writeFileSync(logFile, 'x'.repeat(17 * 1024 * 1024))
-  supervisor.start(spec('echo begun anew; exec sleep 600'))
+  supervisor.start(spec('echo new log; exec sleep 600'))
   await until(() => starts.length === 1)
-  await untilLogged('begun anew')
-  assert.equal(readFileSync(logFile, 'utf8'), 'begun anew\n')
+  await untilLogged('new log')
+  assert.equal(readFileSync(logFile, 'utf8'), 'new log\n')
   assert.equal(readFileSync(`${logFile}.1`, 'utf8').length, 17 * 1024 * 1024)
   await close()
 })

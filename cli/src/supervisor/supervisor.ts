@@ -3,46 +3,46 @@ import { closeSync, openSync, renameSync, statSync } from 'node:fs'
 import { identify, type ProcessIdentity, send } from '../processes/index.ts'
 import { restartDelayMs } from './restart-delay.ts'
 
-/** How to run one process and how to end it. */
+/** How to run one process, and how to stop it. */
 export interface ProcessSpec {
   readonly instance: string
   readonly file: string
   readonly args: readonly string[]
   readonly env?: NodeJS.ProcessEnv
   readonly cwd: string
-  /** The user and group to run as, when not our own. */
+  /** The user and group to run as. Default: those of this process. */
   readonly uid?: number
   readonly gid?: number
-  /** Name of the program that runs in the end, for telling the process from another of the same number. */
+  /** Name of the program, to distinguish the process from another one with the same process ID. */
   readonly program: string
-  /** Takes all that the process prints. */
+  /** Receives the output of the process. */
   readonly logFile: string
-  /** Asks for the end; SIGKILL follows when that takes longer than `STOP_PATIENCE_MS`. */
+  /** Requests a graceful stop; SIGKILL follows after `STOP_PATIENCE_MS`. */
   readonly stopSignal: NodeJS.Signals
 }
 
-/** How one life of a process ended. */
+/** How a process exited. */
 export interface ProcessEnd {
   readonly instance: string
-  /** Such as `exit status 1`, `signal SIGKILL`, `cannot be started: spawn x ENOENT`. */
+  /** For example `exit status 1`, `signal SIGKILL`, `failed to start: spawn x ENOENT`. */
   readonly reason: string
-  /** The exit status; undefined when a signal ended it or it never ran. */
+  /** The exit status; undefined if a signal ended it or it never started. */
   readonly status: number | undefined
   readonly livedMs: number
-  /** When it is started again; undefined when it stays down because it was stopped. */
+  /** Delay before it restarts; undefined if it was stopped. */
   readonly restartDelayMs: number | undefined
 }
 
-/** What a supervisor tells while it works. */
+/** The events of a supervisor. */
 export interface SupervisorEvents {
   readonly onStart?: (instance: string, process: ProcessIdentity) => void
   readonly onEnd?: (end: ProcessEnd) => void
 }
 
-/** A process has this long to end by itself; services promise 10 s. */
+/** Time for a graceful stop; services stop within 10 s. */
 export const STOP_PATIENCE_MS = 10_000
 
-/** A log that has grown beyond this is set aside, as `<name>.1`, when its process starts. */
+/** A log that is larger than this is renamed to `<name>.1` when its process starts. */
 const LOG_LIMIT_BYTES = 16 * 1024 * 1024
 
 interface Supervised {
@@ -54,25 +54,25 @@ interface Supervised {
   timer: NodeJS.Timeout | undefined
   restarts: number
   isStopping: boolean
-  /** Resolves when the present life is over. */
+  /** Resolves when the current process has exited. */
   ended: Promise<void>
 }
 
 /** Runs processes until they are stopped. */
 export class Supervisor {
   readonly #events: SupervisorEvents
-  readonly #stopPatienceMs: number
+  readonly #stopTimeoutMs: number
   readonly #supervised = new Map<string, Supervised>()
   readonly #killAll = () => this.killAll()
 
-  constructor(events: SupervisorEvents = {}, stopPatienceMs = STOP_PATIENCE_MS) {
+  constructor(events: SupervisorEvents = {}, stopTimeoutMs = STOP_PATIENCE_MS) {
     this.#events = events
-    this.#stopPatienceMs = stopPatienceMs
-    // Whatever ends this process in an orderly way takes its children along.
+    this.#stopTimeoutMs = stopTimeoutMs
+    // When this process exits normally, its children are killed.
     process.once('exit', this.#killAll)
   }
 
-  /** Starts a process and keeps it running from now on. */
+  /** Starts a process and keeps it running. */
   start(spec: ProcessSpec): void {
     const entry: Supervised = {
       spec,
@@ -89,17 +89,17 @@ export class Supervisor {
     this.#spawn(entry)
   }
 
-  /** The process of an instance that runs now. */
+  /** The current process of an instance. */
   identityOf(instance: string): ProcessIdentity | undefined {
     return this.#supervised.get(instance)?.identity
   }
 
-  /** How often an instance was started again. */
+  /** The number of restarts of an instance. */
   restartsOf(instance: string): number {
     return this.#supervised.get(instance)?.restarts ?? 0
   }
 
-  /** Sends a signal that ends the process of an instance and waits until it is gone; it is then started again. */
+  /** Sends a signal that ends the process of an instance, and waits until it has exited; it then restarts. */
   async kill(instance: string, signal: NodeJS.Signals): Promise<void> {
     const entry = this.#supervised.get(instance)
     if (entry?.child?.pid === undefined) return
@@ -107,12 +107,12 @@ export class Supervisor {
     await entry.ended
   }
 
-  /** Ends processes at once and for good; returns when they are gone. Unknown names are no error. */
+  /** Stops processes permanently; returns when they have exited. Ignores unknown names. */
   async stop(instances: readonly string[]): Promise<void> {
     await Promise.all(instances.map((instance) => this.#stopOne(instance)))
   }
 
-  /** Ends everything without asking, for a process that has no time left. */
+  /** Kills every process, for a supervisor that has to exit at once. */
   killAll(): void {
     for (const entry of this.#supervised.values()) {
       entry.isStopping = true
@@ -121,7 +121,7 @@ export class Supervisor {
     }
   }
 
-  /** Forgets everything; for when all is stopped. */
+  /** Releases all resources, after everything is stopped. */
   close(): void {
     process.removeListener('exit', this.#killAll)
     this.#supervised.clear()
@@ -135,9 +135,9 @@ export class Supervisor {
     const pid = entry.child?.pid
     if (pid === undefined) return
     send(pid, entry.spec.stopSignal)
-    const patience = setTimeout(() => sendToGroup(pid, 'SIGKILL'), this.#stopPatienceMs)
+    const killTimer = setTimeout(() => sendToGroup(pid, 'SIGKILL'), this.#stopTimeoutMs)
     await entry.ended
-    clearTimeout(patience)
+    clearTimeout(killTimer)
   }
 
   #spawn(entry: Supervised): void {
@@ -151,13 +151,13 @@ export class Supervisor {
         cwd: spec.cwd,
         env: spec.env ?? process.env,
         stdio: ['ignore', log, log],
-        // A group of its own: Ctrl-C at the terminal reaches us only, and we end things in their order.
+        // Its own process group: Ctrl-C in the terminal reaches only the supervisor, which stops processes in order.
         detached: true,
         ...(spec.uid === undefined ? {} : { uid: spec.uid }),
         ...(spec.gid === undefined ? {} : { gid: spec.gid }),
       })
     } catch (error) {
-      this.#onEnd(entry, `cannot be started: ${(error as Error).message}`, undefined)
+      this.#onEnd(entry, `failed to start: ${(error as Error).message}`, undefined)
       return
     } finally {
       if (log !== undefined) closeSync(log)
@@ -165,13 +165,13 @@ export class Supervisor {
     entry.child = child
     entry.ended = new Promise((resolve) => {
       child.once('error', (error) => {
-        // An error after the start, such as a signal that was refused, is not an end.
+        // An error after the start, for example about a signal, is not an exit.
         if (child.pid !== undefined) return
-        this.#onEnd(entry, `cannot be started: ${error.message}`, undefined)
+        this.#onEnd(entry, `failed to start: ${error.message}`, undefined)
         resolve()
       })
       child.once('exit', (status, signal) => {
-        // Whatever it had started itself goes with it.
+        // Its own children are killed with it.
         if (child.pid !== undefined) sendToGroup(child.pid, 'SIGKILL')
         this.#onEnd(entry, signal ? `signal ${signal}` : `exit status ${status}`, status ?? undefined)
         resolve()
@@ -207,12 +207,12 @@ function openLog(file: string): number {
   return openSync(file, 'a', 0o600)
 }
 
-/** Signals a process and all that share its group; no such group any more is no error. */
+/** Signals all processes of a group. A group that no longer exists is not an error. */
 function sendToGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     send(-pid, signal)
   } catch (error) {
-    // macOS says EPERM for a group whose only member is a zombie.
+    // macOS reports EPERM for a group whose only member is a zombie.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
   }
 }

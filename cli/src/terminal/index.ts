@@ -1,4 +1,4 @@
-/** What people see: tables, bars, steps with seconds, styled only where a terminal shows it. */
+/** Terminal output: tables, progress bars, durations, and counts; styled only on a terminal. */
 export * from './progress-bar.ts'
 export * from './table.ts'
 export * from './text.ts'

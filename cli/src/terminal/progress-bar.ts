@@ -1,4 +1,4 @@
-/** What a bar is drawn with. */
+/** The characters of a bar. */
 export interface BarCharacters {
   readonly filled: string
   readonly empty: string

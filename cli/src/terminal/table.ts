@@ -1,6 +1,6 @@
 import { emphasized } from './text.ts'
 
-/** Rows under a header as lines of aligned columns; empty columns are left out, the last one is not padded. */
+/** Lines of aligned columns under a header. Omits empty columns, and does not pad the last one. */
 export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const shown = header.map((_, column) => rows.some((row) => row[column] !== ''))
   const pick = (row: readonly string[]) => row.filter((_, column) => shown[column])

@@ -1,23 +1,28 @@
 import { styleText } from 'node:util'
 
-/** A text in bold when the output is a terminal that shows it. */
+/** A text in bold if standard output is a terminal that supports it. */
 export function emphasized(text: string): string {
   return styleText('bold', text, { stream: process.stdout })
 }
 
-/** A duration as people read it, such as `1.2 s`. */
+/** A duration in seconds, for example `1.2 s`. */
 export function formatSeconds(milliseconds: number): string {
   return `${(milliseconds / 1000).toFixed(1)} s`
 }
 
-/** Milliseconds since the command was given, with the time that its preparation took. */
+/** Milliseconds since the command was started, including installation. */
 export function sinceCommandMs(): number {
-  // The ./svc script tells when it began, in whole seconds, if it had to bring something first.
-  const prepared = Number(process.env.SVC_STARTED_AT) * 1000
-  return Date.now() - (prepared > 0 ? prepared : performance.timeOrigin)
+  // If the ./svc script installed anything first, it passes its start time, in seconds.
+  const startedAt = Number(process.env.SVC_STARTED_AT) * 1000
+  return Date.now() - (startedAt > 0 ? startedAt : performance.timeOrigin)
 }
 
-/** A number of bytes as people read it, such as `185.4 kB`. */
+/** A number of things, for example `1 segment` or `20,000 segments`. */
+export function countOf(count: number, thing: string, things = `${thing}s`): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? thing : things}`
+}
+
+/** A number of bytes, for example `185.4 kB`. */
 export function formatBytes(sizeBytes: number): string {
   if (sizeBytes < 1000) return `${sizeBytes} B`
   const units = ['kB', 'MB', 'GB', 'TB']

@@ -9,11 +9,11 @@ import { createProblems, problemLines, problemsFailure, type SnapshotProblems } 
 import { documents, type SnapshotSource } from './snapshot-source.ts'
 import { type StagedSegments, segmentsFile, stageSegments } from './stage-segments.ts'
 
-/** How a snapshot is taken. */
+/** Options of a snapshot. */
 export interface SnapshotOptions {
-  /** Whether to leave out what cannot be read, instead of making nothing. */
+  /** Whether to skip unreadable parts instead of failing. */
   readonly skipBad: boolean
-  /** A file that gets each problem, one a line. */
+  /** A file to write problems to, one per line. */
   readonly problemsFile?: string | undefined
   readonly onProgress: (segments: number) => void
   readonly signal: AbortSignal
@@ -24,22 +24,22 @@ export interface Snapshot extends StagedSegments {
   readonly documents: SnapshotDocuments
   /** The files that were written. */
   readonly files: readonly string[]
-  /** How many parts were left out because they could not be read. */
+  /** Number of unreadable parts that were skipped. */
   readonly leftOut: number
   /** The first of them. */
   readonly problems: readonly string[]
-  /** What people should know of it, though nothing is wrong. */
+  /** Notices about the snapshot; none of them is an error. */
   readonly notices: readonly string[]
 }
 
-/** What was written. */
+/** Result of an export. */
 export interface ExportResult extends Omit<Snapshot, 'documents'> {
   readonly folder: string
 }
 
 /**
- * Writes a snapshot into a new folder, whole or not at all: it grows beside its place and takes it at the end. Throws
- * a Failure where something of that name is there already, or parts cannot be read.
+ * Writes a snapshot to a new folder, which appears only when it is complete. Throws a Failure if the folder already
+ * exists or parts are unreadable.
  */
 export async function exportSnapshot(
   source: SnapshotSource,
@@ -47,15 +47,15 @@ export async function exportSnapshot(
   options: SnapshotOptions,
 ): Promise<ExportResult> {
   return await makeNewFolder(folder, async (growing) => {
-    const { documents: _, files, ...told } = await takeSnapshot(source, growing, options)
+    const { documents: _, files, ...summary } = await takeSnapshot(source, growing, options)
     await writeSnapshotManifest(growing, files)
-    return { folder, ...told, files: [...files, snapshotManifestFile] }
+    return { folder, ...summary, files: [...files, snapshotManifestFile] }
   })
 }
 
 /**
- * Reads a source into an empty folder, in the one form that equal inventories have in common. Throws a Failure that
- * tells all that cannot be read, unless that is to be left out.
+ * Reads a source into an empty folder, in a canonical form: equal inventories give equal files. Throws a Failure that
+ * lists unreadable parts, unless they are skipped.
  */
 export async function takeSnapshot(
   source: SnapshotSource,

@@ -14,21 +14,21 @@ const filesOfSnapshot = [
   'segments.json',
 ]
 
-// No segment is written so long.
-const longestRow = 8 * 1024 * 1024
+// No exported segment is this long.
+const maxRowLength = 8 * 1024 * 1024
 
-/** A folder with the documents of a snapshot and `segments.jsonl` (a segment a line) or `segments.json` (a list). */
+/** A folder with the documents of a snapshot, and `segments.jsonl` (one segment per line) or `segments.json` (a list). */
 export function openFolder(folder: string): SnapshotSource {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
     throw invalidInput(
-      `Folder [${withoutLogin(folder)}] does not exist; the address of a cluster begins with http:// or https://`,
+      `Folder [${withoutLogin(folder)}] does not exist. If it is the URL of a cluster, add http:// or https://.`,
     )
   }
   const lines = path.join(folder, 'segments.jsonl')
   const list = path.join(folder, 'segments.json')
   if (!existsSync(lines) && !existsSync(list)) {
     throw invalidInput(
-      `Folder [${folder}] has neither [segments.jsonl] nor [segments.json]; ./svc export writes such a folder`,
+      `Folder [${folder}] has neither [segments.jsonl] nor [segments.json]: expected a folder written by ./svc export`,
     )
   }
   return {
@@ -37,7 +37,7 @@ export function openFolder(folder: string): SnapshotSource {
       (await checkSnapshotManifest(folder, filesOfSnapshot))
         ? []
         : [
-            `Folder [${folder}] has no [${snapshotManifestFile}], which ./svc export writes last: whether its files are whole cannot be told`,
+            `Folder [${folder}] has no [${snapshotManifestFile}], which ./svc export writes last, so svc cannot check that its files are complete`,
           ],
     document: async (name) => {
       const { file, needed } = documents[name]
@@ -52,22 +52,22 @@ export function openFolder(folder: string): SnapshotSource {
       try {
         return JSON.parse(withoutMark(text)) as unknown
       } catch (error) {
-        throw invalidInput(`File [${full}] is not JSON: ${describeError(error)}`)
+        throw invalidInput(`Invalid file [${full}]: expected JSON (${describeError(error)})`)
       }
     },
     segments: () => (existsSync(lines) ? rowsOf(lines) : elementsOf(createReadStream(list), list)),
   }
 }
 
-/** Some programs begin a text of UTF-8 with a byte order mark. */
+/** Some programs write a byte order mark at the beginning of UTF-8 text. */
 const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '')
 
 const unreadable = (file: string, error: unknown): Failure =>
-  invalidInput(`File [${file}] cannot be read: ${describeError(error)}`)
+  invalidInput(`Failed to read file [${file}]: ${describeError(error)}`)
 
 async function* linesOfFile(file: string): AsyncGenerator<string> {
   try {
-    yield* linesOf(createReadStream(file), longestRow)
+    yield* linesOf(createReadStream(file), maxRowLength)
   } catch (error) {
     throw unreadable(file, error)
   }
@@ -82,7 +82,7 @@ async function* rowsOf(file: string): AsyncIterable<SegmentRow> {
     try {
       value = JSON.parse(row === 1 ? withoutMark(line) : line)
     } catch {
-      yield { row, problem: 'is not JSON' }
+      yield { row, problem: 'Expected JSON' }
       continue
     }
     yield { row, value }

@@ -1,43 +1,46 @@
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import { describeError, Failure, invalidInput, unavailable } from '@svc/domain/failure'
+import { describeConnectionError } from '../client/index.ts'
 import { elementsOf } from './json-list.ts'
 import { type DocumentName, documents, type SnapshotSource } from './snapshot-source.ts'
 import { withoutLogin } from './without-login.ts'
 
-/** How a cluster is reached. */
+/** How to reach a cluster. */
 export interface HttpAccess {
-  /** Its router or coordinator. */
+  /** URL of its router or coordinator. */
   readonly url: string
   /** `name:password`. */
   readonly credentials?: string | undefined
   /** The certificates to trust, PEM. */
   readonly trusted?: string | undefined
-  /** How long nothing may come, in milliseconds. */
+  /** Max time without any data, in milliseconds. */
   readonly timeoutMs?: number | undefined
-  /** Ends all that is read when aborted. */
+  /** Cancels all requests when aborted. */
   readonly signal?: AbortSignal | undefined
 }
 
-// The interface begins with one of these words.
-const words = ['svc', 'druid']
-const largestDocumentBytes = 64 * 1024 * 1024
-// One that comes byte by byte would never end.
-const longestDocumentMs = 600_000
-const mostRedirects = 5
+// All paths start with one of these prefixes.
+const prefixes = ['svc', 'druid']
+const maxDocumentBytes = 64 * 1024 * 1024
+// A document that arrives byte by byte would never end.
+const maxDocumentMs = 600_000
+const maxRedirects = 5
 const compactionConfigsPath = '/indexer/v1/compaction/config/datasources'
 
-/** A running cluster that speaks the interface. Throws a Failure where nothing at the address does. */
+/** A running cluster with the management API. Throws a Failure if there is none at the URL. */
 export async function openHttp(access: HttpAccess): Promise<SnapshotSource> {
   const base = access.url.replace(/\/+$/, '').replace(/^https?/i, (scheme) => scheme.toLowerCase())
   if (base.includes('@')) {
     throw invalidInput(
-      `Address [${withoutLogin(access.url)}] has a login in it: give that by --user and --password-file`,
+      `URL [${withoutLogin(access.url)}] contains credentials. Use --user and --password-file instead.`,
     )
   }
   if (!/^https?:\/\/[^/?#]+$/.test(base) || !URL.canParse(base)) {
-    throw invalidInput(`Address [${access.url}] is not one such as http://127.0.0.1:8888`)
+    throw invalidInput(
+      `Invalid URL [${access.url}]: expected a URL without a path, such as http://127.0.0.1:8888`,
+    )
   }
-  const prefix = `${base}/${await findWord(base, access)}`
+  const prefix = `${base}/${await findPrefix(base, access)}`
 
   async function read(path: string, needed: boolean): Promise<unknown> {
     const url = `${prefix}${path}`
@@ -49,7 +52,7 @@ export async function openHttp(access: HttpAccess): Promise<SnapshotSource> {
     return await readJson(await expectJson(response, url), url, access)
   }
 
-  /** What compaction follows: where supervisors run it, the overlord has the configurations of the datasources. */
+  /** The compaction configuration. If supervisors run compaction, the overlord has the configurations of datasources. */
   async function readCompaction(): Promise<unknown> {
     const { path, needed } = documents.compaction
     const document = await read(path, needed)
@@ -77,23 +80,23 @@ export async function openHttp(access: HttpAccess): Promise<SnapshotSource> {
   }
 }
 
-async function findWord(base: string, access: HttpAccess): Promise<string> {
-  for (const word of words) {
-    const url = `${base}/${word}/coordinator/v1/rules`
+async function findPrefix(base: string, access: HttpAccess): Promise<string> {
+  for (const prefix of prefixes) {
+    const url = `${base}/${prefix}/coordinator/v1/rules`
     const response = await get(url, access)
     if (response.statusCode === 404) {
       response.resume()
       continue
     }
     ;(await expectJson(response, url)).destroy()
-    return word
+    return prefix
   }
   throw unavailable(
-    `[${base}] offers neither /svc/coordinator nor /druid/coordinator: give its router or coordinator`,
+    `[${base}] has neither /svc/coordinator nor /druid/coordinator: expected the URL of a router or coordinator`,
   )
 }
 
-/** The answer, after the redirects of those who do not lead; only within the host that was named. */
+/** The answer, after redirects to the leader; follows redirects only on the same host. */
 async function get(address: string, access: HttpAccess): Promise<IncomingMessage> {
   let url = new URL(address)
   for (let redirects = 0; ; redirects++) {
@@ -103,12 +106,12 @@ async function get(address: string, access: HttpAccess): Promise<IncomingMessage
       return response
     response.destroy()
     const next = URL.canParse(location, url) ? new URL(location, url) : undefined
-    if (redirects === mostRedirects)
-      throw unavailable(`[${address}] redirects more than ${mostRedirects} times`)
-    // The password is for the host that the user has named.
+    if (redirects === maxRedirects)
+      throw unavailable(`[${address}] redirects more than ${maxRedirects} times`)
+    // The password is only for the host that the user specified.
     if (next?.hostname !== url.hostname || next.protocol !== url.protocol) {
       throw unavailable(
-        `[${address}] redirects to [${withoutLogin(location)}], where the login is not sent: give that address with --from if it is the cluster`,
+        `[${address}] redirects to [${withoutLogin(location)}], but credentials are only sent to the original host. If that is the right cluster, use its URL with --from.`,
       )
     }
     url = next
@@ -136,22 +139,27 @@ async function ask(url: URL, access: HttpAccess): Promise<IncomingMessage> {
       resolve(answer)
     })
     outgoing.once('timeout', () =>
-      (response ?? outgoing).destroy(new Error(`nothing came for ${timeoutMs} ms`)),
+      (response ?? outgoing).destroy(new Error(`no data received for ${timeoutMs} ms`)),
     )
     outgoing.once('error', (error) => {
-      const hint = /certificate|self.signed|issuer/i.test(error.message)
-        ? '; --trust names the certificates to trust'
-        : ''
+      const hint = hintFor(error, url)
       reject(
         signal?.aborted
           ? signal.reason
-          : unavailable(`[${url.href}] cannot be read: ${describeError(error)}${hint}`, {}, error),
+          : unavailable(`Failed to read [${url.href}]: ${describeConnectionError(error)}${hint}`, {}, error),
       )
     })
   })
 }
 
-/** The answer if it is a JSON document. Throws a Failure that tells what came instead. */
+function hintFor({ message, code }: NodeJS.ErrnoException, { protocol }: URL): string {
+  if (/certificate|self.signed|issuer/i.test(message))
+    return '. Use --trust to select the CA certificates to trust.'
+  // A server with TLS closes a plain connection.
+  return protocol === 'http:' && code === 'ECONNRESET' ? '. If the port uses TLS, use https://.' : ''
+}
+
+/** The answer if it is a JSON document. Throws a Failure otherwise. */
 async function expectJson(response: IncomingMessage, url: string): Promise<IncomingMessage> {
   const { statusCode, headers } = response
   const type = headers['content-type'] ?? 'no content type'
@@ -159,16 +167,16 @@ async function expectJson(response: IncomingMessage, url: string): Promise<Incom
   response.destroy()
   if (statusCode === 401) {
     throw invalidInput(
-      `[${url}] answered status [401]: give --user and --password-file of someone who may log in there`,
+      `[${url}] returned status [401]: missing or invalid credentials. Use --user and --password-file.`,
     )
   }
   if (statusCode === 403) {
-    throw invalidInput(`[${url}] answered status [403]: the user of --user may not read it`)
+    throw invalidInput(`[${url}] returned status [403]: the user in --user has no permission to read it`)
   }
   throw unavailable(
     statusCode === 200
-      ? `[${url}] answered status [200] with [${type}] instead of JSON`
-      : `[${url}] answered status [${statusCode}] instead of [200]`,
+      ? `[${url}] returned [${type}], expected JSON`
+      : `[${url}] returned status [${statusCode}], expected [200]`,
   )
 }
 
@@ -176,21 +184,21 @@ async function readJson(response: IncomingMessage, url: string, { signal }: Http
   const chunks: Buffer[] = []
   let sizeBytes = 0
   const late = setTimeout(
-    () => response.destroy(new Error(`it was not whole after ${longestDocumentMs} ms`)),
-    longestDocumentMs,
+    () => response.destroy(new Error(`incomplete after ${maxDocumentMs} ms`)),
+    maxDocumentMs,
   )
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       sizeBytes += chunk.length
-      if (sizeBytes > largestDocumentBytes)
-        throw unavailable(`[${url}] is larger than ${largestDocumentBytes} bytes`)
+      if (sizeBytes > maxDocumentBytes)
+        throw unavailable(`[${url}] is too large: expected at most ${maxDocumentBytes} bytes`)
       chunks.push(chunk)
     }
     return JSON.parse(Buffer.concat(chunks).toString()) as unknown
   } catch (error) {
     if (signal?.aborted) throw signal.reason
     if (error instanceof Failure) throw error
-    throw unavailable(`[${url}] cannot be read: ${describeError(error)}`, {}, error)
+    throw unavailable(`Failed to read [${url}]: ${describeError(error)}`, {}, error)
   } finally {
     clearTimeout(late)
   }

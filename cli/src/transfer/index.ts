@@ -1,4 +1,4 @@
-/** Carries what a cluster manages from one place to another: read from a cluster or a folder, written to a folder. */
+/** Copies the inventory and configuration of a cluster: reads it from a cluster or a folder, and writes it to a folder. */
 export {
   type ExportResult,
   exportSnapshot,

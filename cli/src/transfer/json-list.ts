@@ -2,10 +2,10 @@ import { type Readable, Transform } from 'node:stream'
 import { describeError, Failure, unavailable } from '@svc/domain/failure'
 import type { SegmentRow } from './snapshot-source.ts'
 
-// None is so large; one that does not end would fill the memory.
-const largestElementBytes = 8 * 1024 * 1024
+// No real element is this large; an endless one would fill the memory.
+const maxElementBytes = 8 * 1024 * 1024
 
-/** The elements of a JSON list that may be larger than memory. Throws a Failure where it is no whole JSON list. */
+/** The elements of a JSON list that may be larger than memory. Throws a Failure if the list is invalid or incomplete. */
 export async function* elementsOf(text: Readable, source: string): AsyncIterable<SegmentRow> {
   const { streamArray } = await import('stream-json/streamers/stream-array.js')
   const elements = streamArray.withParserAsStream()
@@ -13,8 +13,8 @@ export async function* elementsOf(text: Readable, source: string): AsyncIterable
   const measured = new Transform({
     transform: (chunk: Buffer, _encoding, done) => {
       sinceElementBytes += chunk.length
-      if (sinceElementBytes <= largestElementBytes) done(null, chunk)
-      else done(new Error(`one is larger than ${largestElementBytes} bytes`))
+      if (sinceElementBytes <= maxElementBytes) done(null, chunk)
+      else done(new Error(`an element is larger than ${maxElementBytes} bytes`))
     },
   })
   for (const stream of [text, measured]) stream.once('error', (error) => elements.destroy(error))
@@ -28,7 +28,9 @@ export async function* elementsOf(text: Readable, source: string): AsyncIterable
     }
   } catch (error) {
     if (error instanceof Failure) throw error
-    throw unavailable(`The segments of [${source}] break off after [${row}]: ${describeError(error)}`)
+    throw unavailable(
+      `Failed to read the segments of [${source}] after element [${row}]: ${describeError(error)}`,
+    )
   } finally {
     text.destroy()
   }

@@ -3,19 +3,19 @@ import { type Segment, segmentId } from '@svc/domain/segment'
 import { formatInterval, parseInterval } from '@svc/domain/time'
 import { isJsonObject, readDatasourceName, readName } from '@svc/domain/validation'
 
-/** A segment of a snapshot, with what planning does not need to know. */
+/** A segment of a snapshot, with fields that planning does not need. */
 export interface SnapshotSegment {
   readonly segment: Segment
-  /** Names of columns, separated by commas. */
+  /** Comma-separated names of columns. */
   readonly dimensions: string
   readonly metrics: string
-  /** What it was compacted to; undefined of segments that were not compacted. */
+  /** Its compaction state; undefined if it was not compacted. */
   readonly lastCompactionState: object | undefined
-  /** Whether its source counts it as overshadowed; undefined where the source does not tell. */
+  /** Whether it is overshadowed according to the source; undefined if the source does not say. */
   readonly overshadowed: boolean | undefined
 }
 
-// Kinds of partitioning that any cluster may have; here each is a partition of a numbered group.
+// Partition types that a cluster may have; all of them are imported as numbered partitions.
 const numberedTypes = new Set([
   'numbered',
   'hashed',
@@ -26,16 +26,16 @@ const numberedTypes = new Set([
   'linear',
   'tombstone',
 ])
-// Kinds that are alone in their interval.
-const loneTypes = new Set(['none', 'tombstone'])
-const mostInt = 2_147_483_647
+// Types that are the only partition of their interval.
+const singleTypes = new Set(['none', 'tombstone'])
+const maxInt = 2_147_483_647
 
-/** The segment that one row of an inventory describes, or the problem that it has. */
+/** The segment in one row of an inventory, or the problem with the row. */
 export function readSegmentRow(value: unknown): SnapshotSegment | { readonly problem: string } {
   const refuse = (field: string, found: unknown, allowed: string) => ({
-    problem: `field [${field}] has value [${tell(found)}], allowed is ${allowed}`,
+    problem: `Invalid value [${shorten(found)}] for [${field}]: expected ${allowed}`,
   })
-  if (!isJsonObject(value)) return { problem: `is [${tell(value)}], allowed is a JSON object` }
+  if (!isJsonObject(value)) return { problem: `Invalid value [${shorten(value)}]: expected a JSON object` }
   const { interval, shardSpec, size, lastCompactionState, overshadowed } = value
   const totalRows = value.totalRows ?? value.numRows ?? 0
   if (typeof interval !== 'string') return refuse('interval', interval, 'an ISO 8601 interval')
@@ -47,11 +47,11 @@ export function readSegmentRow(value: unknown): SnapshotSegment | { readonly pro
     return refuse('shardSpec.type', found, `one of [${[...numberedTypes].join(', ')}]`)
   }
   const partitionNum = shard.partitionNum ?? 0
-  const partitions = shard.partitions ?? shard.numCorePartitions ?? (loneTypes.has(shard.type) ? 1 : 0)
-  if (!isCount(partitionNum, mostInt))
-    return refuse('shardSpec.partitionNum', partitionNum, `a whole number up to ${mostInt}`)
-  if (!isCount(partitions, mostInt))
-    return refuse('shardSpec.partitions', partitions, `a whole number up to ${mostInt}`)
+  const partitions = shard.partitions ?? shard.numCorePartitions ?? (singleTypes.has(shard.type) ? 1 : 0)
+  if (!isCount(partitionNum, maxInt))
+    return refuse('shardSpec.partitionNum', partitionNum, `a whole number up to ${maxInt}`)
+  if (!isCount(partitions, maxInt))
+    return refuse('shardSpec.partitions', partitions, `a whole number up to ${maxInt}`)
   if ((lastCompactionState ?? undefined) !== undefined && !isJsonObject(lastCompactionState))
     return refuse('lastCompactionState', lastCompactionState, 'a JSON object')
   try {
@@ -61,8 +61,7 @@ export function readSegmentRow(value: unknown): SnapshotSegment | { readonly pro
       version: readVersion(value.version, 'version'),
       partitionNum,
     }
-    if (key.interval.start === key.interval.end)
-      return refuse('interval', interval, 'an interval that is not empty')
+    if (key.interval.start === key.interval.end) return refuse('interval', interval, 'a non-empty interval')
     return {
       segment: { ...key, id: segmentId(key), partitions, sizeBytes: size, totalRows },
       dimensions: columnsOf(value.dimensions),
@@ -71,14 +70,14 @@ export function readSegmentRow(value: unknown): SnapshotSegment | { readonly pro
       overshadowed: typeof overshadowed === 'boolean' ? overshadowed : undefined,
     }
   } catch (error) {
-    return { problem: `field ${describeError(error)}` }
+    return { problem: describeError(error) }
   }
 }
 
 const readDataSource = readDatasourceName
 const readVersion = readName()
 
-/** The row as a snapshot has it: what is managed, without where the bytes lie or what a cluster makes of it. */
+/** The row of a segment in a snapshot, without its location and without fields that a cluster derives. */
 export function formatSegmentRow({
   segment,
   dimensions,
@@ -99,14 +98,14 @@ export function formatSegmentRow({
   }
 }
 
-const isCount = (value: unknown, most = Number.MAX_SAFE_INTEGER): value is number =>
-  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= most
+const isCount = (value: unknown, max = Number.MAX_SAFE_INTEGER): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= max
 
 const columnsOf = (value: unknown): string =>
   Array.isArray(value) ? value.join(',') : typeof value === 'string' ? value : ''
 
-/** A value in a message: short, in one line. */
-export function tell(value: unknown): string {
+/** A value for a message: short, on one line. */
+export function shorten(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing')
   return text.length > 80 ? `${text.slice(0, 80)}…` : text
 }

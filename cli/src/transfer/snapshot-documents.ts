@@ -16,11 +16,11 @@ import {
   parseConfigChange,
   readCoordinatorConfig,
 } from '@svc/shared/coordinator-config'
-import { tell } from './segment-row.ts'
+import { shorten } from './segment-row.ts'
 import type { SnapshotProblems } from './snapshot-problems.ts'
 import { type DocumentName, documents, type SnapshotSource } from './snapshot-source.ts'
 
-/** A server on which rules place segments. */
+/** A server that loads segments. */
 export interface SnapshotServer {
   /** Host and port. */
   readonly host: string
@@ -30,21 +30,21 @@ export interface SnapshotServer {
   readonly maxSize: number
 }
 
-/** What a cluster manages beside its segments. */
+/** The inventory and configuration of a cluster, except its segments. */
 export interface SnapshotDocuments {
   readonly servers: readonly SnapshotServer[]
-  /** By datasource, in the order of their names; the cluster's defaults are those of `_default`. */
+  /** By datasource, sorted by name; the cluster defaults are in `_default`. */
   readonly rules: ReadonlyMap<string, readonly Rule[]>
   readonly compaction:
     | { readonly cluster: ClusterCompactionConfig; readonly configs: readonly CompactionConfig[] }
     | undefined
-  /** Complete: what the source does not tell has its default. */
+  /** Complete: fields that are missing in the source have their defaults. */
   readonly config: CoordinatorConfig | undefined
-  /** Those that the source does not have, and that may be left out. */
+  /** Optional documents that the source does not have. */
   readonly missing: readonly DocumentName[]
 }
 
-/** Reads and checks all of them; what is wrong in them is noted, and left out. */
+/** Reads and checks all documents; records invalid parts as problems and skips them. */
 export async function readDocuments(
   source: SnapshotSource,
   problems: SnapshotProblems,
@@ -65,7 +65,7 @@ export async function readDocuments(
   }
 }
 
-/** The documents as JSON in their files, each in one order whatever their source had. */
+/** The documents as JSON for their files, in a canonical order. */
 export function formatDocuments(snapshot: SnapshotDocuments): ReadonlyMap<DocumentName, unknown> {
   const { servers, rules, compaction, config } = snapshot
   const found = new Map<DocumentName, unknown>([
@@ -86,17 +86,20 @@ const readTier = readName()
 const readDataSource = readDatasourceName
 
 function readServers(document: unknown, problems: SnapshotProblems): SnapshotServer[] {
-  if (!Array.isArray(document)) throw invalidInput(`is [${tell(document)}], allowed is a list of servers`)
+  if (!Array.isArray(document))
+    throw invalidInput(`Invalid value [${shorten(document)}]: expected a list of servers`)
   const servers = new Map<string, SnapshotServer>()
   for (const [index, entry] of document.entries()) {
     attempt(problems, `${documents.servers.file} server [${index + 1}]`, () => {
       const { host, tier, type, priority = 0, maxSize } = objectOf(entry)
-      // Brokers and others are there too: rules place nothing on them.
+      // The list also contains brokers and others, which do not load segments.
       if (type !== 'historical') return
       if (!Number.isSafeInteger(maxSize) || (maxSize as number) < 0)
-        throw invalidInput(`maxSize has the value [${tell(maxSize)}], allowed is a whole number of bytes`)
+        throw invalidInput(
+          `Invalid value [${shorten(maxSize)}] for [maxSize]: expected a whole number of bytes`,
+        )
       if (!Number.isSafeInteger(priority))
-        throw invalidInput(`priority has the value [${tell(priority)}], allowed is a whole number`)
+        throw invalidInput(`Invalid value [${shorten(priority)}] for [priority]: expected a whole number`)
       const server: SnapshotServer = {
         host: readHost(host, 'host'),
         tier: readTier(tier, 'tier'),
@@ -104,7 +107,7 @@ function readServers(document: unknown, problems: SnapshotProblems): SnapshotSer
         priority: priority as number,
         maxSize: maxSize as number,
       }
-      if (servers.has(server.host)) throw invalidInput(`host [${server.host}] is there twice`)
+      if (servers.has(server.host)) throw invalidInput(`Duplicate host [${server.host}]`)
       servers.set(server.host, server)
     })
   }
@@ -115,7 +118,7 @@ function readRules(document: unknown, problems: SnapshotProblems): Map<string, R
   const found = new Map<string, Rule[]>()
   for (const [name, list] of Object.entries(objectOf(document)).sort(byFirst)) {
     attempt(problems, documents.rules.file, () =>
-      found.set(readDataSource(name, 'The name of a datasource'), parseRules(list, `[${tell(name)}]`)),
+      found.set(readDataSource(name, 'name of a datasource'), parseRules(list, `[${shorten(name)}]`)),
     )
   }
   return found
@@ -124,7 +127,9 @@ function readRules(document: unknown, problems: SnapshotProblems): Map<string, R
 function readCompaction(document: unknown, problems: SnapshotProblems) {
   const { compactionConfigs = [], ...others } = objectOf(document)
   if (!Array.isArray(compactionConfigs))
-    throw invalidInput(`compactionConfigs has the value [${tell(compactionConfigs)}], allowed is a list`)
+    throw invalidInput(
+      `Invalid value [${shorten(compactionConfigs)}] for [compactionConfigs]: expected a list`,
+    )
   const { file } = documents.compaction
   const cluster = attempt(problems, file, () => parseClusterConfig(others)) ?? defaultClusterConfig
   const configs: CompactionConfig[] = []
@@ -141,7 +146,7 @@ function readCompaction(document: unknown, problems: SnapshotProblems) {
 const readConfig = (document: unknown): CoordinatorConfig =>
   readCoordinatorConfig({ value: JSON.stringify(parseConfigChange(withoutNulls(objectOf(document)))) })
 
-/** The value that is read, or undefined where it is refused, which is noted. */
+/** The parsed value; undefined if it is invalid, which is recorded as a problem. */
 function attempt<Value>(problems: SnapshotProblems, where: string, read: () => Value): Value | undefined {
   try {
     return read()
@@ -154,7 +159,7 @@ function attempt<Value>(problems: SnapshotProblems, where: string, read: () => V
 
 function objectOf(value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw invalidInput(`is [${tell(value)}], allowed is a JSON object`)
+    throw invalidInput(`Invalid value [${shorten(value)}]: expected a JSON object`)
   return value as Record<string, unknown>
 }
 

@@ -5,7 +5,7 @@ import { describeError, invalidInput } from '@svc/domain/failure'
 import { checksumOfFile } from '@svc/shared/deep-storage'
 import { z } from 'zod'
 
-/** What a snapshot says of its files; written last. Equal snapshots have equal ones, so there is no time in it. */
+/** The list of a snapshot's files, written last. Equal snapshots have equal manifests, so it has no timestamp. */
 export const snapshotManifestFile = 'snapshot.json'
 
 const schema = z.object({
@@ -13,7 +13,7 @@ const schema = z.object({
   files: z.record(z.string(), z.object({ sizeBytes: z.int(), sha256: z.string() })),
 })
 
-/** Writes what the files of a folder are, so that one that is cut or changed later is known. */
+/** Writes sizes and checksums of the files in a folder, so that later changes can be detected. */
 export async function writeSnapshotManifest(folder: string, files: readonly string[]): Promise<void> {
   const entries = await Promise.all(
     files.map(async (name) => [name, await describeFile(path.join(folder, name))] as const),
@@ -23,8 +23,8 @@ export async function writeSnapshotManifest(folder: string, files: readonly stri
 }
 
 /**
- * Compares the files of a folder with what its manifest says; whether it has one. Throws a Failure that tells of each
- * file that is missing, cut or changed, and of each of `read` that is there and not in the manifest.
+ * Compares the files of a folder with its manifest; returns whether it has one. Throws a Failure that lists files that
+ * are missing, truncated, or changed, and files in `read` that exist but are not in the manifest.
  */
 export async function checkSnapshotManifest(folder: string, read: readonly string[]): Promise<boolean> {
   const text = await readFile(path.join(folder, snapshotManifestFile), 'utf8').catch((error) => {
@@ -35,17 +35,17 @@ export async function checkSnapshotManifest(folder: string, read: readonly strin
   const { files } = readManifest(folder, text)
   const problems = read
     .filter((name) => existsSync(path.join(folder, name)) && !Object.hasOwn(files, name))
-    .map((name) => `[${name}] was not written by it`)
+    .map((name) => `[${name}] is not part of the export`)
   for (const [name, written] of Object.entries(files)) {
     const found = await describeFile(path.join(folder, name)).catch((error: unknown) => describeError(error))
-    if (typeof found === 'string') problems.push(`[${name}] cannot be read: ${found}`)
+    if (typeof found === 'string') problems.push(`[${name}] is unreadable: ${found}`)
     else if (found.sizeBytes !== written.sizeBytes)
-      problems.push(`[${name}] has [${found.sizeBytes}] bytes, written were [${written.sizeBytes}]`)
+      problems.push(`[${name}] has [${found.sizeBytes}] bytes, expected [${written.sizeBytes}]`)
     else if (found.sha256 !== written.sha256) problems.push(`[${name}] was changed`)
   }
   if (problems.length === 0) return true
   throw invalidInput(
-    `Folder [${folder}] is not as ./svc export wrote it; without its file [${snapshotManifestFile}] it is taken as it is\n${problems.map((line) => `  ${line}`).join('\n')}`,
+    `Folder [${folder}] has changed since ./svc export wrote it. To use it anyway, delete its file [${snapshotManifestFile}].\n${problems.map((line) => `  ${line}`).join('\n')}`,
   )
 }
 
@@ -54,7 +54,7 @@ function readManifest(folder: string, text: string): z.infer<typeof schema> {
     return schema.parse(JSON.parse(text))
   } catch {
     throw invalidInput(
-      `File [${path.join(folder, snapshotManifestFile)}] is not what ./svc export writes, or of another version`,
+      `File [${path.join(folder, snapshotManifestFile)}] is damaged or was written by an incompatible version of ./svc export`,
     )
   }
 }

@@ -2,19 +2,19 @@ import type { SnapshotDocuments } from './snapshot-documents.ts'
 import { documents } from './snapshot-source.ts'
 import type { StagedSegments } from './stage-segments.ts'
 
-const mostTold = 5
+const maxListed = 5
 
-/** What people should know of a snapshot that can be read, because a cluster made of it could not do what it says. */
+/** Notices about a readable snapshot that a cluster could not fully load. */
 export function snapshotNotices(
   source: string,
   { servers, rules, missing }: SnapshotDocuments,
   { segments, sizeBytes }: Pick<StagedSegments, 'segments' | 'sizeBytes'>,
 ): string[] {
-  const notices = missing.map(
-    (name) => `[${source}] has nothing to read for [${documents[name].file}]: defaults stand for it`,
-  )
+  const notices = missing.map((name) => `[${source}] has no [${documents[name].file}]: using the defaults`)
   if (segments === 0)
-    notices.push(`[${source}] shows no used segment: there is none, or the user of --user may not see any`)
+    notices.push(
+      `[${source}] lists no used segments: either it has none, or the user in --user has no permission to read them`,
+    )
   const tiers = new Set(servers.map(({ tier }) => tier))
   const named = [...rules.values()].flat().flatMap((rule) => {
     return 'tieredReplicants' in rule ? Object.entries(rule.tieredReplicants) : []
@@ -22,18 +22,18 @@ export function snapshotNotices(
   const empty = new Set(
     named.filter(([tier, copies]) => copies > 0 && !tiers.has(tier)).map(([tier]) => tier),
   )
-  if (empty.size > 0) notices.push(`Rules load into tiers without servers: ${tell([...empty].sort())}`)
+  if (empty.size > 0) notices.push(`Rules reference tiers without servers: ${listOf([...empty].sort())}`)
   const full = servers.filter(({ maxSize }) => maxSize === 0).map(({ host }) => host)
-  if (full.length > 0) notices.push(`Servers have a maxSize of 0 and take no segments: ${tell(full)}`)
-  const roomBytes = servers.reduce((sum, { maxSize }) => sum + maxSize, 0)
-  if (servers.length > 0 && sizeBytes > roomBytes)
+  if (full.length > 0) notices.push(`Servers with a maxSize of 0 load no segments: ${listOf(full)}`)
+  const capacityBytes = servers.reduce((sum, { maxSize }) => sum + maxSize, 0)
+  if (servers.length > 0 && sizeBytes > capacityBytes)
     notices.push(
-      `The used segments have [${sizeBytes}] bytes, and all servers together take [${roomBytes}]: not all can be loaded`,
+      `Not enough capacity for all segments: they have [${sizeBytes}] bytes, and all servers together have [${capacityBytes}]`,
     )
   return notices
 }
 
-function tell(names: readonly string[]): string {
-  const more = names.length - mostTold
-  return `[${names.slice(0, mostTold).join('], [')}]${more > 0 ? ` and ${more} more` : ''}`
+function listOf(names: readonly string[]): string {
+  const more = names.length - maxListed
+  return `[${names.slice(0, maxListed).join('], [')}]${more > 0 ? ` and ${more} more` : ''}`
 }

@@ -1,25 +1,26 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { describeError, invalidInput } from '@svc/domain/failure'
+import { countOf } from '../terminal/index.ts'
 
-/** What cannot be read of a snapshot: all of it is counted, the first is kept to be told. */
+/** Unreadable parts of a snapshot: counts all, and lists the first ones. */
 export interface SnapshotProblems {
   note(problem: string): void
   readonly count: number
-  /** The first ones, each with where it stands. */
-  readonly told: readonly string[]
-  /** All that was noted stands in the file, where there is one. */
+  /** The first problems, each with its location. */
+  readonly listed: readonly string[]
+  /** Writes all remaining problems to the file, if there is one. */
   end(): void
 }
 
-/** As many as are read on a screen. */
-const mostTold = 20
+/** As many as fit on a screen. */
+const maxListed = 20
 
-// Text that is written at once.
+// Max length of the text that is buffered before it is written.
 const chunkLength = 64 * 1024
 
-/** No problems yet; `file` gets every one that is noted, one a line. Throws a Failure where it cannot be written. */
+/** An empty list of problems; `file` receives every problem, one per line. Throws a Failure if it is not writable. */
 export function createProblems(file?: string): SnapshotProblems {
-  const told: string[] = []
+  const listed: string[] = []
   let count = 0
   let unwritten = ''
   const descriptor = file === undefined ? undefined : open(file)
@@ -30,7 +31,7 @@ export function createProblems(file?: string): SnapshotProblems {
   return {
     note: (problem) => {
       count += 1
-      if (told.length < mostTold) told.push(problem)
+      if (listed.length < maxListed) listed.push(problem)
       if (descriptor === undefined) return
       unwritten += `${problem}\n`
       if (unwritten.length >= chunkLength) write()
@@ -38,7 +39,7 @@ export function createProblems(file?: string): SnapshotProblems {
     get count() {
       return count
     },
-    told,
+    listed,
     end: () => {
       if (descriptor === undefined) return
       write()
@@ -51,19 +52,19 @@ function open(file: string): number {
   try {
     return openSync(file, 'w')
   } catch (error) {
-    throw invalidInput(`File [${file}] of --problems cannot be written: ${describeError(error)}`)
+    throw invalidInput(`Failed to write the file [${file}] of --problems: ${describeError(error)}`)
   }
 }
 
-/** The problems line by line, and how many are not told. */
-export function problemLines({ count, told }: SnapshotProblems): string[] {
-  return count > told.length ? [...told, `and ${count - told.length} more`] : [...told]
+/** The listed problems, one per line, and how many more there are. */
+export function problemLines({ count, listed }: SnapshotProblems): string[] {
+  return count > listed.length ? [...listed, `and ${count - listed.length} more`] : [...listed]
 }
 
 /** The failure of a snapshot that has problems. */
 export const problemsFailure = (source: string, problems: SnapshotProblems) =>
   invalidInput(
-    `[${problems.count}] parts of [${source}] cannot be read, so nothing was made; --skip-bad leaves them out, --problems FILE gets every one\n${problemLines(
+    `Found ${countOf(problems.count, 'unreadable part')} in [${source}], so nothing was created. Use --skip-bad to skip them, and --problems FILE to list all of them.\n${problemLines(
       problems,
     )
       .map((line) => `  ${line}`)

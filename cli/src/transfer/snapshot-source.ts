@@ -1,6 +1,6 @@
 /**
- * What belongs to a snapshot beside its segments, each a JSON document as the interface answers it: where it is asked
- * for after the `svc` or `druid` of its path, and the file that holds it in a folder.
+ * The parts of a snapshot in addition to its segments. Each is a JSON document as returned by the API: its path after
+ * `/svc` or `/druid`, and its file in a folder.
  */
 export const documents = {
   servers: { path: '/coordinator/v1/servers?simple', file: 'servers.json', needed: true },
@@ -11,7 +11,7 @@ export const documents = {
 
 export type DocumentName = keyof typeof documents
 
-/** One segment as it was read, with where it stands; `problem` where it is no JSON. */
+/** One unparsed segment and its position; `problem` if it is not JSON. */
 export interface SegmentRow {
   /** From 1: the line of the file, or the number of the element in the list. */
   readonly row: number
@@ -19,17 +19,17 @@ export interface SegmentRow {
   readonly problem?: string
 }
 
-/** A cluster, or files saved from one, that can be read. */
+/** A readable cluster, or files exported from one. */
 export interface SnapshotSource {
-  /** How the source is told to people. */
+  /** The name of the source in messages. */
   readonly name: string
   /**
-   * Looks, before anything is read, whether the source is as it was written. Returns what people should know where that
-   * cannot be told; throws a Failure where it is not.
+   * Checks, before anything is read, whether the source is intact. Returns a notice if that cannot be checked. Throws a
+   * Failure if the source has changed.
    */
   check(): Promise<readonly string[]>
-  /** The document, or undefined where the source has none and does not need it. Throws a Failure that names the source. */
+  /** The document; undefined if it is optional and missing. Throws a Failure that names the source. */
   document(name: DocumentName): Promise<unknown>
-  /** The used segments, read as they are taken. Throws a Failure where the source breaks off. */
+  /** The used segments, read lazily. Throws a Failure if the source ends early. */
   segments(): AsyncIterable<SegmentRow>
 }

@@ -8,20 +8,20 @@ import { formatSegmentRow, readSegmentRow } from './segment-row.ts'
 import type { SnapshotProblems } from './snapshot-problems.ts'
 import type { SnapshotSource } from './snapshot-source.ts'
 
-/** The file of a snapshot that holds its segments, one a line. */
+/** The file of a snapshot with its segments, one per line. */
 export const segmentsFile = 'segments.jsonl'
 
-/** How many segments were written, and how many of them their source counts as overshadowed. */
+/** The number of written segments, and how many of them are overshadowed according to the source. */
 export interface StagedSegments {
   readonly segments: number
   readonly overshadowed: number
-  /** Of those that are not overshadowed. */
+  /** Total size of those that are not overshadowed. */
   readonly sizeBytes: number
 }
 
-/** Where the lines stand that were written, in the order in which they came. */
+/** The positions of the written lines, in order of arrival. */
 interface Lines {
-  /** Byte positions; one more than lines, so that each ends where the next begins. */
+  /** Byte offsets of the lines, and the end of the last line. */
   readonly offsets: number[]
   readonly rows: number[]
   lastId: string | undefined
@@ -32,8 +32,8 @@ interface Lines {
 }
 
 /**
- * Writes the segments of a source into a folder, in the order of their ids, each once. What cannot be read, or is
- * there again, is noted and left out. Only positions are kept in memory, and ids where they come in another order.
+ * Writes the segments of a source to a folder, sorted by id, without duplicates. Unreadable and duplicate segments are
+ * recorded as problems and skipped. Keeps only positions in memory, and ids if the source is not sorted.
  */
 export async function stageSegments(
   source: SnapshotSource,
@@ -62,17 +62,19 @@ export async function stageSegments(
   return { segments: rows.length - duplicates, overshadowed, sizeBytes }
 }
 
-// Text that is written at once.
+// Max length of the text that is buffered before it is written.
 const chunkLength = 64 * 1024
 const progressStep = 10_000
 const progressPeriodMs = 5000
-// A source that does not end must not fill the disk, on which others may stand too.
-const leastFreeBytes = 100 * 1024 * 1024
+// An endless source must not fill the disk.
+const minFreeBytes = 100 * 1024 * 1024
 
 function checkRoom(folder: string): void {
   const { bavail, bsize } = statfsSync(folder)
-  if (bavail * bsize < leastFreeBytes)
-    throw unavailable(`The disk of [${folder}] has less than [${leastFreeBytes}] bytes free: make room`)
+  if (bavail * bsize < minFreeBytes)
+    throw unavailable(
+      `Not enough space on the disk of [${folder}]: at least [${minFreeBytes}] bytes required. Free up space.`,
+    )
 }
 
 async function* writtenLines(
@@ -83,16 +85,16 @@ async function* writtenLines(
   folder: string,
 ): AsyncGenerator<string> {
   let chunk = ''
-  let toldAtMs = performance.now()
+  let reportedAtMs = performance.now()
   for await (const { row, value, problem } of source.segments()) {
-    if (row % progressStep === 0 || performance.now() - toldAtMs > progressPeriodMs) {
-      toldAtMs = performance.now()
+    if (row % progressStep === 0 || performance.now() - reportedAtMs > progressPeriodMs) {
+      reportedAtMs = performance.now()
       onProgress(lines.rows.length)
       checkRoom(folder)
     }
     const read = problem === undefined ? readSegmentRow(value) : { problem }
     if ('problem' in read) {
-      problems.note(`segments row [${row}]: ${read.problem}`)
+      problems.note(`Segment row [${row}]: ${read.problem}`)
       continue
     }
     const line = `${withExactLimits(JSON.stringify(formatSegmentRow(read)))}\n`
@@ -112,7 +114,7 @@ async function* writtenLines(
   yield chunk
 }
 
-/** The lines in the order of their ids; leaves out those whose id is there already. */
+/** The lines sorted by id, without duplicates. */
 async function* sortedLines(file: string, lines: Lines, problems: SnapshotProblems): AsyncGenerator<Buffer> {
   const { offsets, rows } = lines
   const ids = await readIds(file)
@@ -126,7 +128,7 @@ async function* sortedLines(file: string, lines: Lines, problems: SnapshotProble
     for (const index of order) {
       const id = ids[index] as string
       if (id === last) {
-        problems.note(`segments row [${rows[index]}]: segment [${id}] is there already`)
+        problems.note(`Segment row [${rows[index]}]: duplicate segment [${id}]`)
         lines.duplicates += 1
         continue
       }
@@ -146,8 +148,8 @@ async function readIds(file: string): Promise<string[]> {
   const ids: string[] = []
   for await (const line of linesOf(createReadStream(file))) {
     const read = readSegmentRow(JSON.parse(line))
-    if ('problem' in read) throw new Error(`A row that was written ${read.problem}`)
-    // A text of its own: one put together holds on to all that it was made of.
+    if ('problem' in read) throw new Error(`Invalid row in the staged segments: ${read.problem}`)
+    // Copies the string: a concatenated one would keep all its parts in memory.
     ids.push(Buffer.from(read.segment.id).toString())
   }
   return ids

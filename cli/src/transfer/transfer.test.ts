@@ -58,7 +58,7 @@ describe('a row of an inventory', () => {
   const good: readonly [name: string, change: object, found: object][] = [
     ['of a numbered partition', {}, { partitionNum: 1, partitions: 2 }],
     ['without partitions', { shardSpec: { type: 'none' } }, { partitionNum: 0, partitions: 1 }],
-    ['without a kind of partition', { shardSpec: undefined }, { partitionNum: 0, partitions: 1 }],
+    ['without a partition type', { shardSpec: undefined }, { partitionNum: 0, partitions: 1 }],
     [
       'of a range',
       { shardSpec: { type: 'range', partitionNum: 3, numCorePartitions: 4 } },
@@ -69,8 +69,8 @@ describe('a row of an inventory', () => {
       { shardSpec: { type: 'linear', partitionNum: 5 } },
       { partitionNum: 5, partitions: 0 },
     ],
-    ['whose rows nobody counted', { totalRows: null }, { totalRows: 0 }],
-    ['whose rows only the cluster counts', { totalRows: undefined, numRows: 7 }, { totalRows: 7 }],
+    ['without a row count', { totalRows: null }, { totalRows: 0 }],
+    ['with the row count of the cluster', { totalRows: undefined, numRows: 7 }, { totalRows: 7 }],
     [
       'of a hash',
       {
@@ -84,51 +84,51 @@ describe('a row of an inventory', () => {
       },
       { partitionNum: 1, partitions: 2 },
     ],
-    ['of nothing', { shardSpec: { type: 'tombstone' }, size: 0 }, { partitions: 1, sizeBytes: 0 }],
+    ['of a tombstone', { shardSpec: { type: 'tombstone' }, size: 0 }, { partitions: 1, sizeBytes: 0 }],
   ]
   for (const [name, change, found] of good) {
-    it(`${name} is read`, () => {
+    it(`${name} is accepted`, () => {
       const read = readSegmentRow({ ...payload, ...change })
       assert.ok('segment' in read, JSON.stringify(read))
       assert.partialDeepStrictEqual({ ...read.segment }, { dataSource: 'wiki', sizeBytes: 10, ...found })
     })
   }
 
-  const bad: readonly [value: unknown, told: RegExp][] = [
-    [7, /is \[7\], allowed is a JSON object/],
-    [null, /is \[null\]/],
-    [[], /is \[\[\]\]/],
-    [{ ...payload, dataSource: ' ' }, /field dataSource has the value/],
-    [{ ...payload, interval: 'yesterday' }, /field interval has the value/],
-    [{ ...payload, interval: 3 }, /field \[interval\]/],
-    [{ ...payload, version: '' }, /field version has the value/],
-    [{ ...payload, size: -1 }, /field \[size\] has value \[-1\]/],
-    [{ ...payload, size: '10' }, /field \[size\]/],
-    [{ ...payload, totalRows: 0.5 }, /field \[totalRows\]/],
+  const bad: readonly [value: unknown, problem: RegExp][] = [
+    [7, /^Invalid value \[7\]: expected a JSON object$/],
+    [null, /^Invalid value \[null\]/],
+    [[], /^Invalid value \[\[\]\]/],
+    [{ ...payload, dataSource: ' ' }, /\bdataSource\b/],
+    [{ ...payload, interval: 'yesterday' }, /\binterval\b.*\[yesterday\]|\[yesterday\].*\binterval\b/],
+    [{ ...payload, interval: 3 }, /for \[interval\]: expected an ISO 8601 interval/],
+    [{ ...payload, version: '' }, /\bversion\b/],
+    [{ ...payload, size: -1 }, /^Invalid value \[-1\] for \[size\]/],
+    [{ ...payload, size: '10' }, /for \[size\]/],
+    [{ ...payload, totalRows: 0.5 }, /for \[totalRows\]/],
     [
       { ...payload, shardSpec: { type: 'numbered_overwrite', partitionNum: 32768 } },
-      /field \[shardSpec.type\]/,
+      /for \[shardSpec.type\]/,
     ],
-    [{ ...payload, shardSpec: { type: 'numbered', partitionNum: -3 } }, /field \[shardSpec.partitionNum\]/],
+    [{ ...payload, shardSpec: { type: 'numbered', partitionNum: -3 } }, /for \[shardSpec.partitionNum\]/],
     [
       { ...payload, shardSpec: { type: 'numbered', partitionNum: 2 ** 31 } },
-      /field \[shardSpec.partitionNum\]/,
+      /for \[shardSpec.partitionNum\]/,
     ],
-    [{ ...payload, shardSpec: 'numbered' }, /field \[shardSpec.type\] has value \[numbered\]/],
-    [{ ...payload, dataSource: 'a\u0000b' }, /field dataSource has the value/],
-    [{ ...payload, interval: '2026-01-01/2026-01-01' }, /field \[interval\].* not empty/],
-    [{ ...payload, lastCompactionState: 'range' }, /field \[lastCompactionState\]/],
+    [{ ...payload, shardSpec: 'numbered' }, /^Invalid value \[numbered\] for \[shardSpec.type\]/],
+    [{ ...payload, dataSource: 'a\u0000b' }, /\bdataSource\b/],
+    [{ ...payload, interval: '2026-01-01/2026-01-01' }, /for \[interval\]: expected a non-empty interval/],
+    [{ ...payload, lastCompactionState: 'range' }, /for \[lastCompactionState\]/],
   ]
-  for (const [value, told] of bad) {
-    it(`${JSON.stringify(value)?.slice(0, 60)} is refused: ${told.source}`, () => {
+  for (const [value, problem] of bad) {
+    it(`${JSON.stringify(value)?.slice(0, 60)} is rejected: ${problem.source}`, () => {
       const read = readSegmentRow(value)
       assert.ok('problem' in read)
-      assert.match(read.problem, told)
+      assert.match(read.problem, problem)
     })
   }
 })
 
-describe('a cluster that is read', () => {
+describe('a source cluster', () => {
   const rules = [{ type: 'loadForever', tieredReplicants: { hot: 1, warm: 1, cold: 0 } }]
   const servers = [
     { host: 'b:1', tier: 'hot', type: 'historical', priority: 3, currSize: 7, maxSize: 5 },
@@ -160,7 +160,7 @@ describe('a cluster that is read', () => {
     ],
   }
 
-  it('is found under either word, and exported whole, in one order', async () => {
+  it('is found under either prefix, and exported completely in canonical order', async () => {
     const target = path.join(folder, 'exported')
     const result = await exportSnapshot(await openHttp({ url: await cluster(answers) }), target, options)
     assert.deepEqual(result, {
@@ -178,7 +178,7 @@ describe('a cluster that is read', () => {
       ],
       leftOut: 0,
       problems: [],
-      notices: ['Rules load into tiers without servers: [warm]'],
+      notices: ['Rules reference tiers without servers: [warm]'],
     })
     const source = openFolder(target)
     const stored = [{ ...rules[0], useDefaultTierForNull: true }]
@@ -206,13 +206,13 @@ describe('a cluster that is read', () => {
         { ...normal, dataSource: 'wiki' },
       ],
     )
-    await assert.rejects(exportSnapshot(source, target, options), /exists already/)
+    await assert.rejects(exportSnapshot(source, target, options), /already exists/)
     const again = path.join(folder, 'exported-again')
     await exportSnapshot(source, again, options)
     assert.deepEqual(folderContents(again), folderContents(target))
   })
 
-  it('whose compaction supervisors run is asked for their configurations', async () => {
+  it('with compaction supervisors has their configurations exported', async () => {
     const source = await openHttp({
       url: await cluster({
         ...answers,
@@ -231,7 +231,7 @@ describe('a cluster that is read', () => {
     })
   })
 
-  it('has all its problems told, the first ones by where they stand, or is read without them', async () => {
+  it('has its problems listed, the first ones with their location, or skipped', async () => {
     const broken = Array.from({ length: 30 }, () => ({ ...payload, size: -1 }))
     const source = await openHttp({
       url: await cluster({
@@ -250,31 +250,31 @@ describe('a cluster that is read', () => {
       ({ message }: Error) => {
         assert.match(
           message,
-          /^\[37\] parts of .* nothing was made; --skip-bad leaves them out, --problems FILE gets every one\n/,
+          /^Found 37 unreadable parts in .*, so nothing was created\. Use --skip-bad .* --problems FILE .*\n/,
         )
-        for (const told of [
-          /servers.json server \[4\]: host \[b:1\] is there twice/,
-          /servers.json server \[5\]: host has|servers.json server \[5\]: maxSize has the value \[nothing\]/,
+        for (const problem of [
+          /servers.json server \[4\]: Duplicate host \[b:1\]/,
+          /servers.json server \[5\]: Invalid value \[nothing\] for \[maxSize\]/,
           /rules.json: .*loadSometimes/,
           /compaction.json: compactionTaskSlotRatio/,
           /compaction.json: compactionConfigs\[0\].dataSource/,
           /config.json: .*colour/,
-          /segments row \[2\]: field \[size\]/,
+          /Segment row \[2\]: Invalid value \[-1\] for \[size\]/,
           /\n {2}and 17 more$/,
         ])
-          assert.match(message, told)
+          assert.match(message, problem)
         return true
       },
     )
     const written = readFileSync(problemsFile, 'utf8').split('\n')
     assert.equal(written.length, 37 + 1)
-    assert.match(written.at(-2) ?? '', /^segments row \[32\]: segment \[.*\] is there already$/)
+    assert.match(written.at(-2) ?? '', /^Segment row \[32\]: duplicate segment \[.*\]$/)
     assert.equal(existsSync(target), false)
     const result = await exportSnapshot(source, target, { ...options, skipBad: true })
     assert.deepEqual([result.segments, result.leftOut, result.problems.length], [1, 37, 21])
   })
 
-  it('is followed to the one that leads, on the same host only', async () => {
+  it('follows redirects to the leader, but only on the same host', async () => {
     const leader = await cluster(answers)
     const follower = await listen((request, response) => {
       response.writeHead(307, { location: `${leader}${request.url}` })
@@ -289,7 +289,7 @@ describe('a cluster that is read', () => {
       })
       await assert.rejects(
         openHttp({ url: astray, credentials: 'a:b' }),
-        /redirects to .* where the login is not sent/,
+        /redirects to .* credentials are only sent to the original host/,
       )
     }
     const round = await listen((request, response) => {
@@ -299,34 +299,31 @@ describe('a cluster that is read', () => {
     await assert.rejects(openHttp({ url: round }), /redirects more than 5 times/)
   })
 
-  it('is told when it answers with a page, refuses the login, breaks off or falls silent', async () => {
+  it('is reported if it returns a page, rejects the login, closes the connection, or stops responding', async () => {
     const page = await listen((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/html' })
       response.end('<html>')
     })
-    await assert.rejects(
-      openHttp({ url: page }),
-      /answered status \[200\] with \[text\/html\] instead of JSON/,
-    )
+    await assert.rejects(openHttp({ url: page }), /returned \[text\/html\], expected JSON/)
     const closed = await listen((_request, response) => {
       response.writeHead(401, { 'content-type': 'application/json' })
       response.end('{}')
     })
-    await assert.rejects(openHttp({ url: closed }), /status \[401\]: give --user and --password-file/)
+    await assert.rejects(openHttp({ url: closed }), /status \[401\]: .* Use --user and --password-file/)
     const failing = await listen((_request, response) => {
       response.writeHead(500, { 'content-type': 'application/json' })
       response.end('{}')
     })
-    await assert.rejects(openHttp({ url: failing }), /answered status \[500\] instead of \[200\]/)
+    await assert.rejects(openHttp({ url: failing }), /returned status \[500\], expected \[200\]/)
     const silent = await listen(() => undefined)
-    await assert.rejects(openHttp({ url: silent, timeoutMs: 50 }), /nothing came for 50 ms/)
+    await assert.rejects(openHttp({ url: silent, timeoutMs: 50 }), /no data received for 50 ms/)
     const elsewhere = await listen((_request, response) => {
       response.writeHead(404)
       response.end()
     })
     await assert.rejects(
       openHttp({ url: elsewhere }),
-      /offers neither \/svc\/coordinator nor \/druid\/coordinator/,
+      /has neither \/svc\/coordinator nor \/druid\/coordinator/,
     )
     const broken = await listen((request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
@@ -336,7 +333,7 @@ describe('a cluster that is read', () => {
     })
     const target = path.join(folder, 'broken')
     const source = await openHttp({ url: broken })
-    await assert.rejects(exportSnapshot(source, target, options), /break off after \[1\]/)
+    await assert.rejects(exportSnapshot(source, target, options), /after element \[1\]: /)
     assert.equal(existsSync(target), false)
     assert.deepEqual(
       readdirSync(folder).filter((name) => name.startsWith('broken')),
@@ -344,7 +341,7 @@ describe('a cluster that is read', () => {
     )
   })
 
-  it('may have a segment that does not end', async () => {
+  it('is reported if a segment does not end', async () => {
     const endless = await listen((request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
       if (!request.url?.includes('/segments')) {
@@ -362,12 +359,12 @@ describe('a cluster that is read', () => {
     const source = await openHttp({ url: endless })
     await assert.rejects(
       exportSnapshot(source, target, options),
-      /break off after \[1\]: one is larger than 8388608 bytes/,
+      /after element \[1\]: an element is larger than 8388608 bytes/,
     )
     assert.equal(existsSync(target), false)
   })
 
-  it('may fall silent in the middle, or be given up', async () => {
+  it('is reported if it stops responding in the middle, or the export is canceled', async () => {
     const slow = await listen((request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
       if (request.url?.includes('/segments')) response.write(`[${JSON.stringify(payload)},`)
@@ -377,7 +374,7 @@ describe('a cluster that is read', () => {
     const impatient = await openHttp({ url: slow, timeoutMs: 200 })
     await assert.rejects(
       exportSnapshot(impatient, target, options),
-      /break off after \[1\]: nothing came for 200 ms/,
+      /after element \[1\]: no data received for 200 ms/,
     )
     const controller = new AbortController()
     const { signal } = controller
@@ -387,33 +384,36 @@ describe('a cluster that is read', () => {
       segments: async function* () {
         for await (const row of source.segments()) {
           yield row
-          controller.abort(new Error('given up'))
+          controller.abort(new Error('canceled'))
         }
       },
     }
-    await assert.rejects(exportSnapshot(watched, target, { ...options, signal }), /^Error: given up/)
+    await assert.rejects(exportSnapshot(watched, target, { ...options, signal }), /^Error: canceled/)
     assert.deepEqual(
       readdirSync(folder).filter((name) => name.startsWith('slow')),
       [],
     )
   })
 
-  it('cannot be an address with a path, or a folder without segments', async () => {
-    await assert.rejects(openHttp({ url: 'http://a/b' }), /is not one such as/)
-    await assert.rejects(openHttp({ url: 'http://a:b:c' }), /is not one such as/)
+  it('must not be a URL with a path, or a folder without segments', async () => {
+    await assert.rejects(openHttp({ url: 'http://a/b' }), /^Failure: Invalid URL/)
+    await assert.rejects(openHttp({ url: 'http://a:b:c' }), /^Failure: Invalid URL/)
     await assert.rejects(openHttp({ url: 'http://me:sec@ret@a' }), (error: Error) => {
-      assert.match(error.message, /^Address \[http:\/\/…@a\] has a login in it: give that by --user/)
+      assert.match(error.message, /^URL \[http:\/\/…@a\] contains credentials\. Use --user/)
       return true
     })
     assert.throws(() => openFolder('me:secret@a:9088'), /^Failure: Folder \[…@a:9088\] does not exist/)
-    assert.throws(() => openFolder('cluster.example:9088'), /does not exist; the address .* begins with http/)
+    assert.throws(
+      () => openFolder('cluster.example:9088'),
+      /does not exist\. If it is the URL of a cluster, add http/,
+    )
     assert.throws(() => openFolder(folder), /has neither \[segments.jsonl\] nor \[segments.json\]/)
   })
 })
 
-describe('a folder that is read', () => {
-  it('is refused where a file of an export was cut, changed or lost, and taken with a word without its manifest', async () => {
-    const whole = path.join(folder, 'whole')
+describe('a source folder', () => {
+  it('is rejected if a file was truncated, changed, or lost, and accepted with a notice without its manifest', async () => {
+    const complete = path.join(folder, 'complete')
     const given: SnapshotSource = {
       name: 'given',
       check: async () => [],
@@ -426,16 +426,16 @@ describe('a folder that is read', () => {
           }
       },
     }
-    await exportSnapshot(given, whole, options)
-    const spoilt = path.join(folder, 'spoilt')
-    const file = (name: string) => path.join(spoilt, name)
+    await exportSnapshot(given, complete, options)
+    const damaged = path.join(folder, 'damaged')
+    const file = (name: string) => path.join(damaged, name)
     const cutLines = () => {
       const lines = readFileSync(file('segments.jsonl'), 'utf8').split('\n')
       writeFileSync(file('segments.jsonl'), `${lines.slice(0, 6).join('\n')}\n`)
     }
-    const spoils: readonly [spoil: () => void, told: RegExp][] = [
-      [cutLines, /\n {2}\[segments.jsonl\] has \[\d+\] bytes, written were \[\d+\]$/],
-      [() => rmSync(file('config.json')), /\n {2}\[config.json\] cannot be read: ENOENT/],
+    const changes: readonly [change: () => void, message: RegExp][] = [
+      [cutLines, /\n {2}\[segments.jsonl\] has \[\d+\] bytes, expected \[\d+\]$/],
+      [() => rmSync(file('config.json')), /\n {2}\[config.json\] is unreadable: ENOENT/],
       [
         () =>
           writeFileSync(file('servers.json'), readFileSync(file('servers.json'), 'utf8').replace('\n', ' ')),
@@ -443,52 +443,55 @@ describe('a folder that is read', () => {
       ],
       [
         () => writeFileSync(file('snapshot.json'), '{"format":1,'),
-        /snapshot.json\] is not what .\/svc export/,
+        /snapshot.json\] is damaged or was written by an incompatible version/,
       ],
       [
         () => writeFileSync(file('snapshot.json'), '{"format":1,"files":{}}'),
-        /\n {2}\[servers.json\] was not written by it[\s\S]*\n {2}\[segments.jsonl\] was not written by it$/,
+        /\n {2}\[servers.json\] is not part of the export[\s\S]*\n {2}\[segments.jsonl\] is not part of the export$/,
       ],
     ]
-    for (const [spoil, told] of spoils) {
-      cpSync(whole, spoilt, { recursive: true })
-      spoil()
-      const target = path.join(folder, 'of-spoilt')
-      await assert.rejects(exportSnapshot(openFolder(spoilt), target, options), {
+    for (const [change, message] of changes) {
+      cpSync(complete, damaged, { recursive: true })
+      change()
+      const target = path.join(folder, 'of-damaged')
+      await assert.rejects(exportSnapshot(openFolder(damaged), target, options), {
         code: 'invalidInput',
-        message: told,
+        message,
       })
       assert.equal(existsSync(target), false)
-      rmSync(spoilt, { recursive: true })
+      rmSync(damaged, { recursive: true })
     }
-    cpSync(whole, spoilt, { recursive: true })
+    cpSync(complete, damaged, { recursive: true })
     cutLines()
     rmSync(file('snapshot.json'))
     rmSync(file('config.json'))
     const { segments, notices } = await exportSnapshot(
-      openFolder(spoilt),
+      openFolder(damaged),
       path.join(folder, 'by-hand'),
       options,
     )
     assert.equal(segments, 6)
-    assert.match(notices[0] ?? '', /has no \[snapshot.json\].*: whether its files are whole cannot be told$/)
-    assert.match(notices[1] ?? '', /has nothing to read for \[config.json\]: defaults stand for it$/)
+    assert.match(
+      notices[0] ?? '',
+      /has no \[snapshot.json\].*, so svc cannot check that its files are complete$/,
+    )
+    assert.match(notices[1] ?? '', /has no \[config.json\]: using the defaults$/)
     assert.equal(notices.length, 2)
-    // Nothing but the manifest is missing in what an earlier version exported.
-    rmSync(path.join(whole, 'snapshot.json'))
-    const earlier = await exportSnapshot(openFolder(whole), path.join(folder, 'earlier'), options)
+    // Exports of earlier versions lack only the manifest.
+    rmSync(path.join(complete, 'snapshot.json'))
+    const earlier = await exportSnapshot(openFolder(complete), path.join(folder, 'earlier'), options)
     assert.deepEqual([earlier.segments, earlier.notices.length], [10, 1])
     for (const name of ['servers.json', 'segments.jsonl'])
-      writeFileSync(path.join(whole, name), `\uFEFF${readFileSync(path.join(whole, name), 'utf8')}`)
-    const marked = await exportSnapshot(openFolder(whole), path.join(folder, 'marked'), options)
+      writeFileSync(path.join(complete, name), `\uFEFF${readFileSync(path.join(complete, name), 'utf8')}`)
+    const marked = await exportSnapshot(openFolder(complete), path.join(folder, 'marked'), options)
     assert.equal(marked.segments, 10)
   })
 
-  it('is told where what it says cannot be done', async () => {
-    const told = path.join(folder, 'told')
-    mkdirSync(told)
+  it('has notices if a cluster could not fully load it', async () => {
+    const source = path.join(folder, 'source')
+    mkdirSync(source)
     const file = (name: string, document: unknown) =>
-      writeFileSync(path.join(told, name), JSON.stringify(document))
+      writeFileSync(path.join(source, name), JSON.stringify(document))
     file('servers.json', [
       { host: 'a:1', tier: 'hot', type: 'historical', maxSize: 15 },
       { host: 'b:1', tier: 'hot', type: 'historical', maxSize: 0 },
@@ -497,18 +500,18 @@ describe('a folder that is read', () => {
       wiki: [{ type: 'loadForever', tieredReplicants: { hot: 1, cold: 1 } }, { type: 'dropForever' }],
     })
     file('segments.json', [payload, { ...payload, version: 'v' }])
-    const { notices } = await exportSnapshot(openFolder(told), path.join(folder, 'of-told'), options)
+    const { notices } = await exportSnapshot(openFolder(source), path.join(folder, 'of-source'), options)
     assert.deepEqual(notices.slice(3), [
-      'Rules load into tiers without servers: [cold]',
-      'Servers have a maxSize of 0 and take no segments: [b:1]',
-      'The used segments have [20] bytes, and all servers together take [15]: not all can be loaded',
+      'Rules reference tiers without servers: [cold]',
+      'Servers with a maxSize of 0 load no segments: [b:1]',
+      'Not enough capacity for all segments: they have [20] bytes, and all servers together have [15]',
     ])
     file('segments.json', [])
-    const nothing = await exportSnapshot(openFolder(told), path.join(folder, 'of-nothing'), options)
-    assert.match(nothing.notices[3] ?? '', /shows no used segment/)
+    const nothing = await exportSnapshot(openFolder(source), path.join(folder, 'of-nothing'), options)
+    assert.match(nothing.notices[3] ?? '', /lists no used segments/)
   })
 
-  it('is exported from its export as the same files, whatever its names and texts are', async () => {
+  it('gives the same files when its export is exported again, whatever its names and values are', async () => {
     const odd = path.join(folder, 'odd')
     mkdirSync(odd)
     const names = [
@@ -565,7 +568,7 @@ describe('a folder that is read', () => {
     assert.deepEqual([...found].sort(), [...names, 'wiki'].sort())
   })
 
-  it('may hold a list, or lines of which some are no JSON', async () => {
+  it('can contain a list, or lines, some of which may be invalid', async () => {
     const list = path.join(folder, 'list')
     mkdirSync(list)
     writeFileSync(path.join(list, 'segments.json'), JSON.stringify([payload, 3]))
@@ -576,10 +579,13 @@ describe('a folder that is read', () => {
     writeFileSync(path.join(list, 'segments.jsonl'), `${JSON.stringify(payload)}\n\n{oops\n`)
     assert.deepEqual(await all(openFolder(list).segments()), [
       { row: 1, value: payload },
-      { row: 3, problem: 'is not JSON' },
+      { row: 3, problem: 'Expected JSON' },
     ])
     await assert.rejects(openFolder(list).document('rules'), /has no file \[rules.json\]/)
     writeFileSync(path.join(list, 'rules.json'), 'oops')
-    await assert.rejects(openFolder(list).document('rules'), /rules.json\] is not JSON/)
+    await assert.rejects(
+      openFolder(list).document('rules'),
+      /^Failure: Invalid file \[.*rules.json\]: expected JSON/,
+    )
   })
 })

@@ -1,3 +1,3 @@
-/** An address as it may be told: whoever is named before an @ may stand there with their password. */
+/** A URL without its credentials, for messages. */
 export const withoutLogin = (address: string): string =>
   address.replace(/^([a-z][a-z\d+.-]*:\/\/)?.*:.*@/i, '$1…@')

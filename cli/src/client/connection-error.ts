@@ -1,0 +1,12 @@
+import { describeError } from '@svc/domain/failure'
+
+/** What went wrong with a connection: OpenSSL's own messages are code locations, so they are replaced or shortened. */
+export function describeConnectionError(error: unknown): string {
+  const { code = '', reason } = error as { code?: string; reason?: string }
+  const message = describeError(error)
+  if (/wrong version number|packet length too long/.test(message))
+    return 'the server does not use TLS on this port; use http:// or the TLS port'
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL_'))
+    return `TLS handshake failed: ${reason ?? /SSL routines:[^:]*:([^:]+)/.exec(message)?.[1] ?? code}`
+  return message
+}
