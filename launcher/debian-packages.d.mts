@@ -1,9 +1,9 @@
-/** Brings Debian packages into `folder`, complete or not at all; throws an Error with one line. */
+/** Downloads and unpacks Debian packages into `folder`, which appears only when it is complete. Throws an Error with one line. */
 export function unpackDebianPackages(request: {
   names: readonly string[]
   alsoNeeded: RegExp
   folder: string
 }): Promise<void>
 
-/** The folders under an unpacked `folder` that hold shared libraries, as a value for LD_LIBRARY_PATH. */
+/** The folders with shared libraries in an unpacked `folder`, as a value for LD_LIBRARY_PATH. */
 export function libraryPath(folder: string): string

@@ -1,14 +1,14 @@
 /**
- * Unpacks packages of Debian or Ubuntu into a folder of our own: nothing is installed, no right is needed. For what a
- * minimal machine lacks: a library of Node.js, a Redis server.
+ * Unpacks Debian or Ubuntu packages into a separate folder, without installing them and without root. Used for what is
+ * missing on a minimal machine: a library that Node.js needs, and a Redis server.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 
 /**
- * Brings the packages `names`, and those they depend on whose name matches `alsoNeeded` and which are not installed.
- * The folder appears complete or not at all. Throws an Error with one line that says what failed.
+ * Downloads and unpacks the packages `names`, and their dependencies that match `alsoNeeded` and are not installed. The
+ * folder appears only when it is complete. Throws an Error with one line that says what failed.
  */
 export async function unpackDebianPackages({ names, alsoNeeded, folder }) {
   if (
@@ -34,7 +34,7 @@ export async function unpackDebianPackages({ names, alsoNeeded, folder }) {
   }
 }
 
-/** The folders under an unpacked `folder` that hold shared libraries, as a value for LD_LIBRARY_PATH. */
+/** The folders with shared libraries in an unpacked `folder`, as a value for LD_LIBRARY_PATH. */
 export function libraryPath(folder) {
   const found = []
   for (const top of ['usr/lib', 'lib']) {
@@ -48,14 +48,14 @@ export function libraryPath(folder) {
   return found.join(':')
 }
 
-/** With the machine's own package lists first; when they are missing or out of date, with lists fetched for this. */
+/** Downloads with the machine's own package lists; if they are missing or stale, with fresh, temporary lists. */
 async function download(names, alsoNeeded, staging) {
   const common = ['-o', 'APT::Sandbox::User=', '-o', 'Acquire::http::Timeout=30', '-o', 'Acquire::Retries=1']
   try {
     await downloadWith(common, names, alsoNeeded, staging)
     return
   } catch {
-    // The second way tells more about what is wrong, so its message is the one to show.
+    // The error of the second attempt says more.
   }
   const state = path.join(staging, 'state')
   const cache = path.join(staging, 'cache')
@@ -86,7 +86,7 @@ async function downloadWith(options, names, alsoNeeded, staging) {
   await run('apt-get', [...options, '-q', 'download', ...wanted], path.join(staging, 'packages'))
 }
 
-/** The names in what `apt-cache depends` prints; of alternatives ("|Depends: a", "Depends: b") the first. */
+/** The names in the output of `apt-cache depends`; only the first of alternatives ("|Depends: a", "Depends: b"). */
 function dependencies(printed) {
   const found = []
   let isAlternative = false
@@ -106,7 +106,7 @@ async function runs(file, args) {
   )
 }
 
-/** What the command prints; an Error with its last line of complaint when it fails. */
+/** The output of the command. If it fails, throws an Error with its last line on stderr. */
 function run(file, args, cwd) {
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, {
@@ -115,19 +115,19 @@ function run(file, args, cwd) {
       env: { ...process.env, LC_ALL: 'C' },
     })
     let output = ''
-    let complaints = ''
+    let errors = ''
     child.stdout.on('data', (chunk) => {
       output += chunk
     })
     child.stderr.on('data', (chunk) => {
-      complaints += chunk
+      errors += chunk
     })
     child.on('error', (error) => reject(error))
     child.on('close', (status) => {
       if (status === 0) resolve(output)
       else
         reject(
-          new Error(`${file} failed: ${lastLine(complaints) || lastLine(output) || `exit status ${status}`}`),
+          new Error(`${file} failed: ${lastLine(errors) || lastLine(output) || `exit status ${status}`}`),
         )
     })
   })

@@ -1,7 +1,7 @@
 /**
- * Brings what the ./svc command needs and this checkout lacks: a Node.js that runs TypeScript directly (when the one
- * on PATH is older), a library that Node.js needs, and the dependencies by the lock file. Plain JavaScript for
- * Node.js 20 without any dependency. Progress goes to stderr; what the tools print is shown only when they fail.
+ * Installs what the ./svc command needs: a Node.js that runs TypeScript directly (if the one on PATH is older), a library
+ * that Node.js needs, and the dependencies in the lock file. Plain JavaScript for Node.js 20 without dependencies. Prints
+ * progress to stderr, and the output of tools only if they fail.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import {
@@ -23,8 +23,8 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
 const cache = path.join(root, '.cache/launcher')
 const pins = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).config
 
-/** Node.js runs TypeScript by itself from this major version on. */
-const OLDEST_NODE_FOR_TYPESCRIPT = 24
+/** The first major version of Node.js that runs TypeScript directly. */
+const MIN_NODE_FOR_TYPESCRIPT = 24
 
 try {
   await prepare()
@@ -39,24 +39,24 @@ async function prepare() {
   try {
     const node = await ensureNode()
     await ensureDependencies(node)
-    // Last, because the ./svc script takes its presence for "all is there".
+    // Written last, because the ./svc script takes this file as a sign that everything is installed.
     writeWhole(path.join(cache, 'node'), `${node}\n`)
   } finally {
     release()
   }
 }
 
-/** The path of a Node.js that runs TypeScript and that was seen to run. */
+/** The path of a working Node.js that runs TypeScript. */
 async function ensureNode() {
-  if (Number(process.versions.node.split('.')[0]) >= OLDEST_NODE_FOR_TYPESCRIPT) return process.execPath
+  if (Number(process.versions.node.split('.')[0]) >= MIN_NODE_FOR_TYPESCRIPT) return process.execPath
   const tools = path.join(root, 'tools')
   const installed = path.join(tools, 'node_modules/.svc-installed')
   const wanted = readFileSync(path.join(tools, 'package-lock.json'), 'utf8')
   const node = path.join(tools, 'node_modules/.bin/node')
   if (!existsSync(node) || readIfThere(installed) !== wanted) {
-    checkIsOffered(JSON.parse(wanted))
+    checkIsAvailable(JSON.parse(wanted))
     const args = ['ci', '--prefix', tools, '--ignore-scripts', '--no-audit', '--no-fund']
-    // The packages are optional, since each is for one kind of machine: npm does not fail when it cannot get ours.
+    // The packages are optional, because each is for one platform, so npm does not fail if ours is unavailable.
     await step(`Node.js ${pins.node}`, 'npm', args, {}, () => existsSync(node))
     writeWhole(installed, wanted)
   }
@@ -64,41 +64,40 @@ async function ensureNode() {
   return node
 }
 
-function checkIsOffered(lock) {
+function checkIsAvailable(lock) {
   const packages = Object.values(lock.packages)
   if (packages.some(({ os, cpu }) => os?.includes(process.platform) && cpu?.includes(process.arch))) return
   throw new Error(
-    `there is no Node.js ${pins.node} for ${process.platform} ${process.arch} here; install Node.js ${OLDEST_NODE_FOR_TYPESCRIPT} or newer`,
+    `Node.js ${pins.node} is unavailable for ${process.platform} ${process.arch}. Install Node.js ${MIN_NODE_FOR_TYPESCRIPT} or newer.`,
   )
 }
 
-/** Node.js 26 needs libatomic.so.1, which a minimal Debian lacks: unpacked beside, it is found by LD_LIBRARY_PATH. */
+/** Node.js 26 needs libatomic.so.1, which is missing in a minimal Debian: unpacks it for use with LD_LIBRARY_PATH. */
 async function ensureRuns(node) {
   const libraries = path.join(cache, 'libraries')
   const known = readIfThere(libraries)?.trim()
   const attempt = tryNode(node, known)
   if (attempt.runs) return
-  if (!attempt.complaint.includes('libatomic.so.1'))
-    throw new Error(`${node} does not run: ${attempt.complaint}`)
+  if (!attempt.error.includes('libatomic.so.1')) throw new Error(`Failed to run ${node}: ${attempt.error}`)
   const folder = path.join(root, '.cache/libatomic')
   try {
-    await progress('library libatomic1', () =>
+    await progress('the library libatomic1', () =>
       unpackDebianPackages({ names: ['libatomic1'], alsoNeeded: /^$/, folder }),
     )
   } catch (error) {
     throw new Error(
-      `Node.js ${pins.node} needs the library libatomic.so.1 (${describe(error)}). As root: apt-get install libatomic1`,
+      `Node.js ${pins.node} needs the library libatomic.so.1 (${describe(error)}). Install it as root: apt-get install libatomic1`,
     )
   }
   const again = tryNode(node, libraryPath(folder))
-  if (!again.runs) throw new Error(`${node} does not run: ${again.complaint}`)
+  if (!again.runs) throw new Error(`Failed to run ${node}: ${again.error}`)
   writeWhole(libraries, `${libraryPath(folder)}\n`)
 }
 
 function tryNode(node, libraries) {
   const env = { ...process.env, ...(libraries ? { LD_LIBRARY_PATH: libraries } : {}) }
   const result = spawnSync(node, ['--version'], { encoding: 'utf8', env })
-  return { runs: result.status === 0, complaint: result.error?.message ?? result.stderr.trim() }
+  return { runs: result.status === 0, error: result.error?.message ?? result.stderr.trim() }
 }
 
 async function ensureDependencies(node) {
@@ -109,7 +108,7 @@ async function ensureDependencies(node) {
   if (readIfThere(installed) === wanted) return
   const libraries = readIfThere(path.join(cache, 'libraries'))?.trim()
   await step('dependencies', 'npx', ['--yes', `pnpm@${pins.pnpm}`, 'install', '--frozen-lockfile'], {
-    // Without a terminal to ask at, pnpm replaces an outdated node_modules only when told that it runs unattended.
+    // Without a terminal, pnpm replaces an outdated node_modules only if this is set.
     CI: 'true',
     PATH: `${path.dirname(node)}${path.delimiter}${process.env.PATH}`,
     ...(libraries ? { LD_LIBRARY_PATH: libraries } : {}),
@@ -117,7 +116,7 @@ async function ensureDependencies(node) {
   writeWhole(installed, wanted)
 }
 
-/** Runs one command as a step of the preparation, which must have its effect; its output is shown when it fails. */
+/** Runs one command, which must have its effect; shows its output if it fails. */
 async function step(what, file, args, extraEnv, hasEffect = () => true) {
   await progress(what, async () => {
     const { status, output, error } = await new Promise((resolve) => {
@@ -139,17 +138,17 @@ async function step(what, file, args, extraEnv, hasEffect = () => true) {
     if (lines) process.stderr.write(`${lines}\n`)
     const reason =
       error?.code === 'ENOENT'
-        ? `"${file}" is not on PATH; it comes with npm`
-        : `"${file} ${args.join(' ')}" did not do it (exit status ${status}); is the package registry reachable, and is there room on the disk?`
-    throw new Error(`bringing ${what} failed: ${reason}`)
+        ? `"${file}" is not on PATH. Install npm.`
+        : `"${file} ${args.join(' ')}" failed (exit status ${status}). Check that the package registry is reachable, and that the disk is not full.`
+    throw new Error(`Failed to install ${what}: ${reason}`)
   })
 }
 
-/** Shows one line for a step: what is brought, then how long it took. */
+/** Shows one line per step: what is being installed, and then how long it took. */
 async function progress(what, work) {
   const started = performance.now()
   const onTerminal = process.stderr.isTTY
-  if (onTerminal) process.stderr.write(`Bringing ${what} …`)
+  if (onTerminal) process.stderr.write(`Installing ${what} …`)
   try {
     await work()
   } catch (error) {
@@ -157,12 +156,12 @@ async function progress(what, work) {
     throw error
   }
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
-  process.stderr.write(`${onTerminal ? '\r\u001b[K' : ''}Brought ${what} (${seconds} s)\n`)
+  process.stderr.write(`${onTerminal ? '\r\u001b[K' : ''}Installed ${what} (${seconds} s)\n`)
 }
 
-/** Two ./svc at once: the second waits until the first has prepared everything, or has died. */
+/** If two ./svc run at the same time, the second waits until the first has installed everything, or has died. */
 async function lock(file) {
-  for (let told = false; ; ) {
+  for (let isReported = false; ; ) {
     try {
       const handle = openSync(file, 'wx')
       writeFileSync(handle, String(process.pid))
@@ -176,8 +175,8 @@ async function lock(file) {
       rmSync(file, { force: true })
       continue
     }
-    if (!told) process.stderr.write('Waiting for another ./svc that prepares this folder …\n')
-    told = true
+    if (!isReported) process.stderr.write('Waiting for another ./svc to finish installing …\n')
+    isReported = true
     await delay(100)
   }
 }
@@ -207,7 +206,8 @@ function writeWhole(file, text) {
 }
 
 function describe(error) {
-  if (error.code === 'ENOSPC') return `no space is left on the disk of [${root}]`
-  if (error.code === 'EACCES' || error.code === 'EROFS') return `cannot write in [${root}]: ${error.message}`
+  if (error.code === 'ENOSPC') return `No space left on the disk of [${root}]`
+  if (error.code === 'EACCES' || error.code === 'EROFS')
+    return `Failed to write to [${root}]: ${error.message}`
   return error.message
 }

@@ -22,7 +22,7 @@ await ensureCertificates({
   now: Date.now(),
 })
 
-test('a server is asked over TLS, and shows a certificate for its own name', async () => {
+test('checks a server over TLS, with a certificate for its own name', async () => {
   const pem = readFileSync(keyStoreFile(folder, 'svc-historical-2'), 'utf8')
   const cert = pem.slice(pem.indexOf('-----BEGIN CERTIFICATE-----'))
   const server = https.createServer({ key: pem, passphrase, cert }, (request, response) => {
@@ -41,7 +41,7 @@ test('a server is asked over TLS, and shows a certificate for its own name', asy
   }
 })
 
-test('a server without TLS is asked without, and one that is away fails', async () => {
+test('checks a server without TLS, and fails if it is unavailable', async () => {
   const server = http.createServer((_request, response) => response.end('true'))
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo

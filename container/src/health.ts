@@ -1,13 +1,13 @@
-// The health check of a server's container, a process of its own every few seconds: it loads nothing but what it needs.
+// The health check of a server's container. It runs as a process every few seconds, so it imports as little as possible.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
 import { text } from 'node:stream/consumers'
 
-/** Where the server of this container listens, as it says at its start. */
+/** The address that the server of this container listens on, written at its start. */
 export interface OwnAddress {
-  /** The name that others reach it by, which its certificate has to be for. */
+  /** The name by which others reach it, and for which its certificate must be valid. */
   readonly host: string
   readonly port: number
   readonly isTls: boolean
@@ -16,7 +16,7 @@ export interface OwnAddress {
 
 export const ownAddressFile = '/tmp/own-address.json'
 
-/** What the server answers when it is asked whether it serves. */
+/** The server's answer to a health check. */
 export async function askHealth({ host, port, isTls, trustStore }: OwnAddress): Promise<string> {
   const options = { host: '127.0.0.1', port, path: '/status/health', timeout: 25_000, agent: false }
   const request = isTls
@@ -26,7 +26,7 @@ export async function askHealth({ host, port, isTls, trustStore }: OwnAddress): 
         ...(trustStore === undefined ? {} : { ca: readFileSync(trustStore) }),
       })
     : http.get(options)
-  request.once('timeout', () => request.destroy(new Error('no answer in time')))
+  request.once('timeout', () => request.destroy(new Error('timed out')))
   const [answer] = (await once(request, 'response')) as [http.IncomingMessage]
   return await text(answer)
 }

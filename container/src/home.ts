@@ -1,4 +1,4 @@
 import { type HomeLayout, homeLayout } from '@svc/cli/home'
 
-/** Where the volumes of docker-compose.yml are mounted; each container has those that it needs. */
+/** The mount points of the volumes in docker-compose.yml; each container mounts those that it needs. */
 export const containerHome: HomeLayout = homeLayout('/var/lib/svc')

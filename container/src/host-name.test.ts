@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { reverseName, withHostName, withoutNetwork } from './host-name.ts'
 
-test('the name of an address has its parts in reverse', () => {
+test('the reverse DNS name of an address has its parts in reverse order', () => {
   assert.equal(reverseName('172.18.0.5'), '5.0.18.172.in-addr.arpa')
 })
 
@@ -15,7 +15,7 @@ for (const { name, expect } of names) {
   test(`the container of [${name}] is [${expect}]`, () => assert.equal(withoutNetwork(name), expect))
 }
 
-test('the host name stands in properties only, wherever they ask for it', () => {
+test('inserts the host name only in properties, at every placeholder', () => {
   const environment = {
     svc_host: '{host}',
     svc_segmentCache_locations: '[{"path":"/a/{host}/b/{host}"}]',

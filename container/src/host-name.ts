@@ -1,12 +1,12 @@
 import { lookup, Resolver } from 'node:dns/promises'
 import { hostname, networkInterfaces } from 'node:os'
 
-/** What a host name stands for in the environment of a container. */
+/** Replaced by the host name in the environment of a container. */
 const PLACEHOLDER = '{host}'
 
 /**
- * The name by which the other containers reach this one. It is the container's own name, such as svc-historical-2, which a
- * replica keeps when it is started again and which the engine's name server tells; where there is none, the host name.
+ * The name by which other containers reach this one: the name of the container, for example svc-historical-2, which a
+ * replica keeps across restarts and which Docker's DNS server returns. If there is none, the host name.
  */
 export async function ownHostName(): Promise<string> {
   const addresses = Object.values(networkInterfaces())
@@ -14,7 +14,7 @@ export async function ownHostName(): Promise<string> {
     .filter(({ internal, family }) => !internal && family === 'IPv4')
     .map(({ address }) => address)
   for (const address of addresses) {
-    // The resolver itself: the lookup by address reads /etc/hosts first, which knows another name.
+    // Queries DNS directly: a reverse lookup would read /etc/hosts first, which has a different name.
     const found = await new Resolver().resolvePtr(reverseName(address)).catch(() => [])
     for (const name of found.map(withoutNetwork)) {
       const back = await lookup(name, { family: 4 }).catch(() => undefined)
@@ -24,17 +24,17 @@ export async function ownHostName(): Promise<string> {
   return hostname()
 }
 
-/** The name under which the domain name system keeps the names of an address (RFC 1035 §3.5). */
+/** The reverse DNS name of an address (RFC 1035 §3.5). */
 export function reverseName(address: string): string {
   return `${address.split('.').reverse().join('.')}.in-addr.arpa`
 }
 
-/** The container of `svc-historical-2.svc_default`: Compose puts no dot into the names that it makes. */
+/** `svc-historical-2` for `svc-historical-2.svc_default`: names that Compose creates contain no dots. */
 export function withoutNetwork(name: string): string {
   return name.split('.', 1)[0]!
 }
 
-/** The properties of an environment, with the host name in place of `{host}`. */
+/** The properties in an environment, with `{host}` replaced by the host name. */
 export function withHostName(environment: NodeJS.ProcessEnv, host: string): Record<string, string> {
   const properties = Object.entries(environment).filter(([name]) => name.startsWith('svc_'))
   return Object.fromEntries(properties.map(([name, value]) => [name, value!.replaceAll(PLACEHOLDER, host)]))

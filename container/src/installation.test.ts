@@ -24,36 +24,38 @@ const options: PreparationOptions = {
   ]),
   routerHosts: [],
   postgres: '17',
-  leastMemoryBytes: 2 * 2 ** 30,
+  minMemoryBytes: 2 * 2 ** 30,
 }
 
-test('options are read out of the environment', () => {
+test('reads options from the environment', () => {
   assert.deepEqual(readOptions('svc', environment), options)
   const { routerHosts } = readOptions('svc', { ...environment, SVC_ROUTER_HOSTS: 'svc.example,10.0.0.1' })
   assert.deepEqual(routerHosts, ['svc.example', '10.0.0.1'])
 })
 
 const refused: { name: keyof typeof environment; value: string; expect: string }[] = [
-  { name: 'SVC_REPLICAS', value: 'abc', expect: 'allowed is a whole number from 1 to 999' },
-  { name: 'SVC_REPLICAS', value: '0', expect: 'allowed is a whole number from 1 to 999' },
-  { name: 'SVC_SERVICES', value: 'router', expect: 'allowed is service=replicas' },
-  { name: 'SVC_SERVICES', value: 'router=0', expect: 'allowed is service=replicas' },
-  { name: 'SVC_SERVICES', value: 'historical=', expect: 'allowed is service=replicas' },
-  { name: 'SVC_ROUTER_HOSTS', value: 'a,,b', expect: 'allowed is host names' },
-  { name: 'SVC_POSTGRES_VERSION', value: 'latest', expect: 'allowed is a version of Postgres' },
-  { name: 'SVC_LEAST_MEMORY', value: 'much', expect: 'allowed is a size such as' },
+  { name: 'SVC_REPLICAS', value: 'abc', expect: 'expected a whole number from 1 to 999' },
+  { name: 'SVC_REPLICAS', value: '0', expect: 'expected a whole number from 1 to 999' },
+  { name: 'SVC_SERVICES', value: 'router', expect: 'expected service=replicas' },
+  { name: 'SVC_SERVICES', value: 'router=0', expect: 'expected service=replicas' },
+  { name: 'SVC_SERVICES', value: 'historical=', expect: 'expected service=replicas' },
+  { name: 'SVC_ROUTER_HOSTS', value: 'a,,b', expect: 'expected comma-separated host names' },
+  { name: 'SVC_POSTGRES_VERSION', value: 'latest', expect: 'expected a Postgres version' },
+  { name: 'SVC_LEAST_MEMORY', value: 'much', expect: 'expected a size such as' },
 ]
 for (const { name, value, expect } of refused) {
-  test(`${name}=[${value}] is refused`, () => {
+  test(`rejects ${name}=[${value}]`, () => {
     assert.throws(() => readOptions('svc', { ...environment, [name]: value }), {
       name: 'Failure',
       code: 'invalidInput',
-      message: new RegExp(`^\\[${name}\\] is \\[${value.replace(/[.*+?^$()|[\]\\]/g, '\\$&')}\\], ${expect}`),
+      message: new RegExp(
+        `^Invalid value \\[${value.replace(/[.*+?^$()|[\]\\]/g, '\\$&')}\\] for \\[${name}\\]: ${expect}`,
+      ),
     })
   })
 }
 
-test('each replica has a certificate for its own name; that of the router is for those outside too', () => {
+test('each replica has a certificate for its own name; that of the router is also valid for outside names', () => {
   assert.deepEqual(
     [...plannedHosts({ ...options, routerHosts: ['svc.example', 'localhost'] })],
     [
@@ -81,7 +83,7 @@ const runs: { name: string; found: Found }[] = [
     found: { ...later, migrations: ['0001_one', '0002_two', '0003_three'] },
   },
   { name: 'when the first start was not completed', found: { ...first, installation } },
-  { name: 'with exactly the memory asked for', found: { ...first, memoryBytes: options.leastMemoryBytes } },
+  { name: 'with exactly the min memory', found: { ...first, memoryBytes: options.minMemoryBytes } },
 ]
 for (const { name, found } of runs) {
   test(`it can run ${name}`, () => checkCanRun(options, found))
@@ -91,31 +93,32 @@ const cannotRun: { name: string; found: Found; expect: RegExp }[] = [
   {
     name: 'too little memory',
     found: { ...first, memoryBytes: 1.5 * 2 ** 30 },
-    expect: /has \[1\.5\] GiB of memory, the cluster takes \[2\.0\] \(SVC_LEAST_MEMORY in \.env\)/,
+    expect:
+      /Docker host has \[1\.5\] GiB of memory, expected at least \[2\.0\] GiB \(SVC_LEAST_MEMORY in \.env\)/,
   },
   {
     name: 'data without its passwords',
     found: { ...first, hasData: true },
-    expect: /whose passwords are gone: begin anew with docker compose down --volumes/,
+    expect: /whose passwords are lost\. Start over with docker compose down --volumes/,
   },
   {
     name: 'volumes of another layout',
     found: { ...later, installation: { ...installation, format: 2 } },
-    expect: /have format \[2\], this version knows \[1\]/,
+    expect: /have format \[2\], expected \[1\]/,
   },
   {
     name: 'a volume of another Postgres',
     found: { ...later, installation: { ...installation, postgres: '16' } },
-    expect: /was made by version \[16\], and POSTGRES_VERSION in \.env is \[17\]/,
+    expect: /was created by version \[16\], but POSTGRES_VERSION in \.env is \[17\]/,
   },
   {
     name: 'volumes of a newer version',
     found: { ...later, installation: { ...installation, schema: '0009_nine' } },
-    expect: /their schema is \[0009_nine\], the last known here is \[0002_two\]/,
+    expect: /their schema is \[0009_nine\], expected at most \[0002_two\]/,
   },
 ]
 for (const { name, found, expect } of cannotRun) {
-  test(`${name}: one line that says so`, () => {
+  test(`reports ${name} in one line`, () => {
     assert.throws(
       () => checkCanRun(options, found),
       ({ message }: Error) => expect.test(message) && !message.includes('\n'),

@@ -1,54 +1,54 @@
 import { conflict, invalidInput, unavailable } from '@svc/domain/failure'
 import { parseSizeBytes } from '@svc/domain/validation'
 
-/** What the volumes were made by; kept among them, and compared at each start. */
+/** The versions that created the volumes; stored in a volume and compared at each start. */
 export interface Installation {
-  /** Of the layout of the volumes. */
+  /** Format of the volumes. */
   readonly format: number
   /** The major version of Postgres. */
   readonly postgres: string
-  /** The newest migration of the metadata store that was known. */
+  /** The newest known migration of the metadata store. */
   readonly schema: string
 }
 
 export const FORMAT = 1
 
-/** What the one-shot service is told by docker-compose.yml. */
+/** The options of the one-shot service, from docker-compose.yml. */
 export interface PreparationOptions {
   readonly project: string
-  /** For how many replicas of each service there are certificates, by its name. */
+  /** Number of certificates for replicas, by service. */
   readonly replicas: ReadonlyMap<string, number>
-  /** Further names and addresses under which the router is reached. */
+  /** Additional names and addresses of the router. */
   readonly routerHosts: readonly string[]
   /** The major version. */
   readonly postgres: string
-  readonly leastMemoryBytes: number
+  readonly minMemoryBytes: number
 }
 
-/** The options for a project, out of the environment. Throws a Failure that names variable, value and what is allowed. */
+/** The options of a project, from the environment. Throws a Failure that names the variable, the value, and what is expected. */
 export function readOptions(project: string, environment: NodeJS.ProcessEnv): PreparationOptions {
   const text = (name: string, pattern: RegExp, allowed: string): string => {
     const value = environment[name] ?? ''
     if (pattern.test(value)) return value
-    throw invalidInput(`[${name}] is [${value}], allowed is ${allowed}`)
+    throw invalidInput(`Invalid value [${value}] for [${name}]: expected ${allowed}`)
   }
-  const leastMemoryBytes = parseSizeBytes(environment.SVC_LEAST_MEMORY ?? '')
-  if (leastMemoryBytes === undefined) {
+  const minMemoryBytes = parseSizeBytes(environment.SVC_LEAST_MEMORY ?? '')
+  if (minMemoryBytes === undefined) {
     throw invalidInput(
-      `[SVC_LEAST_MEMORY] is [${environment.SVC_LEAST_MEMORY ?? ''}], allowed is a size such as 2g or 1536MiB`,
+      `Invalid value [${environment.SVC_LEAST_MEMORY ?? ''}] for [SVC_LEAST_MEMORY]: expected a size such as 2g or 1536MiB`,
     )
   }
-  // It stands in the next one too, of which users know nothing.
+  // Checked by itself because it is also part of SVC_SERVICES, which users do not set.
   text('SVC_REPLICAS', /^[1-9]\d{0,2}$/, 'a whole number from 1 to 999')
   const replicas = text(
     'SVC_SERVICES',
     /^[a-z0-9-]+=[1-9]\d{0,2}( [a-z0-9-]+=[1-9]\d{0,2})*$/,
-    'service=replicas, with a blank between, and from 1 to 999 replicas',
+    'service=replicas, separated by spaces, with 1 to 999 replicas',
   )
   const routerHosts = text(
     'SVC_ROUTER_HOSTS',
     /^([A-Za-z0-9.:_-]+(,[A-Za-z0-9.:_-]+)*)?$/,
-    'host names and addresses with a comma between',
+    'comma-separated host names and addresses',
   )
   return {
     project,
@@ -59,59 +59,59 @@ export function readOptions(project: string, environment: NodeJS.ProcessEnv): Pr
       }),
     ),
     routerHosts: routerHosts === '' ? [] : routerHosts.split(','),
-    postgres: text('SVC_POSTGRES_VERSION', /^\d+/, 'a version of Postgres such as 17').match(/^\d+/)![0],
-    leastMemoryBytes,
+    postgres: text('SVC_POSTGRES_VERSION', /^\d+/, 'a Postgres version such as 17').match(/^\d+/)![0],
+    minMemoryBytes,
   }
 }
 
-/** What a start finds. */
+/** The state of the machine and the volumes at a start. */
 export interface Found {
   readonly memoryBytes: number
   /** Undefined at the first start. */
   readonly installation: Installation | undefined
-  /** Whether Postgres has been at its volume. */
+  /** Whether the volume of Postgres contains data. */
   readonly hasData: boolean
   /** The migrations that this version knows, oldest first. */
   readonly migrations: readonly string[]
 }
 
-/** Throws a Failure with one line when the cluster cannot run here, or not with these volumes. */
+/** Throws a Failure with one line if the cluster cannot run on this machine or with these volumes. */
 export function checkCanRun(options: PreparationOptions, found: Found): void {
-  const { leastMemoryBytes, postgres } = options
+  const { minMemoryBytes, postgres } = options
   const { memoryBytes, installation, hasData, migrations } = found
-  if (memoryBytes < leastMemoryBytes) {
+  if (memoryBytes < minMemoryBytes) {
     throw unavailable(
-      `The machine of the engine has [${toGib(memoryBytes)}] GiB of memory, the cluster takes [${toGib(leastMemoryBytes)}] (SVC_LEAST_MEMORY in .env): give the engine more`,
+      `The Docker host has [${toGib(memoryBytes)}] GiB of memory, expected at least [${toGib(minMemoryBytes)}] GiB (SVC_LEAST_MEMORY in .env). Give Docker more memory.`,
     )
   }
   if (!installation) {
     if (!hasData) return
     throw conflict(
-      'The volume of Postgres was made by an earlier installation whose passwords are gone: begin anew with docker compose down --volumes',
+      'The volume of Postgres was created by an earlier installation whose passwords are lost. Start over with docker compose down --volumes',
     )
   }
   if (installation.format !== FORMAT) {
     throw conflict(
-      `The volumes have format [${installation.format}], this version knows [${FORMAT}]: use the version that made them, or begin anew with docker compose down --volumes`,
+      `The volumes have format [${installation.format}], expected [${FORMAT}]. Use the version that created them, or start over with docker compose down --volumes`,
     )
   }
   if (installation.postgres !== postgres) {
     throw conflict(
-      `The volume of Postgres was made by version [${installation.postgres}], and POSTGRES_VERSION in .env is [${postgres}]: set it back, or begin anew with docker compose down --volumes`,
+      `The volume of Postgres was created by version [${installation.postgres}], but POSTGRES_VERSION in .env is [${postgres}]. Restore that setting, or start over with docker compose down --volumes`,
     )
   }
   if (!migrations.includes(installation.schema)) {
     throw conflict(
-      `The volumes were used by a newer version: their schema is [${installation.schema}], the last known here is [${migrations.at(-1)}]: use that version, or begin anew with docker compose down --volumes`,
+      `The volumes were used by a newer version: their schema is [${installation.schema}], expected at most [${migrations.at(-1)}]. Use that version, or start over with docker compose down --volumes`,
     )
   }
 }
 
-/** The host names that each certificate is good for, by the name of its container. */
+/** The host names of each certificate, by container name. */
 export function plannedHosts({ project, replicas, routerHosts }: PreparationOptions): Map<string, string[]> {
   const hosts = new Map<string, string[]>()
   for (const [service, number] of replicas) {
-    // Users come to the router from outside, by names that are not the container's.
+    // Users outside reach the router by other names than that of the container.
     const further = service === 'router' ? ['localhost', '127.0.0.1', '::1', service, ...routerHosts] : []
     for (let replica = 1; replica <= number; replica++) {
       const name = `${project}-${service}-${replica}`

@@ -1,4 +1,4 @@
-// What a container of the image does, by its first argument; docker-compose.yml and the Dockerfile name them.
+// The entry point of the image. The first argument selects what the container does; see docker-compose.yml and Dockerfile.
 import { describeError, Failure } from '@svc/domain/failure'
 import { roles } from '@svc/shared/config'
 
@@ -7,7 +7,7 @@ const [task, argument] = process.argv.slice(2)
 try {
   await run()
 } catch (error) {
-  // One line for what was foreseen; the stack helps whoever mends the rest.
+  // One line for expected failures; anything else is a bug, so the stack helps to fix it.
   const stack = error instanceof Failure || !(error instanceof Error) ? '' : `${error.stack}\n`
   process.stderr.write(`svc: ${describeError(error)}\n${stack}`)
   process.exit(1)
@@ -19,7 +19,7 @@ async function run(): Promise<void> {
   if (task === 'prepare' && argument) return (await import('./prepare.ts')).prepare(argument, process.env)
   if (task === 'password') return (await import('./password.ts')).showPassword()
   process.stderr.write(
-    `svc: a container is told [prepare] with the name of a project, [password], or [serve] with one of [${roles.join(', ')}]\n`,
+    `svc: Invalid arguments: expected [prepare] with the name of a project, [password], or [serve] with one of [${roles.join(', ')}]\n`,
   )
   process.exit(2)
 }

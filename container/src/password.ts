@@ -2,9 +2,9 @@ import { readSecret } from '@svc/cli/home'
 import { notFound } from '@svc/domain/failure'
 import { containerHome } from './home.ts'
 
-/** Prints the admin's first password. Throws a Failure while there is none. */
+/** Prints the initial password of the admin. Throws a Failure if there is none. */
 export function showPassword(): void {
   const password = readSecret(containerHome, 'admin-password')
-  if (password === undefined) throw notFound('There is no password yet: docker compose up makes it')
+  if (password === undefined) throw notFound('There is no password yet. docker compose up creates it.')
   process.stdout.write(`${password}\n`)
 }

@@ -8,9 +8,9 @@ import { containerHome as home } from './home.ts'
 import { checkCanRun, FORMAT, type Installation, plannedHosts, readOptions } from './installation.ts'
 
 const installationFile = path.join(home.secrets, 'installation.json')
-/** A volume that no server has: who holds the authority's key can be any server. */
+/** A volume that no server mounts: with the authority's key, anyone could impersonate any server. */
 const authorityFolder = path.join(home.root, 'authority')
-/** The volumes of those who read secrets. The one that has them all is a volume that no one else has. */
+/** The volumes with the secrets for each reader. Only this container mounts the volume with all secrets. */
 const readersFolder = path.join(home.root, 'readers')
 const secretsOfServers: readonly SecretName[] = [
   'internal-client-password',
@@ -20,8 +20,8 @@ const secretsOfServers: readonly SecretName[] = [
 ]
 
 /**
- * Makes what the containers need before they start and what is missing: passwords, and a certificate for the host name
- * of each replica. Throws a Failure with one line when the cluster cannot run here.
+ * Creates what is missing before the containers start: passwords, and a certificate for the host name of each replica.
+ * Throws a Failure with one line if the cluster cannot run here.
  */
 export async function prepare(project: string, environment: NodeJS.ProcessEnv): Promise<void> {
   const options = readOptions(project, environment)
@@ -30,7 +30,7 @@ export async function prepare(project: string, environment: NodeJS.ProcessEnv): 
   checkCanRun(options, { memoryBytes: totalmem(), installation, hasData: hasData(home.postgres), migrations })
 
   for (const name of secretNames) ensureSecret(home, name)
-  handSecretsOut()
+  distributeSecrets()
   const hosts = plannedHosts(options)
   const issued = await ensureCertificates({
     folder: home.pki,
@@ -40,23 +40,23 @@ export async function prepare(project: string, environment: NodeJS.ProcessEnv): 
     keyStorePassword: ensureSecret(home, 'key-store-password'),
     now: Date.now(),
   })
-  // Last: what was made only half by an end before this is completed by the next start.
+  // Written last, so that the next start completes an interrupted preparation.
   const now: Installation = { format: FORMAT, postgres: options.postgres, schema: migrations.at(-1)! }
   writeWhole(installationFile, `${JSON.stringify(now)}\n`, 0o644)
   process.stdout.write(
-    `Prepared: [${issued.length}] new certificates, [${hosts.size}] in all; the admin's password: docker compose run --rm password\n`,
+    `Prepared the cluster: issued ${issued.length} of ${hosts.size} certificates. To show the admin's password, run: docker compose run --rm password\n`,
   )
 }
 
 /** Gives each reader the secrets that it needs, and no others. */
-function handSecretsOut(): void {
+function distributeSecrets(): void {
   const give = (reader: string, name: string, content: string, mode = 0o600) =>
     writeWhole(path.join(readersFolder, reader, name), content, mode)
   for (const name of secretsOfServers) give('servers', name, ensureSecret(home, name))
   give('admin', 'admin-password', ensureSecret(home, 'admin-password'))
-  // Its reader is a user of another image.
+  // The Postgres image has a different user.
   give('postgres', 'postgres-password', ensureSecret(home, 'postgres-password'), 0o644)
-  // Redis takes a password from a file in this form only.
+  // Redis can read a password from a file only in this form.
   give('redis', 'redis.conf', `requirepass ${ensureSecret(home, 'redis-password')}\n`)
 }
 
@@ -69,7 +69,7 @@ function readInstallation(): Installation | undefined {
   }
 }
 
-/** Whether something stands in a folder; Postgres closes its own to all others. */
+/** Whether a folder contains files. Other users cannot access that of Postgres once it has data. */
 function hasData(folder: string): boolean {
   try {
     return readdirSync(folder).length > 0

@@ -4,34 +4,34 @@ import { ConfigurationError, loadSettings, type Role, type Settings } from '@svc
 import { type OwnAddress, ownAddressFile } from './health.ts'
 import { ownHostName, withHostName } from './host-name.ts'
 
-/** Becomes the server of a role, under the name of its own container. */
+/** Runs the server of a role in this process, under the name of its container. */
 export async function serve(role: Role): Promise<void> {
   const host = await ownHostName()
   Object.assign(process.env, withHostName(process.env, host))
   const keyStore = process.env.svc_server_https_keyStorePath
   if (keyStore !== undefined && !existsSync(keyStore)) {
-    endForGood()
+    preventRestart()
     throw notFound(
-      `There is no certificate for [${host}]: raise the number of replicas that get one, for historicals SVC_REPLICAS in .env, for others SVC_SERVICES in docker-compose.yml, and run docker compose up again; down and up numbers the replicas anew`,
+      `There is no certificate for [${host}]. Increase SVC_REPLICAS in .env (for historicals) or SVC_SERVICES in docker-compose.yml (for others), and run docker compose up again; docker compose down and up numbers the replicas from 1 again.`,
     )
   }
   const settings = tryLoading(role)
   if (settings) writeFileSync(ownAddressFile, JSON.stringify(ownAddress(settings)))
-  else endForGood()
-  // The arguments of a container are not those of a server, which has its properties from the environment here.
+  else preventRestart()
+  // The arguments of the container are not those of the server, which reads its properties from the environment.
   process.argv.splice(2)
   await import(`../../services/${role}/src/main.ts`)
 }
 
 /**
- * Keeps the engine from starting the container again when it has ended: that is done after every exit status but this
- * one, and what is wrong stays so until someone changes what the container is told.
+ * Exits with status 0 in any case, so that Docker does not restart the container: the problem persists until somebody
+ * changes the configuration.
  */
-function endForGood(): void {
+function preventRestart(): void {
   process.once('exit', () => (process.exitCode = 0))
 }
 
-/** The configuration; undefined where it is faulty, which the server itself is about to tell. */
+/** The configuration; undefined if it is invalid, which the server itself is about to report. */
 function tryLoading(role: Role): Settings | undefined {
   try {
     return loadSettings(role, [], process.env)

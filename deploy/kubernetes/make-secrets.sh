@@ -1,10 +1,10 @@
 #!/bin/sh
-# Makes the folder secrets that kustomization.yaml reads: passwords, and a certificate for the servers of each role. What
-# is there stays. The passwords of Postgres and Redis, and the authorities that theirs are from, are brought:
+# Creates the folder secrets for kustomization.yaml: passwords, and a certificate for the servers of each role. Keeps
+# existing ones. Pass the passwords of Postgres and Redis, and the CA certificates of their servers:
 #
 #     make-secrets.sh postgres-password-file redis-password-file postgres-authority.pem redis-authority.pem
 #
-# Further names of the router, such as the one that users know: SVC_ROUTER_HOSTS=svc.example.com,10.0.0.1
+# Additional names of the router, such as its public name: SVC_ROUTER_HOSTS=svc.example.com,10.0.0.1
 set -eu
 [ $# -eq 4 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2; }
 folder=$(cd "$(dirname "$0")" && pwd)

@@ -1,5 +1,5 @@
-// Proves that docker-compose.yml is a whole cluster: shut off as it says, loading and dropping by rules over TLS with a
-// password, keeping everything over the loss of a server and over down and up, and growing and shrinking.
+// docker-compose.yml runs a complete cluster: it is isolated, loads and drops by rules over TLS with a password, loses
+// nothing when a server dies or after down and up, and scales out and in.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { connect } from 'node:tls'
@@ -22,14 +22,14 @@ import { openComposeCluster, runDocker } from './support/compose-cluster.ts'
 
 const { dataSource } = flights
 const servers = ['router', 'coordinator', 'overlord', 'broker', 'historical', 'historical-hot']
-/** Who runs the stores; all else is run by the user of the image. */
+/** The users of the stores; all other containers run as the user of the image. */
 const users: Readonly<Record<string, string>> = { postgres: 'postgres', redis: '1000:1000' }
 const twoHot = ['--scale', 'historical-hot=2']
 
 const cluster = await openComposeCluster()
 after(() => cluster.end())
 
-/** The ways to the cluster change with each start, so that they are looked up when they are used. */
+/** The addresses of the cluster change with each start, so they are looked up when used. */
 const scene: RetentionScene = {
   get router() {
     return cluster.router
@@ -60,7 +60,7 @@ interface Inspected {
   }[]
 }
 
-test('all of it becomes healthy, and what only prepares has ended', async () => {
+test('all containers become healthy, and the preparation exits', async () => {
   await cluster.up(twoHot)
   const containers = await cluster.containers()
   assert.deepEqual(containers.map(({ instance }) => instance).sort(), [
@@ -81,7 +81,7 @@ test('all of it becomes healthy, and what only prepares has ended', async () => 
   }
 })
 
-test('servers are nobody special, have a read-only root, and never the key of the authority or all passwords', async () => {
+test('servers are unprivileged, have a read-only root, and never have the key of the authority or all passwords', async () => {
   const ids = (await cluster.compose('ps', '--all', '--quiet')).trim().split('\n')
   const inspected = JSON.parse((await runDocker(['inspect', ...ids])).stdout) as Inspected[]
   for (const { Config, HostConfig, Mounts } of inspected) {
@@ -100,7 +100,7 @@ test('servers are nobody special, have a read-only root, and never the key of th
   assert.ok(!history.stdout.includes(cluster.password))
 })
 
-test('each container has the passwords that it needs, and no others', async () => {
+test('each container has only the passwords that it needs', async () => {
   const read = async (service: string, folder: string) =>
     (await cluster.compose('exec', '-T', service, 'ls', `/var/lib/svc/${folder}`)).trim().split('\n')
   const ofServers = ['internal-client-password', 'key-store-password', 'postgres-password', 'redis-password']
@@ -120,7 +120,7 @@ test('the image is smaller than 350 MB', async () => {
   assert.ok(Number(stdout) < 350e6, stdout)
 })
 
-test('who has no password, or trusts another authority, is refused', async () => {
+test('rejects clients without a valid password, and clients reject an unknown authority', async () => {
   const path = rulesPath
   const json = load({ hot: 1 })
   for (const credentials of [null, 'admin:wrong', `nobody:${cluster.password}`]) {
@@ -131,7 +131,7 @@ test('who has no password, or trusts another authority, is refused', async () =>
   const error = await new Promise<NodeJS.ErrnoException>((resolve, reject) => {
     socket.once('error', resolve)
     socket.once('secureConnect', () =>
-      reject(new Error('A certificate of our own authority is trusted by the system')),
+      reject(new Error('The system trusts a certificate of our own authority')),
     )
   })
   assert.match(String(error.code), /SELF_SIGNED|UNABLE_TO/)
@@ -139,7 +139,7 @@ test('who has no password, or trusts another authority, is refused', async () =>
 
 testLoadingIntoTwoTiers(scene)
 
-test('a historical that is killed is missed, the others of its tier take over, and it is replaced', async () => {
+test('after a historical is killed, the others of its tier take over, until it is replaced', async () => {
   const instance = 'historical-hot-2'
   assert.ok((await heldBy(scene, instance)).length > 0)
   await runDocker(['kill', `${cluster.project}-${instance}`])
@@ -147,9 +147,9 @@ test('a historical that is killed is missed, the others of its tier take over, a
   assert.equal((await runDocker(['rm', `${cluster.project}-${instance}`])).status, 0)
   await cluster.up(twoHot)
   await untilNothingIsMissing(scene)
-  // Not that each is there once: balancing has a segment at two servers while it moves it.
+  // A segment may be on two servers while balancing moves it, so the count is not exact.
   await waitUntil(
-    'the tier holds every segment, and both servers hold some',
+    'the tier has every segment, and both servers have some',
     async () => {
       const caches = await Promise.all(scene.hot.map((one) => segmentsInCache(scene, one)))
       return {
@@ -163,7 +163,7 @@ test('a historical that is killed is missed, the others of its tier take over, a
   assert.deepEqual(await scene.router.get(loadStatusPath), { [dataSource]: 100 })
 })
 
-test('down and up again lose nothing', async () => {
+test('down and up lose nothing', async () => {
   const look = async () => ({
     rules: await scene.router.get('/svc/coordinator/v1/rules'),
     history: await scene.router.get(`${rulesPath}/history?count=10`),
@@ -183,7 +183,7 @@ test('down and up again lose nothing', async () => {
   assert.equal((await heldBy(scene, 'historical-1')).length, flights.days)
 })
 
-test('scaled to five, each has its own name and certificate and all segments; back at one, nothing is missing', async () => {
+test('scaled to five, each has its own name, certificate, and all segments; scaled back to one, nothing is missing', async () => {
   const five = [1, 2, 3, 4, 5].map((number) => `historical-${number}`)
   await cluster.up([...twoHot, '--scale', 'historical=5'])
   await scene.router.post(rulesPath, load({ hot: 1, _default_tier: 5 }))
@@ -193,7 +193,7 @@ test('scaled to five, each has its own name and certificate and all segments; ba
     assert.equal((await heldBy(scene, instance)).length, flights.days, instance)
     serials.add(await serialOf(instance))
   }
-  assert.equal(serials.size, five.length, 'each shows a certificate of its own')
+  assert.equal(serials.size, five.length, 'each has its own certificate')
   await assert.rejects(serialOf('historical-2', 'historical-3'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
 
   await scene.router.post(rulesPath, load({ hot: 1, _default_tier: 1 }))
@@ -202,7 +202,7 @@ test('scaled to five, each has its own name and certificate and all segments; ba
   await untilNothingIsMissing(scene)
 })
 
-/** The serial number of the certificate that an instance shows to one who expects `name` there. */
+/** The serial number of an instance's certificate, for a client that expects `name`. */
 async function serialOf(instance: string, name = instance): Promise<string> {
   const { port } = new URL(cluster.at(instance).url)
   const servername = `${cluster.project}-${name}`
@@ -219,7 +219,7 @@ async function serialOf(instance: string, name = instance): Promise<string> {
 
 testMovingAndDropping(scene)
 
-test('a second coordinator and overlord take over from those that are killed', async () => {
+test('a second coordinator and overlord take over from killed ones', async () => {
   await cluster.up(twoHot, 'ha')
   for (const [role, path] of [
     ['coordinator', '/svc/coordinator/v1/leader'],
@@ -229,21 +229,21 @@ test('a second coordinator and overlord take over from those that are killed', a
     const service = leader.includes(`-${role}2-`) ? `${role}2` : role
     await runDocker(['kill', `${cluster.project}-${service}-1`])
     await waitUntil(
-      `another ${role} leads`,
+      `another ${role} is the leader`,
       () => scene.router.send({ path }),
       ({ status, text }) => status === 200 && text.startsWith('https://') && text !== leader,
       { timeoutMs: 120_000 },
     )
   }
   await waitUntil(
-    'rules are taken',
+    'rules can be set',
     () => scene.router.send({ method: 'POST', path: rulesPath, json: load({ hot: 1 }) }),
     ({ status }) => status === 200,
     { timeoutMs: 120_000 },
   )
 })
 
-test('it stops within ten seconds, each container by itself', async () => {
+test('every container stops gracefully within ten seconds', async () => {
   await cluster.up(twoHot, 'ha')
   await cluster.compose('--profile', 'ha', 'stop')
   for (const { instance, state, exitCode } of await cluster.containers())

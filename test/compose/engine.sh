@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Brings a container engine for the tests to a machine that has none, and the base images to one that reaches no
-# registry. What is there already is used as it is.
-#   engine.sh up     exit status 0: it can be used; 3: none can be started here, and the last line says why
-#   engine.sh stop   ends the engine that `up` has started; those that ran before stay
-# On Debian as root: the engine comes out of the machine's own packages, Compose out of a newer suite, and the base
-# images that a registry would offer are built from Debian packages. They stand in for the official ones: same names,
-# same commands, same users.
+# Provides Docker for the tests on a machine without it, and base images on a machine that cannot reach a registry. Uses
+# what is already installed.
+#   engine.sh up     exit status 0: Docker is ready; 3: Docker cannot be started here, and the last line says why
+#   engine.sh stop   stops Docker if `up` has started it
+# On Debian as root, Docker is installed from the packages of the system, and Compose from a newer suite. Base images that
+# cannot be pulled are built from Debian packages. They replace the official ones, with the same names, commands, and
+# users.
 set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C
 root=${SVC_ENGINE_DIR:-/var/tmp/svc-test-engine}
@@ -22,7 +22,7 @@ debian_image=debian:$suite-slim
 postgres_image=postgres:$(from_env POSTGRES_VERSION)
 valkey_image=valkey/valkey:$(from_env VALKEY_VERSION)
 
-# Packages of the newer suite, with apt files of their own: the machine's sources stay as they are.
+# Runs apt for packages of the newer suite, with separate apt files: the machine's sources remain unchanged.
 apt_of_suite() {
   local a=$root/apt
   mkdir -p "$a"/{etc/sources.list.d,etc/preferences.d,etc/apt.conf.d,state/lists/partial,cache/archives/partial}
@@ -35,21 +35,21 @@ install_engine() {
   if ! command -v dockerd >/dev/null || ! command -v iptables >/dev/null || ! command -v debootstrap >/dev/null; then
     log 'installing docker.io, iptables, debootstrap'
     { apt-get update -qq && apt-get install -y -qq --no-install-recommends docker.io iptables debootstrap ca-certificates; } \
-      >"$root/apt.log" 2>&1 || cannot "no engine can be installed: $(tail -1 "$root/apt.log")"
+      >"$root/apt.log" 2>&1 || cannot "failed to install Docker: $(tail -1 "$root/apt.log")"
   fi
   if [ ! -x $plugins/docker-compose ] || [ ! -x $plugins/docker-buildx ]; then
     log 'installing Docker Compose and buildx'
     rm -rf "$root/plugins" && mkdir -p "$root/plugins" $plugins
     { apt_of_suite update && cd "$root/plugins" && apt_of_suite download docker-compose docker-buildx &&
       for package in *.deb; do dpkg -x "$package" x; done; } >"$root/apt.log" 2>&1 ||
-      cannot "no Docker Compose can be installed: $(tail -1 "$root/apt.log")"
+      cannot "failed to install Docker Compose: $(tail -1 "$root/apt.log")"
     install -m755 x/usr/libexec/docker/cli-plugins/docker-{compose,buildx} $plugins/
   fi
 }
 
 start_engine() {
-  # Some virtual machines mount no hierarchy of control groups.
-  grep -q ' /sys/fs/cgroup' /proc/mounts || mount -t cgroup2 none /sys/fs/cgroup || cannot 'no control groups can be mounted'
+  # Some virtual machines do not mount cgroups.
+  grep -q ' /sys/fs/cgroup' /proc/mounts || mount -t cgroup2 none /sys/fs/cgroup || cannot 'failed to mount cgroups'
   [ "$(cat /proc/sys/net/ipv4/ip_forward)" = 1 ] || echo 1 >/proc/sys/net/ipv4/ip_forward || true
   rm -f "$root/dockerd.pid"
   log 'starting dockerd'
@@ -60,7 +60,7 @@ start_engine() {
     kill -0 $! 2>/dev/null || break
     sleep 0.5
   done
-  cannot "dockerd does not start: $(tail -1 "$root/dockerd.log")"
+  cannot "failed to start dockerd: $(tail -1 "$root/dockerd.log")"
 }
 
 have() { docker image inspect "$1" >/dev/null 2>&1 || timeout 120 docker pull -q "$1" >/dev/null 2>&1; }
@@ -68,10 +68,10 @@ build() { docker build --pull=false -q -t "$1" "$root/build" >/dev/null; }
 context() { rm -rf "$root/build" && mkdir -p "$root/build"; }
 
 build_debian() {
-  log "$debian_image out of packages"
+  log "building $debian_image from packages"
   context
   debootstrap --variant=minbase --include=ca-certificates $suite "$root/build/rootfs" "$mirror" >"$root/debootstrap.log" 2>&1
-  # Authorities that this machine trusts besides the usual ones, such as that of a proxy.
+  # Additional CAs that this machine trusts, for example that of a proxy.
   cp -f /usr/local/share/ca-certificates/*.crt "$root/build/rootfs/usr/local/share/ca-certificates/" 2>/dev/null || true
   chroot "$root/build/rootfs" update-ca-certificates >/dev/null 2>&1 || true
   tar -C "$root/build/rootfs" --exclude='./var/cache/apt/archives/*.deb' --exclude='./var/lib/apt/lists/*' \
@@ -80,7 +80,7 @@ build_debian() {
 }
 
 build_node() {
-  log "$node_image out of packages"
+  log "building $node_image from packages"
   context
   local architecture version
   case $(uname -m) in x86_64) architecture=x64 ;; aarch64) architecture=arm64 ;; *) cannot "no Node.js for $(uname -m)" ;; esac
@@ -106,11 +106,11 @@ EOF
 }
 
 build_postgres() {
-  log "$postgres_image out of packages"
+  log "building $postgres_image from packages"
   context
   cat >"$root/build/docker-entrypoint.sh" <<'EOF'
 #!/bin/bash
-# What the official image does, as its own user, with POSTGRES_USER, _DB, _PASSWORD_FILE and _INITDB_ARGS.
+# Does the same as the official image when run as its user, with POSTGRES_USER, _DB, _PASSWORD_FILE, and _INITDB_ARGS.
 set -euo pipefail
 file_env() { local v=$1 f="${1}_FILE"; if [ -n "${!f:-}" ]; then export "$v"="$(cat "${!f}")"; unset "$f"; fi; }
 if [ "${1:-}" = postgres ]; then
@@ -146,7 +146,7 @@ EOF
 }
 
 build_valkey() {
-  log "$valkey_image out of packages"
+  log "building $valkey_image from packages"
   context
   cat >"$root/build/Dockerfile" <<EOF
 FROM $debian_image
@@ -161,10 +161,10 @@ EOF
   build "$valkey_image"
 }
 
-bring_images() {
+provide_images() {
   local mirror
   have "$debian_image" && have "$node_image" && have "$postgres_image" && have "$valkey_image" && return
-  command -v debootstrap >/dev/null || cannot 'no registry is reached, and images can be built from packages on Debian only'
+  command -v debootstrap >/dev/null || cannot 'cannot reach a registry, and images can be built from packages only on Debian'
   mirror=$(apt-get indextargets --format '$(SITE)' 2>/dev/null | grep -v security | head -1)
   docker image inspect "$debian_image" >/dev/null 2>&1 || build_debian
   docker image inspect "$node_image" >/dev/null 2>&1 || build_node
@@ -175,20 +175,20 @@ bring_images() {
 
 up() {
   if ! docker info >/dev/null 2>&1 || ! docker compose version >/dev/null 2>&1; then
-    [ "$(uname -s)" = Linux ] || cannot 'no engine answers, and one is started on Linux only'
-    command -v apt-get >/dev/null || cannot 'no engine answers, and one is installed on Debian and Ubuntu only'
-    [ "$(id -u)" = 0 ] || cannot 'no engine answers, and only root can install and start one'
+    [ "$(uname -s)" = Linux ] || cannot 'Docker is not running, and can be started only on Linux'
+    command -v apt-get >/dev/null || cannot 'Docker is not running, and can be installed only on Debian and Ubuntu'
+    [ "$(id -u)" = 0 ] || cannot 'Docker is not running, and only root can install and start it'
     mkdir -p "$root"/{data,exec}
     mirror=$(apt-get indextargets --format '$(SITE)' 2>/dev/null | grep -v security | head -1)
     install_engine
     docker info >/dev/null 2>&1 || start_engine
   fi
   mkdir -p "$root"
-  bring_images
-  # Some sandboxes let an engine start that may start nothing itself.
+  provide_images
+  # In some sandboxes, Docker starts but cannot start containers.
   docker run --rm --publish 127.0.0.1::1 "$debian_image" true >"$root/run.log" 2>&1 ||
-    cannot "an engine runs, but no container can be started: $(tail -1 "$root/run.log")"
-  log "$(docker info -f 'engine {{.ServerVersion}}, {{.Driver}}, control groups v{{.CgroupVersion}}'), Compose $(docker compose version --short)"
+    cannot "Docker is running, but cannot start containers: $(tail -1 "$root/run.log")"
+  log "$(docker info -f 'engine {{.ServerVersion}}, {{.Driver}}, cgroups v{{.CgroupVersion}}'), Compose $(docker compose version --short)"
 }
 
 stop() {
@@ -197,7 +197,7 @@ stop() {
   pid=$(cat "$root/dockerd.pid")
   kill "$pid" 2>/dev/null || return 0
   for _ in $(seq 1 60); do kill -0 "$pid" 2>/dev/null || return 0; sleep 0.5; done
-  log "dockerd $pid does not end"
+  log "dockerd $pid does not stop"
   return 1
 }
 

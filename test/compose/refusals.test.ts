@@ -1,4 +1,4 @@
-// Proves that what cannot run says so in one line and leaves nothing running.
+// A cluster that cannot run says so in one line and leaves nothing running.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -17,43 +17,43 @@ async function open(environment: Record<string, string> = {}): Promise<ComposeCl
   return cluster
 }
 
-/** Starts a cluster that shall not start; returns what the preparation said, or else what the engine did. */
+/** Starts a cluster that must fail to start; returns the message of the preparation, or otherwise that of Docker. */
 async function refusal(cluster: ComposeCluster): Promise<string> {
   const { status, stderr } = await cluster.tryCompose('up', '--detach', '--wait')
   assert.notEqual(status, 0)
   const running = (await cluster.containers()).filter(({ state }) => state === 'running')
   assert.deepEqual(running, [], 'nothing is left running')
-  const said = await logOf(cluster, 'prepare-1')
-  return said.startsWith('svc: ') ? said : stderr.trim().split('\n').at(-1)!
+  const message = await logOf(cluster, 'prepare-1')
+  return message.startsWith('svc: ') ? message : stderr.trim().split('\n').at(-1)!
 }
 
-/** All that a container has printed. */
+/** The complete output of a container. */
 async function logOf({ project }: ComposeCluster, instance: string): Promise<string> {
   const { stdout, stderr } = await runDocker(['logs', `${project}-${instance}`])
   return `${stdout}${stderr}`.trim()
 }
 
-test('too little memory', async () => {
+test('reports too little memory', async () => {
   assert.match(
     await refusal(await open({ SVC_LEAST_MEMORY: '1000g' })),
-    /^svc: The machine of the engine has \[[\d.]+\] GiB of memory, the cluster takes \[[\d.]+\] \(SVC_LEAST_MEMORY in \.env\): give the engine more$/,
+    /^svc: The Docker host has \[[\d.]+\] GiB of memory, expected at least \[[\d.]+\] GiB \(SVC_LEAST_MEMORY in \.env\)\. Give Docker more memory\.$/,
   )
 })
 
-test('a setting that is not allowed', async () => {
+test('reports an invalid setting', async () => {
   assert.match(
     await refusal(await open({ SVC_REPLICAS: 'many' })),
-    /^svc: \[SVC_REPLICAS\] is \[many\], allowed is a whole number from 1 to 999$/,
+    /^svc: Invalid value \[many\] for \[SVC_REPLICAS\]: expected a whole number from 1 to 999$/,
   )
 })
 
-test('a folder to ingest from that is not there', async () => {
+test('reports a missing input folder', async () => {
   const cluster = await open({ SVC_INPUT: './nosuch-folder' })
   assert.match(await refusal(cluster), /nosuch-folder/)
   assert.equal(existsSync(path.join(repositoryRoot, 'nosuch-folder')), false)
 })
 
-test('a port that is taken', async () => {
+test('reports a port that is in use', async () => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   const { port } = other.address() as { port: number }
@@ -67,31 +67,31 @@ test('a port that is taken', async () => {
   }
 })
 
-test('volumes of another version', async () => {
+test('reports volumes of another version', async () => {
   const cluster = await open()
-  // The volumes are made as a first start makes them, and then as another version would have.
+  // Creates the volumes like a first start, and then changes them to those of another version.
   await cluster.compose('run', '--rm', 'prepare')
   const other = JSON.stringify({ format: 1, postgres: '16', schema: '0001_first-schema' })
   const write = `require('fs').writeFileSync('/var/lib/svc/secrets/installation.json', ${JSON.stringify(other)})`
   await cluster.compose('run', '--rm', '--entrypoint', 'node', 'prepare', '-e', write)
   assert.match(
     await refusal(cluster),
-    /^svc: The volume of Postgres was made by version \[16\], and POSTGRES_VERSION in \.env is \[17\]: set it back, or begin anew with docker compose down --volumes$/,
+    /^svc: The volume of Postgres was created by version \[16\], but POSTGRES_VERSION in \.env is \[17\]\. Restore that setting, or start over with docker compose down --volumes$/,
   )
 })
 
-test('more replicas than have a certificate', async () => {
+test('reports more replicas than certificates', async () => {
   const cluster = await open({ SVC_REPLICAS: '1' })
   const { status, stderr } = await cluster.tryCompose('up', '--detach', '--wait', '--scale', 'historical=2')
   assert.notEqual(status, 0)
   assert.match(stderr, /historical-2 exited \(0\)/)
   assert.match(
     await logOf(cluster, 'historical-2'),
-    /^svc: There is no certificate for \[[a-z0-9-]+-historical-2\]: raise [^\n]*$/,
+    /^svc: There is no certificate for \[[a-z0-9-]+-historical-2\]\. Increase [^\n]*$/,
   )
 })
 
-test('a server with a property that is none is not started again and again', async () => {
+test('does not restart a server with an invalid property', async () => {
   const cluster = await open()
   const { status, stderr } = await cluster.tryCompose(
     ...['--file', path.join(import.meta.dirname, 'support/faulty.yml'), 'up', '--detach', '--wait'],
@@ -101,7 +101,7 @@ test('a server with a property that is none is not started again and again', asy
   assert.match(await logOf(cluster, 'broker-1'), /^The configuration has 1 problem.*svc_tlsPort.*\[many\]/s)
 })
 
-test('no engine', async () => {
+test('reports that Docker is unavailable', async () => {
   const { status, stderr } = await runDocker(['compose', 'up', '--detach'], {
     DOCKER_HOST: 'unix:///nonexistent/docker.sock',
   })

@@ -1,5 +1,5 @@
-// Proves that deploy/swarm/stack.yml runs, on a swarm of this machine alone: servers find each other by the names of their
-// services, reach Postgres and Redis outside over TLS, keep what they are given, and go on without those that led.
+// deploy/swarm/stack.yml runs on a swarm of one machine: servers find each other by service name, connect to external
+// Postgres and Redis over TLS, keep their data, and survive the loss of a leader.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ import { runDocker } from './support/compose-cluster.ts'
 
 const stack = 'svc-test'
 const dataSource = 'swarmed'
-// Twelve servers start at once, and a health check has to find each before others find its name.
+// Twelve servers start at the same time, and others can resolve a name only once its server is healthy.
 const patience = { timeoutMs: 300_000, pollMs: 1000 }
 
 async function docker(args: readonly string[], input = ''): Promise<string> {
@@ -116,7 +116,7 @@ describe('the stack of a swarm', { skip }, () => {
 
   test('every server becomes healthy', untilAllRun)
 
-  test('a task writes what queries find', async () => {
+  test('a task ingests rows that queries return', async () => {
     await router.post('/svc/indexer/v1/task', inlineTask(dataSource))
     await waitUntil(
       'the row is found',
@@ -127,7 +127,7 @@ describe('the stack of a swarm', { skip }, () => {
   })
 
   for (const led of ledRoles) {
-    test(`another ${led[0]} leads when the leading one is killed, and the swarm starts that again`, async () => {
+    test(`another ${led[0]} takes over when the leader is killed, and the swarm restarts that one`, async () => {
       const kill = async (host: string) => {
         const [container] = (await docker(['ps', '--quiet', '--filter', `name=${stack}_${host}.`])).split(
           '\n',
@@ -139,7 +139,7 @@ describe('the stack of a swarm', { skip }, () => {
     })
   }
 
-  test('rules and rows are there after all that', async () => {
+  test('rules and rows are still there afterwards', async () => {
     const rules = [{ type: 'loadForever', tieredReplicants: { _default_tier: 2 } }]
     await router.post(`/svc/coordinator/v1/rules/${dataSource}`, rules)
     assert.deepEqual((await askSql(router, `SELECT d FROM "${dataSource}"`)).json, [{ d: 'x' }])

@@ -7,20 +7,20 @@ import { pipeline } from 'node:stream/promises'
 import { Agent } from 'undici'
 import { basicAuthorization } from '../support/http-client.ts'
 
-/** A console as its own router would serve it: its files, and every other path at the router of a cluster. */
+/** A console like on its own router: serves its files, and forwards every other path to the router of a cluster. */
 export interface ConsoleServer {
   readonly url: string
   close(): Promise<void>
 }
 
-/** Where the console gets what it shows. */
+/** The sources of a console. */
 export interface ConsoleServerOptions {
   /** The folder of the console's files. */
   readonly folder: string
   readonly router: string
-  /** The certificates that the router is trusted by, PEM. */
+  /** The certificates to trust for the router, PEM. */
   readonly trusted: string | undefined
-  /** `name:password`, with which every request is made. */
+  /** `name:password` for every request. */
   readonly credentials: string | undefined
 }
 
@@ -34,7 +34,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 }
 
-/** Serves a console at a free port of this machine. */
+/** Serves a console on a free port of this machine. */
 export async function startConsoleServer({
   folder,
   router,

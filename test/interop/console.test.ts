@@ -1,6 +1,5 @@
-// Proves that the web console of the system whose interface this is works unchanged with svc.api.aliases=["druid"]: its
-// files come from Maven and are served as they are, its pages are opened in Chromium, and all that they ask is answered
-// by the router of a cluster with logins and TLS.
+// Druid's web console works unchanged with svc.api.aliases=["druid"]: its files come from Maven, its pages are opened in
+// Chromium, and the router of a cluster with logins and TLS serves all its requests.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -18,18 +17,18 @@ import { type ConsoleServer, startConsoleServer } from './console-server.ts'
 
 const run = promisify(execFile)
 const { dataSource } = flights
-// The last one that was published as a package of its own.
+// The last version that was published as a separate package.
 const artifact = 'org.apache.druid:druid-console:24.0.1'
 const unpacked = path.join(repositoryRoot, '.cache/interop/console')
 const chromiumFile = ['chromium', 'chromium-browser', 'google-chrome']
   .flatMap((name) => (process.env.PATH ?? '').split(path.delimiter).map((folder) => path.join(folder, name)))
   .find(existsSync)
 
-/** What the console asks to learn whether it is there, and shows as absent where it is not. */
+/** Paths that the console requests to detect optional features, which it shows as unavailable. */
 const mayBeAbsent = [
   /^\/druid\/v2\/sql\/task\/enabled$/,
   /^\/druid\/coordinator\/v1\/lookups\//,
-  // The list of examples, which lies outside.
+  // The list of examples, which is on another server.
   /^\/druid\/indexer\/v1\/sampler$/,
 ]
 
@@ -44,12 +43,12 @@ async function fetchConsole(): Promise<string> {
 
 const skip = chromiumFile === undefined && 'There is no Chromium on PATH'
 
-describe('the web console of another make', { skip }, () => {
+describe("Druid's web console", { skip }, () => {
   let cluster: TestCluster
   let server: ConsoleServer
   let browser: Browser
   let page: Page
-  /** What went wrong since the last test. */
+  /** Errors since the last test. */
   let problems: string[] = []
 
   before(async () => {
@@ -66,7 +65,7 @@ describe('the web console of another make', { skip }, () => {
     })
     await runTask(cluster.router, flightsTask({ segmentGranularity: 'MONTH' }))
     await untilLoaded(cluster.router)
-    // Root may not have the sandbox, and the shared memory of a container is small.
+    // Chromium has no sandbox for root, and the shared memory of a container is small.
     const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu']
     browser = await chromium.launch({ executablePath: chromiumFile!, args, timeout: 120_000 })
     page = await browser.newPage({ viewport: { width: 1600, height: 1200 } })
@@ -94,7 +93,7 @@ describe('the web console of another make', { skip }, () => {
     assert.deepEqual(found, [])
   })
 
-  /** Opens a page of the console anew, whatever is open. */
+  /** Opens a page of the console, whatever is open. */
   async function open(hash: string): Promise<void> {
     await page.goto('about:blank')
     await page.goto(`${server.url}/#${hash}`)
@@ -112,7 +111,7 @@ describe('the web console of another make', { skip }, () => {
   }
 
   const comment = 'by the console'
-  /** Saves what an open dialog has, and waits until that is told. */
+  /** Saves an open dialog, and waits for the confirmation. */
   async function saveWithComment(told: string): Promise<void> {
     await button('Next', dialog()).click()
     await dialog().locator('input, textarea').last().fill(comment)
@@ -195,7 +194,7 @@ describe('the web console of another make', { skip }, () => {
     await openRowMenu('Edit compaction configuration')
     await button('Submit', dialog()).click()
     await waitUntil(
-      'the configuration is there',
+      'the configuration is stored',
       () =>
         cluster.router.get<{ compactionConfigs: { dataSource: string }[] }>(
           '/svc/coordinator/v1/config/compaction',
@@ -207,7 +206,7 @@ describe('the web console of another make', { skip }, () => {
 
   test('the coordinator is configured, with its history', async () => {
     await open('')
-    // What is typed before the present configuration is there would be overwritten by it.
+    // Anything typed before the current configuration is loaded would be overwritten.
     const loaded = page.waitForResponse((response) => response.url().endsWith('/coordinator/v1/config'))
     await openHeaderMenu('Coordinator dynamic config')
     await (await loaded).finished()

@@ -1,5 +1,5 @@
-// Proves that the Java clients of the system whose interface this is work unchanged with svc.api.aliases=["druid"],
-// at the servers themselves and through the router: interop/Interop.java calls every method of theirs, or says why not.
+// Druid's Java clients work unchanged with svc.api.aliases=["druid"], with the servers directly and through the router:
+// interop/Interop.java calls every method of the clients, or says why not.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
@@ -26,7 +26,7 @@ async function compile(): Promise<void> {
   }).catch((error: { stdout?: string }) => assert.fail(`Maven: ${error.stdout?.slice(0, 2000)}`))
 }
 
-/** Runs the Java program and returns what it printed; its exit status must be 0. */
+/** Runs the Java program and returns its output; its exit status must be 0. */
 async function callAll(args: readonly string[]): Promise<string> {
   const classPath = `${path.join(build, 'classes')}:${readFileSync(classPathFile, 'utf8').trim()}`
   const opened = ['--add-opens=java.base/java.lang=ALL-UNNAMED', '-Duser.timezone=UTC']
@@ -38,10 +38,10 @@ async function callAll(args: readonly string[]): Promise<string> {
   return stdout
 }
 
-describe('Java clients of another make', () => {
+describe("Druid's Java clients", () => {
   let cluster: TestCluster
   let ingested: string
-  // A task that reads from here is over only when somebody ends it.
+  // A task that reads from here runs until it is canceled.
   const silent = createServer(() => undefined)
   before(async () => {
     await compile()
@@ -68,13 +68,13 @@ describe('Java clients of another make', () => {
   })
 
   const ways = [
-    { name: 'at the servers', coordinator: 'coordinator', overlord: 'overlord' },
+    { name: 'on the servers', coordinator: 'coordinator', overlord: 'overlord' },
     { name: 'through the router', coordinator: 'router', overlord: 'router' },
   ]
   for (const { name, coordinator, overlord } of ways) {
-    test(`call every method that there is, ${name}`, async (context) => {
+    test(`call every method ${name}`, async (context) => {
       const segments = await waitUntil(
-        'compaction knows all segments',
+        'compaction has all segments',
         async () => {
           const ids = await cluster.router.get<string[]>(
             `/svc/coordinator/v1/metadata/datasources/${dataSource}/segments`,
@@ -87,7 +87,7 @@ describe('Java clients of another make', () => {
         ({ stored, counted }) => stored >= days - ways.length && stored === counted,
       )
       const { urls } = cluster
-      const told = await callAll([
+      const output = await callAll([
         urls[coordinator]!,
         urls[overlord]!,
         urls.coordinator!,
@@ -97,9 +97,9 @@ describe('Java clients of another make', () => {
         ingested,
         `http://127.0.0.1:${(silent.address() as AddressInfo).port}/rows.csv`,
       ])
-      for (const line of told.split('\n')) context.diagnostic(line)
-      assert.match(told, /^CoordinatorClient: \d+ passed, 0 failed, \d+ left out$/m)
-      assert.match(told, /^OverlordClient: \d+ passed, 0 failed, \d+ left out$/m)
+      for (const line of output.split('\n')) context.diagnostic(line)
+      assert.match(output, /^CoordinatorClient: \d+ passed, 0 failed, \d+ skipped$/m)
+      assert.match(output, /^OverlordClient: \d+ passed, 0 failed, \d+ skipped$/m)
     })
   }
 })

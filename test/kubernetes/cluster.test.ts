@@ -1,6 +1,6 @@
-// Proves that deploy/kubernetes runs, on a cluster of one node, where this machine is that node: servers find each other by
-// the names of their pods, reach Postgres and Redis outside over TLS, and keep what they are given while pods are killed,
-// replaced, added and taken away. Uses kubectl as it is set up here; makes the namespace svc, and takes it away again.
+// deploy/kubernetes runs on a single-node cluster on this machine: servers find each other by pod name, connect to
+// external Postgres and Redis over TLS, and keep their data while pods are killed, replaced, added, and removed. Uses the
+// current context of kubectl; creates the namespace svc, and deletes it afterwards.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -25,14 +25,14 @@ const namespace = 'svc'
 const dataSource = 'orchestrated'
 const query = `SELECT d FROM "${dataSource}"`
 const row = [{ d: 'x' }]
-// Fourteen servers start at once, and the cluster's name server may remember for half a minute that they were not there.
+// Fourteen servers start at the same time, and the cluster's DNS may cache missing names for half a minute.
 const patience = { timeoutMs: 600_000, pollMs: 1000 }
 
 async function kubectl(...args: string[]): Promise<string> {
   const options = { maxBuffer: 2 ** 26, timeout: patience.timeoutMs }
   return (await promisify(execFile)('kubectl', ['--namespace', namespace, ...args], options)).stdout.trim()
 }
-/** What kubectl reads of things that are there, one line each. */
+/** The output of kubectl, one line per object. */
 const lines = async (...args: string[]): Promise<string[]> =>
   (await kubectl(...args)).split('\n').filter(Boolean)
 
@@ -76,7 +76,7 @@ describe('the manifests of Kubernetes', () => {
     }
   })
 
-  /** The manifests with what an installation sets, and room for all servers on one node. */
+  /** The manifests with the settings of an installation, and small enough for one node. */
   function copyManifests(): void {
     cpSync(path.join(repositoryRoot, 'deploy/kubernetes'), manifests, {
       recursive: true,
@@ -137,7 +137,7 @@ describe('the manifests of Kubernetes', () => {
       patience,
     )
 
-  /** Asks again and again, on new connections, while `work` is done: every answer has to be the row. */
+  /** Runs queries on new connections during `work`; every answer must be the row. */
   async function askedWhile(work: () => Promise<void>): Promise<void> {
     let isDone = false
     let right = 0
@@ -169,7 +169,7 @@ describe('the manifests of Kubernetes', () => {
 
   test('every pod becomes ready', untilAllAreReady)
 
-  test('a task writes what queries find, and a rule has it copied', async () => {
+  test('a task ingests rows that queries return, and a rule replicates them', async () => {
     await router.post('/svc/indexer/v1/task', inlineTask(dataSource))
     await untilAnswered()
     const rules = [{ type: 'loadForever', tieredReplicants: { _default_tier: 2 } }]
@@ -178,7 +178,7 @@ describe('the manifests of Kubernetes', () => {
   })
 
   for (const led of ledRoles) {
-    test(`another ${led[0]} leads when the pod of the leading one is killed`, async () => {
+    test(`another ${led[0]} takes over when the pod of the leader is killed`, async () => {
       const kill = (host: string) =>
         kubectl('delete', 'pod', host.split('.')[0]!, '--force', '--grace-period=0')
       await untilAnotherLeads(router, led, kill, patience)
@@ -186,7 +186,7 @@ describe('the manifests of Kubernetes', () => {
     })
   }
 
-  test('historicals are taken away and added with queries going on', async () => {
+  test('historicals can be removed and added during queries', async () => {
     await askedWhile(async () => {
       for (const replicas of [2, 3]) {
         await kubectl('scale', 'statefulset/historical', `--replicas=${replicas}`)
@@ -196,14 +196,14 @@ describe('the manifests of Kubernetes', () => {
     })
   })
 
-  test('every pod is replaced with queries going on', async () => {
+  test('every pod can be replaced during queries', async () => {
     await askedWhile(async () => {
       await kubectl('rollout', 'restart', 'statefulset')
       await untilAllAreReady()
     })
   })
 
-  test('a changed property comes to every server', async () => {
+  test('a changed property is applied to every server', async () => {
     change('properties.env', 'svc_coordinator_period=PT30S', 'svc_coordinator_period=PT20S')
     await apply()
     await untilAllAreReady()
@@ -213,7 +213,7 @@ describe('the manifests of Kubernetes', () => {
     await untilAnswered()
   })
 
-  test('a changed certificate is used by the routers that run', async () => {
+  test('running routers use a changed certificate', async () => {
     const shown = async (): Promise<string> => {
       const { hostname: host, port } = new URL(router.url)
       const socket = connect({ host, port: Number(port), ca: trusted, servername: 'router.svc.svc' })
@@ -244,8 +244,13 @@ describe('the manifests of Kubernetes', () => {
     await promisify(execFile)(path.join(repositoryRoot, 'svc'), args)
     cpSync(path.join(pki, 'router.pem'), path.join(manifests, 'secrets/router.pem'))
     await apply()
-    // kubelet looks after secrets once a minute or two.
-    await waitUntil('a new one is shown', shown, (fingerprint) => fingerprint !== before, patience)
+    // The kubelet syncs secrets every minute or two.
+    await waitUntil(
+      'routers use the new certificate',
+      shown,
+      (fingerprint) => fingerprint !== before,
+      patience,
+    )
     assert.deepEqual(await pods(), podsBefore)
   })
 })

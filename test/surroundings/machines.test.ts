@@ -1,6 +1,6 @@
-// Proves that a cluster goes past one machine: two machines with networks and addresses of their own, each with a router,
-// a coordinator, an overlord and a historical at the same ports, and stores on a third that are reached over TLS. Names
-// and certificates are those of deploy/kubernetes: one certificate for all servers of a role.
+// A cluster on several machines: two machines with separate networks and addresses, each with a router, a coordinator, an
+// overlord, and a historical on the same ports, and stores on a third machine, over TLS. Names and certificates are like
+// those of deploy/kubernetes: one certificate for all servers of a role.
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -18,7 +18,7 @@ import { waitUntil } from '../support/wait-until.ts'
 const skip = machinesProblem() ?? false
 const password = 'a password of machines'
 const routerPort = 9088
-// A busy machine takes long to start eight servers; one that is cut off learns of it by waits of its own.
+// A busy machine takes long to start eight servers, and a disconnected server notices it only after timeouts.
 const patience = { timeoutMs: 150_000, pollMs: 200 }
 
 const hostOf = (role: string, machine: number): string => `${role}-${machine}.${role}s.svc.svc`
@@ -67,7 +67,7 @@ describe('a cluster on several machines', { skip }, () => {
     'svc.coordinator.period=PT1S',
   ]
 
-  /** Starts the server of a role on a machine; its files stand in a folder of its name. */
+  /** Starts the server of a role on a machine; its files are in a folder with its name. */
   function startServer(role: Role, machine: number): void {
     const host = hostOf(role, machine)
     const own = path.join(folder, host)
@@ -122,7 +122,7 @@ describe('a cluster on several machines', { skip }, () => {
     removeTestFolder(folder)
   })
 
-  /** The host names of both leaders, as one router knows them. */
+  /** The host names of both leaders, according to one router. */
   async function leadersAt(router: HttpClient): Promise<string[]> {
     const answers = [
       await router.send({ path: '/svc/coordinator/v1/leader' }),
@@ -134,7 +134,7 @@ describe('a cluster on several machines', { skip }, () => {
     leaders.join() === [hostOf('coordinator', machine), hostOf('overlord', machine)].join()
   const loadStatus = (router: HttpClient) => router.get('/svc/coordinator/v1/loadstatus')
 
-  test('is one cluster, whichever router is asked', async () => {
+  test('is one cluster, on every router', async () => {
     for (const router of routers) {
       const found = await waitUntil(
         'all servers are known',
@@ -155,21 +155,21 @@ describe('a cluster on several machines', { skip }, () => {
       { type: 'loadForever', tieredReplicants: { _default_tier: 2 } },
     ])
     await waitUntil(
-      'both historicals serve all of it',
+      'both historicals serve all segments',
       () => routers[0]!.get('/svc/coordinator/v1/loadstatus?full'),
       (status) => JSON.stringify(status) === '{"_default_tier":{"flights":0}}',
       patience,
     )
   })
 
-  test('goes on without the machine of its leaders, and takes it back', async () => {
-    // Which machine leads is chance, and may be one of each: what leads on the lost one moves to the other.
+  test('survives the loss of the machine with its leaders, and lets it rejoin', async () => {
+    // The leaders may be on either machine, or one on each. Those on the lost machine move to the other one.
     const [leading = ''] = await leadersAt(routers[0]!)
     const lost = leading === hostOf('coordinator', 0) ? 0 : 1
     const left = 1 - lost
     net.machines[lost]!.connect(false)
     await waitUntil(
-      'the other machine leads',
+      'the other machine has both leaders',
       () => leadersAt(routers[left]!),
       (leaders) => areOn(leaders, left),
       patience,
@@ -177,7 +177,7 @@ describe('a cluster on several machines', { skip }, () => {
     const rules = [{ type: 'loadForever', tieredReplicants: { _default_tier: 1 } }]
     await routers[left]!.post('/svc/coordinator/v1/rules/_default', rules)
     await waitUntil(
-      'all segments are served still',
+      'all segments are still served',
       () => loadStatus(routers[left]!),
       (status) => JSON.stringify(status) === '{"flights":100}',
       patience,
@@ -190,7 +190,7 @@ describe('a cluster on several machines', { skip }, () => {
       patience,
     )
     await waitUntil(
-      'both historicals serve all of it again',
+      'both historicals serve all segments again',
       () => routers[lost]!.get('/svc/coordinator/v1/loadstatus?full'),
       (status) => JSON.stringify(status) === '{"_default_tier":{"flights":0}}',
       patience,

@@ -1,6 +1,6 @@
-// The files of deploy/monitoring against a real Prometheus: it takes the configuration and the rules, each alert fires
-// where what it is for is wrong and nowhere else, a cluster is scraped over TLS with a login that may read STATE and
-// nothing more, and every expression of the dashboard gives data.
+// The files of deploy/monitoring with a real Prometheus: it accepts the configuration and the rules, each alert fires for
+// its problem and for nothing else, a cluster is scraped over TLS by a user who may only read STATE, and every expression
+// of the dashboard returns data.
 import assert from 'node:assert/strict'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -47,7 +47,7 @@ const cluster = await startTestCluster({
 })
 after(() => cluster.end())
 
-/** What all alerts look at, of a cluster that is well: values of an hour, one a minute. */
+/** The metrics of all alerts in a healthy cluster: values of one hour, one per minute. */
 const healthy: Readonly<Record<string, string>> = {
   'up{role="router",instance="r:1"}': '1x60',
   'up{role="historical",instance="h:1"}': '1x60',
@@ -74,53 +74,53 @@ const healthy: Readonly<Record<string, string>> = {
   'svc_tls_certificate_expiry_seconds{role="router",instance="r:1",certificate="server"}': '2000000-60x60',
 }
 
-/** What is wrong in one series, and which alerts fire then. */
+/** Problems in one series, and the alerts that they trigger. */
 const troubles: readonly [alerts: readonly string[], series: string, values: string][] = [
   [[], 'up{role="router"', '1x60'],
-  [['SvcServerAway'], 'up{role="historical"', '0x60'],
-  [['SvcRouterAway', 'SvcServerAway'], 'up{role="router"', '0x60'],
+  [['SvcServerDown'], 'up{role="historical"', '0x60'],
+  [['SvcRouterDown', 'SvcServerDown'], 'up{role="router"', '0x60'],
   [['SvcServerNotReady'], 'svc_ready', '0x60'],
   [['SvcNoLeader'], 'svc_leader{role="overlord"', '0x60'],
-  // It is dead, and tells nothing any more.
+  // It is dead and reports nothing anymore.
   [['SvcNoLeader'], 'svc_leader{role="overlord"', '1x20 _x40'],
-  // The second runs no duties.
-  [['SvcTwoLeaders', 'SvcDutiesStand'], 'svc_leader{role="coordinator",instance="c:2"', '1x60'],
+  // The second one runs no duties.
+  [['SvcTwoLeaders', 'SvcDutiesStuck'], 'svc_leader{role="coordinator",instance="c:2"', '1x60'],
   [['SvcSegmentsUnavailable'], 'svc_segments_unavailable', '7x60'],
-  [['SvcCopiesMissing'], 'svc_segment_copies_missing', '7x60'],
+  [['SvcReplicasMissing'], 'svc_segment_copies_missing', '7x60'],
   [['SvcLoadQueueStuck'], 'svc_load_queue_oldest_seconds', '0+60x60'],
-  [['SvcRequestsFail'], 'svc_segment_requests_failed_total', '0+1x60'],
+  [['SvcSegmentRequestsFail'], 'svc_segment_requests_failed_total', '0+1x60'],
   [['SvcTierAlmostFull'], 'svc_server_used_bytes', '95x60'],
   [['SvcDutyFails'], 'svc_duty_failures_total', '0+1x60'],
-  [['SvcDutiesStand'], 'svc_duty_runs_total', '5x60'],
-  [['SvcTasksWait'], 'svc_task_slots', '0x60'],
-  [['SvcLoginsRefused'], 'svc_logins_total', '0+20x60'],
+  [['SvcDutiesStuck'], 'svc_duty_runs_total', '5x60'],
+  [['SvcTasksPending'], 'svc_task_slots', '0x60'],
+  [['SvcLoginsRejected'], 'svc_logins_total', '0+20x60'],
   [
     ['SvcRequestsForbidden'],
     'svc_http_requests_total{role="router",instance="r:1",method="GET",status="403"',
     '0+20x60',
   ],
   [
-    ['SvcRequestsBreak'],
+    ['SvcServerErrors'],
     'svc_http_requests_total{role="router",instance="r:1",method="GET",status="503"',
     '0+20x60',
   ],
-  [['SvcCertificateRunsOut'], 'svc_tls_certificate_expiry_seconds', '1000000-60x60'],
+  [['SvcCertificateExpiresIn14Days'], 'svc_tls_certificate_expiry_seconds', '1000000-60x60'],
   [
-    ['SvcCertificateRunsOut', 'SvcCertificateRunsOutNow'],
+    ['SvcCertificateExpiresIn14Days', 'SvcCertificateExpiresIn2Days'],
     'svc_tls_certificate_expiry_seconds',
     '100000-60x60',
   ],
 ]
 
 describe('the files', () => {
-  test('the alert rules are such', async () => {
+  test('the alert rules are valid', async () => {
     assert.match(
       await promtool('check', 'rules', path.join(folder, 'alerts.yml')),
       new RegExp(`${alertNames.length} rules found`),
     )
   })
 
-  test('each alert fires where its trouble is, and where all is well none does', async () => {
+  test('each alert fires for its problem, and none fires in a healthy cluster', async () => {
     assert.deepEqual([...new Set(troubles.flatMap(([alerts]) => alerts))].sort(), alertNames.toSorted())
     const cases = troubles.map(([alerts, changed, changedValues]) => ({
       name: `${alerts.join(' and ') || 'nothing'} with ${changed} ${changedValues}`,
@@ -138,7 +138,7 @@ describe('the files', () => {
       ],
     }))
     const file = path.join(folder, 'alerts.test.yml')
-    // JSON is YAML.
+    // JSON is valid YAML.
     writeFileSync(
       file,
       JSON.stringify({ rule_files: ['alerts.yml'], evaluation_interval: '1m', tests: cases }),
@@ -146,7 +146,7 @@ describe('the files', () => {
     assert.match(await promtool('test', 'rules', file), /SUCCESS/)
   })
 
-  test('alerts and dashboard ask for metrics that there are', () => {
+  test('alerts and dashboard use existing metrics', () => {
     const known = new Set(Object.keys(metricDefinitions))
     const asked = `${read('alerts.yml')}\n${read('dashboard.json')}`.match(/\bsvc_[a-z_]+/g)
     assert.deepEqual(
@@ -155,7 +155,7 @@ describe('the files', () => {
     )
   })
 
-  test('the panels of the dashboard have ids of their own and lie beside each other', () => {
+  test('the panels of the dashboard have distinct ids and do not overlap', () => {
     assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
     const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from({ length: w * h }, (_, at) => `${x + (at % w)} ${y + Math.floor(at / w)}`),
@@ -169,7 +169,7 @@ describe('a cluster', () => {
   let prometheus: Prometheus
   after(() => prometheus?.stop())
 
-  test('is scraped over TLS by a user who may read STATE and nothing more', async () => {
+  test('is scraped over TLS by a user who may only read STATE', async () => {
     await addUsers(cluster, { monitor: [{ resource: { type: 'STATE', name: '.*' }, action: 'READ' }] })
     const [, password = ''] = credentialsOf('monitor').split(':')
     writeFileSync(path.join(folder, 'password'), password)
@@ -198,7 +198,7 @@ describe('a cluster', () => {
   const countOf = async (expression: string): Promise<number> =>
     Number((await prometheus.query(`sum(${expression})`))[0]?.value[1] ?? 0)
 
-  test('tells how its segments are loaded, and who was refused', async () => {
+  test('has metrics of segment loading and of rejected requests', async () => {
     const segments = Array.from({ length: 200 }, (_, day): Segment => {
       const interval = { start: day * 86_400_000, end: (day + 1) * 86_400_000 }
       const key = { dataSource: 'watched', interval, version: 'v1', partitionNum: 0 }
@@ -209,7 +209,7 @@ describe('a cluster', () => {
       { type: 'loadForever', tieredReplicants: { hot: 2 } },
     ])
     await waitUntil(
-      'all copies are told',
+      'all replicas are reported',
       () => countOf('svc_segment_copies_served{datasource="watched",tier="hot"}'),
       (copies) => copies === 400,
     )
@@ -229,7 +229,7 @@ describe('a cluster', () => {
     const { router } = cluster
     await router.send({ path: '/svc/coordinator/v1/rules', credentials: 'monitor:wrong-password' })
     await waitUntil(
-      'refusals are counted',
+      'rejected requests are counted',
       async () => [
         await countOf('svc_logins_total{role="router",outcome="refused"}'),
         await countOf('svc_http_requests_total{role="router",status="401"}'),
@@ -239,7 +239,7 @@ describe('a cluster', () => {
     )
   })
 
-  test('gives every panel of the dashboard its data', async () => {
+  test('returns data for every panel of the dashboard', async () => {
     for (const { title, expr } of expressions) {
       const expression = expr.replaceAll('$job', 'svc').replaceAll('$__rate_interval', '20s')
       await waitUntil(
@@ -251,11 +251,11 @@ describe('a cluster', () => {
     }
   })
 
-  test('is under no alert but that its servers fail to load', async () => {
+  test('has no alerts except that its servers fail to load segments', async () => {
     const alerts = await prometheus.query('ALERTS{alertstate="firing"}')
     const names = alerts.map(({ metric }) => metric.alertname ?? '')
     assert.deepEqual(
-      names.filter((name) => name !== 'SvcRequestsFail'),
+      names.filter((name) => name !== 'SvcSegmentRequestsFail'),
       [],
     )
   })

@@ -13,7 +13,7 @@ import type { CommandResult } from '../../support/svc-command.ts'
 const PATIENCE_MS = 600_000
 const home = '/var/lib/svc'
 
-/** A container of a project, as the engine tells it. */
+/** A container of a project, as listed by Docker. */
 export interface Container {
   /** Its service and number, such as `historical-2`. */
   readonly instance: string
@@ -21,40 +21,40 @@ export interface Container {
   readonly state: string
   readonly health: string
   readonly exitCode: number
-  /** The port of this machine that leads to its own; undefined where none does. */
+  /** The published port on this machine; undefined if there is none. */
   readonly port: number | undefined
 }
 
-/** A project of Compose of a test, with ways to ask its cluster. */
+/** The Compose project of a test, with clients for its cluster. */
 export interface ComposeCluster {
   readonly project: string
   readonly routerPort: number
-  /** The router, asked as admin. */
+  /** A client for the router, logged in as admin. */
   readonly router: HttpClient
   /** The metadata store. */
   readonly store: Database
-  /** The first password of the admin. */
+  /** The initial password of the admin. */
   readonly password: string
   /** The certificate of the authority, PEM. */
   readonly trusted: string
-  /** A server by its instance, asked as admin; its certificate has to be for the container's name. */
+  /** A client for an instance, logged in as admin; its certificate must be valid for the name of the container. */
   at(instance: string): HttpClient
-  /** Host and port of an instance, by which the servers call it. */
+  /** Host and port of an instance, as used by other servers. */
   nameOf(instance: string): string
-  /** Runs docker compose for this project. Throws with all that it printed when it fails. */
+  /** Runs docker compose for this project. If it fails, throws an Error with its output. */
   compose(...args: string[]): Promise<string>
-  /** The same, however it ends. */
+  /** Like `compose`, but does not throw if it fails. */
   tryCompose(...args: string[]): Promise<CommandResult>
-  /** Starts what is not there or not as it shall be, waits until all is healthy, and finds the ways to it anew. */
+  /** Starts or updates all containers, waits until they are healthy, and looks up their addresses. */
   up(args?: readonly string[], profile?: string): Promise<void>
   containers(): Promise<Container[]>
-  /** The files below a folder of the volumes, as an instance sees them. */
+  /** The files in a folder of the volumes, as seen by an instance. */
   files(instance: string, folder: string): Promise<Record<string, FoundFile>>
-  /** Removes everything, the volumes too. */
+  /** Removes everything, including the volumes. */
   end(): Promise<void>
 }
 
-/** Names a project of Compose with a port of its own; nothing is started. `environment` stands above .env. */
+/** Prepares a Compose project with its own port, without starting it. `environment` overrides .env. */
 export async function openComposeCluster(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<ComposeCluster> {
@@ -78,7 +78,7 @@ export async function openComposeCluster(
     reached = undefined
   }
   const reach = (): NonNullable<typeof reached> => {
-    if (!reached) throw new Error('The cluster is not up')
+    if (!reached) throw new Error('The cluster is not running')
     return reached
   }
 
@@ -129,7 +129,7 @@ export async function openComposeCluster(
     },
     at: (instance) => {
       const client = access.get(instance)
-      if (!client) throw new Error(`No way to ${instance}; there are ways to ${[...access.keys()]}`)
+      if (!client) throw new Error(`Unknown instance [${instance}]; expected one of [${[...access.keys()]}]`)
       return client
     },
     nameOf: (instance) => `${project}-${instance}:${tlsPorts[serviceOf(instance)]}`,
@@ -141,7 +141,7 @@ export async function openComposeCluster(
     },
     containers,
     files: async (instance, folder) => {
-      // The file is run inside as it stands here, with the call of its function behind it.
+      // Runs the source of this function in the container, followed by a call of it.
       const source = readFileSync(path.join(import.meta.dirname, '../../support/folder-contents.ts'), 'utf8')
       const call = `console.log(JSON.stringify(folderContents(${JSON.stringify(path.posix.join(home, folder))})))`
       const where = ['exec', '-T', '--index', String(numberOf(instance)), serviceOf(instance)]
@@ -154,7 +154,7 @@ export async function openComposeCluster(
         '-',
       ]
       const { status, stdout, stderr } = await runDocker(args, variables, `${source}\n${call}\n`)
-      if (status !== 0) throw new Error(`The files of ${instance} in ${folder}: ${stderr}`)
+      if (status !== 0) throw new Error(`Failed to list the files of ${instance} in ${folder}: ${stderr}`)
       return JSON.parse(stdout) as Record<string, FoundFile>
     },
     end: async () => {
@@ -164,7 +164,7 @@ export async function openComposeCluster(
   }
 }
 
-/** Runs docker and waits for its end, at most ten minutes. */
+/** Runs docker, for at most ten minutes. */
 export async function runDocker(
   args: readonly string[],
   variables: Readonly<Record<string, string>> = {},

@@ -7,9 +7,9 @@ import java.util.Map;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
-/** The calls of one client: what each answered, which methods are left out and why, and which were forgotten. */
+/** The calls of one client: their results, the skipped methods with reasons, and the forgotten methods. */
 final class Calls {
-  /** A call that throws where the answer is not what it has to be. */
+  /** A call that throws if the answer is not the expected one. */
   interface Call {
     void run() throws Exception;
   }
@@ -24,7 +24,7 @@ final class Calls {
     this.client = client;
   }
 
-  /** Makes a call and tells what came of it; {@code method} is the name of the method and its parameter types. */
+  /** Makes a call and prints its result; {@code method} is the name of the method and its parameter types. */
   void call(String method, Call call) {
     called.add(method);
     try {
@@ -41,15 +41,15 @@ final class Calls {
     }
   }
 
-  /** Leaves a method out, with the reason. */
+  /** Skips a method, with the reason. */
   void leaveOut(String method, String reason) {
     notCovered.put(method, reason);
   }
 
-  /** Tells what was left out and returns whether all passed and nothing was forgotten. */
+  /** Prints the skipped methods, and returns whether all calls passed and no method was forgotten. */
   boolean conclude() {
     notCovered.forEach(
-        (method, reason) -> System.out.printf("left out %s.%s: %s%n", client.getSimpleName(), method, reason));
+        (method, reason) -> System.out.printf("skipped %s.%s: %s%n", client.getSimpleName(), method, reason));
     TreeSet<String> forgotten = new TreeSet<>();
     TreeSet<String> known = new TreeSet<>();
     for (Method method : client.getMethods()) {
@@ -64,10 +64,10 @@ final class Calls {
         forgotten.add(name + " (no such method)");
       }
     }
-    forgotten.forEach(name -> System.out.printf("failed %s.%s: nobody called it%n", client.getSimpleName(), name));
+    forgotten.forEach(name -> System.out.printf("failed %s.%s: not called%n", client.getSimpleName(), name));
     failed += forgotten.size();
     System.out.printf(
-        "%s: %d passed, %d failed, %d left out%n", client.getSimpleName(), passed, failed, notCovered.size());
+        "%s: %d passed, %d failed, %d skipped%n", client.getSimpleName(), passed, failed, notCovered.size());
     return failed == 0;
   }
 
@@ -76,14 +76,14 @@ final class Calls {
         + Arrays.stream(method.getParameterTypes()).map(Class::getSimpleName).collect(Collectors.joining(",", "(", ")"));
   }
 
-  /** Throws where the two differ. */
+  /** Throws if the two differ. */
   static void same(Object expected, Object found) {
     if (!expected.equals(found)) {
       throw new AssertionError("expected [" + expected + "], found [" + found + "]");
     }
   }
 
-  /** Throws where something does not hold; {@code found} is told. */
+  /** Throws with {@code found} if a condition is false. */
   static void holds(boolean condition, Object found) {
     if (!condition) {
       throw new AssertionError("found [" + found + "]");

@@ -8,7 +8,7 @@ import java.util.Map;
 import org.apache.druid.indexing.overlord.supervisor.Supervisor;
 import org.apache.druid.indexing.overlord.supervisor.SupervisorSpec;
 
-/** A compaction supervisor as a client writes it; the class that runs one lives in another module. */
+/** A compaction supervisor as sent by a client; the class that runs one is in another module. */
 final class CompactionSpec implements SupervisorSpec {
   static final String TYPE = "autocompact";
 
@@ -58,6 +58,6 @@ final class CompactionSpec implements SupervisorSpec {
 
   @Override
   public Supervisor createSupervisor() {
-    throw new UnsupportedOperationException("This is only written and read");
+    throw new UnsupportedOperationException("This is only serialized");
   }
 }

@@ -50,10 +50,10 @@ import org.joda.time.Interval;
 import org.joda.time.Period;
 
 /**
- * Asks a cluster with the clients of the system whose interface it speaks: every method of both, or the reason why not.
+ * Calls a cluster with Druid's clients: every method of both, or the reason why not.
  * Arguments: URL of the coordinator, URL of the overlord (both may be the router's), the coordinator's and the
- * overlord's own URLs, a datasource whose segments are of one day each, their number, the id of a task that ingested
- * them, a URL that nobody answers. The datasource has a compaction configuration, and supervisors do not run compaction.
+ * overlord's own URLs, a datasource with segments of one day each, their number, the id of a task that ingested them, and
+ * a URL that never responds. The datasource has a compaction configuration, and supervisors do not run compaction.
  */
 public final class Interop {
   private final CoordinatorClient coordinator;
@@ -179,9 +179,9 @@ public final class Interop {
             same((long) segmentCount, counted);
           }
         });
-    String streams = "it is about ingestion of streams, which the specification does not show";
-    String lookups = "it is about lookups, which the specification does not show";
-    String views = "it is for query servers of the other make, which the specification does not show";
+    String streams = "streaming ingestion, which the specification does not include";
+    String lookups = "lookups, which the specification does not include";
+    String views = "internals of Druid's query servers, which the specification does not include";
     calls.leaveOut("isHandoffComplete(String,SegmentDescriptor)", streams);
     calls.leaveOut("fetchServerViewSegments(String,List)", streams);
     calls.leaveOut("fetchDataSourceInformation(Set)", views);
@@ -211,11 +211,11 @@ public final class Interop {
     callSegments(calls);
     callCompaction(calls);
     calls.leaveOut(
-        "findLockedIntervals(List)", "it is about locks of tasks of the other make, which the specification does not show");
+        "findLockedIntervals(List)", "task locks of Druid, which the specification does not include");
     calls.leaveOut(
         "killPendingSegments(String,Interval)",
-        "it is about segments of streams that are being made, which the specification does not show");
-    calls.leaveOut("taskReportAsMap(String)", "it is about reports of tasks, which the specification does not show");
+        "pending segments of streams, which the specification does not include");
+    calls.leaveOut("taskReportAsMap(String)", "task reports, which the specification does not include");
     return calls.conclude();
   }
 
@@ -342,7 +342,7 @@ public final class Interop {
         .build();
   }
 
-  /** A task that reads from somebody who never answers: it is over only when somebody ends it. */
+  /** A task that reads from a URL that never responds: it runs until it is canceled. */
   private Map<String, Object> waitingTask(String id) {
     Map<String, Object> dataSchema =
         Map.of(
@@ -377,7 +377,7 @@ public final class Interop {
     }
   }
 
-  /** Makes service clients, and ends what they share. */
+  /** Creates service clients, and closes their shared resources. */
   private static final class ClientsOf implements AutoCloseable {
     final ObjectMapper mapper = new DefaultObjectMapper();
     private final Lifecycle lifecycle = new Lifecycle();
