@@ -205,5 +205,5 @@ test('./svc calls shows the journals of all servers', async () => {
   assert.match(table.stdout, /sent +broker .* svc_system +CN=coordinator +200/)
   const nobody = await runSvc('calls', '--home', cluster.home.root, '--instance', 'nobody')
   assert.equal(nobody.status, 1)
-  assert.match(nobody.stderr, /No server \[nobody\]/)
+  assert.match(nobody.stderr, /Invalid value \[nobody\] for \[--instance\]/)
 })

@@ -28,7 +28,7 @@ for (const { name, text } of [
     const { file, status, stderr } = await ingest(name, text)
     assert.deepEqual(
       [status, stderr],
-      [1, `svc: File [${file}] has 0 rows: nothing was ingested into [o1]\n`],
+      [1, `svc: File [${file}] has no rows. Nothing was ingested into [o1].\n`],
     )
   })
 }
@@ -40,7 +40,7 @@ test('a column that no row has is told, and the rows are ingested', async () => 
     '--dimensions',
     'n,zz',
   )
-  assert.deepEqual([status, stderr], [0, `Warning: column [zz] is in no row of file [${file}]\n`])
+  assert.deepEqual([status, stderr], [0, `Warning: Column [zz] is in no row of file [${file}]\n`])
   assert.match(stdout, /Ingested into \[o1\] in .*, 1 row read, 1 row in 1 segment\.\n$/)
 })
 
@@ -49,7 +49,7 @@ test('a missing timestamp column is told by its option', async () => {
   assert.equal(status, 1)
   assert.match(
     stderr,
-    /failed: Option --timestamp has the value \[t\], .* its columns are \[a, b\] \(its log: /,
+    /failed: .*--timestamp.*\[t\].* its columns are \[a, b\]\. Show its log with /,
   )
 })
 
@@ -58,11 +58,11 @@ test('a row that cannot be read is told of the file as it was named, and its log
   assert.equal(status, 1)
   assert.ok(
     stderr.includes(
-      `failed: Row[2] of file[${file}] has the value [never] in timestamp column[t] (--timestamp), which should be of format[auto] (--timestamp-format) (its log: `,
+      `failed: Row[2] of file[${file}] has the value [never] in timestamp column[t] (--timestamp), which should be of format[auto] (--timestamp-format). Show its log with `,
     ),
     stderr,
   )
-  const [, args = ''] = /\(its log: \.\/svc (.*)\)\n$/.exec(stderr) ?? []
+  const [, args = ''] = /Show its log with \.\/svc (.*)\n$/.exec(stderr) ?? []
   const log = await runSvc(...args.split(' '))
   assert.equal(log.status, 0, log.stderr)
   assert.match(log.stdout, /^\S+ INFO {2}Task started .*\n\S+ ERROR Task failed .*never.*\n$/)

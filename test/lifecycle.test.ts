@@ -238,11 +238,11 @@ describe('./svc', () => {
   test('Ctrl-C while it starts stops what had been started', async () => {
     const offset = String(await pickPortOffset())
     const { child, output, ended } = startInForeground('--home', foreground, '--port-offset', offset)
-    await waitUntil('the first process is ready', output, (text) => text.includes(' ready'))
+    await waitUntil('the first process is ready', output, (text) => text.includes('Started '))
     process.kill(-child.pid!, 'SIGINT')
     const [status] = await ended
     assert.notEqual(status, 0)
-    assert.match(output(), /Stopped by SIGINT/)
+    assert.match(output(), /Interrupted by SIGINT/)
     assert.deepEqual(processesNaming(foreground), [])
   })
 
@@ -287,7 +287,7 @@ describe('./svc', () => {
 
       const again = await runSvc('up', '--detach', '--home', first, '--port-offset', '0')
       assert.notEqual(again.status, 0)
-      assert.match(again.stderr, /already runs/)
+      assert.match(again.stderr, /A cluster is already running in/)
 
       const offset = String(Number(new URL(two.routerUrl!).port) - 8888)
       const taken = await runSvc(
@@ -301,7 +301,7 @@ describe('./svc', () => {
         'plain',
       )
       assert.notEqual(taken.status, 0)
-      assert.match(taken.stderr, /Ports .* in use by another process/)
+      assert.match(taken.stderr, /Ports already in use: /)
       assert.doesNotMatch(taken.stderr, /^\s+at /m)
       assert.deepEqual(processesNaming(third), [], 'nothing is half started')
 

@@ -126,14 +126,14 @@ describe('explain', () => {
     assert.equal(admin.status, 0, admin.stderr)
     assert.match(
       admin.stdout,
-      /^allowed: POST .* as admin\nA role of the user grants \[WRITE\] on \[DATASOURCE\]/,
+      /^Allowed: POST .* as admin\nA role of the user grants \[WRITE\] on \[DATASOURCE\]/,
     )
     assert.match(admin.stdout, /admin +WRITE DATASOURCE \.\* +yes/)
     const ofDirectory = await ask('alice', path)
     assert.equal(ofDirectory.status, 0, ofDirectory.stdout)
     const nobody = await ask('nobody', path)
     assert.equal(nobody.status, 1, nobody.stderr)
-    assert.match(nobody.stdout, /^refused: /)
+    assert.match(nobody.stdout, /^Denied: /)
     const group = 'cn=analysts,ou=groups,dc=example,dc=org'
     const byGroup = await ask('bob', '/status', '--group', group, '--json')
     assert.equal(byGroup.status, 0, byGroup.stderr)

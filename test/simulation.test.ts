@@ -264,7 +264,7 @@ test('a simulation that was kept starts again with its servers, and is not made 
   assert.equal(takeover.copiesLoadedAgain, 0)
   const again = await simulate()
   assert.equal(again.status, 1)
-  assert.match(again.stderr, /^svc: Home \[.*kept\] is there already: a simulation makes a new one/)
+  assert.match(again.stderr, /^svc: Home \[.*kept\] already exists, but a simulation creates a new one/)
   const kept = await startCluster({ home, portOffset: await pickPortOffset(), profile: 'secure' })
   const client = createHttpClient(kept.routerUrl, {
     trusted: kept.trusted,
