@@ -111,7 +111,7 @@ const cannotRun: { name: string; found: Found; expect: RegExp }[] = [
   {
     name: 'volumes of a newer version',
     found: { ...later, installation: { ...installation, schema: '0009_nine' } },
-    expect: /their schema is \[0009_nine\], the last known here is \[0002_two\]/,
+    expect: /their schema is \[0009_nine\], but this version only knows migrations up to \[0002_two\]/,
   },
 ]
 for (const { name, found, expect } of cannotRun) {

@@ -25,7 +25,9 @@ export interface PreparationOptions {
   readonly leastMemoryBytes: number
 }
 
-/** The options for a project, out of the environment. Throws a Failure that names variable, value and what is allowed. */
+/**
+ * The options for a project, out of the environment. Throws a Failure that names variable, value and what is allowed.
+ */
 export function readOptions(project: string, environment: NodeJS.ProcessEnv): PreparationOptions {
   const text = (name: string, pattern: RegExp, allowed: string): string => {
     const value = environment[name] ?? ''
@@ -102,7 +104,7 @@ export function checkCanRun(options: PreparationOptions, found: Found): void {
   }
   if (!migrations.includes(installation.schema)) {
     throw conflict(
-      `The volumes were used by a newer version: their schema is [${installation.schema}], the last known here is [${migrations.at(-1)}]: use that version, or begin anew with docker compose down --volumes`,
+      `The volumes were used by a newer version: their schema is [${installation.schema}], but this version only knows migrations up to [${migrations.at(-1)}]: use that version, or begin anew with docker compose down --volumes`,
     )
   }
 }

@@ -1,7 +1,7 @@
 import type { Interval } from '@svc/domain/time'
 import { type Queries, sql } from './database.ts'
 
-/** One change, as it is written down in the transaction that makes it. */
+/** One audit entry, written in the same transaction as the change. */
 export interface AuditEntry {
   readonly type: string
   readonly key: string
@@ -9,11 +9,11 @@ export interface AuditEntry {
   readonly comment: string
   readonly identity: string
   readonly ip: string
-  /** What was stored, as JSON text. */
+  /** The new value, as JSON text. */
   readonly payload: string
 }
 
-/** An entry as it was stored; `createdAt` in epoch milliseconds. */
+/** A stored entry; `createdAt` in epoch milliseconds. */
 export interface StoredAuditEntry extends AuditEntry {
   readonly createdAt: number
 }
@@ -26,7 +26,7 @@ export async function saveAudit(queries: Queries, entry: AuditEntry, now: number
     VALUES (${type}, ${key}, ${author}, ${comment}, ${identity}, ${ip}, ${payload}, to_timestamp(${now / 1000}))`)
 }
 
-/** Writes entries with one statement, all or none of them. */
+/** Writes entries with one statement, all or none. */
 export async function saveAudits(
   queries: Queries,
   entries: readonly AuditEntry[],
@@ -49,10 +49,10 @@ export interface AuditQuery {
   readonly interval?: Interval | undefined
 }
 
-// Entries that one answer holds at the most where no count is given.
+// Max entries per response if no count is given.
 const mostEntries = 10_000
 
-/** The entries of a history, in the recorded order: newest first with a count, oldest first without. */
+/** Returns the entries of a history in Druid's order: newest first with a count, oldest first without. */
 export async function loadAudit(queries: Queries, query: AuditQuery): Promise<StoredAuditEntry[]> {
   const { type, key, count, interval } = query
   const byKey = key === undefined ? sql`` : sql`AND key = ${key}`
@@ -67,7 +67,7 @@ export async function loadAudit(queries: Queries, query: AuditQuery): Promise<St
     FROM audit WHERE type = ${type} ${byKey} ${byTime} ${order}`)
 }
 
-/** Epoch seconds within what the store can hold. */
+/** Returns epoch seconds, clamped to the range of Postgres timestamps. */
 export function storableSeconds(instantMs: number): number {
   return Math.min(Math.max(instantMs / 1000, -200_000_000_000), 9_000_000_000_000)
 }

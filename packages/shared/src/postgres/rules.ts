@@ -2,10 +2,10 @@ import { defaultRulesName, parseRules, type RulesByName } from '@svc/domain/rule
 import { type AuditEntry, saveAudit } from './audit.ts'
 import { type Database, type Queries, sql } from './database.ts'
 
-/** The channel on which changes of rules are told. */
+/** The notification channel for rule changes. */
 export const rulesChannel = 'svc_rules'
 
-/** All rules. */
+/** Returns the rules of all datasources. */
 export async function loadRules(queries: Queries): Promise<RulesByName> {
   const rows = await queries.query<{ datasource: string; rules: string }>(
     sql`SELECT datasource, rules FROM rules ORDER BY datasource`,
@@ -13,7 +13,7 @@ export async function loadRules(queries: Queries): Promise<RulesByName> {
   return new Map(rows.map(({ datasource, rules }) => [datasource, parseRules(JSON.parse(rules))]))
 }
 
-/** Stores the rules of a datasource as JSON text, with the audit entry, or neither. */
+/** Stores the rules of a datasource as JSON text, with an audit entry, in one transaction. */
 export async function saveRules(
   database: Database,
   dataSource: string,
@@ -30,7 +30,7 @@ export async function saveRules(
   })
 }
 
-/** Stores the cluster's default rules where there are none yet. */
+/** Stores the default rules of the cluster if there are none yet. */
 export async function ensureDefaultRules(queries: Queries, rules: string): Promise<void> {
   await queries.query(sql`
     INSERT INTO rules (datasource, rules) VALUES (${defaultRulesName}, ${rules}) ON CONFLICT DO NOTHING`)
