@@ -1,15 +1,15 @@
 import { setImmediate } from 'node:timers/promises'
 import { unavailable } from '@svc/domain/failure'
 
-/** Runs long calculations one after the other, with a chance for other work every few milliseconds. */
+/** Runs long calculations one after the other, with pauses for other work every few milliseconds. */
 export interface Slices {
-  /** Runs what pauses to its end. Fails as unavailable where too many wait, and when `signal` is aborted. */
+  /** Runs a calculation to its end. Throws an unavailable Failure if too many are waiting, or if `signal` is aborted. */
   run<Result>(calculation: () => Generator<undefined, Result>, signal: AbortSignal): Promise<Result>
 }
 
-// How long other requests wait for a calculation at the most.
-const longestSliceMs = 8
-const mostWaiting = 16
+// Max time that a calculation blocks other requests.
+const maxSliceMs = 8
+const maxWaiting = 16
 
 export function createSlices(): Slices {
   let last: Promise<unknown> = Promise.resolve()
@@ -21,9 +21,9 @@ export function createSlices(): Slices {
   ): Promise<Result> {
     const steps = calculation()
     for (;;) {
-      if (signal.aborted) throw unavailable('The caller has left before the preview was ready')
+      if (signal.aborted) throw unavailable('The caller disconnected before the preview was ready')
       const startedAt = performance.now()
-      while (performance.now() - startedAt < longestSliceMs) {
+      while (performance.now() - startedAt < maxSliceMs) {
         const step = steps.next()
         if (step.done) return step.value
       }
@@ -33,8 +33,8 @@ export function createSlices(): Slices {
 
   return {
     run: async (calculation, signal) => {
-      if (waiting >= mostWaiting)
-        throw unavailable(`[${waiting}] previews wait already; try again in a moment`)
+      if (waiting >= maxWaiting)
+        throw unavailable(`Too many pending previews [${waiting}]: try again in a moment`)
       waiting += 1
       const turn = last.then(() => work(calculation, signal))
       last = turn.catch(() => undefined)
