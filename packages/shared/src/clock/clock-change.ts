@@ -42,7 +42,7 @@ export const parseClockChange = parserOf(
   { subject: 'The clock change' },
   ({ now, advance, rate }): ClockChange => {
     if (now == null && advance == null && rate == null)
-      throw invalidInput('The clock change is empty: expected [now] or [advance], or [rate]')
+      throw invalidInput('The clock change is empty: expected [now], [advance], or [rate]')
     if (now != null && advance != null)
       throw refuse('advance', advance, 'either [now] or [advance], not both')
     return {

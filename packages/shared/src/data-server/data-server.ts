@@ -99,7 +99,7 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
 
   async function load(payload: SegmentPayload): Promise<void> {
     if (!cache)
-      throw new Failure('unavailable', 'This server has no segment cache; set [svc.segmentCache.locations]')
+      throw new Failure('unavailable', 'This server has no segment cache: set [svc.segmentCache.locations]')
     await cache.load(payload, stopping)
     served.add(payload.identifier)
     logger.debug('Loaded segment', { segment: payload.identifier })

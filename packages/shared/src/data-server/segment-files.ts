@@ -31,7 +31,7 @@ export function segmentFilesRoute(server: DataServer): Route {
     method: 'POST',
     path: segmentFilesPath,
     access: internal,
-    summary: 'Parquet files of served segments, one after the other',
+    summary: 'Fetch the Parquet files of served segments, one after the other',
     body: jsonBody(parserOf(requestSchema, { subject: 'The request' })),
     answers: [textAnswer('application/octet-stream')],
     handle: async ({ body: { ids }, response }) => {

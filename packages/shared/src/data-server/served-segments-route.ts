@@ -30,7 +30,7 @@ export function servedSegmentsRoute(
     method: 'GET',
     path: servedSegmentsPath,
     access: state('READ'),
-    summary: 'Segments served by this server, as changes since a counter',
+    summary: 'List the segments served by this server, as changes since a counter',
     query: z.object({
       counter: wholeNumber.min(-1).default(-1),
       hash: z.string().default(''),

@@ -256,7 +256,7 @@ describe('space', () => {
     const refused = outcomes.find((outcome) => outcome.status === 'rejected')
     assert.match(
       String(refused?.reason.message),
-      /^Segment\[s\d\] needs \[1000\] bytes; server\[historical:8083\] has \[500\] free of \[3500\]$/,
+      /^Segment\[s\d\] needs \[1000\] bytes, but server\[historical:8083\] has only \[500\] of \[3500\] free$/,
     )
     assert.equal(refused?.reason.code, 'tooLarge')
     await cache.drop(cache.list()[0]?.identifier as string)
@@ -281,7 +281,7 @@ describe('space', () => {
     )
     // 2000 bytes are free, but not in one location.
     await assert.rejects(cache.load(await bench.segment('d', 1500)), {
-      message: /has \[1000\] free of \[5000\]$/,
+      message: /has only \[1000\] of \[5000\] free$/,
     })
   })
 
@@ -290,7 +290,9 @@ describe('space', () => {
     const cache = await bench.open({ maxSizeBytes: 1500 })
     assert.equal(cache.maxSizeBytes, 1500)
     await cache.load(await bench.segment('a'))
-    await assert.rejects(cache.load(await bench.segment('b')), { message: /has \[500\] free of \[1500\]$/ })
+    await assert.rejects(cache.load(await bench.segment('b')), {
+      message: /has only \[500\] of \[1500\] free$/,
+    })
   })
 
   it('that shrinks does not evict segments', async () => {
@@ -299,7 +301,9 @@ describe('space', () => {
     for (const id of ['a', 'b']) await cache.load(await bench.segment(id))
     const smaller = await bench.open({ locations: [{ path: bench.cacheFolder, maxSizeBytes: 1200 }] })
     assert.equal(smaller.list().length, 2)
-    await assert.rejects(smaller.load(await bench.segment('c')), { message: /has \[0\] free of \[1200\]$/ })
+    await assert.rejects(smaller.load(await bench.segment('c')), {
+      message: /has only \[0\] of \[1200\] free$/,
+    })
   })
 
   it('is unavailable if a location cannot be used', async () => {

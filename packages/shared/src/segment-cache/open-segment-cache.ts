@@ -132,7 +132,7 @@ export async function openSegmentCache(options: SegmentCacheOptions): Promise<Se
   function refuseSize(payload: SegmentPayload): never {
     const free = Math.max(0, Math.min(maxSizeBytes - used(), Math.max(...locations.map(freeBytes))))
     throw tooLarge(
-      `Segment[${payload.identifier}] needs [${payload.size}] bytes; server[${serverName}] has [${free}] free of [${maxSizeBytes}]`,
+      `Segment[${payload.identifier}] needs [${payload.size}] bytes, but server[${serverName}] has only [${free}] of [${maxSizeBytes}] free`,
       { server: serverName, segment: payload.identifier },
     )
   }
