@@ -332,11 +332,11 @@ describe('a faulty configuration', () => {
         ['svc.plaintextPort', String(port), 'EADDRINUSE'],
         ['svc.server.https.keyStorePath', 'expired.jks', 'expired on [Jan'],
         ['svc.server.https.crlPath', at('no-list.pem'), 'ENOENT'],
-        ['svc.client.https.keyStorePath', 'rsa.jks', 'is its password right'],
+        ['svc.client.https.keyStorePath', 'rsa.jks', 'check its password'],
         ['svc.client.https.trustStorePath', at('no-trust.jks'), 'ENOENT'],
-        ['svc.client.https.crlPath', at('no-certificate.pem'), 'is no list'],
+        ['svc.client.https.crlPath', at('no-certificate.pem'), 'is not a certificate revocation list'],
         ['svc.metadata.storage.connector.tls.caPath', at('no-authority.pem'), 'ENOENT'],
-        ['svc.queue.redis.tls.caPath', at('no-certificate.pem'), 'holds no certificate'],
+        ['svc.queue.redis.tls.caPath', at('no-certificate.pem'), 'contains no certificate'],
       ]
       assert.match(message, new RegExp(`${expected.length} problem`), message)
       for (const [property, ...texts] of expected) {

@@ -95,7 +95,7 @@ const faults: readonly Fault[] = [
       await tools.issueStores({ ...pki, now: Date.now() }, faulty, content)
     },
     correct: () => copyFileSync(rightKeyStore, keyStore),
-    named: /\[svc\.server\.https\.keyStorePath\] holds a certificate that expired on/,
+    named: /\[svc\.server\.https\.keyStorePath\] contains a certificate that expired on/,
     runs: true,
   },
   {
@@ -116,14 +116,14 @@ const faults: readonly Fault[] = [
     name: 'a key store that is overwritten while the server runs',
     spoil: () => writeFileSync(keyStore, 'half a fi'),
     correct: () => copyFileSync(rightKeyStore, keyStore),
-    named: /\[svc\.server\.https\.keyStorePath\] holds no private key/,
+    named: /\[svc\.server\.https\.keyStorePath\] contains no private key/,
     runs: true,
   },
   {
     name: 'a certificate that has expired',
     spoil: async () => void (await tools.expireStores(pki, faulty)),
     correct: () => copyFileSync(rightKeyStore, keyStore),
-    named: /\[svc\.server\.https\.keyStorePath\] holds a certificate that expired on/,
+    named: /\[svc\.server\.https\.keyStorePath\] contains a certificate that expired on/,
     ends: true,
   },
   {

@@ -19,7 +19,7 @@ const cases: { given: string; expect: string }[] = [
     given: `spec.ioConfig.inputSource.files[0] has the value [${names.inputPath}], which is not a file`,
     expect: 'file has the value [../data/bad.csv], which is not a file',
   },
-  { given: 'The process of the task died (SIGKILL)', expect: 'The process of the task died (SIGKILL)' },
+  { given: 'The task process died (SIGKILL)', expect: 'The task process died (SIGKILL)' },
 ]
 
 for (const { given, expect } of cases) {

@@ -109,7 +109,7 @@ describe('a reissued certificate', () => {
     for (const type of types) {
       const loaded = await load('expired', type)
       assert.equal(loaded.kind, 'faulty')
-      assert.match(loaded.problems.join(), /holds a certificate that expired on/)
+      assert.match(loaded.problems.join(), /contains a certificate that expired on/)
     }
   })
 

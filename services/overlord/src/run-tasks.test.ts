@@ -80,7 +80,7 @@ describe('a task', () => {
 
     // The log of the task, whole and in parts.
     const log = readFileSync(path.join(folders.logs, `${readdirSync(folders.logs)[0]}`), 'utf8')
-    assert.match(log, /Task started.*\n.*Task has written its segments/)
+    assert.match(log, /Task started.*\n.*Wrote segments/)
     const parts: readonly [query: string, expected: string][] = [
       ['', log],
       ['?offset=0', log],
@@ -139,7 +139,7 @@ describe('a task', () => {
     const [peon] = children().filter((pid) => !before.has(pid))
     process.kill(peon ?? assert.fail('no process'), 'SIGKILL')
     const task = await ended(stores, id)
-    assert.deepEqual([task?.state, task?.errorMessage], ['FAILED', 'The process of the task died (SIGKILL)'])
+    assert.deepEqual([task?.state, task?.errorMessage], ['FAILED', 'The task process died (SIGKILL)'])
     assert.deepEqual(await segmentsOf('killed'), [])
     assert.deepEqual([existsSync(pushed), existsSync(others)], [false, true])
     assert.deepEqual(readdirSync(folders.work), [])
@@ -153,7 +153,10 @@ describe('a task', () => {
       VALUES ('deadly', 'deadly', 'index_parallel', 'd', 0, '{}', now(), '', 'RUNNING', 5, '-infinity')`)
     const left = [1, 5].map((attempt) => leaveFile(folders, { dataSource: 'd', taskId: 'deadly', attempt }))
     const task = await ended(stores, 'deadly')
-    assert.deepEqual([task?.state, task?.errorMessage], ['FAILED', 'The worker died in each of [5] attempts'])
+    assert.deepEqual(
+      [task?.state, task?.errorMessage],
+      ['FAILED', 'The worker died during each of [5] attempts'],
+    )
     assert.deepEqual(left.map(existsSync), [false, false])
     await waitUntil('its slot is free', () => worker.runner.running().length === 0)
   })

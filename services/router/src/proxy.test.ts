@@ -462,8 +462,8 @@ describe('a target that is down', () => {
   it('is none where nobody leads, until somebody does', async (scope) => {
     const router = await startRouter(scope)
     for (const [given, message] of [
-      [path, 'No coordinator leads the cluster at the moment'],
-      ['/svc/indexer/v1/tasks', 'No overlord leads the cluster at the moment'],
+      [path, 'No coordinator leader is available at the moment'],
+      ['/svc/indexer/v1/tasks', 'No overlord leader is available at the moment'],
       ['/svc/v2/sql', 'No broker is running'],
     ] as const) {
       const answer = await httpRequest(router.port, { path: given })

@@ -47,8 +47,8 @@ const headersTimeoutMs = 60_000
 // A broker is asked again and again by whoever wants a query ended; one that hangs must not hold the others' answer.
 const cancelTimeoutMs = 10_000
 
-// A query may take long; a broker that is dead or hangs is given up. One that is told to stop has some seconds more than
-// others know of it, to end what it was asked.
+// A query may take long; a broker that is dead or hangs is given up. One that is told to stop has some seconds more
+// than others know of it, to end what it was asked.
 const silenceMs = 10_000
 
 export function createProxy(context: ServiceContext): Proxy {
@@ -109,8 +109,8 @@ export function createProxy(context: ServiceContext): Proxy {
   }
 
   /**
-   * Has a query cancelled by whichever broker it runs in: all are asked, and the caller gets the answer that tells most.
-   * Where none knows the query and one could not be asked, nobody can say that there is no such query.
+   * Has a query cancelled by whichever broker it runs in: all are asked, and the caller gets the answer that tells
+   * most. Where none knows the query and one could not be asked, nobody can say that there is no such query.
    */
   async function cancelEverywhere(target: Target, request: IncomingMessage, response: ServerResponse) {
     await discovery.refresh().catch(() => undefined)
@@ -201,7 +201,7 @@ export function createProxy(context: ServiceContext): Proxy {
 
   function assertNotCut({ path }: Target): void {
     if (context.faults.cutsCall(path.split('?', 1)[0] as string))
-      throw new Error('a fault that was asked for cuts this server off')
+      throw new Error('an injected fault cut off this server')
   }
 
   function sentTo(

@@ -1,2 +1,2 @@
-/** The journal of calls among the servers: what the identity of the servers is used for. */
+/** The journal of internal calls: the calls between servers and the user each one ran as. */
 export { type Call, type CallJournal, createCallJournal } from './journal.ts'

@@ -16,7 +16,7 @@ const call = (direction: Call['direction'], second: number): Call => ({
   error: null,
 })
 
-test('a journal is not filled by whoever is refused', () => {
+test('refused calls do not push accepted calls out of the journal', () => {
   const journal = createCallJournal(3)
   journal.add(call('received', 0))
   for (let second = 1; second <= 8; second++) journal.add({ ...call('received', second), status: 401 })
@@ -32,7 +32,7 @@ test('a journal keeps the last calls of each direction, newest first', () => {
   journal.add(call('received', 0))
   for (let second = 1; second <= 8; second++) journal.add(call('sent', second))
   const seconds = (count: number) => journal.last(count).map(({ time }) => Date.parse(time) / 1000)
-  // The one that was received is not driven out by those that are sent.
+  // Sent calls do not push out the received one.
   assert.deepEqual(seconds(10), [8, 7, 6, 0])
   assert.deepEqual(seconds(2), [8, 7])
 })

@@ -1,24 +1,24 @@
-/** One call among the servers, seen by one of its two sides. */
+/** One call between servers, as seen by one of the two. */
 export interface Call {
-  /** When it was answered, ISO 8601. */
+  /** Time of the response, ISO 8601. */
   readonly time: string
   readonly direction: 'sent' | 'received'
-  /** The role and name of the server that calls, as it says itself. */
+  /** The role and name of the calling server, as claimed by it. */
   readonly from: string
-  /** Sent: the URL of the server that is called. Received: the role and name of this server. */
+  /** Sent: the URL of the called server. Received: the role and name of this server. */
   readonly to: string
   readonly method: string
-  /** Without its query. */
+  /** Without the query string. */
   readonly path: string
   /** Whether the connection is encrypted. */
   readonly tls: boolean
-  /** Sent: the user that the call was made as. Received: the user that it proved to be; empty for none. */
+  /** Sent: the user the call ran as. Received: the authenticated user; empty if there is none. */
   readonly identity: string
-  /** The subject of the other side's certificate; null where it showed none. */
+  /** The subject of the peer's certificate; null if it presented none. */
   readonly certificate: string | null
-  /** The status of the answer; null where none came. */
+  /** The response status; null if there was no response. */
   readonly status: number | null
-  /** Why no answer came. */
+  /** Why there was no response. */
   readonly error: string | null
 }
 
@@ -30,8 +30,8 @@ export interface CallJournal {
 }
 
 /**
- * A journal that keeps the last `capacity` calls of each direction; those of whoever proved to be nobody apart, so that
- * strangers drive no call of a server out.
+ * Creates a journal that keeps the last `capacity` calls of each direction. Received calls that failed authentication
+ * are kept separately, so that unauthenticated callers cannot push out the calls of servers.
  */
 export function createCallJournal(capacity: number): CallJournal {
   const rings: Record<Call['direction'] | 'refused', { calls: Call[]; next: number }> = {

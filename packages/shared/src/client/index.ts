@@ -1,2 +1,2 @@
-/** Calls of the servers among themselves. */
+/** Calls between servers. */
 export { createServiceClient, type ServiceCall, type ServiceClient } from './service-client.ts'

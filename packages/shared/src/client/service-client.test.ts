@@ -45,7 +45,7 @@ async function readAll(request: IncomingMessage): Promise<string> {
 const get = { method: 'GET', path: '/x' } as const
 
 describe('a call', () => {
-  it('is sent as JSON with who calls, and answered with what the JSON says', async (scope) => {
+  it('sends JSON with the name of the caller, and returns the parsed JSON response', async (scope) => {
     const seen: string[] = []
     const port = await startServer(scope, async (request, response) => {
       const { 'x-svc-from': from, 'content-type': type, authorization } = request.headers
@@ -67,7 +67,7 @@ describe('a call', () => {
     ])
   })
 
-  it('is made as the escalator', async (scope) => {
+  it('runs as the escalator', async (scope) => {
     let authorization: string | undefined
     const port = await startServer(scope, (request, response) => {
       authorization = request.headers.authorization
@@ -81,7 +81,7 @@ describe('a call', () => {
     assert.equal(authorization, `Basic ${Buffer.from('svc_system:secret').toString('base64')}`)
   })
 
-  it('that fails there fails here with the same code', async (scope) => {
+  it('fails with the code of the remote error', async (scope) => {
     const port = await startServer(scope, (_request, response) => {
       response.writeHead(404).end(JSON.stringify(errorBody(notFound('Task[a] not found'))))
     })
@@ -93,17 +93,17 @@ describe('a call', () => {
   })
 
   const broken: readonly [name: string, handler: RequestListener, reason: RegExp][] = [
-    ['is not answered', () => undefined, /no answer within \[300\] ms$/],
+    ['without a response', () => undefined, /no response within \[300\] ms$/],
     [
-      'is answered too slowly',
+      'with a slow response',
       (_request, response) => {
         response.write('{"half":')
       },
-      /no answer within \[300\] ms$/,
+      /no response within \[300\] ms$/,
     ],
-    ['is hung up on', (request) => request.socket.destroy(), /socket hang up|ECONNRESET/],
+    ['with a closed connection', (request) => request.socket.destroy(), /socket hang up|ECONNRESET/],
     [
-      'is hung up on in the middle of the answer',
+      'with a connection closed during the response',
       (_request, response) => {
         response.writeHead(200, { 'Content-Length': '100' })
         response.write('{')
@@ -113,7 +113,7 @@ describe('a call', () => {
     ],
   ]
   for (const [name, handler, reason] of broken) {
-    it(`that ${name} says so with the server`, async (scope) => {
+    it(`${name} fails with the URL of the server`, async (scope) => {
       const port = await startServer(scope, handler)
       const { client } = await createTestContext(scope, stores, 'broker')
       const url = `http://127.0.0.1:${port}`
@@ -130,7 +130,7 @@ describe('a call', () => {
     })
   }
 
-  it('ends when its caller gives up', async (scope) => {
+  it('ends when its caller cancels', async (scope) => {
     let isThere = false
     let isOver = false
     const port = await startServer(scope, (_request, response) => {
@@ -147,7 +147,7 @@ describe('a call', () => {
     await waitUntil('it is there', () => isThere)
     controller.abort()
     await call
-    await waitUntil('the server hears of it', () => isOver)
+    await waitUntil('the server notices', () => isOver)
   })
 })
 
@@ -180,7 +180,7 @@ describe('a call over TLS', () => {
     return `https://127.0.0.1:${(server.address() as AddressInfo).port}`
   }
 
-  it('goes to servers that the trust store knows, and to no others', async (scope) => {
+  it('goes to servers that the trust store trusts, and to no others', async (scope) => {
     const { discovery, settings } = await createTestContext(scope, stores, 'broker')
     const url = await startTls(scope, 'ec.jks')
     const trusting = createServiceClient(settings, () => 'me', discovery, await storesOf(trust))
@@ -190,7 +190,7 @@ describe('a call over TLS', () => {
     await assert.rejects(others.call(url, get), { code: 'unavailable', message: /certificate/ })
   })
 
-  it('is of the version that was asked for', async (scope) => {
+  it('uses the configured TLS version', async (scope) => {
     const { discovery, settings } = await createTestContext(scope, stores, 'broker')
     const url = await startTls(scope, 'rsa.jks')
     const strict = await storesOf({ ...trust, 'svc.client.https.protocol': 'TLSv1.3' })
@@ -200,8 +200,8 @@ describe('a call over TLS', () => {
   })
 })
 
-describe('a call of the leader', () => {
-  it('goes to whoever leads, also when that has changed since the last look', async (scope) => {
+describe('a call to the leader', () => {
+  it('goes to the current leader, even if it has changed since the last refresh', async (scope) => {
     const context = await createTestContext(scope, stores, 'broker')
     const down = await freePort()
     await lead(down)
@@ -211,7 +211,7 @@ describe('a call of the leader', () => {
     assert.equal(await context.client.callLeader('coordinator', get), 'new leader')
   })
 
-  it('goes on from one that says it leads no longer', async (scope) => {
+  it('goes to the new leader if the old one is no longer leader', async (scope) => {
     const context = await createTestContext(scope, stores, 'broker')
     const former = await startServer(scope, (_request, response) => response.writeHead(503).end())
     await lead(former)
@@ -220,7 +220,7 @@ describe('a call of the leader', () => {
     assert.equal(await context.client.callLeader('coordinator', get), 'new leader')
   })
 
-  it('is not repeated for what another leader would say as well', async (scope) => {
+  it('is not retried for an error that another leader would return as well', async (scope) => {
     const context = await createTestContext(scope, stores, 'broker')
     let asked = 0
     await lead(
@@ -234,15 +234,15 @@ describe('a call of the leader', () => {
     assert.equal(asked, 1)
   })
 
-  it('says that nobody leads', async (scope) => {
+  it('fails if there is no leader', async (scope) => {
     const { client } = await createTestContext(scope, stores, 'broker')
     await assert.rejects(client.callLeader('overlord', get), {
       code: 'unavailable',
-      message: 'No overlord leads the cluster at the moment',
+      message: 'No overlord leader is available at the moment',
     })
   })
 
-  it('is not repeated when its caller has given up', async (scope) => {
+  it('is not retried after its caller has canceled', async (scope) => {
     const context = await createTestContext(scope, stores, 'broker')
     let asked = 0
     await lead(

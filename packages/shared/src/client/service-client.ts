@@ -10,46 +10,46 @@ import { failureOf, peerSubject } from '../http/index.ts'
 import { createEscalator, type Escalator } from '../security/index.ts'
 import type { ClientTls, FollowedStores } from '../tls/index.ts'
 
-/** A call of another server. */
+/** A call to another server. */
 export interface ServiceCall {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly body?: unknown
-  /** How long an answer may take. */
+  /** Timeout of the response. */
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
 }
 
-/** Calls of the servers among themselves, always as the escalator. */
+/** Calls between servers, always as the escalator. */
 export interface ServiceClient {
-  /** Calls the leader of a role; if it cannot be reached, looks once who leads now and tries again. */
+  /** Calls the leader of a role. If it cannot be reached, refreshes the leader once and retries. */
   callLeader<Answer>(role: LeadingRole, call: ServiceCall): Promise<Answer>
   /** Calls one server by its URL. */
   call<Answer>(baseUrl: string, call: ServiceCall): Promise<Answer>
   /**
-   * The body of an answer as it comes; `timeoutMs` is for its first byte. Whoever takes it reads it to its end or
-   * destroys it.
+   * Returns the response body as a stream; `timeoutMs` applies to the response head. The caller must read it to the end
+   * or destroy it.
    */
   open(baseUrl: string, call: ServiceCall): Promise<Readable>
   close(): void
 }
 
-// Answers larger than this are not read: no call among the servers has one.
+// Larger responses are rejected; no call between servers has one.
 const longestAnswerBytes = 256 * 1024 * 1024
 
-/** What a client has besides its stores. */
+/** Further options of a client. */
 export interface ServiceClientOptions {
-  /** The identity of the calls; that of the settings when left out. */
+  /** The identity of the calls; defaults to that of the settings. */
   readonly escalator?: Escalator
-  /** Where the calls are noted. */
+  /** Records the calls. */
   readonly journal?: CallJournal
-  /** Whether a call of a path is broken off on purpose. */
+  /** Whether an injected fault cuts a call to this path. */
   readonly cuts?: (path: string) => boolean
 }
 
 /**
- * A client that names this server (`from`) in every call, so that others can say who had trouble with them, and
- * that trusts the certificates of its stores, or the system's where there are none.
+ * Creates a client that sends the name of this server (`from`) with every call, so that other servers can log it, and
+ * that trusts the certificates of its stores, or the system certificates if there are none.
  */
 export function createServiceClient(
   settings: Settings,
@@ -85,11 +85,11 @@ export function createServiceClient(
     })
   }
 
-  /** Sends a request and answers with the head of what comes back. */
+  /** Sends a request, and resolves with the response once its head has arrived. */
   async function send(baseUrl: string, call: ServiceCall, signal: AbortSignal): Promise<IncomingMessage> {
     const { method, path, body } = call
     if (cuts?.(path)) {
-      const error = new Error('a fault that was asked for cuts this server off')
+      const error = new Error('an injected fault cut off this server')
       note(baseUrl, call, { error })
       throw error
     }
@@ -134,7 +134,7 @@ export function createServiceClient(
         return readText(response)
       })
       .catch((error: unknown) => {
-        const reason = timeout.aborted ? `no answer within [${timeoutMs}] ms` : describeError(error)
+        const reason = timeout.aborted ? `no response within [${timeoutMs}] ms` : describeError(error)
         throw unreachable(baseUrl, reason, error)
       })
     const parsed = parseAnswer(text)
@@ -153,7 +153,7 @@ export function createServiceClient(
       throw failureOf(response.statusCode ?? 0, parseAnswer(await readText(response)), baseUrl)
     } catch (error) {
       if (error instanceof Failure) throw error
-      const reason = late.signal.aborted ? `no answer within [${timeoutMs}] ms` : describeError(error)
+      const reason = late.signal.aborted ? `no response within [${timeoutMs}] ms` : describeError(error)
       throw unreachable(baseUrl, reason, error)
     } finally {
       clearTimeout(timer)
@@ -170,7 +170,7 @@ export function createServiceClient(
         if (!(error instanceof Failure) || error.code !== 'unavailable' || request.signal?.aborted)
           throw error
         await discovery.refresh().catch(() => {
-          throw unavailable(`No ${role} can be looked for: the metadata store is away`)
+          throw unavailable(`Failed to look up the ${role} leader: the metadata store is unavailable`)
         })
         return await call(discovery.leader(role).baseUrl, request)
       }
@@ -182,11 +182,11 @@ export function createServiceClient(
   }
 }
 
-// Connections are kept; a new one looks at the certificate again, where a resumed session would not.
+// Connections are kept alive; a new one verifies the certificate again, which a resumed session would not do.
 const createTlsAgent = (tls: ClientTls): TlsAgent =>
   new TlsAgent({ ...tls, keepAlive: true, maxSockets: 64, maxCachedSessions: 0 })
 
-/** Calls under way are finished; no connection is used once more. */
+/** Lets calls in flight finish, but reuses no connection. */
 function retire(agent: TlsAgent): void {
   agent.maxFreeSockets = 0
   for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy()
@@ -197,7 +197,7 @@ async function readText(response: IncomingMessage): Promise<string> {
   let sizeBytes = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
     sizeBytes += chunk.length
-    if (sizeBytes > longestAnswerBytes) throw new Error('the answer is too large')
+    if (sizeBytes > longestAnswerBytes) throw new Error('the response is too large')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

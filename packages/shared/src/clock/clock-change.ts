@@ -13,7 +13,7 @@ import { z } from 'zod'
 import type { ClusterTime } from '../postgres/index.ts'
 import { parserOf } from '../wire/index.ts'
 
-/** What somebody wants of the clock: another time, a step ahead, another pace. */
+/** A requested change of the clock: a new time, a step forward, or a new rate. */
 export interface ClockChange {
   readonly now: number | undefined
   readonly advance: Period | undefined
@@ -21,10 +21,11 @@ export interface ClockChange {
 }
 
 const fastestRate = 86_400
-// A server may have read the old pace until so long ago in real time: a slower one begins where that has led.
+// A server may follow the old rate for this long (in real time) after a change. A slower rate starts from the time that
+// // such a server may show by then.
 const noticeMs = 250
 
-const text = z.string({ error: 'a text' })
+const text = z.string({ error: 'a string' })
 const changeSchema = z.strictObject({
   now: text.nullish(),
   advance: text.nullish(),
@@ -35,13 +36,13 @@ const changeSchema = z.strictObject({
     .nullish(),
 })
 
-/** The change that a JSON body asks for; what is wrong with it is an invalidInput failure that names the field. */
+/** Parses a clock change from a JSON body. Throws an invalidInput Failure that names the invalid field. */
 export const parseClockChange = parserOf(
   changeSchema,
-  { subject: 'The change of the clock' },
+  { subject: 'The clock change' },
   ({ now, advance, rate }): ClockChange => {
     if (now == null && advance == null && rate == null)
-      throw invalidInput('The change of the clock is empty; allowed are [now] or [advance], and [rate]')
+      throw invalidInput('The clock change is empty: expected [now], [advance], or [rate]')
     if (now != null && advance != null)
       throw refuse('advance', advance, 'either [now] or [advance], not both')
     return {
@@ -52,13 +53,16 @@ export const parseClockChange = parserOf(
   },
 )
 
-/** The time after a change. A time before the present one, or beyond the last, is an invalidInput failure. */
+/**
+ * Returns the cluster time after a change. Throws an invalidInput Failure if that is before the current time or too
+ * late.
+ */
 export function decideClockChange(change: ClockChange, current: ClusterTime): ClusterTime {
   const rate = change.rate ?? current.rate
   const present = Math.min(current.time, lastTime)
   if (change.now !== undefined) {
     if (change.now < Math.floor(present) || change.now > lastTime) {
-      const allowed = `a time from the present one [${formatInstant(Math.floor(present))}] to [${formatInstant(lastTime)}]: the clock never goes back`
+      const allowed = `a time from the current time [${formatInstant(Math.floor(present))}] to [${formatInstant(lastTime)}]: the clock never goes back`
       throw refuse('now', formatInstant(change.now), allowed)
     }
     return { time: Math.max(change.now, present), rate }
@@ -66,7 +70,7 @@ export function decideClockChange(change: ClockChange, current: ClusterTime): Cl
   if (change.advance !== undefined) {
     const time = addPeriod(Math.floor(present), change.advance)
     if (time > lastTime) {
-      const allowed = `a period that leads to [${formatInstant(lastTime)}] at the most`
+      const allowed = `a period that ends at or before [${formatInstant(lastTime)}]`
       throw refuse('advance', formatPeriod(change.advance), allowed)
     }
     return { time: Math.max(time, present), rate }

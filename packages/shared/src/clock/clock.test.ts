@@ -16,7 +16,7 @@ beforeEach(async () => {
   await database.query(sql`DELETE FROM audit`)
 })
 
-/** A clock as a server has it; stopped at the end of the test. */
+/** A started clock like that of a server; stopped at the end of the test. */
 async function startedClock(scope: { after(end: () => Promise<void>): void }) {
   const clock = createSimulatedClock(stores.connect(2), logger)
   await clock.start()
@@ -25,15 +25,15 @@ async function startedClock(scope: { after(end: () => Promise<void>): void }) {
 }
 const change = (json: object) => parseClockChange(json)
 
-describe('the clock of the cluster', () => {
-  it('is real time until it is moved', async (context) => {
+describe('the cluster clock', () => {
+  it('shows real time until it is changed', async (context) => {
     const clock = await startedClock(context)
     const before = Date.now()
     assert.ok(Math.abs(clock.now() - before) < 60_000)
     assert.equal(clock.rate(), 1)
   })
 
-  it('is the same on every server once it was moved, and after a restart', async (context) => {
+  it('is the same on every server after a change, and after a restart', async (context) => {
     const [first, second] = [await startedClock(context), await startedClock(context)]
     await first.move(change({ now: new Date(later).toISOString(), rate: 0 }), audit)
     assert.equal(first.now(), later)
@@ -44,7 +44,7 @@ describe('the clock of the cluster', () => {
     assert.deepEqual(await loadClusterTime(database), { time: later + 30 * dayMs, rate: 0 })
   })
 
-  it('goes on at its pace', async (context) => {
+  it('advances at its rate', async (context) => {
     const clock = await startedClock(context)
     await clock.move(change({ now: new Date(later).toISOString(), rate: 3600 }), audit)
     await waitUntil('an hour has passed', () => clock.now() > later + 3_600_000)
@@ -55,7 +55,7 @@ describe('the clock of the cluster', () => {
     assert.ok(stopped > later + 3_600_000)
   })
 
-  it('leaves an entry of each change at its new time', async (context) => {
+  it('writes an audit entry for each change, at the new time', async (context) => {
     const clock = await startedClock(context)
     const now = new Date(later).toISOString()
     await clock.move(change({ now, rate: 0 }), audit)
@@ -65,26 +65,26 @@ describe('the clock of the cluster', () => {
     assert.deepEqual(JSON.parse(entry?.payload ?? ''), { now, rate: 0 })
   })
 
-  it('stays where it is when a change is refused', async (context) => {
+  it('does not move when a change is refused', async (context) => {
     const clock = await startedClock(context)
     await clock.move(change({ now: new Date(later).toISOString(), rate: 0 }), audit)
     await assert.rejects(
       () => clock.move(change({ now: '2099-12-31T23:59:59.999Z' }), audit),
-      /now has the value \[2099-12-31T23:59:59.999Z\]; allowed is a time from the present one \[2100-01-01T00:00:00.000Z\].*never goes back/,
+      /now has the value \[2099-12-31T23:59:59.999Z\]; allowed is a time from the current time \[2100-01-01T00:00:00.000Z\].*never goes back/,
     )
     await clock.refresh()
     assert.equal(clock.now(), later)
     assert.equal((await loadAudit(database, { type: 'simulation.clock', count: 9 })).length, 1)
   })
 
-  it('is moved by many at once, one after the other', async (context) => {
+  it('applies concurrent changes one after the other', async (context) => {
     const clocks = await Promise.all(Array.from({ length: 4 }, () => startedClock(context)))
     await clocks[0]!.move(change({ now: new Date(later).toISOString(), rate: 0 }), audit)
     await Promise.all(clocks.map((clock) => clock.move(change({ advance: 'P1D' }), audit)))
     assert.equal((await loadClusterTime(database)).time, later + 4 * dayMs)
   })
 
-  it('goes on while the store is away', async (context) => {
+  it('keeps running while the metadata store is unavailable', async (context) => {
     const connection = stores.connect(2)
     const clock = createSimulatedClock(connection, logger)
     await clock.start()
@@ -96,8 +96,8 @@ describe('the clock of the cluster', () => {
   })
 })
 
-describe('a change of the clock', () => {
-  it('never goes back, whatever is asked', () => {
+describe('a clock change', () => {
+  it('never moves the clock back', () => {
     const time = fc.integer({ min: 0, max: later })
     const rate = fc.double({ min: 0, max: 86_400, noNaN: true })
     const asked = fc.record(
@@ -129,14 +129,13 @@ describe('a change of the clock', () => {
     [{ rate: 86_401 }, /rate has the value \[86401\]/],
     [{ rate: '1' }, /rate has the value \[1\]/],
     [{ speed: 1 }, /speed is not a known field/],
-    [[], /The change of the clock/],
+    [[], /The clock change/],
   ]
   for (const [json, message] of refused) {
-    it(`such as ${JSON.stringify(json)} is refused`, () =>
-      assert.throws(() => parseClockChange(json), message))
+    it(`rejects ${JSON.stringify(json)}`, () => assert.throws(() => parseClockChange(json), message))
   }
 
-  it('does not lead beyond the year 9999', () => {
+  it('does not move the clock past the year 9999', () => {
     for (const json of [
       { now: '+010000-01-01T00:00:00Z' },
       { advance: 'P8000Y' },

@@ -11,26 +11,26 @@ import {
 import { type Clock, createTroubleLog, type Logger, type Loop, startLoop } from '../runtime/index.ts'
 import { type ClockChange, decideClockChange } from './clock-change.ts'
 
-/** The clock of a cluster whose time is simulated, as this server follows it. */
+/** The simulated cluster clock as followed by this server. */
 export interface SimulatedClock extends Clock {
-  /** How many times as fast as real time it goes. */
+  /** Speed relative to real time (1 is real time). */
   rate(): number
-  /** Reads the clock of the cluster again. */
+  /** Reads the cluster clock again. */
   refresh(): Promise<void>
-  /** Moves it for the whole cluster, never back. */
+  /** Changes the clock for the entire cluster; never moves it back. */
   move(change: ClockChange, audit: Omit<AuditEntry, 'type' | 'key' | 'payload'>): Promise<void>
-  /** Begins to follow it: from then on it is that of the cluster. */
+  /** Starts following the cluster clock. */
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-// Changes are told at once; this is for those that were not heard, and for clocks of machines that drift apart.
+// Changes arrive as notifications; polling covers missed notifications and clock drift between machines.
 const readPeriodMs = 1000
 
-/** Follows the clock of the cluster. Until it is started it shows the time of this machine. */
+/** Returns a clock that follows the cluster clock. Until it is started, it shows the time of this machine. */
 export function createSimulatedClock(database: Database, logger: Logger): SimulatedClock {
   let known: (ClusterTime & { readonly readAtMs: number }) | undefined
-  // What was shown once is never taken back, whatever the store says later.
+  // Time never goes back on a server, whatever it reads later.
   let shown = 0
   let loop: Loop | undefined
   const trouble = createTroubleLog(logger)
@@ -39,7 +39,7 @@ export function createSimulatedClock(database: Database, logger: Logger): Simula
     const askedAtMs = performance.now()
     const read = await loadClusterTime(database)
     const answeredAtMs = performance.now()
-    // An answer that was long under way says less than what is known already.
+    // A slow response is older than what is already known.
     if (known !== undefined && askedAtMs < known.readAtMs) return
     known = { ...read, readAtMs: (askedAtMs + answeredAtMs) / 2 }
   }
@@ -59,7 +59,7 @@ export function createSimulatedClock(database: Database, logger: Logger): Simula
     start: async () => {
       await refresh()
       loop = startLoop(readPeriodMs, refresh, (error) =>
-        trouble.tell('The clock of the cluster cannot be read; it goes on as it was', {
+        trouble.tell('Failed to read the cluster clock; continuing at the last known rate', {
           error: describeError(error),
         }),
       )

@@ -6,11 +6,11 @@ import {
   type SegmentCursor,
 } from '../postgres/index.ts'
 
-/** The used segments of some datasources with what they were compacted to, followed by reading what changed. */
+/** The used segments of some datasources with their compaction states, updated incrementally. */
 export interface CompactionInventory {
-  /** Reads what changed, of these datasources only. */
+  /** Reads the changes of these datasources. */
   refresh(dataSources: readonly string[]): Promise<void>
-  /** The used segments of a datasource; the same list for as long as nothing changed. */
+  /** Returns the used segments of a datasource; the same list as long as nothing changed. */
   segmentsOf(dataSource: string): readonly CompactionSegment[]
 }
 
@@ -20,7 +20,7 @@ interface Followed {
   list: readonly CompactionSegment[] | undefined
 }
 
-/** Follows nothing until it is asked for a datasource; what was asked for once is followed from then on. */
+/** Creates an inventory that follows each datasource from its first refresh on. */
 export function createCompactionInventory(database: Database): CompactionInventory {
   const states = new Map<number, CompactionState>()
   let followed = new Map<string, Followed>()
@@ -39,7 +39,7 @@ export function createCompactionInventory(database: Database): CompactionInvento
     refresh: async (dataSources) => {
       const isKnown = dataSources.every((dataSource) => followed.has(dataSource))
       if (!isKnown) {
-        // What was not followed so far is not among the changes: all is read anew.
+        // Changes do not cover datasources that were not followed so far, so everything is read again.
         const names = new Set([...followed.keys(), ...dataSources])
         followed = new Map([...names].map((name) => [name, { segments: new Map(), list: undefined }]))
         dataSourceOf = new Map()

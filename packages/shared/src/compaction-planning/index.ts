@@ -1,4 +1,4 @@
-/** Deciding about compaction on the cluster as it is: for statuses, previews, and whoever submits the tasks. */
+/** Compaction planning for the current state of the cluster: for statuses, previews, and task submission. */
 export {
   type CompactionDriver,
   type CompactionPlanner,

@@ -27,45 +27,45 @@ import {
 import type { ServiceContext } from '../service/index.ts'
 import { createCompactionInventory } from './compaction-inventory.ts'
 
-/** Who runs compaction: the duty of the coordinator, or the supervisors of the overlord. */
+/** What runs compaction: the coordinator's duty, or the overlord's supervisors. */
 export type CompactionDriver = 'duty' | 'supervisors'
 
-/** A plan for the cluster as it is. */
+/** A plan for the current state of the cluster. */
 export interface LivePlan {
   readonly cluster: ClusterCompactionConfig
   readonly configs: ReadonlyMap<string, CompactionConfig>
   readonly findings: ReadonlyMap<string, DatasourceFindings>
   readonly plan: CompactionPlan
-  /** Compact tasks of the last half day, and those that have not ended. */
+  /** Compact tasks of the last 12 hours, and those that have not ended. */
   readonly past: readonly PastCompaction[]
 }
 
-/** What of the cluster as it is shall be taken otherwise. */
+/** Overrides of the current state of the cluster. */
 export interface PlanAssumptions {
   readonly cluster?: ClusterCompactionConfig | undefined
   readonly configs?: readonly CompactionConfig[] | undefined
   readonly segments?: readonly CompactionSegment[] | undefined
 }
 
-/** Plans for the cluster as it is at the moment. */
+/** Plans compaction for the current state of the cluster. */
 export interface CompactionPlanner {
-  /** Who runs compaction now. */
+  /** Returns what currently runs compaction. */
   driver(): Promise<CompactionDriver>
-  /** The plan for the datasources that are compacted by `driver`; by default whoever runs compaction now. */
+  /** Returns the plan for the datasources that `driver` compacts; defaults to what currently runs compaction. */
   plan(driver?: CompactionDriver, assumptions?: PlanAssumptions): Promise<LivePlan>
 }
 
-// Long enough that failures in a row are counted up to where an interval rests for the longest time.
+// Long enough to count consecutive failures up to the maximum backoff of an interval.
 const pastMs = 12 * 60 * 60 * 1000
 
 interface Remembered {
   readonly segments: readonly CompactionSegment[]
-  /** Configuration and locks as text. */
+  /** Config and locks as text. */
   readonly key: string
   readonly findings: DatasourceFindings
 }
 
-/** A planner that reads only what changed, and decides anew only about datasources in which something did. */
+/** Creates a planner that reads only changes, and plans again only for datasources with changes. */
 export function createCompactionPlanner(
   context: Pick<ServiceContext, 'database' | 'discovery' | 'clock'>,
 ): CompactionPlanner {
@@ -111,7 +111,8 @@ export function createCompactionPlanner(
       }
       return assembled(cluster, configs, found, [])
     }
-    // Tasks before segments: one that ends in between is still running here, and its interval is left for next time.
+    // Tasks are read before segments: a task that ends in between still counts as running, and its interval has to
+    // wait.
     const tasks = await loadCompactTasks(database, clock.now() - pastMs)
     const past = tasks.flatMap(readPast)
     const unfinished = Map.groupBy(
@@ -122,14 +123,14 @@ export function createCompactionPlanner(
     await inventory.refresh([...configs.keys()])
     const found = list.map((config) => {
       const { dataSource, taskPriority } = config
-      // A task of a lower priority gives way.
+      // Tasks of a lower priority are preempted.
       const inTheWay = (locks.get(dataSource) ?? []).filter(({ priority }) => priority >= taskPriority)
       const own = [...inTheWay, ...(unfinished.get(dataSource) ?? [])].map(({ interval, taskId }) => ({
         dataSource,
         interval,
         taskId,
       }))
-      // A preview must not push out what the next look can use.
+      // A preview must not evict findings that the next plan can reuse.
       const segments = inventory.segmentsOf(dataSource)
       return given.configs === undefined
         ? search(config, segments, own)
@@ -160,7 +161,7 @@ export function createCompactionPlanner(
   return {
     driver: async () => driverOf(await loadClusterCompactionConfig(database)),
     plan: (driver, given = {}) => {
-      // One after the other: what is followed is read in the order of its changes.
+      // Sequential, because the inventory reads changes in order.
       const next = last.then(() => planNow(driver, given))
       last = next.catch(() => undefined)
       return next
@@ -168,7 +169,7 @@ export function createCompactionPlanner(
   }
 }
 
-/** A task as scheduling sees it; none where the task names no interval that could be read. */
+/** Converts a task for scheduling. Returns an empty list if the task has no valid interval. */
 function readPast(task: CompactTaskRecord): (PastCompaction & { taskId: string })[] {
   const interval = task.interval === null ? undefined : tryInterval(task.interval)
   if (interval === undefined) return []
@@ -180,7 +181,7 @@ function readPast(task: CompactTaskRecord): (PastCompaction & { taskId: string }
       dataSource: task.dataSource,
       interval,
       ended: isOver ? { succeeded: task.state === 'SUCCESS', at: task.finishedAt ?? 0 } : undefined,
-      // A task of a user takes nothing from the share of compaction: whoever submits many would stop it for all.
+      // Tasks of users do not count against the compaction slots; otherwise, submitting many would stop compaction.
       slots: typeof origin.slots === 'number' ? origin.slots : 0,
       configFingerprint: String(origin.configFingerprint ?? ''),
       segmentsFingerprint: String(origin.segmentsFingerprint ?? ''),

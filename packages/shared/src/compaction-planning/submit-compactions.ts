@@ -20,8 +20,8 @@ const fingerprint = (texts: Iterable<string>): string => {
 }
 
 /**
- * Submits the compact tasks that are due, through the overlord's own interface, if `driver` is who runs compaction.
- * Answers what it did, for the log. A task that cannot be submitted does not hold back the others.
+ * Submits the compact tasks that are due through the overlord's API, if `driver` currently runs compaction. Returns
+ * what it did, for the log; undefined if nothing. A task that cannot be submitted does not block the others.
  */
 export async function submitCompactions(
   context: Pick<ServiceContext, 'client' | 'clock' | 'logger' | 'stopping'>,
@@ -62,7 +62,7 @@ export async function submitCompactions(
       await client.callLeader('overlord', call)
       submitted += 1
     } catch (error) {
-      logger.warn('A compact task could not be submitted', {
+      logger.warn('Failed to submit compact task', {
         dataSource: candidate.dataSource,
         interval: formatInterval(candidate.compactionInterval),
         error: describeError(error),
@@ -70,7 +70,7 @@ export async function submitCompactions(
     }
   }
   for (const { candidate, failures, until } of postponed) {
-    logger.debug('An interval rests after its compaction has failed', {
+    logger.debug('Postponed the compaction of an interval after failures', {
       dataSource: candidate.dataSource,
       interval: formatInterval(candidate.compactionInterval),
       failures,

@@ -3,13 +3,13 @@ import { z } from 'zod'
 import { loadCompactionHistory, type Queries } from '../postgres/index.ts'
 import { intervalParameter, positiveCount } from '../wire/index.ts'
 
-/** The query of the endpoints of histories. */
+/** Query parameters of the history endpoints. */
 export const compactionHistoryQuery = z.object({
   interval: intervalParameter.optional(),
   count: positiveCount.optional(),
 })
 
-/** What held for the compaction of a datasource after each change, as the endpoints answer it. */
+/** Returns the compaction config of a datasource after each change, in the format of the endpoints. */
 export async function compactionHistory(
   queries: Queries,
   dataSource: string,

@@ -1,3 +1,3 @@
-/** What coordinator and overlord both answer about compaction. */
+/** Compaction endpoints that coordinator and overlord share. */
 export { compactionHistory, compactionHistoryQuery } from './history.ts'
 export { compactionPreviewRoute } from './preview-route.ts'

@@ -15,23 +15,23 @@ import { createSlices } from '../runtime/index.ts'
 import { compactionPreviewShape } from '../shapes/index.ts'
 import { shapeOf, unparsed } from '../wire/index.ts'
 
-// Segments of a datasource as a user may have written them down.
+// Enough for a list of segments written by a user.
 const limits = { limitBytes: 32 * 1024 * 1024, maxValues: 3_000_000 }
 
-// Members of an answer that are made at once.
+// Number of members of the response that are formatted at a time.
 const pageLength = 200
 
 const requestShape = shapeOf(compactionPreviewSchema())
 
-/** The endpoint of previews; it shows the datasources that its caller sees. */
+/** The preview endpoint. It shows only the datasources that the caller may see. */
 export function compactionPreviewRoute(path: string, access: Access, planner: CompactionPlanner): Route {
   const slices = createSlices()
 
-  /** What would be compacted, in which order. Reads only. */
+  /** Returns what would be compacted, and in which order. Read-only. */
   async function preview(json: unknown, signal: AbortSignal): Promise<CompactionPlan> {
     const { cluster, configs, segments } = await slices.run(() => readCompactionPreview(json), signal)
     const live = await planner.plan(undefined, { cluster, configs, segments })
-    // Configurations that were given may be for another engine than the cluster's.
+    // The given configs may be for a different engine than the cluster's.
     for (const config of configs ?? []) assertRunnableBy(config, live.cluster)
     return live.plan
   }
@@ -40,7 +40,7 @@ export function compactionPreviewRoute(path: string, access: Access, planner: Co
     method: 'POST',
     path,
     access,
-    summary: 'What would be compacted and in which order; nothing is changed',
+    summary: 'Preview what would be compacted and in which order, without changing anything',
     body: jsonBody(unparsed(requestShape), limits),
     answers: [jsonAnswer(compactionPreviewShape)],
     handle: async ({ body, caller, signal }) =>
@@ -48,7 +48,7 @@ export function compactionPreviewRoute(path: string, access: Access, planner: Co
   })
 }
 
-/** The plan as JSON, without what is about datasources that are not seen. */
+/** Yields the plan as JSON, filtered to the datasources that the caller may see. */
 async function* piecesOf(
   { candidates, skipped, progress }: CompactionPlan,
   sees: (dataSource: string) => boolean,

@@ -15,27 +15,45 @@ const limitsOf = (given: object, segments: number, servers: number) => {
 }
 const noSmart = { smartSegmentLoading: false }
 
-describe('the limits of a run', () => {
+describe('the limits of a duty run', () => {
   for (const { name, given, segments, servers, expected } of [
-    { name: 'of a small cluster', given: {}, segments: 10, servers: 1, expected: [5000, 100, 100] },
     {
-      name: 'grow with the segments',
+      name: 'have minimums for a small cluster',
+      given: {},
+      segments: 10,
+      servers: 1,
+      expected: [5000, 100, 100],
+    },
+    {
+      name: 'grow with the number of segments',
       given: {},
       segments: 20_000,
       servers: 100,
       expected: [1000, 1000, 400],
     },
-    { name: 'end somewhere', given: {}, segments: 1_000_000, servers: 1000, expected: [100, 50_000, 1000] },
-    { name: 'are those of the fields', given: noSmart, segments: 1e6, servers: 9, expected: [500, 500, 100] },
     {
-      name: 'keep to a field that somebody has set',
+      name: 'have maximums for a large cluster',
+      given: {},
+      segments: 1_000_000,
+      servers: 1000,
+      expected: [100, 50_000, 1000],
+    },
+    {
+      name: 'are the configured values without smart segment loading',
+      given: noSmart,
+      segments: 1e6,
+      servers: 9,
+      expected: [500, 500, 100],
+    },
+    {
+      name: 'respect fields set to other values than their defaults',
       given: { maxSegmentsInNodeLoadingQueue: 4, maxSegmentsToMove: 0 },
       segments: 20_000,
       servers: 100,
       expected: [4, 1000, 0],
     },
     {
-      name: 'are none for a queue of 0',
+      name: 'do not limit a queue with the value 0',
       given: { ...noSmart, maxSegmentsInNodeLoadingQueue: 0 },
       segments: 10,
       servers: 1,
@@ -45,8 +63,8 @@ describe('the limits of a run', () => {
     it(name, () => assert.deepEqual(limitsOf(given, segments, servers), expected))
 })
 
-describe('a change', () => {
-  it('tells the fields that it keeps and that change nothing', () => {
+describe('a config change', () => {
+  it('warns about fields without effect', () => {
     const change = parseConfigChange({
       balancerComputeThreads: 8,
       useRoundRobinSegmentAssignment: true,
@@ -74,14 +92,14 @@ describe('a change', () => {
       }))
   }
 
-  it('makes no server the clone of itself', () => {
+  it('rejects a server as its own clone', () => {
     assert.throws(
       () => parseConfigChange({ cloneServers: { a: 'b', c: 'c' } }),
-      /cloneServers.*clone of itself/,
+      /cloneServers.*its own clone/,
     )
   })
 
-  it('has overshadowed segments wait only where somebody says so', () => {
+  it('delays marking overshadowed segments only if configured', () => {
     assert.equal(overshadowedWaitMs(readCoordinatorConfig(undefined)), 0)
     assert.equal(overshadowedWaitMs(readCoordinatorConfig({ value: '{"millisToWaitBeforeDeleting":5}' })), 5)
   })

@@ -2,27 +2,27 @@ import { datasourceNameRule, hasControlCharacter, isDatasourceName } from '@svc/
 import { z } from 'zod'
 import { listOf, type Parser, parserOf } from '../wire/index.ts'
 
-/** The name under which the configuration and its history are kept. */
+/** Name of the stored configuration and of its history. */
 export const coordinatorConfigName = 'coordinator.config'
 
 const count = (most = 2_147_483_647) =>
   z
     .int({ error: 'a whole number' })
-    .min(0, { error: 'a whole number from 0' })
-    .max(most, { error: `a whole number up to ${most}` })
+    .min(0, { error: 'a whole number of at least 0' })
+    .max(most, { error: `a whole number of at most ${most}` })
 const flag = z.boolean({ error: 'true or false' })
-const text = z.string({ error: 'a list of texts' })
+const text = z.string({ error: 'a list of strings' })
 const name = text.refine((value) => !hasControlCharacter(value), {
-  error: 'a text without control characters',
+  error: 'a string without control characters',
 })
-const names = listOf(name, { error: 'a list of texts' })
+const names = listOf(name, { error: 'a list of strings' })
 const datasources = listOf(text.refine(isDatasourceName, { error: datasourceNameRule }), {
-  error: 'a list of texts',
+  error: 'a list of strings',
 })
 const namesByName = z
   .record(z.string(), z.string())
   .refine((texts) => !Object.entries(texts).flat().some(hasControlCharacter), {
-    error: 'an object of texts without control characters',
+    error: 'an object of strings without control characters',
   })
 
 const fields = {
@@ -53,20 +53,20 @@ const changeSchema = z
     ({ cloneServers = {} }) => Object.entries(cloneServers).every(([clone, source]) => clone !== source),
     {
       path: ['cloneServers'],
-      error: 'servers by the names of their clones; no server is the clone of itself',
+      error: 'an object with the source server of each clone, where no server is its own clone',
     },
   )
 const storedSchema = z.object(fields)
 
-/** The shape of the whole configuration. */
+/** Schema of the full configuration. */
 export const coordinatorConfigShape = storedSchema.meta({ title: 'CoordinatorConfig' })
 
-/** The dynamic configuration of the coordinator. */
+/** The coordinator dynamic configuration. */
 export type CoordinatorConfig = z.infer<typeof storedSchema>
 /** Some of its fields. */
 export type CoordinatorConfigChange = Partial<CoordinatorConfig>
 
-/** The recorded system's defaults, in the order in which it shows them. */
+/** Druid's defaults, in Druid's order. */
 const defaultCoordinatorConfig: CoordinatorConfig = {
   millisToWaitBeforeDeleting: 900_000,
   maxSegmentsToMove: 100,
@@ -88,7 +88,7 @@ const defaultCoordinatorConfig: CoordinatorConfig = {
   cloneServers: {},
 }
 
-/** What was stored, the defaults for what was not. */
+/** Returns the stored configuration, with defaults for missing fields. */
 export function readCoordinatorConfig(stored: { readonly value: string } | undefined): CoordinatorConfig {
   return {
     ...defaultCoordinatorConfig,
@@ -96,22 +96,22 @@ export function readCoordinatorConfig(stored: { readonly value: string } | undef
   }
 }
 
-/** The fields of a change; the first that is wrong is an invalidInput failure that names it. */
+/** Parses the fields of a change. Throws an invalidInput Failure that names the first invalid field. */
 export const parseConfigChange: Parser<CoordinatorConfigChange> = parserOf(
   changeSchema.meta({ title: 'CoordinatorConfigChange' }),
   { subject: 'The configuration' },
   (change) => change as CoordinatorConfigChange,
 )
 
-/** What servers are there for beside taking part in everything, by their names. */
+/** Servers with a special role, by name. */
 export interface ServerParts {
-  /** Those that are to be emptied. */
+  /** Decommissioning servers. */
   readonly leaving: ReadonlySet<string>
-  /** Those that hold what another one does, with that other one. */
+  /** Clones and their source servers. */
   readonly clones: ReadonlyMap<string, string>
 }
 
-/** What the configuration makes of servers. */
+/** Returns the servers to which the configuration gives a special role. */
 export function serverPartsOf(config: CoordinatorConfig): ServerParts {
   return {
     leaving: new Set(config.decommissioningNodes),
@@ -120,8 +120,9 @@ export function serverPartsOf(config: CoordinatorConfig): ServerParts {
 }
 
 /**
- * How long a leader has led, in milliseconds, before it marks overshadowed segments unused. This one knows all segments
- * and servers before its first run, and waits only where somebody has set another time than the default.
+ * Returns how long a server must have been leader, in milliseconds, before it marks overshadowed segments as unused.
+ * The svc leader knows all segments and servers before its first run, so it waits only if this differs from the
+ * default.
  */
 export function overshadowedWaitMs({ millisToWaitBeforeDeleting }: CoordinatorConfig): number {
   return millisToWaitBeforeDeleting === defaultCoordinatorConfig.millisToWaitBeforeDeleting
@@ -130,20 +131,21 @@ export function overshadowedWaitMs({ millisToWaitBeforeDeleting }: CoordinatorCo
 }
 
 const withoutEffect: Partial<Record<keyof CoordinatorConfig, string>> = {
-  balancerComputeThreads: 'moves are planned in a fraction of a second by one thread',
-  killPendingSegmentsSkipList: 'there are no pending segments that would be erased',
-  useRoundRobinSegmentAssignment: 'the emptiest server of a tier gets the next segment, equal ones in turns',
-  debugDimensions: 'what each run did is in the log and in the metrics',
+  balancerComputeThreads: 'a single thread plans moves in a fraction of a second',
+  killPendingSegmentsSkipList: 'there are no pending segments to delete',
+  useRoundRobinSegmentAssignment:
+    'the emptiest server of a tier gets the next segment; equally empty servers take turns',
+  debugDimensions: 'the log and the metrics show what each run did',
 }
 
-/** Something to be said of a field. */
+/** A warning about a field. */
 export interface ConfigWarning {
   readonly type: 'fieldWithoutEffect'
   readonly field: string
   readonly message: string
 }
 
-/** What is to be said of a change: which of its fields are kept and change nothing here. */
+/** Returns warnings about the fields of a change that are stored but have no effect. */
 export function warningsOfChange(change: CoordinatorConfigChange): readonly ConfigWarning[] {
   return Object.entries(withoutEffect)
     .filter(([field]) => {
@@ -156,11 +158,11 @@ export function warningsOfChange(change: CoordinatorConfigChange): readonly Conf
     .map(([field, reason]) => ({
       type: 'fieldWithoutEffect' as const,
       field,
-      message: `Field [${field}] is kept and has no effect: ${reason}`,
+      message: `Field [${field}] is stored but has no effect: ${reason}`,
     }))
 }
 
-/** How much the runs of the coordinator may set going. */
+/** Limits of a coordinator run. */
 export interface LoadingLimits {
   readonly maxLoadsPerServer: number
   readonly replicationThrottleLimit: number
@@ -168,9 +170,9 @@ export interface LoadingLimits {
 }
 
 /**
- * The limits of a run over so many used segments and servers. With smartSegmentLoading they follow from these, as the
- * documentation of the recorded system describes; a field that somebody has set to another value than its default is
- * kept to all the same. A limit of 0 loads in the queue of a server stands for none.
+ * Returns the limits of a run with these numbers of used segments and servers. With smartSegmentLoading, they are
+ * derived from these numbers as Druid's documentation describes, except for fields set to other values than their
+ * defaults. A max of 0 loads in the queue of a server means no limit.
  */
 export function loadingLimitsOf(config: CoordinatorConfig, segments: number, servers: number): LoadingLimits {
   const limit = (
@@ -180,7 +182,7 @@ export function loadingLimitsOf(config: CoordinatorConfig, segments: number, ser
     config.smartSegmentLoading && config[field] === defaultCoordinatorConfig[field] ? smart : config[field]
   const inQueue = limit(
     'maxSegmentsInNodeLoadingQueue',
-    // All queues together hold what Redis takes easily and the servers load within some runs.
+    // In total, the queues contain what Redis easily handles and the servers load within a few runs.
     clamp(Math.ceil(queuedAtOnce / Math.max(1, servers)), 100, 5000),
   )
   return {

@@ -1,2 +1,2 @@
-/** The dynamic configuration of the coordinator: its fields, what is allowed in them, and the limits that follow. */
+/** The coordinator dynamic configuration: its fields, their validation, and the limits derived from them. */
 export * from './coordinator-config.ts'

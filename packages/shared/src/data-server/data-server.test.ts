@@ -39,7 +39,7 @@ const deepStorage = createLocalDeepStorage({ rootDirectory: storageDirectory })
 let folders = 0
 beforeEach(() => stores.database.query(sql`DELETE FROM leader_leases`))
 
-/** A segment with its file in deep storage. */
+/** Pushes a segment file to deep storage and returns its payload. */
 async function storedSegment(number: number, content = `rows of ${number}`): Promise<SegmentPayload> {
   const key = {
     dataSource: 'wiki',
@@ -58,7 +58,7 @@ async function storedSegment(number: number, content = `rows of ${number}`): Pro
   })
 }
 
-/** The leading coordinator: it takes reports and answers them as the test says. */
+/** Starts a leading coordinator that accepts reports and responds as `state` says. */
 async function startLeader(scope: TestContext) {
   const reports: ServerReport[] = []
   const state = { term: 5, resync: false, isDown: false, voidUntilMs: {} as Record<string, number> }
@@ -72,7 +72,7 @@ async function startLeader(scope: TestContext) {
   return { reports, state }
 }
 
-/** A historical with a cache of its own. */
+/** Starts a historical with its own cache. */
 async function startHistorical(scope: TestContext, properties: Record<string, string> = {}) {
   const cache = path.join(folder, `cache${++folders}`)
   const context = await createTestContext(scope, stores, 'historical', {
@@ -114,7 +114,7 @@ const ask = (
 const load = (payload: SegmentPayload): SegmentRequest => ({ action: 'load', payload })
 const drop = (payload: SegmentPayload): SegmentRequest => ({ action: 'drop', id: payload.identifier })
 
-/** The end of a pipe that is written to, where somebody waits at the other; else none. */
+/** Opens the write end of a pipe if it has a reader; otherwise, returns an empty list. */
 function openIfRead(pipe: string): number[] {
   try {
     return [openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK)]
@@ -125,7 +125,7 @@ function openIfRead(pipe: string): number[] {
 }
 
 describe('a data server', () => {
-  it('starts when the leader knows it, and tells what it is', async (scope) => {
+  it('starts once the leader has its first report', async (scope) => {
     const { context, server } = await startHistorical(scope)
     const started = server.start()
     const { reports } = await startLeader(scope)
@@ -150,7 +150,7 @@ describe('a data server', () => {
     })
   })
 
-  it('loads and drops what it is asked, and reports it', async (scope) => {
+  it('loads and drops segments on request, and reports the changes', async (scope) => {
     const { reports } = await startLeader(scope)
     const { context, server } = await startHistorical(scope)
     await server.start()
@@ -168,10 +168,10 @@ describe('a data server', () => {
     )
     assert.deepEqual(last?.changes, [{ id: one.identifier, change: 'dropped' }])
     assert.deepEqual(server.served.ids(), [two.identifier])
-    await waitUntil('the room is free', () => reports.at(-1)?.usedSizeBytes === two.size)
+    await waitUntil('the space is free', () => reports.at(-1)?.usedSizeBytes === two.size)
   })
 
-  it('works on several requests of a turbo batch at a time, on those of others one by one', async (scope) => {
+  it('handles the requests of a turbo batch concurrently, and those of other batches sequentially', async (scope) => {
     await startLeader(scope)
     const { context, server } = await startHistorical(scope, { 'svc.segmentCache.numLoadingThreads': '2' })
     await server.start()
@@ -183,7 +183,7 @@ describe('a data server', () => {
       const payloads = await Promise.all(
         [0, 1, 2].map((number) => storedSegment(700 + 10 * atATime + number)),
       )
-      // To open a pipe takes until somebody opens its other end.
+      // Opening a pipe blocks until its other end is opened.
       const pipes = payloads.map(({ loadSpec }) => path.join(storageDirectory, loadSpec.path))
       for (const pipe of pipes) {
         rmSync(pipe)
@@ -203,7 +203,7 @@ describe('a data server', () => {
     }
   })
 
-  it('hands out the files of what it serves, and of nothing else', async (scope) => {
+  it('sends the files of served segments, and no others', async (scope) => {
     await startLeader(scope)
     const { context, server } = await startHistorical(scope)
     await server.start()
@@ -237,7 +237,7 @@ describe('a data server', () => {
     assert.deepEqual(await fetchFiles(one.identifier), [undefined])
   })
 
-  it('does what is asked twice once', async (scope) => {
+  it('handles duplicate requests only once', async (scope) => {
     const { reports } = await startLeader(scope)
     const { context, server } = await startHistorical(scope)
     await server.start()
@@ -250,7 +250,7 @@ describe('a data server', () => {
     assert.deepEqual(reports.at(-1)?.failures, [])
   })
 
-  it('does nothing that its leader has declared void, and tells so', async (scope) => {
+  it('ignores requests that its leader has revoked, and confirms that', async (scope) => {
     const { reports, state } = await startLeader(scope)
     const { context, server } = await startHistorical(scope)
     await server.start()
@@ -260,18 +260,18 @@ describe('a data server', () => {
     await ask(sender, context, server, [load(early)])
     await waitUntil('it is served', () => server.served.has(early.identifier))
     state.voidUntilMs = { [context.node().name]: 50 }
-    await waitUntil('it is told', () => reports.at(-1)?.voidUntilMs === 50)
+    await waitUntil('it is confirmed', () => reports.at(-1)?.voidUntilMs === 50)
     await ask(sender, context, server, [drop(early)], { sentAtMs: 50 })
     await ask(sender, context, server, [load(late)], { sentAtMs: 51 })
-    await waitUntil('what came later is done', () => server.served.has(late.identifier))
+    await waitUntil('the later request is done', () => server.served.has(late.identifier))
     assert.ok(server.served.has(early.identifier))
     Object.assign(state, { term: 6, voidUntilMs: {} })
-    await waitUntil('another leader has declared nothing void', () => reports.at(-1)?.voidUntilMs === 0)
+    await waitUntil('the new leader has revoked nothing', () => reports.at(-1)?.voidUntilMs === 0)
     await ask(sender, context, server, [load(later)], { term: 6 })
-    await waitUntil('what it asks for is done', () => server.served.has(later.identifier))
+    await waitUntil('its request is done', () => server.served.has(later.identifier))
   })
 
-  it('goes on after a request that fails, and reports why', async (scope) => {
+  it('continues after a failed request, and reports the reason', async (scope) => {
     const { reports } = await startLeader(scope)
     const { context, server } = await startHistorical(scope)
     await server.start()
@@ -297,10 +297,10 @@ describe('a data server', () => {
     assert.match(failures[2]?.message ?? '', /needs \[2000\] bytes/)
     await waitUntil('the good one', () => server.served.has(good.identifier))
     assert.deepEqual(server.served.ids(), [good.identifier])
-    assert.equal(context.logger.having('A segment could not be loaded').length, bad.length)
+    assert.equal(context.logger.having('Failed to load segment').length, bad.length)
   })
 
-  it('serves exactly what is on its disk after loads and drops of the same segments at once', async (scope) => {
+  it('serves exactly what is on its disk after concurrent loads and drops of the same segments', async (scope) => {
     const { reports, state } = await startLeader(scope)
     const { context, server, cache } = await startHistorical(scope)
     await server.start()
@@ -313,9 +313,9 @@ describe('a data server', () => {
       if (round % 3 === 0) await ask(sender, context, server, [load(segments[round % 2] as SegmentPayload)])
     }
     await ask(sender, context, server, [load(marker)])
-    await waitUntil('all has begun', () => server.served.has(marker.identifier))
+    await waitUntil('all requests have started', () => server.served.has(marker.identifier))
     state.voidUntilMs = { [context.node().name]: 1 }
-    await waitUntil('nothing is at work', () => reports.at(-1)?.voidUntilMs === 1)
+    await waitUntil('no request is running', () => reports.at(-1)?.voidUntilMs === 1)
     assert.deepEqual(
       reports.flatMap(({ failures }) => failures),
       [],
@@ -335,32 +335,32 @@ describe('a data server', () => {
     )
   })
 
-  it('takes no batch of a former leader, nor one for its own former life', async (scope) => {
+  it('ignores batches from an old leader or for one of its earlier lifetimes', async (scope) => {
     const { reports, state } = await startLeader(scope)
     const { context, server } = await startHistorical(scope)
     await server.start()
     const sender = await openSender(scope)
     const [one, two, three] = [await storedSegment(1), await storedSegment(2), await storedSegment(3)]
-    await ask(sender, context, server, [load(one)], { session: 'a former life' })
+    await ask(sender, context, server, [load(one)], { session: 'earlier' })
     await ask(sender, context, server, [load(one)], { term: 4 })
     await ask(sender, context, server, [load(two)], { term: 5 })
-    await waitUntil('what counts', () => server.served.has(two.identifier))
-    // A new leader is known by its answers to reports, and by its requests.
+    await waitUntil('the valid batch', () => server.served.has(two.identifier))
+    // A server learns of a new leader from responses to reports, and from requests.
     state.term = 6
     const before = reports.length
     await waitUntil('the new leader has answered', () => reports.length > before + 1)
-    await waitUntil('it says that it knows', () => reports.at(-1)?.term === 6)
+    await waitUntil('the server confirms the new leader', () => reports.at(-1)?.term === 6)
     await ask(sender, context, server, [load(one)], { term: 5 })
     await ask(sender, context, server, [load(three)], { term: 7 })
-    await waitUntil('what counts', () => server.served.has(three.identifier))
+    await waitUntil('the valid batch', () => server.served.has(three.identifier))
     await ask(sender, context, server, [load(one)], { term: 6 })
     const voided =
-      'A batch of requests is void: its leader has decided anew, or its leader or this server has been replaced'
-    await waitUntil('all void ones', () => context.logger.having(voided).length === 4)
+      'Ignored a stale batch of requests: the leader revoked it, or the leader or this server was replaced'
+    await waitUntil('all stale batches', () => context.logger.having(voided).length === 4)
     assert.equal(server.served.has(one.identifier), false)
   })
 
-  it('serves after a restart what is whole on its disk, in another session', async (scope) => {
+  it('serves the intact segments on its disk after a restart, in a new session', async (scope) => {
     const { reports } = await startLeader(scope)
     const first = await startHistorical(scope)
     await first.server.start()
@@ -370,7 +370,7 @@ describe('a data server', () => {
     await waitUntil('both', () => first.server.served.ids().length === 2)
     first.context.beginToStop()
     await first.server.stop()
-    // Deep storage is not needed for that.
+    // This does not need deep storage.
     const locations = JSON.stringify([{ path: first.cache, maxSize: 1000 }])
     const second = await startHistorical(scope, {
       'svc.segmentCache.locations': locations,
@@ -383,7 +383,7 @@ describe('a data server', () => {
     assert.deepEqual(new Set(report?.segments), new Set([one.identifier, two.identifier]))
   })
 
-  it('tells the whole list when the leader asks for it', async (scope) => {
+  it('sends the full list when the leader requests it', async (scope) => {
     const { reports, state } = await startLeader(scope)
     const { context, server } = await startHistorical(scope)
     await server.start()
@@ -393,49 +393,49 @@ describe('a data server', () => {
     await waitUntil('it is reported', () => reports.at(-1)?.to === 1)
     state.resync = true
     const whole = await waitUntil(
-      'the whole list',
+      'the full list',
       () => reports.at(-1),
       (report) => report?.segments?.length === 1,
     )
     assert.deepEqual([whole?.from, whole?.to, whole?.segments], [0, 1, [one.identifier]])
   })
 
-  it('names the trouble while no leader takes its reports, and goes on serving', async (scope) => {
+  it('reports the problem while no leader accepts its reports, and keeps serving', async (scope) => {
     const { state } = await startLeader(scope)
     const { context, server } = await startHistorical(scope)
     await server.start()
     const sender = await openSender(scope)
     state.isDown = true
-    await waitUntil('the trouble', () => context.readiness.troubles() !== '')
+    await waitUntil('the problem', () => context.readiness.troubles() !== '')
     assert.match(
       context.readiness.troubles(),
-      /^Reports do not reach the leading coordinator: \[http:.*Something went wrong/,
+      /^Failed to report to the leading coordinator: \[http:.*Something went wrong/,
     )
-    assert.equal(context.logger.having('Reports do not reach the leading coordinator').length, 1)
+    assert.equal(context.logger.having('Failed to report to the leading coordinator').length, 1)
     const one = await storedSegment(1)
     await ask(sender, context, server, [load(one)])
-    await waitUntil('it loads all the same', () => server.served.has(one.identifier))
+    await waitUntil('it still loads segments', () => server.served.has(one.identifier))
     state.isDown = false
-    await waitUntil('the trouble is over', () => context.readiness.troubles() === '')
-    assert.equal(context.logger.having('Reports reach the leading coordinator again').length, 1)
+    await waitUntil('the problem is gone', () => context.readiness.troubles() === '')
+    assert.equal(context.logger.having('Reporting to the leading coordinator again').length, 1)
   })
 
-  it('without a cache has no room, and says so', async (scope) => {
+  it('without a cache has no capacity, and logs a warning', async (scope) => {
     const { reports } = await startLeader(scope)
     const { context, server } = await startHistorical(scope, { 'svc.segmentCache.locations': '[]' })
     await server.start()
     assert.equal(reports[0]?.maxSizeBytes, 0)
-    assert.match(context.logger.lines.map(({ message }) => message).join(), /cannot hold segments/)
+    assert.match(context.logger.lines.map(({ message }) => message).join(), /cannot load segments/)
   })
 
-  it('holds no more than it is told to, though its disks have more', async (scope) => {
+  it('limits its capacity to the configured maximum', async (scope) => {
     const { reports } = await startLeader(scope)
     const { server } = await startHistorical(scope, { 'svc.server.maxSize': '500' })
     await server.start()
     assert.equal(reports[0]?.maxSizeBytes, 500)
   })
 
-  it('cannot start with a cache that it cannot write', async (scope) => {
+  it('fails to start if it cannot write to its cache', async (scope) => {
     await startLeader(scope)
     const blocked = path.join(folder, 'a-file')
     writeFileSync(blocked, '')
@@ -447,7 +447,7 @@ describe('a data server', () => {
   })
 })
 
-describe('the segments served', () => {
+describe('the served segments', () => {
   type Answer = {
     counter: { counter: number; hash: string }
     resetCounter: boolean
@@ -459,7 +459,7 @@ describe('the segments served', () => {
     return answer.json as Answer
   }
 
-  it('are told whole, then by changes', async (scope) => {
+  it('are sent as a full list, then as changes', async (scope) => {
     const { context, server } = await startHistorical(scope)
     server.served.add('a')
     const whole = await follow(context)
@@ -490,7 +490,7 @@ describe('the segments served', () => {
     }
   })
 
-  it('are held back until something changes', async (scope) => {
+  it('are sent when something changes (long polling)', async (scope) => {
     const { context, server } = await startHistorical(scope)
     const query = `counter=0&hash=${server.served.session}&timeout=60000`
     let isAnswered = false
@@ -503,14 +503,14 @@ describe('the segments served', () => {
     assert.deepEqual((await answer).requests, [{ action: 'load', id: 'a' }])
   })
 
-  it('are told at the end of the time though nothing changed, and at the end of the server', async (scope) => {
+  it('are sent when the timeout ends, and when the server stops', async (scope) => {
     const { context, server } = await startHistorical(scope)
     const query = `counter=0&hash=${server.served.session}`
     const startedAt = performance.now()
     assert.deepEqual((await follow(context, `${query}&timeout=100`)).requests, [])
     assert.ok(performance.now() - startedAt >= 95)
     const held = follow(context, `${query}&timeout=60000`)
-    // Answered behind it: the one before is held by then.
+    // Answered after it, so by now the previous request is waiting.
     await follow(context)
     context.beginToStop()
     assert.deepEqual((await held).requests, [])
@@ -518,12 +518,12 @@ describe('the segments served', () => {
     assert.equal(
       late.status,
       503,
-      'a stopping server holds nothing back, and does not make its followers spin',
+      'a stopping server neither delays followers nor makes them retry in a tight loop',
     )
   })
 
   for (const query of ['counter=x', 'counter=-2', 'timeout=-1', 'timeout=60001', 'counter=1.5']) {
-    it(`are not told for [${query}]`, async (scope) => {
+    it(`are rejected for [${query}]`, async (scope) => {
       const { context } = await startHistorical(scope)
       const answer = await httpRequest(context.port, { path: `${servedSegmentsPath}?${query}` })
       assert.equal(answer.status, 400)

@@ -17,20 +17,20 @@ import { ReportLog } from './report-log.ts'
 import { sendReport } from './send-report.ts'
 import { ServedSegments } from './served-segments.ts'
 
-/** A server that holds segments: a historical, or a broker with room for broadcast ones. */
+/** A server that loads segments: a historical, or a broker with a cache for broadcast segments. */
 export interface DataServer {
   readonly served: ServedSegments
-  /** The Parquet file of a segment that is served here. */
+  /** Returns the Parquet file of a served segment; undefined for any other. */
   fileOf(segmentId: string): string | undefined
-  /** Opens the cache, begins to take requests, and resolves when the leader knows this server. */
+  /** Opens the cache, starts taking requests, and resolves when the leader has accepted a report from this server. */
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-// How long without any change before the leader is told that this server is still there.
+// A report is sent at least this often, as a heartbeat.
 const reportPeriodMs = 1000
 
-/** The part of a historical or broker that loads, serves and drops segments as the coordinator asks. */
+/** Creates the part of a historical or broker that loads, serves, and drops segments as the coordinator requests. */
 export function createDataServer(context: ServiceContext, type: 'historical' | 'broker'): DataServer {
   const { settings, logger, readiness, stopping } = context
   const served = new ServedSegments()
@@ -54,7 +54,7 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
   async function handle(batch: RequestBatch): Promise<void> {
     if (batch.session !== served.session || leader.isVoid(batch) || stopping.aborted) {
       logger.info(
-        'A batch of requests is void: its leader has decided anew, or its leader or this server has been replaced',
+        'Ignored a stale batch of requests: the leader revoked it, or the leader or this server was replaced',
         {
           term: batch.term,
         },
@@ -62,7 +62,7 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
       return
     }
     leader.hear(batch.term)
-    // Those of a turbo batch several at a time; whatever lane comes next takes the next one.
+    // Requests of a turbo batch run concurrently; each lane takes the next request when it is free.
     const requests = batch.requests.values()
     const lanes = batch.turbo ? settings.get('svc.segmentCache.numLoadingThreads') : 1
     await Promise.all(Array.from({ length: lanes }, () => carryOut(requests, batch)))
@@ -75,7 +75,7 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
     for (let next = requests.next(); !next.done; next = requests.next()) {
       const request = next.value
       const stamp = { term, sentAtMs }
-      // What has been heard of leaders meanwhile counts: they decide by what is served here now.
+      // Check again: the leader may have changed, or revoked the request, in the meantime.
       if (leader.isVoid(stamp)) return
       const end = leader.begin(stamp)
       const id = request.action === 'load' ? request.payload.identifier : request.id
@@ -85,7 +85,7 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
       } catch (error) {
         if (stopping.aborted) return
         const message = error instanceof Failure ? error.message : describeError(error)
-        logger.error(`A segment could not be ${request.action === 'load' ? 'loaded' : 'dropped'}`, {
+        logger.error(`Failed to ${request.action} segment`, {
           segment: id,
           error: message,
         })
@@ -99,23 +99,23 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
 
   async function load(payload: SegmentPayload): Promise<void> {
     if (!cache)
-      throw new Failure('unavailable', 'This server has no segment cache; set [svc.segmentCache.locations]')
+      throw new Failure('unavailable', 'This server has no segment cache: set [svc.segmentCache.locations]')
     await cache.load(payload, stopping)
     served.add(payload.identifier)
-    logger.debug('Segment loaded', { segment: payload.identifier })
+    logger.debug('Loaded segment', { segment: payload.identifier })
   }
 
   async function drop(id: string): Promise<void> {
-    // Not served from here on: whoever asks from now on is sent elsewhere before the file goes.
+    // Stop serving first, so that new queries go elsewhere before the file is removed.
     served.remove(id)
     await cache?.drop(id)
-    // A load of the same segment that was under way has ended by now, and said that it is served.
+    // A concurrent load of the same segment has ended by now, and may have added it again.
     served.remove(id)
-    logger.debug('Segment dropped', { segment: id })
+    logger.debug('Dropped segment', { segment: id })
   }
 
   async function report(): Promise<void> {
-    // Copies at a server that nobody can ask count for nothing: the leader is to make others.
+    // Replicas on a server that cannot be reached must not count: without a report, the leader replaces them.
     if (!readiness.isReachable()) return
     const changes = log.next()
     const { name } = context.node()
@@ -136,7 +136,7 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
       ],
     }
     const answer = await sendReport(context, body)
-    // The leader waits for the word that it is void.
+    // The leader waits for this confirmation.
     if (leader.hear(answer.term, answer.voidUntilMs[name])) reporter?.wake()
     if (answer.resync.includes(name)) {
       log.refused()
@@ -164,14 +164,14 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
           logger,
         })
         for (const { identifier } of cache.list()) served.add(identifier)
-        logger.info('The segment cache is open', {
+        logger.info('Opened segment cache', {
           segments: served.ids().length,
           damaged: cache.damaged.length,
         })
         const threads = settings.get('svc.segmentCache.numLoadingThreads')
         receiver = await receiveRequests(settings, context.node().name, threads, handle)
       } else if (type === 'historical') {
-        logger.warn('This server cannot hold segments: [svc.segmentCache.locations] is not set')
+        logger.warn('This server cannot load segments: [svc.segmentCache.locations] is not set')
       }
       const delay = growingDelay(100, reportPeriodMs)
       reporter = startLoop(
@@ -180,15 +180,15 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
           await report()
           delay.reset()
           readiness.setTrouble('report', undefined)
-          trouble.over('Reports reach the leading coordinator again')
+          trouble.over('Reporting to the leading coordinator again')
         },
         (error) => {
           if (stopping.aborted) return
           readiness.setTrouble(
             'report',
-            `Reports do not reach the leading coordinator: ${describeError(error)}`,
+            `Failed to report to the leading coordinator: ${describeError(error)}`,
           )
-          trouble.tell('Reports do not reach the leading coordinator', { error: describeError(error) })
+          trouble.tell('Failed to report to the leading coordinator', { error: describeError(error) })
           return delay.next()
         },
       )

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { HeardLeader } from './heard-leader.ts'
 
-describe('what a server has heard of leaders', () => {
-  it('lets it do what the latest one asks, whenever that was sent', () => {
+describe('the leader known to a server', () => {
+  it('accepts requests from the latest leader, whenever they were sent', () => {
     const leader = new HeardLeader()
     assert.equal(leader.isVoid({ term: 3, sentAtMs: 0.5 }), false)
     leader.hear(3)
@@ -21,7 +21,7 @@ describe('what a server has heard of leaders', () => {
     { term: 3, voidUntilMs: 12, isNews: true, state: [3, 12] },
     { term: 4, voidUntilMs: 0, isNews: true, state: [4, 0] },
   ]
-  it('only grows with a leader, and begins anew with the next', () => {
+  it('advances with a leader, and starts over with the next one', () => {
     const leader = new HeardLeader()
     for (const { term, voidUntilMs, isNews, state } of heard) {
       assert.equal(leader.hear(term, voidUntilMs), isNews)
@@ -31,7 +31,7 @@ describe('what a server has heard of leaders', () => {
     }
   })
 
-  it('is confirmed once nothing void is at work any more', () => {
+  it('is confirmed once no revoked request is running', () => {
     const leader = new HeardLeader()
     leader.hear(3)
     const endVoid = leader.begin({ term: 3, sentAtMs: 5 })

@@ -1,23 +1,23 @@
 import type { RequestBatch } from '../redis/index.ts'
 
-/** Which leader asked, and when by its own clock. */
+/** Which leader sent a request, and when (on its own clock). */
 export type RequestStamp = Pick<RequestBatch, 'term' | 'sentAtMs'>
 
 /**
- * What a server has heard of leaders, which says whose requests it carries out: those of the latest leader, but for
- * what that leader has declared void, because it could not know whether it was received.
+ * What a server knows about the leader, which decides whose requests it executes: those of the latest leader, except
+ * those that this leader has revoked because it could not know whether they were received.
  */
 export class HeardLeader {
   private latestTerm = 0
   private voidUntilMs = 0
   private readonly atWork = new Set<RequestStamp>()
 
-  /** The fencing number of the latest leader; 0 without any. */
+  /** The fencing token of the latest leader; 0 if there is none. */
   get term(): number {
     return this.latestTerm
   }
 
-  /** Takes in what a leader says of itself; whether it is news. */
+  /** Records a leader's term and revocation time. Returns whether either is new. */
   hear(term: number, voidUntilMs = 0): boolean {
     if (term < this.latestTerm || (term === this.latestTerm && voidUntilMs <= this.voidUntilMs)) return false
     this.latestTerm = term
@@ -25,18 +25,20 @@ export class HeardLeader {
     return true
   }
 
-  /** Whether a request is not to be carried out. */
+  /** Whether a request must be ignored. */
   isVoid({ term, sentAtMs }: RequestStamp): boolean {
     return term < this.latestTerm || (term === this.latestTerm && sentAtMs <= this.voidUntilMs)
   }
 
-  /** Notes that a request is being carried out until the returned function is called. */
+  /** Records that a request is running until the returned function is called. */
   begin(stamp: RequestStamp): () => void {
     this.atWork.add(stamp)
     return () => this.atWork.delete(stamp)
   }
 
-  /** Until when the requests of the latest leader are void and none of them is at work any more; 0 for none. */
+  /**
+   * Returns the time up to which requests of the latest leader are revoked, once none of them is running; otherwise 0.
+   */
   confirmedVoidUntilMs(): number {
     return [...this.atWork].some((stamp) => this.isVoid(stamp)) ? 0 : this.voidUntilMs
   }

@@ -1,4 +1,4 @@
-/** Servers that hold segments: what they serve, how they are asked to load and drop, how they report. */
+/** Servers that load segments: what they serve, how they take load and drop requests, and how they report. */
 export { createDataServer, type DataServer } from './data-server.ts'
 export { HeardLeader, type RequestStamp } from './heard-leader.ts'
 export {

@@ -11,7 +11,7 @@ function setUp(...ids: string[]) {
 const failure = (id: string) => ({ id, action: 'load', message: 'no' }) as const
 
 describe('reports', () => {
-  it('tell the whole list at first, then what changed since the last that was taken', () => {
+  it('contain the full list at first, then the changes since the last accepted report', () => {
     const { served, log } = setUp('a', 'b')
     const first = log.next()
     assert.deepEqual(first, {
@@ -41,7 +41,7 @@ describe('reports', () => {
     assert.deepEqual(log.next().changes, [])
   })
 
-  it('say again what was not taken', () => {
+  it('repeat what was not accepted', () => {
     const { served, log } = setUp('a')
     const first = log.next()
     log.taken(first)
@@ -55,7 +55,7 @@ describe('reports', () => {
     assert.deepEqual(again.failures, [failure('x')])
   })
 
-  it('tell the whole list to a leader that asks for it, with the failures that it did not take', () => {
+  it('contain the full list when the leader requests it, with the failures it has not accepted', () => {
     const { log } = setUp('a')
     log.taken(log.next())
     log.noteFailure(failure('x'))
@@ -67,7 +67,7 @@ describe('reports', () => {
     assert.deepEqual(log.next().failures, [])
   })
 
-  it('say that there is more when something happened meanwhile', () => {
+  it('indicate that there is more to report after concurrent changes', () => {
     const { served, log } = setUp('a')
     const first = log.next()
     served.add('b')
@@ -80,7 +80,7 @@ describe('reports', () => {
     assert.equal(log.taken(third), false)
   })
 
-  it('tell a thousand failures at a time, in their order, each once', () => {
+  it('contain up to 1000 failures each, in order, without duplicates', () => {
     const { log } = setUp()
     for (let number = 0; number < 2500; number++) log.noteFailure(failure(String(number)))
     const told: string[] = []

@@ -1,18 +1,18 @@
 import type { RequestFailure, ServerReport } from './report.ts'
 import type { ServedSegments } from './served-segments.ts'
 
-/** The part of a report that tells what changed. */
+/** The part of a report with the changes. */
 export type ReportedChanges = Pick<
   ServerReport,
   'session' | 'from' | 'to' | 'segments' | 'changes' | 'failures'
 >
 
-// Failures that one report tells; the next one follows at once.
+// Max failures per report; the next report follows immediately.
 const failuresAtOnce = 1000
 
 /**
- * What the leader has been told so far. Whatever happens to a report or its answer on the way, the next report begins
- * where the leader, if it is still the same, has got to for certain; one that has not asks for the whole list.
+ * What has been reported to the leader. Even if a report or its response is lost, the next report starts where the same
+ * leader is known to be; a leader that is elsewhere requests the full list.
  */
 export class ReportLog {
   private readonly served: ServedSegments
@@ -27,12 +27,12 @@ export class ReportLog {
     this.failures.push(failure)
   }
 
-  /** Whether the next report would tell of more than that the server is there. */
+  /** Whether the next report would be more than a heartbeat. */
   hasNews(): boolean {
     return this.told !== this.served.sequence || this.failures.length > 0
   }
 
-  /** What the next report tells: the changes since the last one that was taken, or the whole list. */
+  /** Returns the content of the next report: the changes since the last accepted one, or the full list. */
   next(): ReportedChanges {
     const { served, told } = this
     const since = told === undefined ? undefined : served.since(told)
@@ -46,14 +46,14 @@ export class ReportLog {
     }
   }
 
-  /** The leader has taken the report; whether there is more to tell by now. */
+  /** Records that the leader accepted the report. Returns whether there is more to report now. */
   taken(report: ReportedChanges): boolean {
     this.told = report.to
     this.failures.splice(0, report.failures.length)
     return this.served.sequence !== report.to || this.failures.length > 0
   }
 
-  /** The leader needs the whole list. */
+  /** Records that the leader needs the full list. */
   refused(): void {
     this.told = undefined
   }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { takeFiles } from './index.ts'
 
-/** Files as an answer has them; undefined is one that is not served. */
+/** Encodes files as a response does; undefined stands for a segment that is not served. */
 function framed(files: readonly (Uint8Array | undefined)[]): Buffer {
   return Buffer.concat(
     files.map((file) => {
@@ -33,8 +33,8 @@ async function taken(chunks: readonly Buffer[], count: number): Promise<(Buffer 
 
 const files = fc.array(fc.option(fc.uint8Array({ maxLength: 40 }), { nil: undefined }), { maxLength: 12 })
 
-describe('files of one answer', () => {
-  it('come as they were sent, however the answer is cut', async () => {
+describe('files of one response', () => {
+  it('arrive unchanged, however the response is split into chunks', async () => {
     await fc.assert(
       fc.asyncProperty(files, fc.integer({ min: 1, max: 50 }), async (given, length) => {
         const bytes = framed(given)
@@ -49,7 +49,7 @@ describe('files of one answer', () => {
     )
   })
 
-  it('are missed where the answer ends before them', async () => {
+  it('fail if the response ends early', async () => {
     const bytes = framed([Buffer.from('one'), Buffer.from('two')])
     for (const length of [0, 5, 11, 12, bytes.length - 1]) {
       await assert.rejects(taken([bytes.subarray(0, length)], 2), {

@@ -9,30 +9,29 @@ import { internal, jsonBody, type Route, route, streamed, textAnswer } from '../
 import { parserOf } from '../wire/index.ts'
 import type { DataServer } from './data-server.ts'
 
-/** Where the Parquet files of segments are fetched from a data server that serves them. */
+/** The path on a data server from which the Parquet files of served segments are fetched. */
 export const segmentFilesPath = '/svc-internal/v1/segments/files'
 
-// How many segments one request may ask for.
+// Max segments per request.
 const mostFilesAtOnce = 1000
 
 const requestSchema = z.strictObject({ ids: z.array(z.string()).min(1).max(mostFilesAtOnce) })
 
-// Each file comes after its size, a whole number of 64 bits, big end first; this one stands for none.
+// Each file follows its size, a big-endian 64-bit integer; `absent` marks a file that is not served.
 const sizeLength = 8
 const absent = 2n ** 64n - 1n
-// Smaller files are read at once.
+// Files up to this size are read in one go.
 const readAtOnceBytes = 1024 * 1024
 
 /**
- * The endpoint from which brokers take the bytes of what is served here: of many segments in one answer, in the order
- * in which they were asked for.
+ * The endpoint from which brokers fetch segment files: many segments per response, in the order of the request.
  */
 export function segmentFilesRoute(server: DataServer): Route {
   return route({
     method: 'POST',
     path: segmentFilesPath,
     access: internal,
-    summary: 'The Parquet files of segments that are served here, one after the other',
+    summary: 'Fetch the Parquet files of served segments, one after the other',
     body: jsonBody(parserOf(requestSchema, { subject: 'The request' })),
     answers: [textAnswer('application/octet-stream')],
     handle: async ({ body: { ids }, response }) => {
@@ -79,20 +78,20 @@ function sizeBytes(size: bigint): Buffer {
   return buffer
 }
 
-/** Who takes the files of an answer, one after the other. */
+/** Receives the files of a response, one after the other. */
 export interface FileTaker {
-  /** A file of so many bytes begins; undefined where the server does not serve the segment (any more). */
+  /** A file of this size starts; undefined if the server does not (or no longer) serve the segment. */
   begin(sizeBytes: number | undefined): Promise<void>
   take(chunk: Buffer): Promise<void>
-  /** All of it has come. */
+  /** The file is complete. */
   end(): Promise<void>
 }
 
-/** Reads an answer of `count` files; an unavailable failure where it ends before them. */
+/** Reads a response of `count` files. Throws an unavailable Failure if it ends early. */
 export async function takeFiles(body: AsyncIterable<Buffer>, count: number, taker: FileTaker): Promise<void> {
   let taken = 0
   let head = Buffer.alloc(0)
-  // Bytes of the present file that have not come yet; undefined between two files.
+  // Bytes of the current file still to come; undefined between two files.
   let left: number | undefined
   const endIfWhole = async (): Promise<void> => {
     if (left !== 0) return
@@ -125,5 +124,5 @@ export async function takeFiles(body: AsyncIterable<Buffer>, count: number, take
       await endIfWhole()
     }
   }
-  if (taken < count) throw unavailable(`The answer ended after [${taken}] of [${count}] files`)
+  if (taken < count) throw unavailable(`The response ended after [${taken}] of [${count}] files`)
 }

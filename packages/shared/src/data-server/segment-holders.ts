@@ -1,8 +1,8 @@
 /**
- * Where the leading coordinator tells which servers hold the used segments of `dataSource`: JSON, a list a line, with the
- * id of a segment and the names of its servers.
+ * The path on the leading coordinator that lists which servers serve the used segments of `dataSource`. The response
+ * has one JSON list per line: the ID of a segment, and the names of its servers.
  */
 export const segmentHoldersPath = '/svc-internal/v1/segments/holders'
 
-/** One line: the id of a segment, and the names of the servers that hold it. */
+/** One line: the ID of a segment, and the names of the servers that serve it. */
 export type SegmentHolders = readonly [id: string, ...servers: string[]]

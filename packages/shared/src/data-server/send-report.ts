@@ -1,12 +1,12 @@
 import type { ServiceContext } from '../service/index.ts'
 import { type Report, type ReportAnswer, reportPath } from './report.ts'
 
-// Where a leader hangs, its servers are to report to the next one before that decides without them.
+// Short, so that when a leader hangs, its servers report to the next leader before that one decides without them.
 const timeoutMs = 3000
-// Whole lists take longer to read.
+// Full lists take longer to read.
 const longTimeoutMs = 10_000
 
-/** Reports to the leading coordinator. Throws a Failure where there is none, or where it does not answer in time. */
+/** Reports to the leading coordinator. Throws a Failure if there is none, or if it does not respond in time. */
 export async function sendReport(
   { client, stopping }: Pick<ServiceContext, 'client' | 'stopping'>,
   report: Report,

@@ -5,10 +5,10 @@ import { jsonAnswer, type Route, route, state } from '../http/index.ts'
 import type { ServiceContext } from '../service/index.ts'
 import type { DataServer } from './data-server.ts'
 
-/** Where the segments that a data server serves are followed. */
+/** The path at which followers get the segments that a data server serves. */
 export const servedSegmentsPath = '/svc-internal/v1/segments'
 
-/** What a follower of a data server gets: the changes since its counter, or the whole list. */
+/** What a follower of a data server gets: the changes since its counter, or the full list. */
 export interface ServedSegmentsAnswer {
   readonly counter: { readonly counter: number; readonly hash: string }
   readonly resetCounter: boolean
@@ -18,8 +18,8 @@ export interface ServedSegmentsAnswer {
 const wholeNumber = z.coerce.number().int()
 
 /**
- * The endpoint by which brokers follow what a data server serves; held back until something changes. Others than the
- * servers are told of the datasources that they see.
+ * The endpoint with which brokers follow the segments of a data server (long polling). Callers other than servers see
+ * only the datasources that they can read.
  */
 export function servedSegmentsRoute(
   { served }: Pick<DataServer, 'served'>,
@@ -30,7 +30,7 @@ export function servedSegmentsRoute(
     method: 'GET',
     path: servedSegmentsPath,
     access: state('READ'),
-    summary: 'The segments served here, as changes since a counter',
+    summary: 'List the segments served by this server, as changes since a counter',
     query: z.object({
       counter: wholeNumber.min(-1).default(-1),
       hash: z.string().default(''),
@@ -61,7 +61,7 @@ export function servedSegmentsRoute(
   })
 }
 
-/** Waits for a change, the end of the time, of the request or of this server, whichever is first. */
+/** Waits for a change, the timeout, the end of the request, or the stop of this server, whichever comes first. */
 async function waitForChange(
   change: { readonly happened: Promise<void>; cancel(): void },
   timeoutMs: number,

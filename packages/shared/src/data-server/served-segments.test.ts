@@ -3,12 +3,12 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { ServedSegments } from './served-segments.ts'
 
-/** A follower that asks from time to time, and gets deltas or the whole list. */
+/** A follower that polls, and gets deltas or the full list. */
 class Follower {
   readonly seen = new Set<string>()
   private at = -1
 
-  follow(served: ServedSegments): 'delta' | 'whole' {
+  follow(served: ServedSegments): 'delta' | 'full' {
     const since = served.since(this.at)
     if (since) {
       for (const { id, change } of since.changes) {
@@ -21,12 +21,12 @@ class Follower {
     this.seen.clear()
     for (const id of served.ids()) this.seen.add(id)
     this.at = served.sequence
-    return 'whole'
+    return 'full'
   }
 }
 
 describe('served segments', () => {
-  it('are what was added and not removed, and every real change counts once', () => {
+  it('are those added and not removed, and each actual change counts once', () => {
     const served = new ServedSegments()
     served.add('a')
     served.add('a')
@@ -47,19 +47,19 @@ describe('served segments', () => {
     assert.deepEqual(served.since(3), { changes: [], next: 3 })
   })
 
-  it('have a session of their own in every life', () => {
+  it('have a new session in each lifetime', () => {
     assert.notEqual(new ServedSegments().session, new ServedSegments().session)
   })
 
   for (const sequence of [-1, 4, Number.MAX_SAFE_INTEGER]) {
-    it(`tell no changes since [${sequence}], which never was`, () => {
+    it(`have no changes since the unknown sequence number [${sequence}]`, () => {
       const served = new ServedSegments()
       for (const id of ['a', 'b', 'c']) served.add(id)
       assert.equal(served.since(sequence), undefined)
     })
   }
 
-  it('are known exactly to every follower, however it asks', () => {
+  it('are known exactly to every follower, whenever it polls', () => {
     const steps = fc.array(
       fc.record({
         id: fc.constantFrom('a', 'b', 'c', 'd', '__proto__'),
@@ -91,23 +91,23 @@ describe('served segments', () => {
     )
   })
 
-  it('are told whole to a follower that is too far behind, and by changes to one that is not', () => {
+  it('are sent in full to a follower that is too far behind, and as changes to others', () => {
     const served = new ServedSegments()
     const [near, far] = [new Follower(), new Follower()]
-    for (const one of [near, far]) assert.equal(one.follow(served), 'whole')
+    for (const one of [near, far]) assert.equal(one.follow(served), 'full')
     for (let number = 0; number < 50_000; number++) {
       served.add(`s${number}`)
       if (number % 2 === 0) served.remove(`s${number}`)
       if (number % 5000 === 0) assert.equal(near.follow(served), 'delta')
     }
     assert.equal(near.follow(served), 'delta')
-    assert.equal(far.follow(served), 'whole')
+    assert.equal(far.follow(served), 'full')
     assert.equal(near.seen.size, 25_000)
     assert.deepEqual(near.seen, far.seen)
     assert.equal(served.sequence, 75_000)
   })
 
-  it('wake everyone who waits for a change, once, and nobody who has given up', async () => {
+  it('wake all waiting followers once, but not those that have canceled', async () => {
     const served = new ServedSegments()
     const woken: string[] = []
     const wait = (name: string) => {

@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto'
 
-/** One change of what a server serves. */
+/** One change to the segments that a server serves. */
 export interface ServedChange {
   readonly id: string
   readonly change: 'loaded' | 'dropped'
 }
 
-/** The changes after a point, and the point after them. */
+/** Changes since a sequence number, and the number to continue from. */
 export interface ChangesSince {
   readonly changes: readonly ServedChange[]
   readonly next: number
 }
 
-// Changes that are kept for followers; one that is further behind gets the whole list.
+// Number of changes kept for followers; a follower that is further behind gets the full list.
 const keptChanges = 20_000
 
 /**
- * What this server serves, with its latest changes numbered, so that followers can keep up with deltas. A session
- * is one life of the process: numbers of another session mean nothing.
+ * The segments that this server serves, with numbered recent changes, so that followers can keep up with deltas. A
+ * session is one lifetime of the process; numbers of another session are meaningless.
  */
 export class ServedSegments {
   readonly session = randomUUID()
@@ -26,12 +26,12 @@ export class ServedSegments {
   private dropped = 0
   private readonly waiting = new Set<() => void>()
 
-  /** The number of changes so far. */
+  /** Number of changes so far. */
   get sequence(): number {
     return this.dropped + this.changes.length
   }
 
-  /** How many segments are served. */
+  /** Number of served segments. */
   get size(): number {
     return this.served.size
   }
@@ -54,7 +54,7 @@ export class ServedSegments {
     if (this.served.delete(id)) this.note({ id, change: 'dropped' })
   }
 
-  /** The changes since a number of this session, or undefined where they are no longer known. */
+  /** Returns the changes since a sequence number of this session, or undefined if they are no longer known. */
   since(sequence: number): ChangesSince | undefined {
     if (sequence < this.dropped || sequence > this.sequence) return undefined
     return { changes: this.changes.slice(sequence - this.dropped), next: this.sequence }

@@ -9,12 +9,12 @@ describe('a full disk', () => {
   const folder = temporaryFolder()
   const disk = join(folder, 'disk')
   mkdirSync(disk)
-  const skip = canMountSmallDisk(disk) ? false : 'this system mounts no disk for a test'
+  const skip = canMountSmallDisk(disk) ? false : 'this system cannot mount a disk for a test'
   const big = join(folder, 'big')
   writeFileSync(big, Buffer.alloc(3_000_000, 'x'))
   const tell = `(error) => ({ message: error.message, code: error.code, full: isDiskFull(error) })`
 
-  it('refuses a push and keeps nothing of it', { skip }, async () => {
+  it('fails a push and leaves no partial file', { skip }, async () => {
     const told = await runOnSmallDisk(
       disk,
       `import { readdirSync } from 'node:fs'
@@ -25,7 +25,7 @@ describe('a full disk', () => {
     )
     assert.deepEqual(told, {
       failure: {
-        message: `Deep storage[${disk}] cannot be written: no space is left on its disk`,
+        message: `Deep storage[${disk}] cannot be written: no space left on the disk`,
         code: 'unavailable',
         full: true,
       },
@@ -33,7 +33,7 @@ describe('a full disk', () => {
     })
   })
 
-  it('refuses a segment, which then goes to the location on another disk', { skip }, async () => {
+  it('fails to load a segment, which then goes to the location on another disk', { skip }, async () => {
     const told = await runOnSmallDisk(
       disk,
       `import { readdirSync } from 'node:fs'
@@ -53,7 +53,7 @@ describe('a full disk', () => {
        console.log(JSON.stringify({ failure, left, used: alone.usedSizeBytes, file: both.fileOf('x') }))`,
     )
     const { failure, ...rest } = told as { failure: { message: string; code: string; full: boolean } }
-    assert.match(failure.message, /^File\[.*\] cannot be written: no space is left on its disk$/)
+    assert.match(failure.message, /^File\[.*\] cannot be written: no space left on the disk$/)
     assert.deepEqual([failure.code, failure.full], ['unavailable', true])
     assert.deepEqual(rest, { left: [], used: 0, file: join(folder, 'roomy/segments/x/segment.parquet') })
   })

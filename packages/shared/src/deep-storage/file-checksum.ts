@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
 
-/** What a file holds: how much, and `sha256:` with the hexadecimal digest. */
+/** Size and checksum of a file; the checksum is `sha256:` and the hexadecimal digest. */
 export interface FileChecksum {
   readonly sizeBytes: number
   readonly checksum: string
@@ -10,15 +10,15 @@ export interface FileChecksum {
 const mostBlockBytes = 1 << 20
 const fewestBlockBytes = 4096
 
-/** What to make of a failed read of the source and a failed write of the target. */
+/** Maps a failed read of the source, or a failed write of the target, to the error to throw. */
 export interface CopyErrors {
   read(error: unknown): unknown
   write(error: unknown): unknown
 }
 
 /**
- * Reads the source to its end in blocks, writes each to the target, if there is one, while the next is read, and
- * answers what went through. Gives up with the signal's reason; ends early once more than `mostBytes` were read.
+ * Reads the source to its end in blocks, and writes each block to the target, if any, while the next is read. Returns
+ * size and checksum of what was read. Throws the signal's reason if aborted; stops early after more than `mostBytes`.
  */
 export async function streamWithChecksum(
   source: FileHandle,
@@ -49,7 +49,7 @@ export async function streamWithChecksum(
   const { size } = await source.stat().catch((error: unknown) => {
     throw errors.read(error)
   })
-  // Small files get small blocks: memory of megabytes for each of many would keep the garbage collector busy.
+  // Small files get small blocks: megabytes of buffers for each of many files would keep the garbage collector busy.
   const blockBytes = Math.min(Math.max(size, fewestBlockBytes), mostBlockBytes)
   const blocks = [Buffer.allocUnsafe(blockBytes), Buffer.allocUnsafe(blockBytes)] as const
   let sizeBytes = 0
@@ -63,7 +63,7 @@ export async function streamWithChecksum(
   return { sizeBytes, checksum: `sha256:${hash.digest('hex')}` }
 }
 
-/** Size and checksum of a file. Rejects with the error of the operating system, or the signal's reason. */
+/** Returns size and checksum of a file. Rejects with the operating system's error or the signal's reason. */
 export async function checksumOfFile(file: string, signal?: AbortSignal): Promise<FileChecksum> {
   const source = await open(file, 'r')
   try {

@@ -1,4 +1,4 @@
-/** Deep storage: the folder that keeps every segment file for good, whatever servers hold of it. */
+/** Deep storage: the folder that keeps every segment file permanently, whichever servers load it. */
 export { errorCode, makeDirectory, syncDirectory } from './durable-files.ts'
 export { checksumOfFile, type FileChecksum } from './file-checksum.ts'
 export { createLocalDeepStorage, type DeepStorage, type StoredFile } from './local-deep-storage.ts'

@@ -47,7 +47,7 @@ function bench() {
 
 describe('deep storage', () => {
   for (const size of [0, 1, 4096, 1 << 20, (1 << 20) + 1, 5_000_001]) {
-    it(`gives back a file of ${size} bytes as it was`, async () => {
+    it(`returns a file of ${size} bytes unchanged`, async () => {
       const { storage, push, root, here } = bench()
       const bytes = randomBytes(size)
       const file = join(here, 'a')
@@ -65,7 +65,7 @@ describe('deep storage', () => {
     })
   }
 
-  it('replaces a file at one stroke', async () => {
+  it('replaces a file atomically', async () => {
     const { storage, push, here, stored } = bench()
     await push('x/0.parquet', Buffer.from('old'))
     const loadSpec = await push('x/0.parquet', Buffer.from('newer'))
@@ -74,7 +74,7 @@ describe('deep storage', () => {
     assert.equal(readFileSync(join(here, 'out'), 'utf8'), 'newer')
   })
 
-  it('removes a file and the folders it leaves empty, and no other', async () => {
+  it('removes a file and the folders that this leaves empty, and nothing else', async () => {
     const { storage, push, root, stored } = bench()
     const one = await push('x/y/z/0.parquet', Buffer.from('1'))
     const two = await push('x/0.parquet', Buffer.from('2'))
@@ -88,7 +88,7 @@ describe('deep storage', () => {
     assert.ok(existsSync(root))
   })
 
-  it('removes what was written under a prefix in all intervals of a datasource, and nothing else', async () => {
+  it('removes files written under a prefix in all intervals of a datasource, and nothing else', async () => {
     const { storage, push, root, folder, stored } = bench()
     const pushUnder = (dataSource: string, day: number, pathPrefix: string) => {
       const interval = { start: Date.UTC(2026, 0, day), end: Date.UTC(2026, 0, day + 1) }
@@ -112,7 +112,7 @@ describe('deep storage', () => {
     assert.deepEqual(readdirSync(join(folder, 'outside')), ['task:1-1'])
   })
 
-  it('survives pushes and removals of the same folder at once', async () => {
+  it('survives concurrent pushes and removals in the same folder', async () => {
     const { storage, push, stored } = bench()
     const specs = await Promise.all(
       Array.from({ length: 40 }, async (_, index) => {
@@ -126,7 +126,7 @@ describe('deep storage', () => {
     assert.deepEqual(stored(), [])
   })
 
-  it('forgets what a writer that was killed left long ago, and nothing younger', async () => {
+  it('removes old files of a killed writer and keeps recent ones', async () => {
     const { root, push } = bench()
     await push('x/0.parquet', Buffer.from('1'))
     const incoming = join(root, '.incoming')
@@ -139,7 +139,7 @@ describe('deep storage', () => {
     assert.deepEqual(readdirSync(incoming), ['young'])
   })
 
-  it('does not take a file that is not there', async () => {
+  it('fails to push a file that does not exist', async () => {
     const { storage, here, stored, push } = bench()
     await push('x/0.parquet', Buffer.from('1'))
     await assert.rejects(storage.push(join(here, 'none'), 'x/1.parquet'), {
@@ -149,7 +149,7 @@ describe('deep storage', () => {
     assert.deepEqual(stored(), ['x/0.parquet'])
   })
 
-  describe('refuses a path that leaves it', () => {
+  describe('rejects a path outside of it', () => {
     const paths = [
       '../x',
       'x/../../y',
@@ -171,7 +171,10 @@ describe('deep storage', () => {
         const file = join(here, 'a')
         writeFileSync(file, '1')
         const loadSpec: LoadSpec = { type: 'local', path, checksum: sha256(Buffer.from('1')) }
-        const refused = { code: 'invalidInput', message: /^loadSpec\.path has the value \[/ }
+        const refused = {
+          code: 'invalidInput',
+          message: /^Invalid value \[.*\] for \[loadSpec\.path\]: expected /s,
+        }
         await assert.rejects(storage.push(file, path), refused)
         await assert.rejects(storage.fetch(loadSpec, 1, join(here, 'out')), refused)
         await assert.rejects(storage.remove(loadSpec), refused)
@@ -179,7 +182,7 @@ describe('deep storage', () => {
       })
     }
 
-    it('by way of a link', async () => {
+    it('through a symbolic link', async () => {
       const { storage, push, root, here, folder } = bench()
       const inside = await push('x/0.parquet', Buffer.from('1'))
       mkdirSync(join(folder, 'outside'))
@@ -197,10 +200,10 @@ describe('deep storage', () => {
     })
   })
 
-  describe('tells what is wrong', () => {
+  describe('reports a problem', () => {
     const bytes = randomBytes(3000)
 
-    it('with a file that is damaged', async () => {
+    it('with a damaged file', async () => {
       const { storage, push, root, here } = bench()
       const loadSpec = await push('x/0.parquet', bytes)
       const flipped = Buffer.from(bytes)
@@ -209,19 +212,19 @@ describe('deep storage', () => {
         {
           name: 'one bit',
           now: flipped,
-          message: /its checksum should be \[sha256:.*\] and is \[sha256:.*\]$/,
+          message: /expected checksum \[sha256:.*\] but found \[sha256:.*\]$/,
         },
         {
           name: 'shorter',
           now: bytes.subarray(1),
-          message: /it should have \[3000\] bytes and has \[2999\]$/,
+          message: /expected \[3000\] bytes but found \[2999\]$/,
         },
         {
           name: 'longer',
           now: Buffer.concat([bytes, bytes]),
-          message: /it should have \[3000\] bytes and has \[more\]$/,
+          message: /expected \[3000\] bytes but found \[more\]$/,
         },
-        { name: 'empty', now: Buffer.alloc(0), message: /it should have \[3000\] bytes and has \[0\]$/ },
+        { name: 'empty', now: Buffer.alloc(0), message: /expected \[3000\] bytes but found \[0\]$/ },
       ]
       for (const { now, message } of cases) {
         writeFileSync(join(root, 'x/0.parquet'), now)
@@ -235,7 +238,7 @@ describe('deep storage', () => {
       }
     })
 
-    it('with a file that is not there', async () => {
+    it('with a missing file', async () => {
       const { storage, push, root, here } = bench()
       const loadSpec = await push('x/0.parquet', bytes)
       for (const path of ['x/1.parquet', 'y/0.parquet', 'x/0.parquet/0.parquet']) {
@@ -246,7 +249,7 @@ describe('deep storage', () => {
       }
     })
 
-    it('with storage that is not there', async () => {
+    it('with unavailable storage', async () => {
       const { storage, push, root, here } = bench()
       const loadSpec = await push('x/0.parquet', bytes)
       renameSync(root, `${root}-away`)
@@ -258,7 +261,7 @@ describe('deep storage', () => {
       assert.deepEqual(readdirSync(here), ['in-0'])
     })
 
-    it('with storage that may not be read', async () => {
+    it('with storage that it has no permission to read', async () => {
       const { storage, push, root, here, folder } = bench()
       const loadSpec = await push('x/0.parquet', bytes)
       chmodSync(folder, 0o755)
@@ -271,11 +274,11 @@ describe('deep storage', () => {
         }),
       )
       chmodSync(root, 0o755)
-      assert.ok(done, 'this system knows no users')
+      assert.ok(done, 'this system has no users')
       await storage.fetch(loadSpec, 3000, join(here, 'out'))
     })
 
-    it('with the place where the file should go', async () => {
+    it('with the destination', async () => {
       const { storage, push, here } = bench()
       const loadSpec = await push('x/0.parquet', bytes)
       await assert.rejects(storage.fetch(loadSpec, 3000, join(here, 'none', 'out')), {
@@ -284,7 +287,7 @@ describe('deep storage', () => {
       })
     })
 
-    it('by the reason of the one who stops it', async () => {
+    it('with the reason of an aborted signal', async () => {
       const { storage, push, here } = bench()
       const loadSpec = await push('x/0.parquet', randomBytes(20_000_000))
       const reason = new Error('enough')
@@ -294,7 +297,7 @@ describe('deep storage', () => {
       )
       const stop = new AbortController()
       const under = storage.fetch(loadSpec, 20_000_000, join(here, 'out'), stop.signal)
-      // By now the first blocks are on their way.
+      // Now the first blocks are being copied.
       while (readdirSync(here).length < 2) await new Promise((resolve) => setImmediate(resolve))
       stop.abort(reason)
       await assert.rejects(under, reason)

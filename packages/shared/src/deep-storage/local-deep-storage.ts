@@ -8,42 +8,44 @@ import { type FileChecksum, streamWithChecksum } from './file-checksum.ts'
 import { datasourceFolder, taskFolder } from './segment-path.ts'
 import { damagedFile, storageFailure } from './storage-failure.ts'
 
-/** A file in deep storage; the path is relative to its root and has `/` between its parts. */
+/** A file in deep storage. The path is relative to its root and uses `/` as the separator. */
 export interface StoredFile extends FileChecksum {
   readonly path: string
 }
 
-/** Where segment files are kept for good. */
+/** Permanent storage of segment files. */
 export interface DeepStorage {
   /**
-   * Copies a file into deep storage and answers once it would survive a loss of power. A file already at that path
-   * is replaced at one stroke. An unavailable failure, by isDiskFull no room, leaves nothing behind.
+   * Copies a file into deep storage and resolves once it would survive a power failure. Atomically replaces a file that
+   * already has this path. Throws an unavailable Failure (with isDiskFull if the disk is full) and leaves nothing
+   * behind.
    */
   push(localFile: string, relativePath: string): Promise<StoredFile>
   /**
-   * Copies a segment's file to `destinationFile`, which appears whole or not at all. Failures: notFound (storage is
-   * there, the file is not), unavailable (storage cannot be read, or by isDiskFull no room here), one that isDamaged
-   * tells (the bytes are not those that were pushed); or the signal's reason.
+   * Copies a segment's file to `destinationFile`, which appears complete or not at all. Throws a Failure: notFound (the
+   * file is not in storage), unavailable (storage cannot be read, or, with isDiskFull, the local disk is full), or one
+   * for which isDamaged is true (the bytes differ from those pushed). Throws the signal's reason if aborted.
    */
   fetch(loadSpec: LoadSpec, sizeBytes: number, destinationFile: string, signal?: AbortSignal): Promise<void>
-  /** Removes a segment's file and the folders it leaves empty. A file that is gone already is no failure. */
+  /** Removes a segment's file and the folders that this leaves empty. Does nothing if the file is already gone. */
   remove(loadSpec: LoadSpec): Promise<void>
   /**
-   * Removes every file of a datasource that was written under one of these prefixes of segmentPath, and the folders
-   * it leaves empty. The caller knows that no segment names them and that whoever wrote them has ended.
+   * Removes all files of a datasource written under one of these `pathPrefix` values of segmentPath, and the folders
+   * that this leaves empty. The caller ensures that no segment references these files and that their writers have
+   * ended.
    */
   removeWritten(dataSource: string, pathPrefixes: readonly string[]): Promise<void>
 }
 
-// Files on their way in. One whose writer was killed stays until a later push finds it old enough.
+// Files being pushed. The file of a killed writer stays until a later push finds it old enough to remove.
 const incomingDirectory = '.incoming'
 const abandonedAfterMs = 24 * 3_600_000
-// A removal may take away the folder that a push has just made.
+// A concurrent removal may delete the folder that a push has just created.
 const pushAttempts = 20
 
 function refusePath(path: string): never {
   throw invalidInput(
-    `loadSpec.path has the value [${path}]; allowed is a path inside deep storage such as [wiki/2026/0.parquet]`,
+    `Invalid value [${path}] for [loadSpec.path]: expected a path inside deep storage such as [wiki/2026/0.parquet]`,
     { field: 'loadSpec.path' },
   )
 }
@@ -62,7 +64,7 @@ async function isDirectory(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() ?? false
 }
 
-/** Deep storage in a folder of a file system that all servers share. The folder is created by the first push. */
+/** Creates deep storage in a folder of a file system that all servers share. The first push creates the folder. */
 export function createLocalDeepStorage({ rootDirectory }: { rootDirectory: string }): DeepStorage {
   const root = resolve(rootDirectory)
   const incoming = join(root, incomingDirectory)
@@ -71,7 +73,7 @@ export function createLocalDeepStorage({ rootDirectory }: { rootDirectory: strin
     storageFailure(`Deep storage[${root}] cannot be written`, root, error)
   let swept = false
 
-  // A link inside the storage must not lead a path out of it.
+  // A symbolic link inside the storage must not lead outside of it.
   async function realInside(path: string, relativePath: string): Promise<string> {
     const [realRoot, real] = await Promise.all([realpath(root), realpath(path)])
     if (real !== realRoot && !isInside(realRoot, real)) refusePath(relativePath)
@@ -123,7 +125,7 @@ export function createLocalDeepStorage({ rootDirectory }: { rootDirectory: strin
     }
   }
 
-  /** Whether there was one. */
+  /** Returns whether the folder existed. */
   async function removeFolder(directory: string): Promise<boolean> {
     try {
       await rm(directory, { recursive: true })
@@ -176,7 +178,7 @@ export function createLocalDeepStorage({ rootDirectory }: { rootDirectory: strin
 
     fetch: async (loadSpec, sizeBytes, destinationFile, signal) => {
       if (loadSpec.type === 'virtual')
-        throw conflict('A virtual segment has no file; only virtual servers load it')
+        throw conflict('A virtual segment has no file: only virtual servers can load it')
       const noRoom = (error: unknown) =>
         storageFailure(`File[${destinationFile}] cannot be written`, destinationFile, error)
       const source = await openStored(loadSpec)
@@ -191,12 +193,12 @@ export function createLocalDeepStorage({ rootDirectory }: { rootDirectory: strin
           found = await streamWithChecksum(source, output, errors, { signal, mostBytes: sizeBytes })
           if (found.sizeBytes !== sizeBytes) {
             const more = found.sizeBytes > sizeBytes ? 'more' : `${found.sizeBytes}`
-            throw damagedFile(loadSpec.path, `it should have [${sizeBytes}] bytes and has [${more}]`)
+            throw damagedFile(loadSpec.path, `expected [${sizeBytes}] bytes but found [${more}]`)
           }
           if (found.checksum !== loadSpec.checksum) {
             throw damagedFile(
               loadSpec.path,
-              `its checksum should be [${loadSpec.checksum}] and is [${found.checksum}]`,
+              `expected checksum [${loadSpec.checksum}] but found [${found.checksum}]`,
             )
           }
           await output.sync()
@@ -232,11 +234,11 @@ export function createLocalDeepStorage({ rootDirectory }: { rootDirectory: strin
       try {
         await realInside(folder, relativePath)
         for await (const interval of await opendir(folder)) {
-          // A link is none of the folders that a push makes.
+          // Pushes create folders only, never links.
           if (!interval.isDirectory()) continue
           const within = join(folder, interval.name)
           const found = await Promise.all(names.map((name) => removeFolder(join(within, name))))
-          // A push that makes the same folder just now makes it again.
+          // A concurrent push into the same folder creates it again.
           if (found.some(Boolean)) await rmdir(within).catch(() => {})
         }
       } catch (error) {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { safeFileName } from './safe-file-name.ts'
 
-describe('the file name for a text', () => {
+describe('a safe file name', () => {
   const cases: [given: string, expect: string][] = [
     ['wikipedia', 'wikipedia'],
     ['a b', 'a%20b'],
@@ -23,7 +23,7 @@ describe('the file name for a text', () => {
     it(JSON.stringify(given.slice(0, 40)), () => assert.equal(safeFileName(given), expect))
   }
 
-  it('is short enough, plain, and another one for another text', () => {
+  it('is short, plain, and unique per text', () => {
     const texts = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.string({ unit: 'grapheme', minLength: 60, maxLength: 400 }),

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 
-// Names of files may have 255 bytes on all common file systems; what uses the name may want to add an ending.
+// All common file systems allow 255 bytes; this leaves room for callers to add a suffix.
 const longestName = 200
 const hashDigits = 32
 
 /**
- * A file name for any text, one for each: letters, digits and `._-:` stay, every other byte of its UTF-8 form becomes
- * `%XX`, so does a dot in front (`..` and hidden files). A name that would be too long ends in a hash instead.
+ * Returns a unique file name for any text. Letters, digits, and `._-:` stay; every other byte of its UTF-8 form becomes
+ * `%XX`, as does a leading dot (`..` and hidden files). A name that would be too long ends in a hash instead.
  */
 export function safeFileName(text: string): string {
   let name = ''
@@ -17,6 +17,6 @@ export function safeFileName(text: string): string {
   }
   if (name.length > 0 && name.length <= longestName) return name
   const hash = createHash('sha256').update(text).digest('hex').slice(0, hashDigits)
-  // No shorter name holds a `%` without two digits behind it, so that the two kinds of names never meet.
+  // In shorter names, two digits follow every `%`, so the two kinds of names never collide.
   return `${name.slice(0, longestName - hashDigits - 2)}%~${hash}`
 }

@@ -1,16 +1,18 @@
 import { formatInstant, type Interval } from '@svc/domain/time'
 import { safeFileName } from './safe-file-name.ts'
 
-/** A segment file before it is published: nobody but its task knows of it. */
+/** A segment file before it is published: only its task knows of it. */
 export interface WrittenPartition {
   readonly dataSource: string
   readonly interval: Interval
   readonly partition: number
-  /** What sets the task that writes it apart from all others. */
+  /** Unique to the task that writes the file. */
   readonly pathPrefix: string
 }
 
-/** Where in deep storage a new segment file goes, relative to its root: no two tasks write to one place. */
+/**
+ * Returns the path of a new segment file, relative to the root of deep storage. No two tasks write to the same path.
+ */
 export function segmentPath({ dataSource, interval, partition, pathPrefix }: WrittenPartition): string {
   return [
     datasourceFolder(dataSource),
@@ -20,8 +22,8 @@ export function segmentPath({ dataSource, interval, partition, pathPrefix }: Wri
   ].join('/')
 }
 
-/** The folder, relative to the root, that has one folder for each interval of a datasource. */
+/** The folder of a datasource, relative to the root. It contains one folder per interval. */
 export const datasourceFolder = (dataSource: string): string => safeFileName(dataSource)
 
-/** The folder, within that of an interval, that takes the files of a task. */
+/** The folder for the files of a task, inside the folder of an interval. */
 export const taskFolder = (pathPrefix: string): string => safeFileName(pathPrefix)

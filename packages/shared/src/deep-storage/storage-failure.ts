@@ -4,7 +4,7 @@ import { errorCode } from './durable-files.ts'
 const damagedReason = 'damagedFile'
 const diskFullReason = 'diskFull'
 
-/** The failure for a file whose bytes are not those that were stored. Only another copy of the file can mend it. */
+/** Returns the Failure for a file whose bytes differ from those stored. Only another copy of the file can fix this. */
 export function damagedFile(file: string, problem: string): Failure {
   return new Failure('internalServerError', `File[${file}] is damaged: ${problem}`, {
     reason: damagedReason,
@@ -12,12 +12,12 @@ export function damagedFile(file: string, problem: string): Failure {
   })
 }
 
-/** Whether the failure says that the bytes in deep storage are not those that were stored. */
+/** Whether the error says that the bytes of a file differ from those stored. */
 export function isDamaged(error: unknown): boolean {
   return error instanceof Failure && error.context.reason === damagedReason
 }
 
-/** Whether the failure says that a disk has no room left. */
+/** Whether the error says that a disk is full. */
 export function isDiskFull(error: unknown): boolean {
   return error instanceof Failure && error.context.reason === diskFullReason
 }
@@ -25,14 +25,14 @@ export function isDiskFull(error: unknown): boolean {
 const fullCodes = new Set(['ENOSPC', 'EDQUOT'])
 
 /**
- * The failure for an operation that the operating system refused: `what` begins the sentence ("Deep storage[…]
- * cannot be read"). A full disk is told apart.
+ * Returns the Failure for an operation that the operating system rejected. `what` starts the sentence ("Deep storage[…]
+ * cannot be read"). isDiskFull recognizes the Failure for a full disk.
  */
 export function storageFailure(what: string, file: string, error: unknown): Failure {
   if (error instanceof Failure) return error
   const code = errorCode(error)
   if (fullCodes.has(code)) {
-    return unavailable(`${what}: no space is left on its disk`, { reason: diskFullReason, file }, error)
+    return unavailable(`${what}: no space left on the disk`, { reason: diskFullReason, file }, error)
   }
   return unavailable(`${what}: ${code}`, { file }, error)
 }

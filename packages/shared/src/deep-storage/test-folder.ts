@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 
-/** A folder that is removed after the tests of the file. */
+/** Creates a folder that is removed after the tests of the file. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-storage-'))
   after(() => rmSync(folder, { recursive: true, force: true }))
@@ -11,8 +11,8 @@ export function temporaryFolder(): string {
 }
 
 /**
- * Does the work as a user without rights where this process runs as root, who may read everything; answers false, with
- * nothing done, where neither is possible.
+ * Runs the work without root's permission to read everything; a process that runs as root becomes an unprivileged user
+ * for it. Returns false without running it if the system has no users.
  */
 export async function withoutRights(work: () => Promise<void>): Promise<boolean> {
   const { geteuid, seteuid } = process

@@ -63,7 +63,7 @@ async function isSomebodyWaiting(): Promise<boolean> {
 type Discovered = Awaited<ReturnType<typeof discover>>['discovery']
 const names = (discovery: Discovered) => discovery.nodes('historical').map(({ name }) => name)
 
-describe('the address of a server', () => {
+describe('the base URL of a server', () => {
   const rows: readonly [given: Partial<AnnouncedNode>, url: string][] = [
     [{ host: 'h', plaintextPort: 1, tlsPort: null }, 'http://h:1'],
     [{ host: 'h', plaintextPort: null, tlsPort: 2 }, 'https://h:2'],
@@ -75,7 +75,7 @@ describe('the address of a server', () => {
 })
 
 describe('discovery', () => {
-  it('shows the servers of a role that are alive', async (context) => {
+  it('lists the live servers of a role', async (context) => {
     const { discovery } = await discover(context, { 'svc.discovery.timeout': 'PT60S' })
     assert.deepEqual(discovery.nodes('historical'), [])
     await saveHeartbeat(database, node('a'))
@@ -91,7 +91,7 @@ describe('discovery', () => {
     { role: 'overlord', sees: ['overlord me', 'overlord other', 'worker other'] },
   ] as const
   for (const { role, sees } of seen) {
-    it(`shows a server that is ${role} [${sees}], of the others, which may be very many, no more`, async (context) => {
+    it(`lists only [${sees}] for the role ${role}`, async (context) => {
       const { discovery } = await discover(context, { 'svc.discovery.timeout': 'PT60S' }, role)
       for (const one of roles) await saveHeartbeat(database, node('other', { role: one }))
       await discovery.announce(node('me', { role }))
@@ -101,7 +101,7 @@ describe('discovery', () => {
     })
   }
 
-  it('sees servers come, leave and fall silent by itself', async (context) => {
+  it('detects servers that join, leave, and miss their heartbeats', async (context) => {
     const { discovery } = await discover(context)
     await saveHeartbeat(database, node('leaves'))
     await saveHeartbeat(database, node('dies'))
@@ -111,14 +111,14 @@ describe('discovery', () => {
     await waitUntil('the other is dead', () => names(discovery).length === 0)
   })
 
-  it('keeps this server known to others from the announcement to the stop', async (context) => {
+  it('keeps this server visible to others from the announcement to the stop', async (context) => {
     const { discovery: mine } = await discover(context)
     const { discovery: others } = await discover(context)
     await mine.announce(node('me'))
     await others.refresh()
     assert.deepEqual(names(others), ['me'])
     const until = performance.now() + 800
-    await waitUntil('more time than the silence of a dead server has passed', () => {
+    await waitUntil('more than the discovery timeout has passed', () => {
       assert.deepEqual(names(others), ['me'])
       return performance.now() > until
     })
@@ -127,20 +127,20 @@ describe('discovery', () => {
     assert.deepEqual(names(others), [])
   })
 
-  it('forgets a server that is withdrawn, until it is announced again', async (context) => {
+  it('removes a withdrawn server until it is announced again', async (context) => {
     const { discovery: mine } = await discover(context)
     const { discovery: others } = await discover(context)
     await mine.announce(node('me'))
     await waitUntil('it is known', () => names(others).join() === 'me')
     mine.withdraw()
-    await waitUntil('it is forgotten', () => names(others).length === 0)
+    await waitUntil('it is removed', () => names(others).length === 0)
     await mine.refresh()
     assert.deepEqual(names(mine), [])
     await mine.announce(node('me'))
     await waitUntil('it is known again', () => names(others).join() === 'me')
   })
 
-  it('forgets a server that is withdrawn while its announcement is under way', async (context) => {
+  it('removes a server that is withdrawn while its announcement is in progress', async (context) => {
     const { discovery } = await discover(context, { 'svc.discovery.timeout': 'PT60S' })
     await discovery.refresh()
     let announced: Promise<void> | undefined
@@ -150,14 +150,14 @@ describe('discovery', () => {
         announced = discovery.announce(node('me'))
         await waitUntil('the announcement waits', isSomebodyWaiting)
         discovery.withdraw()
-        throw new Error('undone')
+        throw new Error('rolled back')
       })
-      .catch((error: Error) => assert.equal(error.message, 'undone'))
+      .catch((error: Error) => assert.equal(error.message, 'rolled back'))
     await announced
     await waitUntil('it is gone', async () => (await loadNodes(database, 60_000)).length === 0)
   })
 
-  it('forgets a server that stops while its announcement is under way', async (context) => {
+  it('removes a server that stops while its announcement is in progress', async (context) => {
     const { discovery } = await discover(context, { 'svc.discovery.timeout': 'PT60S' })
     await discovery.refresh()
     let announced: Promise<void> | undefined
@@ -173,13 +173,13 @@ describe('discovery', () => {
     assert.deepEqual(await loadNodes(database, 60_000), [])
   })
 
-  it('knows the leader, or says that there is none', async (context) => {
+  it('returns the leader, or fails if there is none', async (context) => {
     const { discovery } = await discover(context)
     await discovery.refresh()
     assert.equal(discovery.hasLeader('coordinator'), false)
     assert.throws(() => discovery.leader('coordinator'), {
       code: 'unavailable',
-      message: 'No coordinator leads the cluster at the moment',
+      message: 'No coordinator leader is available at the moment',
     })
     const lease = { role: 'coordinator', holder: 'x', node: 'n', baseUrl: 'http://leader' }
     await acquireLease(database, lease, 60_000)
@@ -188,23 +188,26 @@ describe('discovery', () => {
     assert.equal(discovery.leader('coordinator').baseUrl, 'http://leader')
     assert.equal(discovery.hasLeader('overlord'), false)
     await database.query(sql`UPDATE leader_leases SET expires_at = now()`)
-    await waitUntil('the lease is over', () => !discovery.hasLeader('coordinator'))
+    await waitUntil('the lease has expired', () => !discovery.hasLeader('coordinator'))
   })
 
-  it('keeps its picture while the store is away, tells that once, and goes on', async (context) => {
+  it('keeps the last known servers while the metadata store is unavailable, logs that once, and resumes', async (context) => {
     const { discovery, logger, gate } = await discover(context, { 'svc.discovery.timeout': 'PT60S' })
     await discovery.announce(node('me'))
-    await waitUntil('the first look', () => names(discovery).length === 1)
+    await waitUntil('the first refresh', () => names(discovery).length === 1)
     await gate.cut()
-    await waitUntil('the trouble', () => logger.having('Discovery does not work').length > 0)
+    await waitUntil(
+      'the problem',
+      () => logger.having('Discovery failed; using the last known servers').length > 0,
+    )
     await assert.rejects(discovery.refresh(), { code: 'unavailable' })
     assert.deepEqual(names(discovery), ['me'])
     await gate.mend()
     await waitUntil('it is over', () => logger.having('Discovery works again').length === 1)
-    assert.equal(logger.having('Discovery does not work').length, 1)
+    assert.equal(logger.having('Discovery failed; using the last known servers').length, 1)
   })
 
-  it('says nothing of a store that is not there yet', async (context) => {
+  it('does not log that the metadata store is not ready yet', async (context) => {
     const { discovery, logger, gate } = await discover(context)
     await gate.cut()
     const { discovery: early, logger: earlyLogger } = await discover(context, {
@@ -214,7 +217,7 @@ describe('discovery', () => {
     await assert.rejects(early.refresh())
     await gate.mend()
     await saveHeartbeat(database, node('a'))
-    await waitUntil('it looks', () => names(early).length === 1)
+    await waitUntil('it refreshes', () => names(early).length === 1)
     assert.deepEqual(earlyLogger.lines, [])
     assert.ok(logger.lines.length <= 2)
     await discovery.stop()

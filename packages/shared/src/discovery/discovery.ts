@@ -15,37 +15,39 @@ import { createTroubleLog, startLoop } from '../runtime/index.ts'
 
 /** A server that can be reached. */
 export interface DiscoveredNode extends AnnouncedNode {
-  /** Where it is called: with TLS if it offers that. */
+  /** Base URL for calls; uses TLS if the server has a TLS port. */
   readonly baseUrl: string
 }
 
-/** Which servers are alive, of the roles that a server of this role has to do with, and which of them lead; a picture at most a heartbeat old. */
+/**
+ * The live servers of the roles that this server needs, and the leaders among them; at most one heartbeat period old.
+ */
 export interface Discovery {
   nodes(role: Role): readonly DiscoveredNode[]
-  /** The leader of a role, or an `unavailable` failure. */
+  /** Returns the leader of a role. Throws an `unavailable` Failure if there is none. */
   leader(role: LeadingRole): Lease
   hasLeader(role: LeadingRole): boolean
-  /** Looks again now, for a caller that found the picture out of date. */
+  /** Refreshes now, for a caller that found the list out of date. */
   refresh(): Promise<void>
-  /** Makes this server known from now on. */
+  /** Announces this server. */
   announce(node: AnnouncedNode): Promise<void>
-  /** Makes this server unknown until it is announced again. */
+  /** Removes this server until it is announced again. */
   withdraw(): void
-  /** Ends the announcement and the looking. */
+  /** Withdraws this server and stops refreshing. */
   stop(): Promise<void>
 }
 
 export type LeadingRole = 'coordinator' | 'overlord'
 
-/** The URL of a server: its TLS port where it has one. */
+/** Returns the base URL of a server, with its TLS port if it has one. */
 export function baseUrlOf(node: Pick<AnnouncedNode, 'host' | 'plaintextPort' | 'tlsPort'>): string {
   const host = node.host.includes(':') ? `[${node.host}]` : node.host
   return node.tlsPort === null ? `http://${host}:${node.plaintextPort}` : `https://${host}:${node.tlsPort}`
 }
 
-// What servers ask of discovery beside leaders and themselves; those that are not named here ask for all. There may be a
-// thousand historicals: were each to read of all others at every heartbeat, the store would give out a million rows a
-// second.
+// The roles that servers need from discovery, in addition to leaders and themselves; roles not listed here need all.
+// With a thousand historicals that each read all others at every heartbeat, the metadata store would return a million
+// rows per second.
 const wantedRoles: Partial<Record<Role, readonly Role[]>> = {
   historical: [],
   worker: [],
@@ -53,13 +55,13 @@ const wantedRoles: Partial<Record<Role, readonly Role[]>> = {
   router: ['router', 'coordinator', 'overlord', 'broker'],
 }
 
-// How soon a server looks again that has seen nothing yet.
+// Delay between refreshes until the first one succeeds.
 const notYetMs = 25
 
-// How long after its start a server expects the others to appear at any moment.
+// How long after its start a server refreshes more often, because others are about to appear.
 const startingMs = 10_000
 
-/** Starts looking for servers and leaders in the metadata store. */
+/** Starts discovery of servers and leaders through the metadata store. */
 export function startDiscovery(database: Database, settings: Settings, logger: Logger): Discovery {
   const { role } = settings
   const heartbeatMs = settings.get('svc.discovery.heartbeatPeriod')
@@ -75,7 +77,7 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
   let next: Promise<void> | undefined
 
   const look = async (): Promise<void> => {
-    // One after the other, on one connection: this goes on as long as the server lives.
+    // Sequential, on one connection, because this runs as long as the server does.
     const foundNodes = await loadNodes(database, timeoutMs, {
       roles: wantedRoles[role] ?? roles,
       own: announced,
@@ -91,7 +93,7 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
     underWay = started
     return started
   }
-  // A look that has begun may have missed what its caller knows of: those who ask meanwhile share the next one.
+  // A refresh in progress may have missed what the caller knows of, so callers in the meantime share the next one.
   const refresh = (): Promise<void> => {
     if (!underWay) return start()
     next ??= underWay
@@ -108,7 +110,7 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
     else if (gone) await removeNode(database, gone)
     if (withdrawn === gone) withdrawn = undefined
   }
-  // On two connections at once, an announcement could arrive after the withdrawal that followed it.
+  // On two concurrent connections, an announcement could arrive after the withdrawal that followed it.
   let told: Promise<void> = Promise.resolve()
   const tellInTurn = (): Promise<void> => {
     const turn = told.then(tell)
@@ -123,19 +125,19 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
   const loop = startLoop(
     heartbeatMs,
     async () => {
-      // In the first start of a cluster: asking for tables that are not there would fill the log of Postgres.
+      // During the first start of a cluster, queries on missing tables would fill the Postgres log.
       if (!everLooked && !(await isSchemaCurrent(database))) return notYetMs
       await tellInTurn()
       await refresh()
       everLooked = true
       trouble.over('Discovery works again')
-      // Right after a start the others are about to appear: looking often costs little and saves a second.
+      // Right after a start, others are about to appear: frequent refreshes cost little and save a second.
       const isStarting = performance.now() - startedAt < startingMs
       return leases.length < 2 && isStarting ? Math.min(heartbeatMs, 50) : heartbeatMs
     },
     (error) => {
       if (!everLooked) return notYetMs
-      trouble.tell('Discovery does not work', { error: describeError(error) })
+      trouble.tell('Discovery failed; using the last known servers', { error: describeError(error) })
       return heartbeatMs
     },
   )
@@ -143,7 +145,7 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
     nodes: (role) => nodes.filter((node) => node.role === role),
     leader: (role) => {
       const lease = leases.find((candidate) => candidate.role === role)
-      if (!lease) throw unavailable(`No ${role} leads the cluster at the moment`)
+      if (!lease) throw unavailable(`No ${role} leader is available at the moment`)
       return lease
     },
     hasLeader: (role) => leases.some((lease) => lease.role === role),

@@ -11,7 +11,7 @@ const leaseMs = 1000
 
 beforeEach(() => database.query(sql`DELETE FROM leader_leases`))
 
-/** A candidate with connections of its own, which can be cut. */
+/** A candidate with its own connections, which can be cut. */
 async function candidate(
   context: TestContext,
   name: string,
@@ -62,7 +62,9 @@ async function candidate(
 }
 type Candidate = Awaited<ReturnType<typeof candidate>>
 
-/** Looks at the candidates all the time; the answer fails if two of them ever led at once. */
+/**
+ * Samples the candidates continuously. The returned function fails if two of them were ever leader at the same time.
+ */
 function watch(context: TestContext, candidates: readonly Candidate[]) {
   const seen: string[] = []
   let samples = 0
@@ -75,11 +77,11 @@ function watch(context: TestContext, candidates: readonly Candidate[]) {
   return () => {
     clearInterval(timer)
     assert.ok(samples > 10)
-    assert.deepEqual(seen, [], 'two led at once')
+    assert.deepEqual(seen, [], 'two leaders at the same time')
   }
 }
 
-const leads = (one: Candidate) => waitUntil(`${one.name} leads`, () => one.term())
+const leads = (one: Candidate) => waitUntil(`${one.name} is the leader`, () => one.term())
 
 async function leaderAndOther(context: TestContext, options: { leaseMs?: number } = {}) {
   const leader = await candidate(context, 'first', options)
@@ -93,7 +95,7 @@ async function leaderAndOther(context: TestContext, options: { leaseMs?: number 
 }
 
 describe('an election', () => {
-  it('makes the first one the leader, and tells the second that there is one', async (context) => {
+  it('makes the first candidate the leader, and the second one a follower', async (context) => {
     const { leader, other, noTwo } = await leaderAndOther(context)
     assert.equal(leader.term(), 1)
     assert.deepEqual([leader.changes, other.changes], [['gain 1'], []])
@@ -104,7 +106,7 @@ describe('an election', () => {
     noTwo()
   })
 
-  it('of many that start at once has one leader', async (context) => {
+  it('has one leader among many candidates that start at the same time', async (context) => {
     const many = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => candidate(context, name)))
     const noTwo = watch(context, many)
     await Promise.all(many.map((one) => one.start().settled))
@@ -112,7 +114,7 @@ describe('an election', () => {
     noTwo()
   })
 
-  it('keeps its leader for much longer than a lease', async (context) => {
+  it('keeps its leader for much longer than one lease', async (context) => {
     const { leader, noTwo } = await leaderAndOther(context)
     const until = performance.now() + 2.5 * leaseMs
     await waitUntil('the time is over', () => {
@@ -123,7 +125,7 @@ describe('an election', () => {
     noTwo()
   })
 
-  it('goes on with the same leader when the store breaks its connections', async (context) => {
+  it('keeps the same leader when the metadata store closes its connections', async (context) => {
     const { leader, noTwo } = await leaderAndOther(context)
     for (let round = 0; round < 3; round++) {
       await database.query(
@@ -139,7 +141,7 @@ describe('an election', () => {
     noTwo()
   })
 
-  it('hands over at once when the leader stops', async (context) => {
+  it('hands over immediately when the leader stops', async (context) => {
     const { leader, other, noTwo } = await leaderAndOther(context)
     const startedAt = performance.now()
     await leader.stop()
@@ -150,7 +152,7 @@ describe('an election', () => {
     noTwo()
   })
 
-  it('hands over when the leader may lead no longer, and leaves leading to others until it may', async (context) => {
+  it('hands over while the leader must not lead, and lets it lead again later', async (context) => {
     const { leader, other, noTwo } = await leaderAndOther(context)
     leader.allow(false)
     assert.equal(await leads(other), 2)
@@ -165,26 +167,26 @@ describe('an election', () => {
     noTwo()
   })
 
-  it('finds another leader within ten seconds when one loses the store, with the lease that servers have', async (context) => {
+  it('elects another leader within ten seconds when the leader loses the metadata store, with the default lease period', async (context) => {
     const lease = stores.settings('coordinator').get('svc.leader.leasePeriod')
     const { leader, other, noTwo } = await leaderAndOther(context, { leaseMs: lease })
     const startedAt = performance.now()
     await leader.gate.cut()
-    assert.equal(await waitUntil('the other leads', () => other.term(), Boolean, 12_000), 2)
+    assert.equal(await waitUntil('the other is the leader', () => other.term(), Boolean, 12_000), 2)
     assert.ok(performance.now() - startedAt < 10_000)
-    assert.deepEqual(leader.changes, ['gain 1', 'loss'], 'the former leader knew before')
-    assert.equal(leader.logger.having('The lease of leadership cannot be renewed').length > 0, true)
+    assert.deepEqual(leader.changes, ['gain 1', 'loss'], 'the old leader knew before')
+    assert.equal(leader.logger.having('Failed to acquire or renew the leader lease').length > 0, true)
     noTwo()
   })
 
-  it('lets a former leader lead again when it is its turn, in a new term', async (context) => {
+  it('lets an old leader lead again later, in a new term', async (context) => {
     const { leader, other, noTwo } = await leaderAndOther(context)
     await leader.gate.cut()
     await leads(other)
     await leader.gate.mend()
     await waitUntil(
-      'the former leader votes again',
-      () => leader.logger.having('The election works again').length > 0,
+      'the old leader is a candidate again',
+      () => leader.logger.having('Leader election works again').length > 0,
     )
     assert.equal(leader.term(), undefined)
     await other.stop()
@@ -193,17 +195,17 @@ describe('an election', () => {
     noTwo()
   })
 
-  it('has no leader while the store is away, and then one', async (context) => {
+  it('has no leader while the metadata store is unavailable, and then one', async (context) => {
     const { leader, other, noTwo } = await leaderAndOther(context)
     await Promise.all([leader.gate.cut(), other.gate.cut()])
-    await waitUntil('nobody leads', () => leader.term() === undefined)
+    await waitUntil('there is no leader', () => leader.term() === undefined)
     assert.equal(other.term(), undefined)
     await Promise.all([leader.gate.mend(), other.gate.mend()])
-    await waitUntil('somebody leads', () => leader.term() ?? other.term())
+    await waitUntil('there is a leader', () => leader.term() ?? other.term())
     noTwo()
   })
 
-  it('begins when the store is there', async (context) => {
+  it('starts when the metadata store becomes available', async (context) => {
     const one = await candidate(context, 'early')
     await one.gate.cut()
     let isSettled = false
@@ -217,7 +219,7 @@ describe('an election', () => {
     assert.equal(isSettled, true)
   })
 
-  it('can be left while the store is away', async (context) => {
+  it('can be left while the metadata store is unavailable', async (context) => {
     const { leader } = await leaderAndOther(context)
     await leader.gate.cut()
     await leader.stop()
@@ -225,8 +227,8 @@ describe('an election', () => {
     assert.deepEqual(leader.changes, ['gain 1', 'loss'])
   })
 
-  it('takes a restarted server for the former one, which then knows that it is none', async (context) => {
-    // Longer than a busy machine keeps this process from renewing it.
+  it('lets a restarted server take over the lease of its earlier lifetime, which then loses leadership', async (context) => {
+    // Longer than a busy machine can delay the renewal.
     const options = { node: 'host:8081', leaseMs: 10 * leaseMs }
     const former = await candidate(context, 'former', options)
     const restarted = await candidate(context, 'restarted', options)
@@ -234,7 +236,7 @@ describe('an election', () => {
     await leads(former)
     restarted.start()
     assert.equal(await leads(restarted), 2)
-    await waitUntil('the former self has lost', () => former.changes.includes('loss'))
+    await waitUntil('the earlier lifetime has lost leadership', () => former.changes.includes('loss'))
     await former.stop()
     assert.equal(restarted.term(), 2)
   })

@@ -2,26 +2,26 @@ import { acquireLease, type Candidate, type Database, releaseLease, renewLease }
 import type { Logger } from '../runtime/index.ts'
 import { createTroubleLog, startLoop } from '../runtime/index.ts'
 
-/** Whether this server leads. */
+/** Whether this server is the leader. */
 export interface Election {
-  /** The fencing number while this server leads, undefined otherwise. */
+  /** The fencing token while this server is the leader; otherwise undefined. */
   term(): number | undefined
-  /** Resolves when the first look has shown who leads. */
+  /** Resolves when the first attempt has shown whether this server is the leader. */
   readonly settled: Promise<void>
-  /** Steps down, so that another can lead at once. */
+  /** Steps down, so that another server can become leader immediately. */
   stop(): Promise<void>
 }
 
-/** What a server does on gaining and on losing leadership. */
+/** Callbacks for gaining and losing leadership. */
 export interface LeadershipChange {
   onGain(term: number): void
   onLoss(): void
 }
 
 /**
- * Takes part in the election of a role. A server holds itself for the leader only until its lease ends by its own
- * clock, counted from before it asked; the store's clock decides who may take over. While `mayLead` says no, it leaves
- * leading to others.
+ * Takes part in the leader election of a role. A server considers itself leader only until its lease expires on its own
+ * clock, measured from before the request; the metadata store's clock decides when another server may take over. While
+ * `mayLead` returns false, this server steps down and does not become leader.
  */
 export function startElection(
   database: Database,
@@ -42,7 +42,7 @@ export function startElection(
 
   const lose = (): void => {
     if (term === undefined) return
-    logger.warn('This server leads no longer', { role: candidate.role, term })
+    logger.warn('Lost leadership', { role: candidate.role, term })
     term = undefined
     clearTimeout(expiry)
     change.onLoss()
@@ -66,20 +66,20 @@ export function startElection(
         settle()
       } else if (term === undefined) {
         const gained = await acquireLease(database, candidate, leaseMs)
-        trouble.over('The election works again')
+        trouble.over('Leader election works again')
         settle()
         if (gained === undefined) return
         term = gained
         holdUntil(asked + leaseMs)
-        logger.info('This server leads now', { role: candidate.role, term: gained })
+        logger.info('Became leader', { role: candidate.role, term: gained })
         change.onGain(gained)
       } else if (await renewLease(database, candidate, term, leaseMs)) {
-        trouble.over('The election works again')
+        trouble.over('Leader election works again')
         if (term !== undefined) holdUntil(asked + leaseMs)
       } else lose()
     },
     (error) =>
-      trouble.tell('The lease of leadership cannot be renewed', {
+      trouble.tell('Failed to acquire or renew the leader lease', {
         role: candidate.role,
         error: String(error),
       }),

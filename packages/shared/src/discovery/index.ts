@@ -1,4 +1,4 @@
-/** Which servers are alive, and which of them lead. */
+/** Discovery of live servers, and leader election. */
 export {
   baseUrlOf,
   type DiscoveredNode,

@@ -1,4 +1,4 @@
-/** DuckDB as it is opened everywhere: in memory, without extensions, reaching nothing but the files it is given. */
+/** DuckDB as svc opens it everywhere: in memory, without extensions, with access only to the given files. */
 export {
   type LockedDatabase,
   type LockedDatabaseOptions,

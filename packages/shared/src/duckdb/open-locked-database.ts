@@ -1,22 +1,22 @@
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { literal, literalList } from './sql.ts'
 
-/** What a database may reach and use. */
+/** Access and resource limits of a database. */
 export interface LockedDatabaseOptions {
   /** Folders whose files may be read and written. */
   readonly directories: readonly string[]
-  /** Further files that may be read. */
+  /** Additional files that may be read. */
   readonly files: readonly string[]
   readonly spillDirectory: string
-  /** What may lie in the spill directory at the most; what DuckDB thinks fit without it. */
+  /** Max size of the spill directory; DuckDB's own default if undefined. */
   readonly spillLimitBytes?: number
   readonly memoryLimitBytes: number
   readonly threads: number
-  /** Further settings of the session as SQL, fixed like the others. */
+  /** Additional session settings as SQL, locked like the others. */
   readonly settings?: readonly string[]
 }
 
-/** An open database with its one connection. */
+/** An open database and its only connection. */
 export interface LockedDatabase {
   readonly instance: DuckDBInstance
   readonly connection: DuckDBConnection
@@ -24,12 +24,12 @@ export interface LockedDatabase {
 }
 
 /**
- * Opens a DuckDB in memory that installs and loads no extension, reads and writes only the given files, spills to its
- * own folder and cannot be told otherwise by a later statement. Times are UTC. Rejects with DuckDB's error.
+ * Opens an in-memory DuckDB that loads no extensions, accesses only the given files, and spills to its own directory.
+ * Later statements cannot change these settings. The time zone is UTC. Rejects with DuckDB's error.
  */
 export async function openLockedDatabase(options: LockedDatabaseOptions): Promise<LockedDatabase> {
   const { directories, files, spillDirectory, spillLimitBytes, settings = [] } = options
-  // Loading the library takes a while and much memory: only a process that needs it does.
+  // The library is slow to load and needs much memory, so only a process that uses it loads it.
   const { DuckDBInstance } = await import('@duckdb/node-api')
   const instance = await DuckDBInstance.create(':memory:', {
     autoinstall_known_extensions: 'false',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { identifier, literal } from './sql.ts'
 
-describe('a text as SQL', () => {
+describe('a string literal', () => {
   for (const [text, sql] of [
     ['', "''"],
     ["it's", "'it''s'"],
@@ -13,10 +13,10 @@ describe('a text as SQL', () => {
   }
 })
 
-describe('a name as SQL', () => {
+describe('an identifier', () => {
   it('is quoted', () => assert.equal(identifier('a"b'), '"a""b"'))
 
-  it('is rejected with a NUL', () =>
+  it('is rejected if it contains a NUL character', () =>
     assert.throws(() => identifier('a\0"b'), {
       code: 'invalidInput',
       message:

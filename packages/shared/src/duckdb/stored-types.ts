@@ -1,6 +1,6 @@
 import type { SegmentColumn } from '@svc/domain/segment'
 
-/** The name in DuckDB of each type that columns of a segment have. */
+/** DuckDB's name for each column type of a segment. */
 export const storedTypes = {
   string: 'VARCHAR',
   long: 'BIGINT',

@@ -13,47 +13,49 @@ import type { DeepStorage } from '../deep-storage/index.ts'
 import { type Database, loadConfig, type Queries } from '../postgres/index.ts'
 import { createTroubleLog, type Logger, startLoop } from '../runtime/index.ts'
 
-/** The name under which the faults are kept, with their history. */
+/** Name of the configuration entry that stores the faults and their history. */
 export const faultsConfigName = 'simulation.faults'
 
-/** The path at which faults are switched on and off; they never strike it, or nobody could end them. */
+/** Path for injecting and ending faults. Faults never affect it; otherwise, nobody could end them. */
 export const faultsPath = '/svc/simulation/v1/faults'
 
-/** What a server asks of itself: no network lies between, and whoever finds itself cut off would stop to lead. */
+/** A server's request to itself: it crosses no network, and a leader that considered itself cut off would step down. */
 export const ownCallPath = '/status/ready'
 
-/** Where servers fetch users and roles: a router that starts without them could let nobody in who ends a fault. */
+/**
+ * Where servers fetch users and roles. Without them, a router that starts could not authenticate anyone to end a fault.
+ */
 const directoryPaths = '/svc-internal/v1/security/'
 
-/** How often a server looks which faults are on; a kill with a time strikes once in each such time. */
+/** How often a server polls the active faults; a fault with a kill probability is decided once per poll. */
 const lookPeriodMs = 1000
 
-/** What strikes one server; what is answered may be another each time. */
+/** The faults that affect one server. Results are random and may differ on each call. */
 export interface StruckServer {
-  /** Whether what comes to it or goes from it to another server now is broken off. */
+  /** Whether to cut a connection between this server and another one now. */
   isCut(): boolean
-  /** How long a request to it is to wait now, in milliseconds. */
+  /** How long to delay a request to it now, in milliseconds. */
   requestDelayMs(): number
-  /** How long a use of the disk is to wait now, in milliseconds. */
+  /** How long to delay a disk access now, in milliseconds. */
   diskDelayMs(): number
 }
 
-/** The faults that strike this server. */
+/** The faults that affect this server. */
 export interface Faults {
-  /** Waits as long as a request to `path` is to; `cut` where it is to be broken off. */
+  /** Delays a request to `path` as the faults say. Returns `cut` if the connection must be cut. */
   strikeRequest(path: string): Promise<'cut' | undefined>
-  /** Whether a request of this server for `path` of another is to be broken off. */
+  /** Whether to cut a request from this server to `path` on another server. */
   cutsCall(path: string): boolean
-  /** How long a use of the disk is to wait now, in milliseconds. */
+  /** How long to delay a disk access now, in milliseconds. */
   diskDelayMs(): number
-  /** What strikes one of the virtual servers of this process alone. */
+  /** The faults that affect one virtual server of this process. */
   at(virtualServer: string): StruckServer
-  /** From now on `kill` is told of each target that is not this process whenever a fault kills it. */
+  /** Registers a callback for faults that kill a target other than this process. */
   onKill(kill: (target: string) => void): void
   stop(): Promise<void>
 }
 
-/** Without faults, as on every cluster that is no simulation. */
+/** No faults, as on every cluster that is not a simulation. */
 export const noFaults: Faults = {
   strikeRequest: async () => undefined,
   cutsCall: () => false,
@@ -63,7 +65,7 @@ export const noFaults: Faults = {
   stop: async () => undefined,
 }
 
-/** The faults of the cluster, also those whose time is over, and the revision that a change of them starts from. */
+/** Returns the faults of the cluster, including ended ones, and the revision that a change must be based on. */
 export async function loadFaults(
   database: Queries,
 ): Promise<{ readonly faults: readonly Fault[]; readonly revision: number }> {
@@ -75,7 +77,7 @@ const wait = async (ms: number): Promise<void> => {
   if (ms > 0) await delay(ms)
 }
 
-/** Follows the faults of the cluster; those that kill end this process through `kill`. */
+/** Follows the faults of the cluster. Calls `kill` when a fault kills this process. */
 export function followFaults(
   database: Database,
   logger: Logger,
@@ -86,13 +88,13 @@ export function followFaults(
   const decided = new Set<string>()
   const trouble = createTroubleLog(logger)
   let all: readonly Fault[] = []
-  // Until then the store may not have its tables yet, which is told elsewhere.
+  // Before the first read, the metadata tables may not exist yet; that is reported elsewhere.
   let wasRead = false
   let tellKilled: (target: string) => void = () => undefined
   const on = (at = aim()): Fault[] =>
     all.length === 0 || !at ? [] : faultsAimedAt(faultsAt(all, Date.now()), at)
 
-  /** Whether a fault kills what it aims at now: once since the start of this process, or in each period. */
+  /** Whether a fault kills its target now: once since this process started, or at each poll. */
   const kills = ({ kind, id, once, since, probability }: Fault): boolean => {
     if (kind !== 'kill') return false
     if (once) {
@@ -108,19 +110,19 @@ export function followFaults(
       if (!self) return
       all = (await loadFaults(database)).faults
       wasRead = true
-      trouble.over('The faults can be read again')
+      trouble.over('Faults can be read again')
       for (const fault of faultsAt(all, Date.now()).filter(kills)) {
         if (faultsAimedAt([fault], self).length === 0) {
           tellKilled(fault.target)
           continue
         }
-        logger.warn('A fault that was asked for ends this server', { fault: fault.id })
+        logger.warn('Killing this server because of an injected fault', { fault: fault.id })
         kill()
       }
     },
     (error) => {
       if (wasRead)
-        trouble.tell('The faults cannot be read; they stay as they were', { error: describeError(error) })
+        trouble.tell('Failed to read faults; keeping the last known ones', { error: describeError(error) })
     },
   )
   return {
@@ -151,7 +153,7 @@ const isSpared = (path: string): boolean =>
   path.startsWith(`${faultsPath}/`) ||
   path.startsWith(directoryPaths)
 
-/** Deep storage that waits before each use as long as it is told. */
+/** Wraps deep storage so that each access is delayed by `delayMs()` milliseconds. */
 export function slowedBy(delayMs: () => number, storage: DeepStorage): DeepStorage {
   return {
     push: async (...file) => {

@@ -1,4 +1,4 @@
-/** Faults that users switch on in a simulation, as the servers that they aim at carry them out. */
+/** Faults that users inject into a simulation, as applied by the target servers. */
 export {
   type Faults,
   faultsConfigName,

@@ -39,7 +39,7 @@ function engineFailure(
   const told = text.length > longestTold ? `${text.slice(0, longestTold)}…` : text
   if (/no space left/i.test(text)) {
     return unavailable(
-      `The task's folder[${dirname(spillDirectory)}] cannot be written: no space is left on its disk`,
+      `Task directory[${dirname(spillDirectory)}] cannot be written: no space left on the disk`,
       { reason: 'diskFull' },
       error,
     )

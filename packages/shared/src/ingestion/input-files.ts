@@ -130,7 +130,7 @@ export async function fetchInput(
   if (source.type === 'inline') {
     const path = pathOf(0, '')
     await writeFile(path, source.data).catch((error) => {
-      throw storageFailure(`The task's folder[${directory}] cannot be written`, directory, error)
+      throw storageFailure(`Task directory[${directory}] cannot be written`, directory, error)
     })
     return [{ path, realPath: await realpath(path), title: 'the inline data' }]
   }

@@ -783,7 +783,7 @@ describe('a task that fails', () => {
   it('does not work in a folder whose name would be taken for a pattern', async () => {
     const workDirectory = join(bench.workFolder, 'a[1]')
     await assert.rejects(bench.run(flightsTask, { workDirectory }), {
-      message: `The task's folder[${workDirectory}] has one of the characters * ? [ in its path`,
+      message: `Task directory[${workDirectory}] has one of the characters * ? [ in its path`,
     })
     rmSync(workDirectory, { recursive: true })
   })

@@ -25,7 +25,7 @@ export async function openTaskFolder(directory: string): Promise<TaskFolder> {
   await mkdir(directory, { recursive: true })
   const root = await realpath(directory)
   if (patternCharacter.test(root)) {
-    throw unavailable(`The task's folder[${root}] has one of the characters * ? [ in its path`)
+    throw unavailable(`Task directory[${root}] has one of the characters * ? [ in its path`)
   }
   const places = {
     input: join(root, 'input'),

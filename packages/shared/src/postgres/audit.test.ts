@@ -15,7 +15,7 @@ const entry = (key: string, comment: string, type = 'rules'): AuditEntry => ({
   ip: '127.0.0.1',
   payload: '[]',
 })
-// Ten entries a second apart, of two keys in turn, and one of another type.
+// Ten entries one second apart with two alternating keys, and one of another type.
 for (let index = 0; index < 10; index++)
   await saveAudit(database, entry(index % 2 === 0 ? 'even' : 'odd', String(index)), now + index * 1000)
 await saveAudit(database, entry('even', 'other', 'config'), now)
@@ -23,28 +23,28 @@ await saveAudit(database, entry('even', 'other', 'config'), now)
 const seen = async (query: Omit<AuditQuery, 'type'>) =>
   (await loadAudit(database, { type: 'rules', ...query })).map(({ comment }) => comment).join('')
 
-describe('the history', () => {
+describe('the audit history', () => {
   const at = (from: number, to: number) => ({ start: now + from * 1000, end: now + to * 1000 })
   const rows: readonly [name: string, query: Omit<AuditQuery, 'type'>, seen: string][] = [
-    ['of everything is oldest first', {}, '0123456789'],
+    ['is oldest first', {}, '0123456789'],
     ['of one key', { key: 'odd' }, '13579'],
     ['of an unknown key', { key: 'nothing' }, ''],
     ['with a count is newest first', { count: 3 }, '987'],
-    ['with a count above all there is', { count: 999_999_999 }, '9876543210'],
+    ['with a count above the number of entries', { count: 999_999_999 }, '9876543210'],
     ['with a count of a key', { key: 'even', count: 2 }, '86'],
-    ['of an interval has its start and not its end', { interval: at(2, 5) }, '234'],
+    ['of an interval includes its start and excludes its end', { interval: at(2, 5) }, '234'],
     ['of an interval between two entries', { interval: at(2.2, 2.8) }, ''],
     ['of an interval and a count is the newest of the interval', { interval: at(2, 7), count: 2 }, '65'],
     ['of an interval of one key', { interval: at(2, 7), key: 'odd' }, '35'],
     ['of all eternity', { interval: { start: -Infinity, end: Infinity } }, '0123456789'],
-    ['from long before any calendar of the store', { interval: { start: -8.64e15, end: now + 2000 } }, '01'],
-    ['to long after it', { interval: { start: now + 8000, end: 8.64e15 } }, '89'],
+    ['from before the minimum time of Postgres', { interval: { start: -8.64e15, end: now + 2000 } }, '01'],
+    ['to after the maximum time of Postgres', { interval: { start: now + 8000, end: 8.64e15 } }, '89'],
   ]
   for (const [name, query, expected] of rows) {
     it(name, async () => assert.equal(await seen(query), expected))
   }
 
-  it('of another type is apart', async () => {
+  it('of another type is separate', async () => {
     const entries = await loadAudit(database, { type: 'config' })
     assert.deepEqual(
       entries.map(({ comment }) => comment),
@@ -52,7 +52,7 @@ describe('the history', () => {
     )
   })
 
-  it('keeps every text and the time to the millisecond', async () => {
+  it('preserves any text, and the time in milliseconds', async () => {
     const nasty = `'; -- \\N \t ü🐨 {"a":"\\u0000"}`
     const written = {
       type: 'nasty',
@@ -70,7 +70,7 @@ describe('the history', () => {
     }
   })
 
-  it('goes by the order of writing where a clock was set back', async () => {
+  it('is in insertion order even if a clock was set back', async () => {
     await saveAudit(database, entry('clock', 'first', 'clock'), now + 5000)
     await saveAudit(database, entry('clock', 'second', 'clock'), now)
     const comments = async (query: object) =>

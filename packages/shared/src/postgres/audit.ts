@@ -2,7 +2,7 @@ import { tooLarge } from '@svc/domain/failure'
 import type { Interval } from '@svc/domain/time'
 import { type Queries, sql } from './database.ts'
 
-/** One change, as it is written down in the transaction that makes it. */
+/** One audit entry, written in the same transaction as the change. */
 export interface AuditEntry {
   readonly type: string
   readonly key: string
@@ -10,11 +10,11 @@ export interface AuditEntry {
   readonly comment: string
   readonly identity: string
   readonly ip: string
-  /** What was stored, as JSON text. */
+  /** The new value, as JSON text. */
   readonly payload: string
 }
 
-/** An entry as it was stored; `createdAt` in epoch milliseconds. */
+/** A stored entry; `createdAt` in epoch milliseconds. */
 export interface StoredAuditEntry extends AuditEntry {
   readonly createdAt: number
 }
@@ -27,7 +27,7 @@ export async function saveAudit(queries: Queries, entry: AuditEntry, now: number
     VALUES (${type}, ${key}, ${author}, ${comment}, ${identity}, ${ip}, ${payload}, to_timestamp(${now / 1000}))`)
 }
 
-/** Writes entries with one statement, all or none of them. */
+/** Writes entries with one statement, all or none. */
 export async function saveAudits(
   queries: Queries,
   entries: readonly AuditEntry[],
@@ -91,7 +91,7 @@ export async function loadAudit(queries: Queries, query: AuditQuery): Promise<St
     FROM audit WHERE type = ${type} ${byKey} ${byTime} ${order}`)
 }
 
-/** Epoch seconds within what the store can hold. */
+/** Returns epoch seconds, clamped to the range of Postgres timestamps. */
 export function storableSeconds(instantMs: number): number {
   return Math.min(Math.max(instantMs / 1000, -200_000_000_000), 9_000_000_000_000)
 }

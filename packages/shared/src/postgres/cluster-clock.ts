@@ -1,10 +1,10 @@
 import { type AuditEntry, saveAudit } from './audit.ts'
 import { type Database, type Queries, sql } from './database.ts'
 
-/** The channel on which changes of the cluster's clock are told. */
+/** The notification channel for changes of the cluster clock. */
 export const clusterClockChannel = 'svc_cluster_clock'
 
-/** The time of the cluster in epoch milliseconds, and how many times as fast as real time it goes on. */
+/** The cluster time in epoch milliseconds, and its speed relative to real time. */
 export interface ClusterTime {
   readonly time: number
   readonly rate: number
@@ -12,22 +12,22 @@ export interface ClusterTime {
 
 const auditType = 'simulation.clock'
 
-// Until the clock is moved for the first time it is that of the store.
+// Until it is changed for the first time, the cluster clock is the clock of Postgres.
 const currentTime = sql`
   SELECT coalesce(time_ms + rate * 1000 * greatest(extract(epoch FROM store.now - set_at), 0),
       1000 * extract(epoch FROM store.now))::float8 AS time,
     coalesce(rate, 1) AS rate, store.now::text AS "readAt"
   FROM (SELECT clock_timestamp() AS now) store LEFT JOIN cluster_clock ON true`
 
-/** The time of the cluster as the store has it at this moment. */
+/** Returns the current cluster time. */
 export async function loadClusterTime(queries: Queries): Promise<ClusterTime> {
   const [{ time, rate }] = (await queries.query<ClusterTime>(currentTime)) as [ClusterTime]
   return { time, rate }
 }
 
 /**
- * Moves the clock to what `decide` makes of its present state, with an audit entry at the new time, and answers that.
- * What `decide` throws leaves the clock as it is. The new time counts from the moment at which the old one was read.
+ * Changes the clock to what `decide` returns for its current state, with an audit entry at the new time, and returns
+ * the new state. If `decide` throws, the clock does not change. The new time counts from when the old one was read.
  */
 export async function moveClusterTime(
   database: Database,

@@ -1,18 +1,18 @@
 import { type Queries, sql } from './database.ts'
 
-/** A compact task as it was submitted, and how it ended; `finishedAt` in epoch milliseconds. */
+/** A compact task as submitted, and how it ended; `finishedAt` in epoch milliseconds. */
 export interface CompactTaskRecord {
   readonly id: string
   readonly dataSource: string
   readonly state: 'PENDING' | 'RUNNING' | 'SUCCESS' | 'FAILED'
   readonly finishedAt: number | null
-  /** As the body of the task wrote it. */
+  /** As written in the task. */
   readonly interval: string | null
-  /** What the scheduler noted in the task; null where a user submitted it. */
+  /** What the scheduler recorded in the task; null if a user submitted it. */
   readonly origin: unknown
 }
 
-/** The compact tasks that have not ended, and those created since `since` (epoch milliseconds) that have. */
+/** Returns the compact tasks that have not ended, and ended ones created after `since` (epoch milliseconds). */
 export async function loadCompactTasks(queries: Queries, since: number): Promise<CompactTaskRecord[]> {
   const columns = sql`split_part(id, chr(1), 1) AS id, datasource AS "dataSource", state, finished_at AS "finishedAt",
     payload #>> '{ioConfig,inputSpec,interval}' AS interval, payload #> '{context,compaction}' AS origin`

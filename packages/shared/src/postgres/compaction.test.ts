@@ -44,8 +44,8 @@ beforeEach(async () => {
 const history = (dataSource: string, query: object = {}) =>
   loadCompactionHistory(database, { dataSource, ofSupervisor: false, ...query })
 
-describe('compaction configurations', () => {
-  it('are stored, audited, read, replaced and removed', async () => {
+describe('compaction configs', () => {
+  it('are stored, audited, read, replaced, and removed', async () => {
     await saveCompactionConfig(database, config('b'), author, now)
     await saveCompactionConfig(database, config('a'), author, now)
     await saveCompactionConfig(database, config('a', { taskPriority: 3 }), author, now)
@@ -56,7 +56,7 @@ describe('compaction configurations', () => {
     assert.equal((await loadAudit(database, { type: 'compaction.config', key: 'a' })).length, 3)
   })
 
-  it('of an engine that duties do not have are refused, and nothing changes', async () => {
+  it('with an engine that duties do not support are rejected, and nothing changes', async () => {
     await assert.rejects(
       saveCompactionConfig(database, config('a', { engine: 'msq' }), author, now),
       ({ code }: Failure) => code === 'invalidInput',
@@ -65,7 +65,7 @@ describe('compaction configurations', () => {
     assert.deepEqual(await loadAudit(database, { type: 'compaction.config' }), [])
   })
 
-  it('have a history of every change, their own and that of the cluster', async () => {
+  it('have a history of their own changes and of cluster config changes', async () => {
     await saveCompactionConfig(database, config('a'), author, now)
     await saveCompactionConfig(database, config('a'), author, now + 1)
     const half = { ...defaultClusterConfig, compactionTaskSlotRatio: 0.5 }
@@ -93,7 +93,7 @@ describe('compaction configurations', () => {
     assert.equal((await history('b')).length, 2)
   })
 
-  it('change one after the other: none is lost among many at once', async () => {
+  it('change sequentially, so that no concurrent change is lost', async () => {
     await Promise.all(
       Array.from({ length: 8 }, () =>
         changeClusterCompactionConfig(
@@ -115,7 +115,7 @@ describe('compaction configurations', () => {
 describe('compaction supervisors', () => {
   const id = 'autocompact__a'
 
-  it('keep every version, and are gone once they are terminated', async () => {
+  it('keep every version, and disappear once terminated', async () => {
     await saveCompactionSupervisor(database, { config: config('a'), suspended: false }, author, now)
     await suspendCompactionSupervisor(database, id, true, author, now + 1)
     await suspendCompactionSupervisor(database, id, true, author, now + 2)
@@ -143,7 +143,7 @@ describe('compaction supervisors', () => {
     assert.deepEqual(await history('a'), [])
   })
 
-  it('that are unknown cannot be suspended', async () => {
+  it('cannot be suspended if they do not exist', async () => {
     await assert.rejects(
       suspendCompactionSupervisor(database, 'autocompact__none', true, author, now),
       ({ code }: Failure) => code === 'notFound',
@@ -151,7 +151,7 @@ describe('compaction supervisors', () => {
   })
 })
 
-describe('the state that segments were compacted to', () => {
+describe('a compaction state', () => {
   it('is stored once under its fingerprint', async () => {
     const state = { dataSource: 'a', state: { b: 1, a: 2 } }
     const [first, second, other] = await database.transaction(async (transaction) => [
@@ -163,7 +163,7 @@ describe('the state that segments were compacted to', () => {
     assert.notEqual(first?.id, other?.id)
   })
 
-  it('has a limit that is none as a number of 64 bits', async () => {
+  it('stores an unlimited maximum as an exact 64-bit integer', async () => {
     const state = { partitionsSpec: { type: 'dynamic', maxTotalRows: 2 ** 63 } }
     const { id } = await saveCompactionState(database, { dataSource: 'a', state })
     assert.deepEqual(

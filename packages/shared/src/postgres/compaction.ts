@@ -17,10 +17,10 @@ import { type Database, type Queries, sql, type Transaction } from './database.t
 
 type Author = Omit<AuditEntry, 'type' | 'key' | 'payload'>
 
-/** The name of the cluster configuration of compaction among the dynamic ones. */
+/** Name of the cluster compaction config among the dynamic configurations. */
 const clusterConfigName = 'compaction.cluster'
 
-// Changes are made one after the other, each from what the one before it has stored.
+// Changes are sequential: each one starts from the result of the previous one.
 const changeLock = 2
 
 async function change<Result>(
@@ -35,7 +35,7 @@ async function change<Result>(
   })
 }
 
-/** The cluster configuration, its defaults where none was stored. */
+/** Returns the cluster compaction config; the defaults if none is stored. */
 export async function loadClusterCompactionConfig(queries: Queries): Promise<ClusterCompactionConfig> {
   const [row] = await queries.query<{ value: string }>(
     sql`SELECT value FROM dynamic_configs WHERE name = ${clusterConfigName}`,
@@ -43,7 +43,7 @@ export async function loadClusterCompactionConfig(queries: Queries): Promise<Clu
   return clusterConfigOf(row?.value)
 }
 
-/** Changes the cluster configuration; the histories of all datasources tell of it where it became another one. */
+/** Changes the cluster compaction config. If it differs, adds an entry to the histories of all datasources. */
 export async function changeClusterCompactionConfig(
   database: Database,
   next: (present: ClusterCompactionConfig) => ClusterCompactionConfig,
@@ -93,7 +93,7 @@ async function saveHistory(
       ${comment}, ${identity}, ${ip}, to_timestamp(${now / 1000}))`)
 }
 
-/** The configurations that the coordinator's duty follows, in the order of their datasources. */
+/** Returns the compaction configs of the coordinator's duty, sorted by datasource. */
 export async function loadCompactionConfigs(queries: Queries): Promise<CompactionConfig[]> {
   const rows = await queries.query<{ config: string }>(
     sql`SELECT config FROM compaction_configs ORDER BY datasource`,
@@ -101,7 +101,7 @@ export async function loadCompactionConfigs(queries: Queries): Promise<Compactio
   return rows.map(({ config }) => parseCompactionConfig(JSON.parse(config)))
 }
 
-/** One of them, or undefined. */
+/** Returns the compaction config of a datasource for the coordinator's duty; undefined if there is none. */
 export async function loadCompactionConfig(
   queries: Queries,
   dataSource: string,
@@ -114,7 +114,10 @@ export async function loadCompactionConfig(
 
 const configAudit = 'compaction.config'
 
-/** Stores the configuration of a datasource for the coordinator's duty, if an engine can run it there. */
+/**
+ * Stores the compaction config of a datasource for the coordinator's duty. Throws a Failure if its engine is
+ * unsupported.
+ */
 export async function saveCompactionConfig(
   database: Database,
   config: CompactionConfig,
@@ -122,7 +125,7 @@ export async function saveCompactionConfig(
   now: number,
 ): Promise<void> {
   await change(database, async (transaction, global) => {
-    // Duties know one engine, whatever supervisors may use.
+    // The duty supports only one engine, whichever engine supervisors use.
     assertRunnableBy(config, { engine: 'native', useSupervisors: false })
     const { dataSource } = config
     const text = JSON.stringify(formatCompactionConfig(config))
@@ -138,7 +141,7 @@ export async function saveCompactionConfig(
   })
 }
 
-/** Removes the configuration of a datasource; false if it had none. */
+/** Removes the compaction config of a datasource. Returns false if there was none. */
 export async function deleteCompactionConfig(
   database: Database,
   dataSource: string,
@@ -156,14 +159,14 @@ export async function deleteCompactionConfig(
   })
 }
 
-/** What held after one change; times in epoch milliseconds. */
+/** The configs after one change; times in epoch milliseconds. */
 export interface CompactionHistoryEntry extends Author {
   readonly globalConfig: unknown
   readonly compactionConfig: unknown
   readonly createdAt: number
 }
 
-/** The history of a datasource: its newest `count` entries, newest first, or all of them, oldest first. */
+/** Returns the history of a datasource: its newest `count` entries, newest first, or all entries, oldest first. */
 export async function loadCompactionHistory(
   queries: Queries,
   query: {
@@ -186,9 +189,9 @@ export async function loadCompactionHistory(
     FROM compaction_history WHERE datasource = ${dataSource} AND of_supervisor = ${ofSupervisor} ${byTime} ${order}`)
 }
 
-/** A compaction supervisor in its newest version. */
+/** The newest version of a compaction supervisor. */
 export interface CompactionSupervisor {
-  /** `autocompact__` and the datasource. */
+  /** `autocompact__` followed by the datasource. */
   readonly id: string
   readonly dataSource: string
   readonly config: CompactionConfig
@@ -203,10 +206,10 @@ export interface SupervisorVersion {
   readonly createdAt: number
 }
 
-/** The id of the compaction supervisor of a datasource. */
+/** Returns the ID of the compaction supervisor of a datasource. */
 export const compactionSupervisorId = (dataSource: string): string => `autocompact__${dataSource}`
 
-/** A supervisor as JSON. */
+/** Returns a supervisor as JSON. */
 export const formatSupervisor = ({
   config,
   suspended,
@@ -216,7 +219,7 @@ export const formatSupervisor = ({
   suspended,
 })
 
-// What a terminated supervisor leaves, as the recorded system writes it.
+// The version that Druid writes for a terminated supervisor.
 const tombstone = (dataSource: string) => ({
   type: 'noop',
   id: null,
@@ -230,7 +233,7 @@ const presentSupervisors = sql`
     SELECT DISTINCT ON (id) id, datasource, spec FROM supervisors ORDER BY id, version DESC
   ) newest WHERE spec::json ->> 'type' <> 'noop'`
 
-/** All supervisors that are not terminated, in the order of their ids. */
+/** Returns all supervisors that are not terminated, sorted by ID. */
 export async function loadCompactionSupervisors(queries: Queries): Promise<CompactionSupervisor[]> {
   const rows = await queries.query<{ id: string; spec: string }>(
     sql`SELECT id, spec FROM (${presentSupervisors}) present ORDER BY id`,
@@ -238,7 +241,7 @@ export async function loadCompactionSupervisors(queries: Queries): Promise<Compa
   return rows.map(({ id, spec }) => readSupervisor(id, spec))
 }
 
-/** One of them, or undefined. */
+/** Returns a supervisor that is not terminated; undefined if there is none. */
 export async function loadCompactionSupervisor(
   queries: Queries,
   id: string,
@@ -256,7 +259,7 @@ function readSupervisor(id: string, text: string): CompactionSupervisor {
   return { id, dataSource: config.dataSource, config, suspended }
 }
 
-/** Every version of one supervisor, or of all, newest first. */
+/** Returns all versions of one supervisor, or of all supervisors, newest first. */
 export async function loadSupervisorVersions(queries: Queries, id?: string): Promise<SupervisorVersion[]> {
   return await queries.query<SupervisorVersion>(sql`
     SELECT id, datasource AS "dataSource", spec::json AS spec, created_at AS "createdAt"
@@ -278,7 +281,7 @@ async function addVersion(
   await saveAudit(transaction, { ...author, type: 'supervisor', key: id, payload }, now)
 }
 
-/** Stores a supervisor, a new one or a new version, if the engine can run its configuration. */
+/** Stores a new supervisor or a new version of one. Throws a Failure if the engine cannot run its config. */
 export async function saveCompactionSupervisor(
   database: Database,
   { config, suspended }: { readonly config: CompactionConfig; readonly suspended: boolean },
@@ -296,7 +299,7 @@ export async function saveCompactionSupervisor(
   })
 }
 
-/** Suspends or resumes a supervisor; one that is unknown is a notFound failure. */
+/** Suspends or resumes a supervisor. Throws a notFound Failure if it does not exist. */
 export async function suspendCompactionSupervisor(
   database: Database,
   id: string,
@@ -315,7 +318,7 @@ export async function suspendCompactionSupervisor(
   })
 }
 
-/** Terminates the supervisor of a datasource; false if there is none. */
+/** Terminates the supervisor of a datasource. Returns false if there is none. */
 export async function terminateCompactionSupervisor(
   database: Database,
   dataSource: string,
@@ -331,7 +334,7 @@ export async function terminateCompactionSupervisor(
   })
 }
 
-/** The full states that segments were compacted to, by the number by which segments name them. */
+/** Returns full compaction states by the ID that segments refer to. */
 export async function loadCompactionStates(
   queries: Queries,
   ids?: readonly number[],
@@ -344,13 +347,13 @@ export async function loadCompactionStates(
   return new Map(rows.map(({ id, state }) => [id, state]))
 }
 
-/** A state that is stored: its number, and the fingerprint by which it is known outside. */
+/** A stored compaction state: its internal ID, and its public fingerprint. */
 export interface StoredCompactionState {
   readonly id: number
   readonly fingerprint: string
 }
 
-/** Stores what segments of a datasource were compacted to, once. */
+/** Stores a compaction state of a datasource once. */
 export async function saveCompactionState(
   transaction: Queries,
   { dataSource, state }: { readonly dataSource: string; readonly state: unknown },

@@ -2,15 +2,15 @@ import type { Readable } from 'node:stream'
 import { to as copyTo } from 'pg-copy-streams'
 import type { Transaction } from './database.ts'
 
-// The longest time that a timer can wait for.
+// The maximum delay of a timer.
 const longestTimeoutMs = 2 ** 31 - 1
 
-/** The statement with all the time that it needs instead of the pool's timeout. */
+/** Returns the statement without the pool's query timeout. */
 export function withPatience<Copy extends object>(copy: Copy): Copy {
   return Object.assign(copy, { query_timeout: longestTimeoutMs })
 }
 
-/** Hands what a statement `COPY … TO STDOUT` gives, as text, to `take`; resolves when that does. */
+/** Passes the text output of a `COPY … TO STDOUT` statement to `take`; resolves when that does. */
 export async function copyOut(
   transaction: Transaction,
   statement: string,
@@ -21,8 +21,8 @@ export async function copyOut(
   try {
     await take(transaction.client.query(isPatient ? withPatience(copy) : copy))
   } finally {
-    // The driver sets a timer for every statement, which keeps all of it, and takes it away by this call, which this
-    // kind of statement does not make.
+    // The driver sets a timer for every statement, which retains its memory. This call clears the timer; statements of
+    // this kind do not make it themselves.
     copy.callback?.()
   }
 }

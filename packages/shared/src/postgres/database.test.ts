@@ -16,11 +16,11 @@ const terminate = (pid: number) => database.query(sql`SELECT pg_terminate_backen
 const isAway = (error: unknown) => {
   assert.ok(error instanceof Failure, String(error))
   assert.equal(error.code, 'unavailable')
-  assert.match(error.message, /^The metadata store cannot be used now/)
+  assert.match(error.message, /^The metadata store is unavailable/)
   return true
 }
 
-/** A pool whose connections go through a gate. */
+/** A connection pool through a gate. */
 async function throughGate(scope: { after(done: () => unknown): void }) {
   const settings = stores.settings('coordinator')
   const gate = await startTcpGate(scope, settings.get('svc.metadata.storage.connector.port'))
@@ -33,7 +33,7 @@ async function throughGate(scope: { after(done: () => unknown): void }) {
 }
 
 describe('values', () => {
-  it('are read as the numbers that they are', async () => {
+  it('are read as numbers', async () => {
     const [row] = await database.query(sql`
       SELECT 9007199254740991::bigint AS big, '2026-01-02T03:04:05.678Z'::timestamptz AS time,
         '2026-01-02 03:04:05+05:30'::timestamptz AS zoned, null::timestamptz AS never, '{"a":[1]}'::json AS json`)
@@ -52,7 +52,7 @@ describe('values', () => {
     assert.equal(row?.text, nasty)
   })
 
-  it('with a NUL are refused as bad input, for no text of the store can hold one', async () => {
+  it('with a NUL are rejected as invalid input, because Postgres cannot store them', async () => {
     await assert.rejects(database.query(sql`SELECT ${'a\0b'}::text`), {
       code: 'invalidInput',
       message: /U\+0000/,
@@ -61,7 +61,7 @@ describe('values', () => {
 })
 
 describe('a transaction', () => {
-  it('is done whole', async () => {
+  it('is committed completely', async () => {
     const result = await database.transaction(async (transaction) => {
       await transaction.query(sql`INSERT INTO notes VALUES (1, 'a')`)
       await transaction.query(sql`INSERT INTO notes VALUES (2, 'b')`)
@@ -71,7 +71,7 @@ describe('a transaction', () => {
     assert.equal(await count(), 2)
   })
 
-  it('or not at all, whether a statement fails or the work', async () => {
+  it('is rolled back if a statement or the work fails', async () => {
     const before = await count()
     await assert.rejects(
       database.transaction(async (transaction) => {
@@ -91,7 +91,7 @@ describe('a transaction', () => {
     assert.equal(await count(), before)
   })
 
-  it('gives its connection back however it ended', async () => {
+  it('always releases its connection', async () => {
     for (let attempt = 0; attempt < 20; attempt++)
       await assert.rejects(
         database.transaction(async (transaction) => transaction.query(sql`SELECT 1 / 0`)),
@@ -100,7 +100,7 @@ describe('a transaction', () => {
     await Promise.all(Array.from({ length: 20 }, () => database.query(sql`SELECT 1`)))
   })
 
-  it('whose connection breaks is a failure of the store, and the process goes on', async () => {
+  it('fails as unavailable if its connection breaks, and the process continues', async () => {
     await assert.rejects(
       database.transaction(async (transaction) => {
         await transaction.query(sql`INSERT INTO notes VALUES (5, 'e')`)
@@ -111,7 +111,7 @@ describe('a transaction', () => {
     )
     await assert.rejects(
       database.transaction(async (transaction) => {
-        // Nothing is asked of the store at the moment when the connection breaks.
+        // No statement is running when the connection breaks.
         const pid = await backend(transaction)
         await terminate(pid)
         await waitUntil('the connection is gone', async () => {
@@ -128,14 +128,14 @@ describe('a transaction', () => {
 })
 
 describe('an error', () => {
-  it('of a statement is none of the store, whatever its text says', async () => {
+  it('of a statement is not reported as unavailable, whatever its text', async () => {
     await assert.rejects(database.query(sql`SELECT 'the deadline has ended: timeout'::int`), {
       code: '22P02',
     })
     await assert.rejects(database.query(sql`SELECT closed FROM nowhere_ended`), { code: '42P01' })
   })
 
-  it('of the work in a transaction passes as it is', async () => {
+  it('of the work in a transaction is rethrown unchanged', async () => {
     const bug = new Error('the list was extended')
     await assert.rejects(
       database.transaction(async () => Promise.reject(bug)),
@@ -143,7 +143,7 @@ describe('an error', () => {
     )
   })
 
-  it('of a statement that takes too long is one of the store', async () => {
+  it('of a statement timeout is reported as unavailable', async () => {
     await assert.rejects(
       database.transaction(async (transaction) => {
         await transaction.query(sql`SET LOCAL statement_timeout = 50`)
@@ -153,7 +153,7 @@ describe('an error', () => {
     )
   })
 
-  it('is none where a connection comes about late: it is waited for once more', async (context) => {
+  it('is avoided by one retry if connecting times out', async (context) => {
     const one = createDatabase(stores.settings('coordinator'), { connections: 1, applicationName: 'late' })
     context.after(() => one.close())
     const busy = one.query(sql`SELECT pg_sleep(7)`)
@@ -162,7 +162,7 @@ describe('an error', () => {
     await busy
   })
 
-  it('of a store that refuses connections is one of the store, and over when it is back', async (context) => {
+  it('of refused connections is reported as unavailable until Postgres is back', async (context) => {
     const { gate, gated } = await throughGate(context)
     await gated.query(sql`SELECT 1`)
     await gate.cut()
@@ -175,7 +175,7 @@ describe('an error', () => {
     assert.deepEqual(await gated.query(sql`SELECT 1 AS one`), [{ one: 1 }])
   })
 
-  it('of a lost connection in the middle of a statement is one of the store', async (context) => {
+  it('of a connection lost during a statement is reported as unavailable', async (context) => {
     const { gate, gated } = await throughGate(context)
     const asked = gated.query(sql`SELECT pg_sleep(30)`)
     await waitUntil('the statement runs', async () => {
@@ -194,24 +194,24 @@ describe('an error', () => {
 })
 
 describe('a listener', () => {
-  it('hears every notice on its channel', async () => {
+  it('receives every notification on its channel', async () => {
     let heard = 0
     await database.listen('first_channel', () => heard++)
     await database.query(sql`SELECT pg_notify('other_channel', '')`)
     await database.query(sql`SELECT pg_notify('first_channel', '')`)
-    await waitUntil('the notice', () => heard === 1)
+    await waitUntil('the notification', () => heard === 1)
     await assert.rejects(
       database.transaction(async (transaction) => {
         await transaction.query(sql`SELECT pg_notify('first_channel', '')`)
-        throw new Error('undone')
+        throw new Error('rolled back')
       }),
     )
     await database.query(sql`SELECT pg_notify('first_channel', 'again')`)
-    await waitUntil('the second notice', () => heard >= 2)
-    assert.equal(heard, 2, 'what is undone is not told')
+    await waitUntil('the second notification', () => heard >= 2)
+    assert.equal(heard, 2, 'a rolled-back notification is not delivered')
   })
 
-  it('is told once when its connection was made anew, and hears again', async (context) => {
+  it('is called once after a reconnect, and receives notifications again', async (context) => {
     const { gate, gated } = await throughGate(context)
     let heard = 0
     await gated.listen('lasting_channel', () => heard++)
@@ -220,13 +220,13 @@ describe('a listener', () => {
       const before = heard
       await database.query(sql`SELECT pg_notify('lasting_channel', 'lost')`)
       await gate.mend()
-      await waitUntil('it is told of what it may have missed', () => heard === before + 1)
+      await waitUntil('it is called for notifications that it may have missed', () => heard === before + 1)
       await database.query(sql`SELECT pg_notify('lasting_channel', '')`)
-      await waitUntil('it hears again', () => heard === before + 2)
+      await waitUntil('it receives notifications again', () => heard === before + 2)
     }
   })
 
-  it('that cannot begin says so, and leaves nothing behind', async (context) => {
+  it('that cannot connect fails, and leaves nothing behind', async (context) => {
     const { gate, gated } = await throughGate(context)
     await gate.cut()
     let heard = 0
@@ -237,7 +237,7 @@ describe('a listener', () => {
       database.query(
         sql`SELECT 1 FROM pg_stat_activity WHERE application_name = 'gated' AND query LIKE 'LISTEN no_channel'`,
       )
-    // Longer than a broken connection waits before it is made anew.
+    // Longer than the delay before a reconnect.
     const until = performance.now() + 500
     await waitUntil(
       'the time is over',

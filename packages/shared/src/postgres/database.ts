@@ -7,32 +7,32 @@ import type { Settings } from '../config/index.ts'
 
 export { sql }
 
-// Times of the store are read as milliseconds since the epoch, its big integers as numbers: sizes, counts and
-// times are far below 2^53.
+// Timestamps are read as milliseconds since the epoch, and big integers as numbers: sizes, counts, and times are far
+// below 2^53.
 pg.types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, (text) =>
   Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')),
 )
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 
-/** Statements that run together: in a transaction, or each by itself. */
+/** Runs statements: in one transaction, or each on its own. */
 export interface Queries {
   query<Row>(statement: Sql): Promise<Row[]>
 }
 
-/** The metadata store. Its being away is an `unavailable` failure. */
+/** The metadata store. If it is unavailable, calls throw an `unavailable` Failure. */
 export interface Database extends Queries {
   transaction<Result>(run: (transaction: Transaction) => Promise<Result>): Promise<Result>
-  /** Calls back at every notice on a channel, and once after each time the connection had to be made anew. */
+  /** Calls back on every notification on a channel, and once after each reconnect. */
   listen(channel: string, onNotice: () => void): Promise<void>
   close(): Promise<void>
 }
 
-/** A transaction; `client` is the bare connection, for COPY. */
+/** A transaction; `client` is the underlying connection, for COPY. */
 export interface Transaction extends Queries {
   readonly client: pg.PoolClient
 }
 
-/** The connection pool of a server; nothing is connected before the first statement. */
+/** Creates the connection pool of a server. It connects with the first statement. */
 export function createDatabase(
   settings: Settings,
   options: { connections: number; applicationName: string },
@@ -50,18 +50,18 @@ export function createDatabase(
     ...connection,
     max: options.connections,
     connectionTimeoutMillis: 5000,
-    // Each idle connection is a process of the store: what a burst needed goes soon after it.
+    // Each idle connection is a Postgres process, so extra connections are closed soon after a burst.
     idleTimeoutMillis: 5000,
     keepAlive: true,
     statement_timeout: 60_000,
-    // The answer to a statement that the store has ended, or never saw, does not come at all.
+    // For statements that get no response at all, because Postgres never received them or has ended them.
     query_timeout: 65_000,
     lock_timeout: 10_000,
-    // A server that stands still in a transaction must not hold its locks: whoever takes over waits for them.
+    // A server that hangs in a transaction must not keep its locks: the next leader waits for them.
     idle_in_transaction_session_timeout: 4000,
   })
-  // A connection that breaks is replaced at the next statement; whoever uses it just then hears of it by that. It may
-  // tell its end more than once, and without a listener each time would end this process.
+  // A broken connection is replaced at the next statement, and its current user gets an error anyway. It may emit
+  // several errors; without a listener, any of them would end this process.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
   const listeners = new Set<{ close(): Promise<void> }>()
@@ -101,7 +101,7 @@ export function createDatabase(
   }
 }
 
-/** How TLS to the metadata store is spoken; false without it. */
+/** TLS options for the metadata store; false without TLS. */
 function storeTls(settings: Settings): false | ConnectionOptions {
   const mode = settings.get('svc.metadata.storage.connector.tls.mode')
   const caPath = settings.get('svc.metadata.storage.connector.tls.caPath')
@@ -111,19 +111,19 @@ function storeTls(settings: Settings): false | ConnectionOptions {
     minVersion: 'TLSv1.2',
     rejectUnauthorized: mode !== 'require',
     ...(caPath === undefined ? {} : { ca: readFileSync(caPath) }),
-    // The driver does not say to TLS which host it called, where that is an address.
+    // The driver does not pass the host to TLS if it is an IP address.
     checkServerIdentity: (_name, certificate) =>
       mode === 'verify-full' ? checkServerIdentity(host, certificate) : undefined,
   }
 }
 
-// Both are told before anything was sent.
+// Both errors occur before anything is sent.
 const connectionTimeoutPattern =
   /^(timeout exceeded when trying to connect|Connection terminated due to connection timeout)$/
 
 /**
- * Tries once more where no connection came about in time: the timer of the driver runs on while this process or the
- * machine is busy with something else, and the next one often has it at once.
+ * Retries once after a connection timeout: the driver's timer keeps running while this process or the machine is busy,
+ * and the next attempt often succeeds immediately.
  */
 async function onceMore<Result>(attempt: () => Promise<Result>): Promise<Result> {
   try {
@@ -142,7 +142,7 @@ async function runStatement<Row>(on: pg.PoolClient, statement: Sql): Promise<Row
   }
 }
 
-/** A connection of its own that hears notices; made anew, with a notice to the listener, whenever it breaks. */
+/** Opens a separate connection for notifications. Whenever it breaks, reconnects and notifies the listener. */
 async function keepListening(connection: pg.ClientConfig, channel: string, onNotice: () => void) {
   let closed = false
   let client: pg.Client | undefined
@@ -177,24 +177,24 @@ async function keepListening(connection: pg.ClientConfig, channel: string, onNot
   return { close }
 }
 
-// Classes of SQLSTATE that mean the store is away or going down, not that a statement is wrong:
-// 08 connection, 57 operator intervention, 53 insufficient resources (among them a full disk).
+// SQLSTATE classes that mean Postgres is unavailable or shutting down, not that a statement is invalid:
+// 08 connection, 57 operator intervention, 53 insufficient resources (including a full disk).
 const awayPattern = /^(08|57|53)/
 const statePattern = /^[0-9A-Z]{5}$/
-// What the driver says, without a code, of a connection that is none any more or has not come about.
+// The driver's messages, without a code, for connections that are closed or were never established.
 const brokenPattern = /timeout|terminated|closed|ended|not queryable|after calling end/i
 
-/** An error of the driver as a failure of ours, where it is not the statement that is wrong. */
+/** Converts a driver error to a Failure, unless the statement itself is invalid. */
 export function storeFailure(error: unknown): unknown {
   if (error instanceof Failure) return error
   const { code, message } = error as { code?: string; message?: string }
   if (code === '22021')
-    return invalidInput('A text holds the character U+0000, which cannot be stored', {}, error)
+    return invalidInput('A string contains the character U+0000, which cannot be stored', {}, error)
   const socket = code !== undefined && /^E[A-Z_]+$/.test(code)
   const broken = error instanceof AggregateError || (code === undefined && brokenPattern.test(message ?? ''))
   const untrusted = code !== undefined && /CERT|ISSUER|SIGNATURE/.test(code)
   const away = code !== undefined && statePattern.test(code) && awayPattern.test(code)
   if (!broken && !socket && !untrusted && !away) return error
   const fullDisk = code === '53100' ? ' (its disk is full)' : ''
-  return unavailable(`The metadata store cannot be used now${fullDisk}`, {}, new Error(describeError(error)))
+  return unavailable(`The metadata store is unavailable${fullDisk}`, {}, new Error(describeError(error)))
 }

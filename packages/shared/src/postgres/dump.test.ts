@@ -33,7 +33,7 @@ async function dumpOf(stores: Awaited<ReturnType<typeof createTestStores>>) {
 }
 
 describe('a dump', () => {
-  it('fills another store with the same rows, and numbers go on after them', async () => {
+  it('restores the same rows in another database, where sequences continue after them', async () => {
     const [from, to] = [await createTestStores({ after }), await createTestStores({ after })]
     await storeSegments(from.database, [segment], 'a/0.parquet')
     await saveAudit(from.database, audit, 5)
@@ -56,7 +56,7 @@ describe('a dump', () => {
     assert.deepEqual((await dumpOf(to)).texts.get('segments'), texts.get('segments'))
   })
 
-  it('that does not fit fills nothing', async () => {
+  it('that does not match the schema restores nothing', async () => {
     const stores = await createTestStores({ after })
     await storeSegments(stores.database, [segment])
     const { tables, texts } = await dumpOf(stores)
@@ -73,7 +73,7 @@ describe('a dump', () => {
     )
   })
 
-  it('whose reading is ended fills nothing', async () => {
+  it('whose reading is aborted restores nothing', async () => {
     const stores = await createTestStores({ after })
     await storeSegments(stores.database, [segment])
     const { tables, texts } = await dumpOf(stores)
@@ -88,12 +88,12 @@ describe('a dump', () => {
     assert.equal((await loadSegmentRecords(stores.database, {})).length, 1)
   })
 
-  it('is taken at one moment, whatever is written meanwhile', async () => {
+  it('is a snapshot, whatever is written meanwhile', async () => {
     const stores = await createTestStores({ after })
     const ids: string[] = []
     await dumpTables(stores.database, {
       table: (name) => {
-        // The first table is written only when another one has changed.
+        // The first table is finished only after another one has changed.
         const stream = new Transform({
           transform: (chunk, _encoding, done) => done(null, chunk),
           flush: (done) => {
@@ -111,7 +111,7 @@ describe('a dump', () => {
     assert.deepEqual(ids, [])
   })
 
-  it('is of a known schema if its migrations are the first ones of those that are known', async () => {
+  it('can be restored if its migrations are the first known ones', async () => {
     const known = knownMigrations()
     assert.ok(canRestore(known))
     assert.ok(canRestore(known.slice(0, 2)))

@@ -5,26 +5,28 @@ import { copyOut, withPatience } from './copy-out.ts'
 import { type Database, sql, type Transaction } from './database.ts'
 import { knownMigrations, migrateSchema } from './schema.ts'
 
-/** A table as it was written out: its columns in the order of the text. */
+/** A dumped table, with its columns in the order of the dump. */
 export interface DumpedTable {
   readonly name: string
   readonly columns: readonly string[]
 }
 
-/** Where a dump goes. */
+/** The destination of a dump. */
 export interface DumpTarget {
-  /** A stream for the rows of a table, in the text form of COPY. */
+  /** Opens a stream for the rows of a table, in the text format of COPY. */
   table(name: string): Writable
-  /** A stream for the files in deep storage; see `dumpFiles`. */
+  /** Opens a stream for the list of files in deep storage; see `dumpFiles`. */
   files(): Writable
 }
 
-// Servers announce themselves anew, leaders are elected anew, and the schema is made by its migrations.
+// Servers announce themselves again, leaders are elected again, and migrations create the schema.
 const leftOut = ['nodes', 'leader_leases', 'schema_migrations']
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-/** Writes all tables as they are at one moment, while others go on writing; returns them in the order of restoring. */
+/**
+ * Writes a snapshot of all tables without blocking writers. Returns the tables in the order in which to restore them.
+ */
 export async function dumpTables(database: Database, target: DumpTarget): Promise<DumpedTable[]> {
   return await database.transaction(async (transaction) => {
     await transaction.query(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`)
@@ -39,7 +41,10 @@ export async function dumpTables(database: Database, target: DumpTarget): Promis
   })
 }
 
-/** Writes which files in deep storage the segments name, one a line: checksum, size in bytes, path; tabs between. */
+/**
+ * Writes the files in deep storage that segments reference, one per line: checksum, size in bytes, and path,
+ * tab-separated.
+ */
 export async function dumpFiles(database: Database, target: Writable): Promise<void> {
   await database.transaction(async (transaction) => {
     await withoutTimeouts(transaction)
@@ -58,8 +63,8 @@ async function copyTo(transaction: Transaction, what: string, target: Writable):
 }
 
 /**
- * Fills an empty store with dumped tables, all or nothing. `migrations` are those of the store that was dumped: an
- * older schema is made first, and brought up to date by the first coordinator that starts.
+ * Restores dumped tables into an empty database, all or nothing. `migrations` are those of the dumped database: its
+ * older schema is created, and the first coordinator that starts migrates it.
  */
 export async function restoreTables(
   database: Database,
@@ -90,7 +95,7 @@ export async function restoreTables(
   })
 }
 
-/** Whether a store with these migrations can be restored here: they are the first ones that are known, in order. */
+/** Whether a dump with these migrations can be restored here: they must be the first known ones, in order. */
 export function canRestore(migrations: readonly string[]): boolean {
   const known = knownMigrations()
   return migrations.length > 0 && migrations.every((name, index) => known[index] === name)
@@ -101,7 +106,7 @@ async function withoutTimeouts(transaction: Transaction): Promise<void> {
   await transaction.query(sql`SET LOCAL idle_in_transaction_session_timeout = 0`)
 }
 
-/** The tables with their columns, each after those that it refers to. */
+/** Returns the tables with their columns, each after the tables that it references. */
 async function tablesOf(transaction: Transaction): Promise<DumpedTable[]> {
   const rows = await transaction.query<{ name: string; columns: string[]; parents: string[] }>(sql`
     SELECT t.table_name AS name,

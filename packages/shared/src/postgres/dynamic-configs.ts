@@ -2,13 +2,13 @@ import { conflict } from '@svc/domain/failure'
 import { type AuditEntry, saveAudit } from './audit.ts'
 import { type Database, type Queries, sql } from './database.ts'
 
-/** A configuration that can be changed while the cluster runs, as JSON text; its revision counts the changes. */
+/** A dynamic configuration as JSON text; its revision counts the changes. */
 export interface StoredConfig {
   readonly value: string
   readonly revision: number
 }
 
-/** The configuration of this name, or undefined where none was stored yet. */
+/** Returns the configuration with this name; undefined if none is stored yet. */
 export async function loadConfig(queries: Queries, name: string): Promise<StoredConfig | undefined> {
   const [row] = await queries.query<StoredConfig>(
     sql`SELECT value, revision FROM dynamic_configs WHERE name = ${name}`,
@@ -17,8 +17,8 @@ export async function loadConfig(queries: Queries, name: string): Promise<Stored
 }
 
 /**
- * Stores a configuration with its audit entry if it still has the revision that was read (0 for none): otherwise
- * another change came in between, a `conflict` failure.
+ * Stores a configuration with its audit entry. Throws a `conflict` Failure if it no longer has the revision that was
+ * read (0 for none), because another request has changed it.
  */
 export async function saveConfig(
   database: Database,
@@ -33,7 +33,8 @@ export async function saveConfig(
       INSERT INTO dynamic_configs AS config (name, value) VALUES (${name}, ${value})
       ON CONFLICT (name) DO UPDATE SET value = excluded.value, revision = config.revision + 1
       WHERE config.revision = ${readRevision} RETURNING revision`)
-    if (rows.length === 0) throw conflict(`Configuration [${name}] was changed by another request meanwhile`)
+    if (rows.length === 0)
+      throw conflict(`Configuration [${name}] was changed by another request in the meantime`)
     await saveAudit(transaction, { ...audit, type: name, key: name, payload: value }, now)
   })
 }

@@ -1,8 +1,8 @@
 import { type Queries, sql } from './database.ts'
 
 /**
- * Erases entries of the histories (audit, and what compaction was configured to) that were written before `before`,
- * in epoch milliseconds of the cluster's time; the oldest first, at most `limit` of each. Returns how many.
+ * Deletes entries of the audit and compaction config histories that were written before `before` (epoch milliseconds of
+ * the cluster time), oldest first, at most `limit` of each. Returns how many.
  */
 export async function eraseOldAudit(queries: Queries, before: number, limit: number): Promise<number> {
   const [erased] = await queries.query<{ count: number }>(sql`
@@ -20,7 +20,7 @@ export async function eraseOldAudit(queries: Queries, before: number, limit: num
   return erased?.count ?? 0
 }
 
-/** Erases tasks that ended more than `keptMs` ago, those first that ended first, at most `limit`. Returns how many. */
+/** Deletes tasks that ended more than `keptMs` ago, oldest first, at most `limit`. Returns how many. */
 export async function eraseFinishedTasks(queries: Queries, keptMs: number, limit: number): Promise<number> {
   const rows = await queries.query(sql`
     DELETE FROM tasks WHERE state IN ('SUCCESS', 'FAILED') AND id = ANY(ARRAY(
@@ -30,7 +30,7 @@ export async function eraseFinishedTasks(queries: Queries, keptMs: number, limit
   return rows.length
 }
 
-/** The ids of tasks that are not over. */
+/** Returns the IDs of tasks that have not ended. */
 export async function loadUnfinishedTaskIds(queries: Queries): Promise<string[]> {
   const rows = await queries.query<{ id: string }>(
     sql`SELECT id FROM tasks WHERE state IN ('PENDING', 'RUNNING')`,

@@ -1,4 +1,4 @@
-/** The metadata store: everything that must not be lost, one file a concept. */
+/** The metadata store: everything that must not be lost, one file per concept. */
 export {
   type AuditEntry,
   type AuditQuery,

@@ -20,7 +20,7 @@ const expire = () =>
 beforeEach(() => database.query(sql`DELETE FROM leader_leases`))
 
 describe('a lease', () => {
-  it('is taken by the first, and by no second while it holds', async () => {
+  it('goes to the first candidate, and to no other while it is valid', async () => {
     assert.equal(await acquireLease(database, a, leaseMs), 1)
     assert.equal(await acquireLease(database, b, leaseMs), undefined)
     assert.deepEqual(await loadLeases(database), [
@@ -28,7 +28,7 @@ describe('a lease', () => {
     ])
   })
 
-  it('is taken by exactly one of many at once', async () => {
+  it('goes to exactly one of many concurrent candidates', async () => {
     const many = stores.connect(10)
     const terms = await Promise.all(
       Array.from({ length: 10 }, (_, index) => acquireLease(many, candidate(`c${index}`), leaseMs)),
@@ -39,13 +39,13 @@ describe('a lease', () => {
     )
   })
 
-  it('is one of its role', async () => {
+  it('is separate for each role', async () => {
     await acquireLease(database, a, leaseMs)
     assert.equal(await acquireLease(database, { ...b, role: 'overlord' }, leaseMs), 1)
     assert.equal((await loadLeases(database)).length, 2)
   })
 
-  it('is renewed by its holder, in its term', async () => {
+  it('is renewed only by its holder, in its term', async () => {
     await acquireLease(database, a, leaseMs)
     assert.equal(await renewLease(database, a, 1, leaseMs), true)
     assert.equal(await renewLease(database, a, 2, leaseMs), false)
@@ -53,7 +53,7 @@ describe('a lease', () => {
     assert.equal(await renewLease(database, { ...a, holder: 'a after a restart' }, 1, leaseMs), false)
   })
 
-  it('that has expired shows nobody, and is taken by another with a higher number', async () => {
+  it('that has expired has no leader, and goes to another candidate with a higher term', async () => {
     await acquireLease(database, a, leaseMs)
     await expire()
     assert.deepEqual(await loadLeases(database), [])
@@ -63,27 +63,27 @@ describe('a lease', () => {
     assert.equal(await acquireLease(database, a, leaseMs), 3)
   })
 
-  it('that has expired is still renewed if nobody took it', async () => {
+  it('that has expired can still be renewed if nobody took it', async () => {
     await acquireLease(database, a, leaseMs)
     await expire()
     assert.equal(await renewLease(database, a, 1, leaseMs), true)
     assert.equal(await acquireLease(database, b, leaseMs), undefined)
   })
 
-  it('runs out by the clock of the store', async () => {
+  it('expires by the clock of Postgres', async () => {
     await acquireLease(database, a, 150)
     assert.equal(await acquireLease(database, b, leaseMs), undefined)
-    const term = await waitUntil('it runs out', () => acquireLease(database, b, leaseMs))
+    const term = await waitUntil('it expires', () => acquireLease(database, b, leaseMs))
     assert.equal(term, 2)
   })
 
-  it('is taken at once by the process that replaces its former self on the same port', async () => {
+  it('goes immediately to a restarted process on the same port', async () => {
     await acquireLease(database, candidate('first life', 'node:1'), leaseMs)
     assert.equal(await acquireLease(database, candidate('second life', 'node:1'), leaseMs), 2)
     assert.equal(await renewLease(database, candidate('first life', 'node:1'), 1, leaseMs), false)
   })
 
-  it('that is given up is free at once, by its holder only', async () => {
+  it('is released immediately, but only by its holder', async () => {
     await acquireLease(database, a, leaseMs)
     await releaseLease(database, b, 1)
     await releaseLease(database, a, 7)
@@ -106,24 +106,25 @@ describe('a fenced transaction', () => {
     ).map(({ name }) => name)
   beforeEach(() => database.query(sql`DELETE FROM rules`))
 
-  it('goes through for the leader, and writes nothing for a former one', async () => {
+  it('commits for the leader, and writes nothing for an old one', async () => {
     await acquireLease(database, a, leaseMs)
     await write(1)
     await expire()
     await acquireLease(database, b, leaseMs)
     await assert.rejects(write(1), {
       code: 'unavailable',
-      message: 'This server no longer leads the role [coordinator]; another has taken over',
+      message:
+        'This server is no longer the leader for the role [coordinator]: another server has taken over',
     })
     await write(2)
     assert.deepEqual(await written(), ['by 1', 'by 2'])
   })
 
-  it('fails where nobody ever led', async () => {
+  it('fails if there never was a leader', async () => {
     await assert.rejects(write(1), { code: 'unavailable' })
   })
 
-  it('holds off whoever would take over until it has ended', async () => {
+  it('delays a takeover until it has ended', async () => {
     await acquireLease(database, a, leaseMs)
     const other = stores.connect(2)
     const order: string[] = []
@@ -132,7 +133,7 @@ describe('a fenced transaction', () => {
       await assertLeads(transaction, 'coordinator', 1)
       await transaction.query(sql`SELECT 1`)
       await other.query(sql`SELECT 1`)
-      // The lease has run out by the clock, but its transaction is still at work.
+      // The lease has expired by the clock, but a transaction of its holder is still running.
       taking = (async () => {
         await other.query(sql`SET lock_timeout = 0`)
         const term = await acquireLease(other, { ...b, node: 'a' }, leaseMs)

@@ -1,7 +1,7 @@
 import { unavailable } from '@svc/domain/failure'
 import { type Queries, sql } from './database.ts'
 
-/** Who leads a role: its address and the fencing number of its leadership. */
+/** The leader of a role: its address and its fencing token. */
 export interface Lease {
   readonly role: string
   readonly node: string
@@ -9,16 +9,19 @@ export interface Lease {
   readonly term: number
 }
 
-/** What a server brings to an election; `holder`, the machine and an id, differs with every start of a process. */
+/** A candidate in an election. `holder`, the machine and an ID, is different after every start of a process. */
 export interface Candidate {
   readonly role: string
   readonly holder: string
-  /** Host and port: on one machine, a restarted process is known by them to replace its former self. */
+  /** Host and port. A process on the same machine with the same host and port is the restarted earlier process. */
   readonly node: string
   readonly baseUrl: string
 }
 
-/** Takes the lease if it is free, expired, or held by the former process on the same port; the new term, if so. */
+/**
+ * Acquires the lease if it is free, expired, or held by an earlier process on the same port. Returns the new term if
+ * so.
+ */
 export async function acquireLease(
   queries: Queries,
   candidate: Candidate,
@@ -38,7 +41,7 @@ export async function acquireLease(
   return row?.term
 }
 
-/** Renews a lease; false if another has taken it. */
+/** Renews a lease. Returns false if another candidate has taken it. */
 export async function renewLease(
   queries: Queries,
   candidate: Candidate,
@@ -51,26 +54,28 @@ export async function renewLease(
   return rows.length === 1
 }
 
-/** Gives a lease up, so that another can lead at once. */
+/** Releases a lease, so that another candidate can become leader immediately. */
 export async function releaseLease(queries: Queries, candidate: Candidate, term: number): Promise<void> {
   await queries.query(sql`
     UPDATE leader_leases SET expires_at = '-infinity'
     WHERE role = ${candidate.role} AND holder = ${candidate.holder} AND term = ${term}`)
 }
 
-/** The leaders of now. */
+/** Returns the current leaders. */
 export async function loadLeases(queries: Queries): Promise<Lease[]> {
   return await queries.query<Lease>(sql`
     SELECT role, node, base_url AS "baseUrl", term FROM leader_leases WHERE expires_at > clock_timestamp()`)
 }
 
 /**
- * Fences a transaction: it goes on only while the term is the newest one, and no other leader can take over
- * before it ends. A former leader gets an `unavailable` failure and so writes nothing.
+ * Fences a transaction: it continues only if the term is the newest one, and no other leader can take over before it
+ * ends. Throws an `unavailable` Failure for an old leader, which therefore writes nothing.
  */
 export async function assertLeads(transaction: Queries, role: string, term: number): Promise<void> {
   const rows = await transaction.query(sql`
     SELECT 1 FROM leader_leases WHERE role = ${role} AND term = ${term} FOR SHARE`)
   if (rows.length === 0)
-    throw unavailable(`This server no longer leads the role [${role}]; another has taken over`)
+    throw unavailable(
+      `This server is no longer the leader for the role [${role}]: another server has taken over`,
+    )
 }

@@ -24,20 +24,20 @@ const age = (name: string, seconds: number) =>
 const names = async (timeoutMs = 5000) => (await loadNodes(database, timeoutMs)).map(({ name }) => name)
 
 describe('a server', () => {
-  it('is known as it announces itself', async () => {
+  it('is listed as announced', async () => {
     const announced = node('a', { tlsPort: 8283, plaintextPort: null, details: { workerCapacity: 4 } })
     await saveHeartbeat(database, announced)
     assert.deepEqual(await loadNodes(database, 5000), [announced])
   })
 
-  it('that announces itself anew replaces what was known', async () => {
+  it('replaces its earlier announcement', async () => {
     await saveHeartbeat(database, node('a'))
     const changed = node('a', { service: 'svc/other', plaintextPort: 1, details: { x: 1 } })
     await saveHeartbeat(database, changed)
     assert.deepEqual(await loadNodes(database, 5000), [changed])
   })
 
-  it('is told apart by role and name', async () => {
+  it('is identified by role and name', async () => {
     await saveHeartbeat(database, node('b'))
     await saveHeartbeat(database, node('a'))
     await saveHeartbeat(database, node('a', { role: 'broker' }))
@@ -47,7 +47,7 @@ describe('a server', () => {
     )
   })
 
-  it('is read where its role is wanted, or where it is the one itself', async () => {
+  it('is loaded if its role is requested, or if it is the own server', async () => {
     for (const name of ['a', 'b']) await saveHeartbeat(database, node(name))
     await saveHeartbeat(database, node('c', { role: 'broker' }))
     const read = async (roles: readonly Role[], own?: AnnouncedNode) =>
@@ -58,7 +58,7 @@ describe('a server', () => {
     assert.deepEqual(await read(['broker'], node('a')), ['c', 'a'])
   })
 
-  it('that is silent for too long is not shown, until it is heard again', async () => {
+  it('that misses its heartbeats is not listed until the next heartbeat', async () => {
     await saveHeartbeat(database, node('a'))
     await saveHeartbeat(database, node('b'))
     await age('a', 6)
@@ -68,7 +68,7 @@ describe('a server', () => {
     assert.deepEqual(await names(), ['a', 'b'])
   })
 
-  it('that leaves is gone at once', async () => {
+  it('that leaves disappears immediately', async () => {
     await saveHeartbeat(database, node('a'))
     await saveHeartbeat(database, node('a', { role: 'broker' }))
     await removeNode(database, node('a'))
@@ -78,7 +78,7 @@ describe('a server', () => {
     )
   })
 
-  it('that was silent for very long is forgotten', async () => {
+  it('that has had no heartbeat for very long is deleted', async () => {
     await saveHeartbeat(database, node('old'))
     await saveHeartbeat(database, node('young'))
     await age('old', 100)

@@ -3,18 +3,18 @@ import { type Queries, sql } from './database.ts'
 
 /** A running server as it announces itself. */
 export interface AnnouncedNode {
-  /** Host and port, the port with TLS where there is one. */
+  /** Host and port; the TLS port if there is one. */
   readonly name: string
   readonly role: Role
   readonly service: string
   readonly host: string
   readonly plaintextPort: number | null
   readonly tlsPort: number | null
-  /** What the role tells of itself beyond its address. */
+  /** Properties specific to the role. */
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** Announces a server, or tells that it is still alive. */
+/** Announces a server, or renews its heartbeat. */
 export async function saveHeartbeat(queries: Queries, node: AnnouncedNode): Promise<void> {
   await queries.query(sql`
     INSERT INTO nodes (name, role, service, host, plaintext_port, tls_port, details)
@@ -26,19 +26,19 @@ export async function saveHeartbeat(queries: Queries, node: AnnouncedNode): Prom
         details = excluded.details`)
 }
 
-/** Takes a server out of discovery. */
+/** Removes a server from discovery. */
 export async function removeNode(queries: Queries, node: AnnouncedNode): Promise<void> {
   await queries.query(sql`DELETE FROM nodes WHERE role = ${node.role} AND name = ${node.name}`)
 }
 
-/** Which servers are read. */
+/** Which servers to load. */
 export interface WantedNodes {
   readonly roles: readonly Role[]
-  /** This one whatever its role is. */
+  /** Also this server, whatever its role. */
   readonly own?: Pick<AnnouncedNode, 'role' | 'name'> | undefined
 }
 
-/** The servers, or the wanted of them, that told within `timeoutMs` that they are alive, by role and name. */
+/** Returns the servers (or only the wanted ones) with a heartbeat within `timeoutMs`, sorted by role and name. */
 export async function loadNodes(
   queries: Queries,
   timeoutMs: number,
@@ -51,7 +51,7 @@ export async function loadNodes(
     ORDER BY role, name`)
 }
 
-/** Forgets servers that have been silent for `keptMs`. */
+/** Deletes servers that have had no heartbeat for `keptMs`. */
 export async function removeStaleNodes(queries: Queries, keptMs: number): Promise<void> {
   await queries.query(
     sql`DELETE FROM nodes WHERE heartbeat_at < now() - ${keptMs}::float8 * interval '1 millisecond'`,

@@ -22,7 +22,7 @@ const now = Date.UTC(2026, 0, 1)
 const loadForever = JSON.stringify([formatRule(defaultRule)])
 const history = (key: string, type = 'rules') => loadAudit(database, { type, key })
 
-/** The same store, whose audit table refuses everything. */
+/** Runs `work` while the audit table rejects all rows. */
 async function withoutAudit(work: (on: Database) => Promise<void>): Promise<void> {
   await database.query(sql`ALTER TABLE audit ADD CONSTRAINT closed CHECK (false) NOT VALID`)
   try {
@@ -33,7 +33,7 @@ async function withoutAudit(work: (on: Database) => Promise<void>): Promise<void
 }
 
 describe('rules', () => {
-  it('are stored with their audit entry, and read again', async () => {
+  it('are stored with their audit entry, and loaded', async () => {
     await saveRules(database, 'wiki', loadForever, audit, now)
     const rules = await loadRules(database)
     assert.deepEqual(rules.get('wiki'), [defaultRule])
@@ -45,7 +45,7 @@ describe('rules', () => {
     assert.equal((await history('wiki')).length, 2)
   })
 
-  it('are not stored without it', async () => {
+  it('are not stored without their audit entry', async () => {
     await saveRules(database, 'kept', loadForever, audit, now)
     await withoutAudit(async () => {
       await assert.rejects(saveRules(database, 'kept', '[]', audit, now), { code: '23514' })
@@ -57,20 +57,20 @@ describe('rules', () => {
     assert.equal((await history('kept')).length, 1)
   })
 
-  it('are told to those who listen, when they are stored and only then', async () => {
+  it('notify listeners only when they are stored', async () => {
     let heard = 0
     await database.listen(rulesChannel, () => heard++)
     await saveRules(database, 'told', '[]', audit, now)
-    await waitUntil('the notice', () => heard === 1)
+    await waitUntil('the notification', () => heard === 1)
     await withoutAudit(async () => {
       await assert.rejects(saveRules(database, 'told', loadForever, audit, now))
     })
     await saveRules(database, 'told', '[]', audit, now)
-    await waitUntil('the second notice', () => heard >= 2)
+    await waitUntil('the second notification', () => heard >= 2)
     assert.equal(heard, 2)
   })
 
-  it('of many writers at once leave one list, and an entry each', async () => {
+  it('from concurrent writers leave one list, and one audit entry per writer', async () => {
     const many = stores.connect(8)
     await Promise.all(
       Array.from({ length: 8 }, (_, index) =>
@@ -88,7 +88,7 @@ describe('rules', () => {
     })
   }
 
-  it('of the cluster are made once, and not again when they were changed', async () => {
+  it('get cluster defaults once, which do not overwrite later changes', async () => {
     await Promise.all([ensureDefaultRules(database, loadForever), ensureDefaultRules(database, loadForever)])
     assert.deepEqual((await loadRules(database)).get('_default'), [defaultRule])
     await saveRules(database, '_default', '[{"type":"dropForever"}]', audit, now)
@@ -98,7 +98,7 @@ describe('rules', () => {
 })
 
 describe('a dynamic configuration', () => {
-  it('is stored with its audit entry, and counted', async () => {
+  it('is stored with its audit entry and a revision', async () => {
     assert.equal(await loadConfig(database, 'config'), undefined)
     await saveConfig(database, 'config', '{"a":1}', 0, audit, now)
     assert.deepEqual(await loadConfig(database, 'config'), { value: '{"a":1}', revision: 1 })
@@ -110,19 +110,19 @@ describe('a dynamic configuration', () => {
     )
   })
 
-  it('that another changed meanwhile is a conflict, and is left as it is', async () => {
+  it('does not change if its revision is outdated (conflict)', async () => {
     await saveConfig(database, 'contested', 'first', 0, audit, now)
     for (const revision of [0, 2]) {
       await assert.rejects(saveConfig(database, 'contested', 'second', revision, audit, now), {
         code: 'conflict',
-        message: 'Configuration [contested] was changed by another request meanwhile',
+        message: 'Configuration [contested] was changed by another request in the meantime',
       })
     }
     assert.deepEqual(await loadConfig(database, 'contested'), { value: 'first', revision: 1 })
     assert.equal((await history('contested', 'contested')).length, 1)
   })
 
-  it('takes exactly one of many changes at once', async () => {
+  it('accepts exactly one of many concurrent changes', async () => {
     const many = stores.connect(8)
     for (const revision of [0, 1]) {
       const outcomes = await Promise.allSettled(

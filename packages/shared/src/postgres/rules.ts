@@ -3,7 +3,7 @@ import { defaultRulesName, parseRules, type Rule, type RulesByName } from '@svc/
 import { type AuditEntry, saveAudit } from './audit.ts'
 import { type Database, type Queries, sql } from './database.ts'
 
-/** The channel on which changes of rules are told. */
+/** The notification channel for rule changes. */
 export const rulesChannel = 'svc_rules'
 
 /** Lists of rules by the text they are stored as. A list that has not changed is the same object at every read. */
@@ -65,7 +65,7 @@ export async function loadRulesOf(
   return await parseAll(rows, parsed)
 }
 
-/** Stores the rules of a datasource as JSON text, with the audit entry, or neither. */
+/** Stores the rules of a datasource as JSON text, with an audit entry, in one transaction. */
 export async function saveRules(
   database: Database,
   dataSource: string,
@@ -82,7 +82,7 @@ export async function saveRules(
   })
 }
 
-/** Stores the cluster's default rules where there are none yet. */
+/** Stores the default rules of the cluster if there are none yet. */
 export async function ensureDefaultRules(queries: Queries, rules: string): Promise<void> {
   await queries.query(sql`
     INSERT INTO rules (datasource, rules) VALUES (${defaultRulesName}, ${rules}) ON CONFLICT DO NOTHING`)

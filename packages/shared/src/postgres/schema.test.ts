@@ -14,7 +14,7 @@ const appliedIn = async (database: Database) =>
   )
 
 describe('the schema', () => {
-  it('is made where there is none, once', async (context) => {
+  it('is created once', async (context) => {
     const { database } = await createTestStores(context, { isEmpty: true })
     assert.equal(await isSchemaCurrent(database), false)
     await migrateSchema(database)
@@ -24,7 +24,7 @@ describe('the schema', () => {
     assert.deepEqual(await appliedIn(database), known)
   })
 
-  it('is made once by several servers at a time', async (context) => {
+  it('is created once by concurrent servers', async (context) => {
     const stores = await createTestStores(context, { isEmpty: true })
     const servers = Array.from({ length: 4 }, () => stores.connect(2))
     await Promise.all(servers.map((server) => migrateSchema(server)))
@@ -32,22 +32,22 @@ describe('the schema', () => {
     for (const server of servers) assert.equal(await isSchemaCurrent(server), true)
   })
 
-  it('of a newer version is refused, and not touched', async (context) => {
+  it('of a newer version is rejected and not changed', async (context) => {
     const { database } = await createTestStores(context)
     await database.query(
       sql`INSERT INTO schema_migrations (name, run_on) VALUES ('9999_from-the-future', now())`,
     )
     const newer = {
       name: 'Error',
-      message: `The metadata store was written by a newer version: its schema has [9999_from-the-future], the last known here is [${known.at(-1)}]`,
+      message: `The metadata store was written by a newer version: its schema has [9999_from-the-future], but this version only knows migrations up to [${known.at(-1)}]`,
     }
     await assert.rejects(isSchemaCurrent(database), newer)
     await assert.rejects(migrateSchema(database), newer)
   })
 
-  it('that fails half way is not made at all', async (context) => {
+  it('is not created at all if a migration fails', async (context) => {
     const { database } = await createTestStores(context, { isEmpty: true })
-    // A table that one of the migrations makes is there already.
+    // A table that one of the migrations creates already exists.
     await database.query(sql`CREATE TABLE tasks (other int)`)
     await assert.rejects(migrateSchema(database), /tasks/)
     const tables = await database.query<{ name: string }>(
@@ -59,7 +59,7 @@ describe('the schema', () => {
     assert.equal(await isSchemaCurrent(database), true)
   })
 
-  it('belongs to one database: another part of the same server has none', async (context) => {
+  it('is not confused with tables in another Postgres schema', async (context) => {
     const { database } = await createTestStores(context, { isEmpty: true })
     await database.query(sql`CREATE SCHEMA other`)
     await database.query(sql`CREATE TABLE other.schema_migrations (name text)`)

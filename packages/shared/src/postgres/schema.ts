@@ -2,10 +2,10 @@ import { readdirSync } from 'node:fs'
 import { type Database, sql } from './database.ts'
 
 const directory = new URL('./migrations/', import.meta.url)
-// The lock that lets one server at a time migrate; the number is arbitrary.
+// The lock that ensures that one server at a time migrates; the number is arbitrary.
 const migrationLock = 7_368_435
 
-/** The names of the migrations that this version has, oldest first. */
+/** Returns the names of this version's migrations, oldest first. */
 export function knownMigrations(): string[] {
   return readdirSync(directory)
     .filter((file) => file.endsWith('.sql'))
@@ -23,8 +23,8 @@ async function appliedMigrations(database: Database): Promise<string[]> {
 }
 
 /**
- * Whether the store has the schema of this version. Throws a plain error where a newer version has been there:
- * its data could be misread.
+ * Whether the metadata store has the schema of this version. Throws a plain error if a newer version has migrated it,
+ * because its data could be misread.
  */
 export async function isSchemaCurrent(database: Database): Promise<boolean> {
   const known = knownMigrations()
@@ -32,25 +32,25 @@ export async function isSchemaCurrent(database: Database): Promise<boolean> {
   const newer = applied.find((name) => !known.includes(name))
   if (newer) {
     throw new Error(
-      `The metadata store was written by a newer version: its schema has [${newer}], the last known here is [${known.at(-1)}]`,
+      `The metadata store was written by a newer version: its schema has [${newer}], but this version only knows migrations up to [${known.at(-1)}]`,
     )
   }
   return applied.length === known.length
 }
 
 /**
- * Brings the store to the schema of this version; safe to call from several servers at once. An empty store can be
- * brought to that of an earlier version: to its first `count` migrations.
+ * Migrates the metadata store to the schema of this version. Several servers may call this concurrently. With `count`,
+ * creates the schema of an earlier version in an empty database: only the first `count` migrations run.
  */
 export async function migrateSchema(database: Database, count = Number.POSITIVE_INFINITY): Promise<void> {
   if (await isSchemaCurrent(database)) return
   await database.transaction(async (transaction) => {
-    // Migrations take their time, and those who wait for them as well.
+    // Migrations may take long, and so may waiting for them.
     await transaction.query(sql`SET LOCAL idle_in_transaction_session_timeout = 0`)
     await transaction.query(sql`SET LOCAL lock_timeout = 0`)
     await transaction.query(sql`SELECT pg_advisory_xact_lock(${migrationLock})`)
     if (await isSchemaCurrent(database)) return
-    // Loaded only where there is something to migrate.
+    // Loaded only if there is something to migrate.
     const { runner } = await import('node-pg-migrate')
     await runner({
       dbClient: transaction.client,
@@ -59,7 +59,7 @@ export async function migrateSchema(database: Database, count = Number.POSITIVE_
       migrationsTable: 'schema_migrations',
       count,
       noLock: true,
-      // One transaction for all: the runner ends the one that it finds, and the lock with it.
+      // One transaction for all migrations: the runner would otherwise end this one, which releases the lock.
       singleTransaction: true,
       log: () => undefined,
     })

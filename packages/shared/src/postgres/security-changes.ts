@@ -4,15 +4,15 @@ import { type AuditEntry, saveAudit } from './audit.ts'
 import { type Database, type Queries, sql, type Transaction } from './database.ts'
 import { securityChannel } from './security-directory.ts'
 
-/** Who makes a change, and what it is about. */
+/** Who makes a change, and its content. */
 export type SecurityAudit = Omit<AuditEntry, 'type' | 'payload'> & { readonly payload: unknown }
 
-/** The type of the audit entries of users, roles and mappings. */
+/** The type of the audit entries for users, roles, and group mappings. */
 export const securityAuditType = 'security'
 
 /**
- * Makes one change of users, roles or mappings: one at a time in the whole cluster, with its audit entry, told to
- * every server when it is committed.
+ * Changes users, roles, or group mappings: one change at a time in the entire cluster, with its audit entry. All
+ * servers are notified when it is committed.
  */
 export async function changeSecurity(
   database: Database,
@@ -31,7 +31,7 @@ export async function changeSecurity(
 
 const changed = (rows: readonly unknown[]): boolean => rows.length === 1
 
-/** Makes a user that can be given a password; false if it exists. */
+/** Creates a user without a password. Returns false if it already exists. */
 export async function addAuthenticationUser(
   queries: Queries,
   authenticator: string,
@@ -44,7 +44,7 @@ export async function addAuthenticationUser(
   )
 }
 
-/** Gives a user a password; false if there is no such user. */
+/** Sets the password of a user. Returns false if there is no such user. */
 export async function replaceCredentials(
   queries: Queries,
   authenticator: string,
@@ -58,7 +58,8 @@ export async function replaceCredentials(
   )
 }
 
-/** Puts another hash of the same password in place of one, and tells the servers; nothing where it was replaced. */
+/** Replaces the hash of a password with a new hash of the same password, and notifies the servers. Does nothing if the
+ * password has changed since. */
 export async function renewCredentials(
   database: Database,
   authenticator: string,
@@ -76,7 +77,7 @@ export async function renewCredentials(
   })
 }
 
-/** Removes a user that can log in; false if there is none. */
+/** Removes a user of an authenticator. Returns false if there is none. */
 export async function removeAuthenticationUser(
   queries: Queries,
   authenticator: string,
@@ -88,7 +89,7 @@ export async function removeAuthenticationUser(
   )
 }
 
-/** Makes a user of an authorizer; false if it exists. */
+/** Creates a user of an authorizer. Returns false if it already exists. */
 export async function addAuthorizationUser(
   queries: Queries,
   authorizer: string,
@@ -101,7 +102,7 @@ export async function addAuthorizationUser(
   )
 }
 
-/** Removes a user of an authorizer with its assignments; false if there is none. */
+/** Removes a user of an authorizer with its role assignments. Returns false if there is none. */
 export async function removeAuthorizationUser(
   queries: Queries,
   authorizer: string,
@@ -113,7 +114,7 @@ export async function removeAuthorizationUser(
   )
 }
 
-/** Makes a role without permissions; false if it exists. */
+/** Creates a role without permissions. Returns false if it already exists. */
 export async function addRole(queries: Queries, authorizer: string, name: string): Promise<boolean> {
   return changed(
     await queries.query(sql`
@@ -122,7 +123,7 @@ export async function addRole(queries: Queries, authorizer: string, name: string
   )
 }
 
-/** Replaces the permissions of a role; false if there is no such role. */
+/** Replaces the permissions of a role. Returns false if there is no such role. */
 export async function replacePermissions(
   queries: Queries,
   authorizer: string,
@@ -136,7 +137,7 @@ export async function replacePermissions(
   )
 }
 
-/** Removes a role from its users and mappings and for good; false if there is none. */
+/** Deletes a role and removes it from its users and group mappings. Returns false if there is none. */
 export async function removeRole(queries: Queries, authorizer: string, name: string): Promise<boolean> {
   return changed(
     await queries.query(sql`
@@ -144,7 +145,7 @@ export async function removeRole(queries: Queries, authorizer: string, name: str
   )
 }
 
-/** Gives a user a role; false if it has it. Both must exist. */
+/** Assigns a role to a user. Returns false if the user already has it. Both must exist. */
 export async function assignRole(
   queries: Queries,
   authorizer: string,
@@ -158,7 +159,7 @@ export async function assignRole(
   )
 }
 
-/** Takes a role from a user; false if it did not have it. */
+/** Removes a role from a user. Returns false if the user did not have it. */
 export async function unassignRole(
   queries: Queries,
   authorizer: string,
@@ -172,7 +173,7 @@ export async function unassignRole(
   )
 }
 
-/** Makes a group mapping without roles; false if it exists. */
+/** Creates a group mapping without roles. Returns false if it already exists. */
 export async function addGroupMapping(
   queries: Queries,
   authorizer: string,
@@ -186,7 +187,7 @@ export async function addGroupMapping(
   )
 }
 
-/** Removes a group mapping; false if there is none. */
+/** Removes a group mapping. Returns false if there is none. */
 export async function removeGroupMapping(
   queries: Queries,
   authorizer: string,
@@ -198,7 +199,7 @@ export async function removeGroupMapping(
   )
 }
 
-/** Gives a group mapping a role; false if it has it. Both must exist. */
+/** Assigns a role to a group mapping. Returns false if the mapping already has it. Both must exist. */
 export async function assignMappingRole(
   queries: Queries,
   authorizer: string,
@@ -212,7 +213,7 @@ export async function assignMappingRole(
   )
 }
 
-/** Takes a role from a group mapping; false if it did not have it. */
+/** Removes a role from a group mapping. Returns false if the mapping did not have it. */
 export async function unassignMappingRole(
   queries: Queries,
   authorizer: string,
@@ -227,7 +228,10 @@ export async function unassignMappingRole(
   )
 }
 
-/** Something of users or roles that is made once; false if it has been made before, whatever became of it. */
+/**
+ * Claims the one-time initialization of an authenticator or authorizer. Returns false if it has ever been claimed
+ * before.
+ */
 export async function claimInitialization(
   transaction: Queries,
   kind: 'authenticator' | 'authorizer',
@@ -238,7 +242,7 @@ export async function claimInitialization(
   return rows.length === 1
 }
 
-/** Stores a user that can log in. */
+/** Stores a user of an authenticator, unless it already exists. */
 export async function saveAuthenticationUser(
   transaction: Queries,
   authenticator: string,
@@ -250,7 +254,7 @@ export async function saveAuthenticationUser(
     VALUES (${authenticator}, ${name}, ${JSON.stringify(credentials)}) ON CONFLICT DO NOTHING`)
 }
 
-/** Stores a user of an authorizer with a role that holds `permissions`; what is there already is left alone. */
+/** Stores a user of an authorizer with a role that has `permissions`. Existing users and roles do not change. */
 export async function saveUserWithRole(
   transaction: Queries,
   authorizer: string,
@@ -267,7 +271,7 @@ export async function saveUserWithRole(
     VALUES (${authorizer}, ${name}, ${role}) ON CONFLICT DO NOTHING`)
 }
 
-/** Adds a role with its permissions, unless there is one of this name. */
+/** Adds a role with its permissions, unless a role with this name exists. */
 export async function saveRole(
   transaction: Queries,
   authorizer: string,
@@ -279,7 +283,7 @@ export async function saveRole(
     VALUES (${authorizer}, ${role}, ${JSON.stringify(permissions)}) ON CONFLICT DO NOTHING`)
 }
 
-/** Counts the version up and tells every listening server, when the transaction ends well. */
+/** Increments the version, and notifies all listening servers when the transaction commits. */
 export async function announceSecurityChange(transaction: Queries): Promise<void> {
   await transaction.query(sql`UPDATE security_version SET version = version + 1`)
   await transaction.query(sql`SELECT pg_notify(${securityChannel}, '')`)

@@ -46,7 +46,7 @@ const change = (work: (transaction: Transaction) => Promise<unknown>) =>
     await work(transaction)
   })
 
-describe('the directory', () => {
+describe('the security directory', () => {
   it('is empty at first', async () => {
     assert.deepEqual(await loadSecurityDirectory(database), {
       version: 1,
@@ -55,7 +55,7 @@ describe('the directory', () => {
     })
   })
 
-  it('has users, roles and mappings as they were made, in that order, each store apart', async () => {
+  it('has users, roles, and group mappings in order of creation, separately for each store', async () => {
     await change(async (transaction) => {
       await saveAuthenticationUser(transaction, 'A', 'zoe', credentials)
       assert.equal(await addAuthenticationUser(transaction, 'A', 'ann'), true)
@@ -85,7 +85,7 @@ describe('the directory', () => {
     assert.deepEqual(directory.authorizers.Y, { users: {}, roles: { reader: [] }, groupMappings: {} })
   })
 
-  it('shows every change and what follows from it', async () => {
+  it('shows every change and its consequences', async () => {
     await change(async (transaction) => {
       assert.equal(await replaceCredentials(transaction, 'A', 'ann', credentials), true)
       assert.equal(await replaceCredentials(transaction, 'A', 'nobody', credentials), false)
@@ -104,7 +104,11 @@ describe('the directory', () => {
     assert.deepEqual(without.authorizers.Z?.users.ann, [])
     assert.deepEqual(without.authorizers.Z?.groupMappings.staff?.roles, [])
     await change((transaction) => addRole(transaction, 'Z', 'reader'))
-    assert.deepEqual((await loadSecurityDirectory(database)).authorizers.Z?.users.ann, [], 'not given back')
+    assert.deepEqual(
+      (await loadSecurityDirectory(database)).authorizers.Z?.users.ann,
+      [],
+      'not assigned again',
+    )
     await change(async (transaction) => {
       assert.equal(await removeAuthorizationUser(transaction, 'Z', 'ann'), true)
       assert.equal(await removeAuthorizationUser(transaction, 'Z', 'ann'), false)
@@ -117,14 +121,14 @@ describe('the directory', () => {
     assert.deepEqual(last.authorizers.Z?.groupMappings, {})
   })
 
-  it('knows names that are special to JavaScript', async () => {
+  it('supports names with a special meaning in JavaScript', async () => {
     await change(async (transaction) => {
       for (const name of ['__proto__', 'constructor']) {
         await saveAuthenticationUser(transaction, name, name, credentials)
         await saveUserWithRole(transaction, name, name, name, [permission])
       }
     })
-    // As it is told to the other servers.
+    // As sent to the other servers.
     const told = JSON.parse(JSON.stringify(await loadSecurityDirectory(database)))
     for (const name of ['__proto__', 'constructor']) {
       assert.ok(Object.hasOwn(told.authenticators, name))
@@ -135,7 +139,7 @@ describe('the directory', () => {
 })
 
 describe('a change', () => {
-  it('is audited and told, or it is none', async () => {
+  it('is audited and announced only if it commits', async () => {
     let heard = 0
     await database.listen(securityChannel, () => heard++)
     const before = await loadSecurityDirectory(database)
@@ -149,7 +153,7 @@ describe('a change', () => {
     )
     assert.deepEqual(await loadSecurityDirectory(database), before)
     await change((transaction) => addRole(transaction, 'Z', 'new'))
-    await waitUntil('the notice', () => heard > 0)
+    await waitUntil('the notification', () => heard > 0)
     assert.equal(heard, 1)
     assert.equal((await loadSecurityDirectory(database)).version, before.version + 1)
     const entries = await loadAudit(database, { type: 'security' })
@@ -157,7 +161,7 @@ describe('a change', () => {
     assert.equal(entries.at(-1)?.payload, '{"what":1}')
   })
 
-  it('sees what it has changed so far, and others see it when it is done', async () => {
+  it('sees its own changes immediately, and others see them after the commit', async () => {
     await change(async (transaction) => {
       await addRole(transaction, 'Z', 'half')
       assert.ok((await readSecurityDirectory(transaction)).authorizers.Z?.roles.half)
@@ -166,7 +170,7 @@ describe('a change', () => {
     assert.ok((await loadSecurityDirectory(database)).authorizers.Z?.roles.half)
   })
 
-  it('goes one at a time in the whole cluster', async () => {
+  it('runs one at a time in the entire cluster', async () => {
     const many = stores.connect(6)
     let within = 0
     let most = 0
@@ -183,7 +187,7 @@ describe('a change', () => {
     assert.equal(most, 1)
   })
 
-  it('of filling a store for the first time happens once', async () => {
+  it('that initializes a store happens once', async () => {
     const claim = () =>
       database.transaction((transaction) => claimInitialization(transaction, 'authorizer', 'X'))
     assert.deepEqual((await Promise.all([claim(), claim(), claim()])).sort(), [false, false, true])

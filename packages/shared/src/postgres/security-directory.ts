@@ -2,7 +2,7 @@ import type { Permission } from '@svc/domain/access'
 import type { Credentials, SecurityDirectory } from '../security/index.ts'
 import { type Database, type Queries, sql } from './database.ts'
 
-/** The channel on which changes of users, roles and permissions are told. */
+/** The notification channel for changes of users, roles, and permissions. */
 export const securityChannel = 'svc_security'
 
 interface UserRow {
@@ -24,7 +24,7 @@ interface PermissionsRow {
   readonly permissions: Permission[]
 }
 
-/** The whole directory of users, roles and mappings, as of one moment. */
+/** Returns a snapshot of the entire directory of users, roles, and group mappings. */
 export async function loadSecurityDirectory(database: Database): Promise<SecurityDirectory> {
   return await database.transaction(async (transaction) => {
     await transaction.query(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`)
@@ -32,7 +32,7 @@ export async function loadSecurityDirectory(database: Database): Promise<Securit
   })
 }
 
-/** The same within a transaction, with what it has changed so far. */
+/** Returns the directory as seen by a transaction, including its own changes. */
 export async function readSecurityDirectory(queries: Queries): Promise<SecurityDirectory> {
   const [state] = await queries.query<{ version: number }>(sql`SELECT version FROM security_version`)
   const logins = await queries.query<UserRow>(

@@ -17,14 +17,14 @@ const entry = (key: string, more: Partial<AuditEntry> = {}): AuditEntry => ({
   ...more,
 })
 
-/** The keys of all entries that are stored, in the order of writing. */
+/** The keys of all stored entries, in insertion order. */
 const storedKeys = async () =>
   (await loadSecurityEvents(database, { types: ['security.loginFailure'], count: 10_000 }))
     .map(({ key }) => key)
     .reverse()
 
-describe('writing entries of the security audit', () => {
-  it('keeps every field and the order', async () => {
+describe('writing security audit entries', () => {
+  it('preserves every field and the order', async () => {
     const written = [
       entry(`{"a, 'b'\\ NULL} 🐨`, { identity: 'NULL', payload: '{"x":"\\\\u0000 {,}"}' }),
       entry('', { ip: '' }),
@@ -38,9 +38,9 @@ describe('writing entries of the security audit', () => {
     )
   })
 
-  it('writes all others when the store refuses some, and returns those', async () => {
+  it('writes all other entries if Postgres rejects some, and returns the rejected ones', async () => {
     await database.query(sql`DELETE FROM audit`)
-    // The key is part of an index, and Postgres limits the size of what it has after compression.
+    // The key is part of an index, and Postgres limits the size of index rows after compression.
     const random = Array.from({ length: 9000 }, (_, index) =>
       String.fromCodePoint(0x4e00 + ((index * 7919 * 104_729) % 20_000)),
     ).join('')
@@ -55,7 +55,7 @@ describe('writing entries of the security audit', () => {
     )
   })
 
-  it('throws what is no fault of the entries', async () => {
+  it('throws errors that are not caused by the entries', async () => {
     await database.query(sql`ALTER TABLE audit RENAME TO elsewhere`)
     await assert.rejects(saveSecurityEvents(database, [entry('a'), entry('b')], now), { code: '42P01' })
     await database.query(sql`ALTER TABLE elsewhere RENAME TO audit`)

@@ -4,7 +4,7 @@ import { type AuditEntry, type StoredAuditEntry, saveAudits } from './audit.ts'
 import { type Queries, sql } from './database.ts'
 import { securityAuditType } from './security-changes.ts'
 
-/** What is written down of security: changes of users and roles, and what happens at the doors of servers. */
+/** Types of security audit entries: changes of users and roles, and login and permission events. */
 export const securityEventTypes = [
   securityAuditType,
   'security.loginFailure',
@@ -13,12 +13,15 @@ export const securityEventTypes = [
 ] as const
 export type SecurityEventType = (typeof securityEventTypes)[number]
 
-/** An entry of the audit of security with its number, by which further ones are asked for. */
+/** A security audit entry with its ID, which is used for pagination. */
 export interface StoredSecurityEvent extends StoredAuditEntry {
   readonly id: number
 }
 
-/** Which entries to read: the newest `count` before the entry `before`, of the types, and as the rest says. */
+/**
+ * Which entries to read: the newest `count` entries of these types before the entry `before` that match the other
+ * fields.
+ */
 export interface SecurityEventQuery {
   readonly types: readonly SecurityEventType[]
   readonly count: number
@@ -30,8 +33,8 @@ export interface SecurityEventQuery {
 }
 
 /**
- * Writes entries, and returns those that the store refuses for what they contain; they keep none of the others from
- * being written. Throws when the store is unavailable: some of the entries may have been written then.
+ * Writes entries. Returns those that Postgres rejects because of their content; all others are written. Throws if the
+ * metadata store is unavailable; some of the entries may have been written then.
  */
 export async function saveSecurityEvents(
   database: Queries,
@@ -51,16 +54,16 @@ export async function saveSecurityEvents(
   }
 }
 
-// Classes of SQLSTATE: 22 data exception, 23 integrity constraint violation, 54 program limit exceeded.
+// SQLSTATE classes: 22 data exception, 23 integrity constraint violation, 54 program limit exceeded.
 const contentPattern = /^(22|23|54)/
 
-/** Whether the store refuses a statement for the values in it, so that it accepts the same with other values. */
+/** Whether Postgres rejected a statement because of its values, so that it would accept other values. */
 function isAboutContent(error: unknown): boolean {
   if (error instanceof Failure) return error.code === 'invalidInput'
   return contentPattern.test(String((error as { code?: unknown }).code))
 }
 
-/** The entries of the audit of security, newest first. */
+/** Returns security audit entries, newest first. */
 export async function loadSecurityEvents(
   queries: Queries,
   { types, count, before, identity, key, ip, interval }: SecurityEventQuery,

@@ -10,8 +10,8 @@ const parallel = stores.connect(4)
 
 const columns = (...names: string[]): SegmentColumn[] => names.map((name) => ({ name, type: 'string' }))
 
-describe('lists of columns of segments', () => {
-  it('are stored once each, and answered in their order', async () => {
+describe('segment schemas', () => {
+  it('are stored once each, and returned in order', async () => {
     const lists = [columns('a'), columns('b'), columns('a'), columns('a', 'b'), []]
     const numbers = await saveSegmentSchemas(database, lists)
     assert.equal(numbers.length, lists.length)
@@ -24,14 +24,14 @@ describe('lists of columns of segments', () => {
     assert.deepEqual(await saveSegmentSchemas(database, lists), numbers)
   })
 
-  it('need nothing where there is none', async () => {
+  it('may be an empty list', async () => {
     assert.deepEqual(await saveSegmentSchemas(database, []), [])
   })
 
-  it('that are stored hold nobody up, in whatever order publications take them', async () => {
+  it('that already exist block no publication, in any order', async () => {
     const [one, other] = [columns('shared', 'one'), columns('shared', 'other')]
     const numbers = await saveSegmentSchemas(database, [one, other])
-    // Each has taken one of the two when it comes to the other one's.
+    // Each transaction has used one of the two schemas before it uses the other.
     const found = await parallel.transaction(async (first) => {
       const begun = await saveSegmentSchemas(first, [one])
       const inBetween = await parallel.transaction(async (second) => {
@@ -43,7 +43,7 @@ describe('lists of columns of segments', () => {
     assert.deepEqual(found, [[numbers[0]], [numbers[1], numbers[0]], [numbers[1]]])
   })
 
-  it('that another publication stores at the same time are found when that is over', async () => {
+  it('that a concurrent publication stores are found after it commits', async () => {
     const lists = ['x', 'y', 'z'].map((name) => columns('new', name))
     let waiting: Promise<number[]> | undefined
     const first = await parallel.transaction(async (transaction) => {

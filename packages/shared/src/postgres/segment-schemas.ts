@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { SegmentColumn } from '@svc/domain/segment'
 import { type Queries, sql } from './database.ts'
 
-/** Stores lists of columns, each once; answers the number of each in their order. */
+/** Stores lists of columns, each once. Returns their IDs in order. */
 export async function saveSegmentSchemas(
   transaction: Queries,
   lists: readonly (readonly SegmentColumn[])[],
@@ -16,8 +16,8 @@ export async function saveSegmentSchemas(
     .filter(([, fingerprint]) => !known.has(fingerprint))
     .map(([text, fingerprint]) => ({ text, fingerprint }))
   if (missing.length > 0) {
-    // Datasources share these rows: whoever locked those that are there would hold up the publications of others until
-    // its own is over. New ones are written in one order, so that two publications never wait for each other.
+    // Datasources share these rows: locking existing rows would block other publications until this one ends. New rows
+    // are inserted in a fixed order, so that two publications never deadlock.
     missing.sort((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1))
     const added = missing.map(({ fingerprint }) => fingerprint)
     await transaction.query(sql`
@@ -25,13 +25,13 @@ export async function saveSegmentSchemas(
       SELECT fingerprint, columns::json FROM unnest(
         ${added}::text[], ${missing.map(({ text }) => text)}::text[]) AS missing (fingerprint, columns)
       ON CONFLICT (fingerprint) DO NOTHING`)
-    // A statement of its own: it sees what another one has published meanwhile.
+    // A separate statement, which sees what another transaction has published in the meantime.
     for (const [fingerprint, id] of await loadNumbers(transaction, added)) known.set(fingerprint, id)
   }
   return texts.map((text) => known.get(fingerprints.get(text) as string) as number)
 }
 
-/** The numbers of those lists of columns that are stored, by their fingerprints. */
+/** Returns the IDs of stored lists of columns by fingerprint. */
 async function loadNumbers(queries: Queries, fingerprints: readonly string[]): Promise<Map<string, number>> {
   const rows = await queries.query<{ id: number; fingerprint: string }>(
     sql`SELECT id, fingerprint FROM segment_schemas WHERE fingerprint = ANY(${fingerprints})`,
@@ -39,7 +39,7 @@ async function loadNumbers(queries: Queries, fingerprints: readonly string[]): P
   return new Map(rows.map(({ id, fingerprint }) => [fingerprint, id]))
 }
 
-/** Lists of columns by their number; unknown numbers are left out. */
+/** Returns lists of columns by ID; unknown IDs are left out. */
 export async function loadSegmentSchemas(
   queries: Queries,
   ids: readonly number[],

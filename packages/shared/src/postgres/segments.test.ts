@@ -62,7 +62,7 @@ const copy = (segments: readonly Segment[], on: Database = database) =>
     ),
   )
 
-/** A reader that follows the changes, as an inventory does. */
+/** A reader that follows changes as an inventory does. */
 function createReader() {
   const used = new Set<string>()
   let cursor: SegmentCursor | undefined
@@ -90,7 +90,7 @@ const usedNow = async () =>
     ({ id }) => id,
   )
 
-/** A transaction that the test ends when it likes. */
+/** A transaction that the test ends explicitly. */
 async function begin() {
   let end: (keep: boolean) => void = () => undefined
   const ended = new Promise<boolean>((resolve) => {
@@ -103,9 +103,9 @@ async function begin() {
   const over = parallel
     .transaction(async (transaction) => {
       begun(transaction)
-      if (!(await ended)) throw new Error('undone')
+      if (!(await ended)) throw new Error('rolled back')
     })
-    .catch((error: Error) => assert.equal(error.message, 'undone'))
+    .catch((error: Error) => assert.equal(error.message, 'rolled back'))
   const transaction = await opened
   return {
     transaction,
@@ -135,7 +135,7 @@ describe('copied segments', () => {
     ' blanks around ',
   ]
   for (const text of texts) {
-    it(`keep [${JSON.stringify(text)}] wherever it stands`, async () => {
+    it(`preserve [${JSON.stringify(text)}] in every field`, async () => {
       const one = segment(text, 0, { version: `v${text}` })
       await database.transaction((transaction) =>
         copySegments(transaction, [withPayload(one, text)], text, now),
@@ -152,7 +152,7 @@ describe('copied segments', () => {
     })
   }
 
-  it('keep any text', async () => {
+  it('preserve any text', async () => {
     let number = 0
     const anyText = fc
       .string({ unit: 'binary', maxLength: 40 })
@@ -171,7 +171,7 @@ describe('copied segments', () => {
     )
   })
 
-  it('reach to the ends of eternity', async () => {
+  it('may cover eternity', async () => {
     const one = segment('eternal', 0, { interval: { start: -Infinity, end: Infinity } })
     await copy([one])
     const [stored] = await loadStoredSegments(database, { dataSource: 'eternal' })
@@ -179,7 +179,7 @@ describe('copied segments', () => {
     assert.equal((await loadOverlapping(database, 'eternal', { start: 0, end: 1 })).length, 1)
   })
 
-  it('are all stored or none', async () => {
+  it('are stored all or none', async () => {
     const [first, second] = [segment('whole', 1), segment('whole', 2)]
     await copy([first])
     await assert.rejects(copy([second, first]), { code: '23505' })
@@ -205,7 +205,7 @@ describe('copied segments', () => {
     await assert.rejects(copy([segment('a\0b')]), { code: 'invalidInput' })
   })
 
-  it('are many in a moment', async () => {
+  it('are stored quickly in large numbers', async () => {
     const startedAt = performance.now()
     await copy(Array.from({ length: 20_000 }, (_, index) => segment('many', index)))
     assert.ok(performance.now() - startedAt < 10_000)
@@ -233,7 +233,7 @@ describe('segments', () => {
     assert.deepEqual(await found(-Infinity, Infinity), [0, 1, 2, 3])
   })
 
-  it('are marked unused and used again, counted by what really changed', async () => {
+  it('are marked unused and used again, and only actual changes count', async () => {
     const ids = [0, 1].map((number) => segment('marked', number).id) as [string, string]
     await copy([segment('marked', 0), segment('marked', 1)])
     assert.equal(await markUnused(database, [...ids, 'unknown'], now + 1), 2)
@@ -249,7 +249,7 @@ describe('segments', () => {
     )
   })
 
-  it('that are used are told with their payloads, page by page, whatever their datasource is called', async () => {
+  it('that are used are loaded with their payloads, page by page, for any datasource name', async () => {
     const names = ['paged', 'paged-2', 'paged_1', 'paged`', 'Paged']
     const told: number[] = []
     const many = Array.from({ length: 4500 }, (_, number) => segment('paged', number))
@@ -275,7 +275,7 @@ describe('segments', () => {
     await database.query(sql`DELETE FROM segments WHERE datasource = ANY(${names})`)
   })
 
-  it('that are used are never erased', async () => {
+  it('that are used are never deleted', async () => {
     const [kept, gone] = [segment('erased', 0), segment('erased', 1)]
     await copy([kept, gone])
     await markUnused(database, [gone.id], now)
@@ -290,7 +290,7 @@ describe('segments', () => {
     )
   })
 
-  it('are read in the order of their ids, some at a time', async () => {
+  it('are loaded in ID order, with pagination', async () => {
     const all = [3, 1, 0, 2].map((number) => segment('paged', number))
     await copy(all)
     const idsOf = async (query: Parameters<typeof loadSegmentRecords>[1]) =>
@@ -305,7 +305,7 @@ describe('segments', () => {
     assert.deepEqual(await idsOf({ ids: [segment('paged', 2).id] }), [2])
   })
 
-  it('of one datasource are given out by one transaction at a time, those of others meanwhile', async () => {
+  it('of one datasource are locked by one transaction at a time, independently of other datasources', async () => {
     const first = await begin()
     await lockDatasource(first.transaction, 'locked')
     await parallel.transaction((transaction) => lockDatasource(transaction, 'other'))
@@ -328,8 +328,8 @@ describe('segments', () => {
   })
 })
 
-describe('a reader of changes', () => {
-  it('sees at first what is used, then what has changed since', async () => {
+describe('a change reader', () => {
+  it('first sees used segments, then changes since', async () => {
     const [one, two, three] = [0, 1, 2].map((number) => segment('followed', number)) as [
       Segment,
       Segment,
@@ -349,7 +349,7 @@ describe('a reader of changes', () => {
     assert.ok(told.used.some(({ id }) => id === three.id))
   })
 
-  it('reads no more than what has changed', async () => {
+  it('reads only changes', async () => {
     const reader = createReader()
     await reader.look()
     await database.query(sql`SELECT pg_current_xact_id()`)
@@ -357,7 +357,7 @@ describe('a reader of changes', () => {
     assert.deepEqual(await reader.look(), { used: [], gone: [] })
   })
 
-  it('sees what was erased as removed, and what came back under its id as present', async () => {
+  it('sees deleted segments as removed, and those added again with the same ID as present', async () => {
     const [gone, back] = [segment('removed', 0), segment('removed', 1)]
     await copy([gone, back])
     const reader = createReader()
@@ -370,7 +370,7 @@ describe('a reader of changes', () => {
     assert.deepEqual([reader.used.has(gone.id), reader.used.has(back.id)], [false, true])
   })
 
-  it('is told of removals as long as they are kept', async () => {
+  it('sees removals as long as they are kept', async () => {
     await forgetOldRemovals(database, 3_600_000)
     const kept = await database.query(sql`SELECT id FROM segment_removals`)
     assert.ok(kept.length > 0)
@@ -378,7 +378,7 @@ describe('a reader of changes', () => {
     assert.deepEqual(await database.query(sql`SELECT id FROM segment_removals`), [])
   })
 
-  it('misses nothing, in whatever order transactions that overlap come to their end', async () => {
+  it('misses no change, in whatever order overlapping transactions end', async () => {
     const ids = [0, 1, 2, 3, 4, 5]
     let runs = 0
     await fc.assert(
@@ -395,7 +395,7 @@ describe('a reader of changes', () => {
           } else if (kind <= 4) {
             const writer = open[rest % Math.max(open.length, 1)]
             const number = rest % ids.length
-            // A row that another transaction holds would make this one wait.
+            // This transaction would wait for a row that another one has locked.
             if (!writer || open.some((other) => other !== writer && other.touched.has(number))) return
             writer.touched.add(number)
             const one = segments[number] as Segment
@@ -427,7 +427,7 @@ describe('a reader of changes', () => {
     )
   })
 
-  it('ends with exactly the used ones while many write at once', async () => {
+  it('ends up with exactly the used segments after concurrent writes', async () => {
     const reader = createReader()
     let isOver = false
     const writing = Promise.all(

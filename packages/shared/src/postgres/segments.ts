@@ -14,28 +14,28 @@ import { readTime, storedTime } from './stored-time.ts'
 /** A row of the segment table without its payload. */
 export interface StoredSegment extends Segment {
   readonly used: boolean
-  /** The number of the state that it was compacted to, see loadCompactionStates; null if it was not compacted. */
+  /** ID of its compaction state, see loadCompactionStates; null if it was not compacted. */
   readonly compactionState: number | null
-  /** The number of its columns, see loadSegmentSchemas; null where they are not known. */
+  /** ID of its columns, see loadSegmentSchemas; null if they are unknown. */
   readonly schemaId: number | null
 }
 
-/** What changed since a reader's last look, and where its next look starts. */
+/** The changes since a reader's last read, and the cursor of its next read. */
 export interface SegmentChanges {
   readonly changed: readonly StoredSegment[]
   readonly removed: readonly string[]
   readonly next: SegmentCursor
 }
 
-/** Who is told of what changed. */
+/** Receives changes. */
 export interface SegmentFollower {
   /** The segment is used. */
   used(segment: NewSegment): void
-  /** The segment is not used, or was erased. */
+  /** The segment is unused or was deleted. */
   gone(id: string): void
 }
 
-/** The oldest transaction that may have been under way at a reader's last look. */
+/** The oldest transaction that may have been in progress at a reader's last read. */
 export type SegmentCursor = string
 
 interface SegmentRow {
@@ -62,9 +62,9 @@ function readSegment({ startMs, endMs, ...row }: SegmentRow): StoredSegment {
 }
 
 /**
- * The segments that changed since `cursor`, or all used ones without it; with `dataSources` only those of these. What
- * was removed is told of all datasources. A transaction that was under way at the last look is read again, so none is
- * missed however the transactions end; reading a row twice does no harm.
+ * Returns the segments that changed since `cursor`, or all used ones without it; with `dataSources`, only those of
+ * these datasources. Removals always cover all datasources. Transactions that were in progress at the last read are
+ * read again, so none is missed in whatever order they end; reading a row twice is harmless.
  */
 export async function loadSegmentChanges(
   database: Database,
@@ -97,13 +97,13 @@ export async function loadSegmentChanges(
   })
 }
 
-// How long segments are read at a stretch.
+// Max time to read segments without a pause.
 const longestStretchMs = 10
 
 /**
- * Tells of the segments that changed since `cursor`, or of all used ones without it, one by one as they come: a
- * million of them take no room here. A transaction that was under way at the last look is read again, so none is
- * missed however the transactions end; reading a row twice does no harm. Returns where the next look starts.
+ * Streams the segments that changed since `cursor`, or all used ones without it, to `follower` without buffering them.
+ * Transactions that were in progress at the last read are read again, so none is missed in whatever order they end;
+ * reading a row twice is harmless. Returns the cursor of the next read.
  */
 export async function followSegmentChanges(
   database: Database,
@@ -124,7 +124,7 @@ export async function followSegmentChanges(
             )
           ).map(({ id }) => id),
     )
-    // COPY takes no parameters. A cursor is what the store itself has written, and digits only.
+    // COPY has no parameters. A cursor was returned by Postgres itself, and BigInt ensures that it is a number.
     const where = cursor === undefined ? 'used' : `changed_in >= '${BigInt(cursor)}'::xid8`
     const statement = `COPY (SELECT id, datasource, start_ms, end_ms, version, partition_num, partitions, size_bytes,
       total_rows, used FROM segments WHERE ${where}) TO STDOUT`
@@ -132,7 +132,7 @@ export async function followSegmentChanges(
       const shared = createTextPool()
       let pausedAt = performance.now()
       for await (const lines of linesOf(chunks)) {
-        // What comes may come without a pause: other requests are answered in between.
+        // Rows may arrive without a break, so pause to let other requests run.
         if (performance.now() - pausedAt > longestStretchMs) {
           await setImmediate()
           pausedAt = performance.now()
@@ -155,8 +155,8 @@ export async function followSegmentChanges(
 }
 
 /**
- * Gives equal texts as one that stands for itself: a part of a line would keep the whole chunk that it came with for
- * as long as it is kept.
+ * Returns a function that deduplicates equal texts. It copies them, because a substring of a line would keep the entire
+ * chunk in memory.
  */
 function createTextPool(): (text: string) => string {
   const texts = new Map<string, string>()
@@ -186,7 +186,7 @@ function readNewSegment(fields: readonly string[], shared: (text: string) => str
   }
 }
 
-/** The lines of a stream of text, without their ends, as they come. */
+/** Yields the lines of a text stream, without line breaks, as they arrive. */
 async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
   let rest: Buffer = Buffer.alloc(0)
   for await (const chunk of chunks) {
@@ -204,7 +204,7 @@ const readCopyText = (text: string): string =>
     ? text.replace(/\\(.)/gs, (_, character: string) => copyEscapes[character] ?? character)
     : text
 
-/** The payloads of segments, by id; unknown ids are left out. */
+/** Returns the payloads of segments by ID; unknown IDs are left out. */
 export async function loadPayloads(
   queries: Queries,
   ids: readonly string[],
@@ -216,7 +216,7 @@ export async function loadPayloads(
   return new Map(rows.map(({ id, payload }) => [id, payload]))
 }
 
-/** The payloads of segments as the JSON text that is stored, by id; unknown ids are left out. */
+/** Returns the payloads of segments as the stored JSON text, by ID; unknown IDs are left out. */
 export async function loadPayloadTexts(
   queries: Queries,
   ids: readonly string[],
@@ -228,23 +228,23 @@ export async function loadPayloadTexts(
   return new Map(rows.map(({ id, text }) => [id, text]))
 }
 
-/** A used segment with its payload as the JSON text that is stored. */
+/** A used segment with its payload as the stored JSON text. */
 export interface SegmentText {
   readonly id: string
   readonly totalRows: number
   readonly text: string
 }
 
-// Segments of a page: large enough that the store finds few of them, small enough to be no burden.
+// Segments per page: few queries, and little memory per page.
 const segmentsOfPage = 2000
 
-/** The used segments of a datasource in the order of their ids, page by page; each page is a look of its own. */
+/** Yields the used segments of a datasource in ID order, page by page; each page is a separate query. */
 export async function* pagesOfUsedSegments(
   queries: Queries,
   dataSource: string,
 ): AsyncGenerator<readonly SegmentText[]> {
-  // Ids begin with the datasource and an underscore, so that all of them lie between these two: each page is a walk
-  // along the index from where the last one ended.
+  // IDs start with the datasource and an underscore, so all of them are between these two texts, and each page is an
+  // index range scan that continues from the last one.
   const beyond = `${dataSource}\``
   let after = `${dataSource}_`
   for (;;) {
@@ -258,7 +258,7 @@ export async function* pagesOfUsedSegments(
   }
 }
 
-/** The segments of one datasource whose interval overlaps another, used or not. */
+/** Returns the segments of one datasource that overlap an interval, used or not. */
 export async function loadOverlapping(
   queries: Queries,
   dataSource: string,
@@ -270,7 +270,7 @@ export async function loadOverlapping(
   return rows.map(readSegment)
 }
 
-/** The highest partition numbers that erased segments had, of the intervals that overlap another. */
+/** Returns the highest partition numbers of deleted segments in intervals that overlap an interval. */
 export async function loadPartitionFloors(
   queries: Queries,
   dataSource: string,
@@ -292,7 +292,7 @@ export async function loadPartitionFloors(
   }))
 }
 
-/** Lets one transaction at a time give out versions and partition numbers of a datasource. */
+/** Ensures that one transaction at a time allocates versions and partition numbers of a datasource. */
 export async function lockDatasource(transaction: Queries, dataSource: string): Promise<void> {
   await transaction.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${dataSource}, 1))`)
 }
@@ -303,7 +303,10 @@ const escapeCopyText = (text: string): string =>
     (character) => ({ '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' })[character] as string,
   )
 
-/** A segment to insert; its compaction state and its columns by number, see saveCompactionState and saveSegmentSchemas. */
+/**
+ * A segment to insert, with the IDs of its compaction state (saveCompactionState) and of its columns
+ * (saveSegmentSchemas).
+ */
 export interface InsertedSegment {
   readonly segment: Segment
   readonly payload: SegmentPayload
@@ -311,10 +314,10 @@ export interface InsertedSegment {
   readonly schemaId?: number | undefined
 }
 
-// Characters that are handed over at once: line by line would cost more than to make the lines.
+// Characters per chunk: passing line by line would cost more than formatting the lines.
 const copyChunkLength = 65_536
 
-/** Inserts used segments by COPY; `now` is the cluster's time. A segment that exists already is an error. */
+/** Inserts used segments with COPY; `now` is the cluster time. Fails if a segment already exists. */
 export async function copySegments(
   transaction: Transaction,
   segments: Iterable<InsertedSegment> | AsyncIterable<InsertedSegment>,
@@ -360,10 +363,10 @@ export async function copySegments(
   })
 }
 
-// Segments that one transaction writes: the store ends statements that take very long.
+// Segments per transaction: Postgres cancels statements that take very long.
 const segmentsAtOnce = 100_000
 
-/** Inserts any number of used segments, some in each transaction, and tells how many there are so far. */
+/** Inserts any number of used segments in several transactions, and reports how many are written so far. */
 export async function copyManySegments(
   database: Database,
   segments: Iterable<InsertedSegment> | AsyncIterable<InsertedSegment>,
@@ -393,11 +396,11 @@ export async function copyManySegments(
   } finally {
     await all.return?.()
   }
-  // Until the store has counted them, it would read them all to find some.
+  // Without statistics, Postgres would scan all rows to find a few.
   await database.query(sql`ANALYZE segments`)
 }
 
-/** Marks segments unused; returns how many were used until now. */
+/** Marks segments as unused. Returns how many were used before. */
 export async function markUnused(transaction: Queries, ids: readonly string[], now: number): Promise<number> {
   const rows = await transaction.query(sql`
     UPDATE segments SET used = false, used_changed_at = to_timestamp(${now / 1000})
@@ -405,14 +408,14 @@ export async function markUnused(transaction: Queries, ids: readonly string[], n
   return rows.length
 }
 
-/** Forgets which segments were erased longer than `keptMs` ago. */
+/** Deletes the records of segments that were deleted more than `keptMs` ago. */
 export async function forgetOldRemovals(queries: Queries, keptMs: number): Promise<void> {
   await queries.query(
     sql`DELETE FROM segment_removals WHERE removed_at < now() - ${keptMs}::float8 * interval '1 millisecond'`,
   )
 }
 
-/** A row of the segment table with everything; times in epoch milliseconds. */
+/** A full row of the segment table; times in epoch milliseconds. */
 export interface SegmentRecord {
   readonly payload: SegmentPayload
   readonly used: boolean
@@ -425,18 +428,18 @@ export interface SegmentQuery {
   readonly dataSource?: string | undefined
   readonly used?: boolean | undefined
   readonly ids?: readonly string[] | undefined
-  /** Only segments that lie wholly within. */
+  /** Only segments entirely within this interval. */
   readonly within?: Interval | undefined
   readonly versions?: readonly string[] | undefined
-  /** Only segments that are used or unused since this time, in epoch milliseconds, or longer. */
+  /** Only segments whose `used` flag has not changed after this time, in epoch milliseconds. */
   readonly unchangedSince?: number | undefined
-  /** Only ids after this one. */
+  /** Only IDs after this one. */
   readonly after?: string | undefined
   readonly limit?: number | undefined
   readonly order?: 'ASC' | 'DESC' | undefined
 }
 
-/** Segments in the order of their ids. */
+/** Returns segments in ID order. */
 export async function loadSegmentRecords(queries: Queries, query: SegmentQuery): Promise<SegmentRecord[]> {
   const order = query.order === 'DESC' ? sql`ORDER BY id DESC` : sql`ORDER BY id`
   return await queries.query<SegmentRecord>(sql`
@@ -444,7 +447,7 @@ export async function loadSegmentRecords(queries: Queries, query: SegmentQuery):
     FROM segments WHERE ${conditionOf(query)} ${order} LIMIT ${query.limit ?? null}`)
 }
 
-/** The same without payloads, for deciding. */
+/** Returns segments in ID order, without payloads. */
 export async function loadStoredSegments(queries: Queries, query: SegmentQuery): Promise<StoredSegment[]> {
   const rows = await queries.query<SegmentRow>(sql`
     SELECT ${segmentColumns} FROM segments WHERE ${conditionOf(query)} ORDER BY id LIMIT ${query.limit ?? null}`)
@@ -467,7 +470,7 @@ function conditionOf(query: SegmentQuery) {
   return join(conditions, ' AND ')
 }
 
-/** Marks segments used; returns how many were unused until now. */
+/** Marks segments as used. Returns how many were unused before. */
 export async function markUsed(transaction: Queries, ids: readonly string[], now: number): Promise<number> {
   const rows = await transaction.query(sql`
     UPDATE segments SET used = true, used_changed_at = to_timestamp(${now / 1000})
@@ -475,7 +478,7 @@ export async function markUsed(transaction: Queries, ids: readonly string[], now
   return rows.length
 }
 
-/** Erases unused segments; returns the payloads of those that were erased, whose files may go now. */
+/** Deletes unused segments. Returns the payloads of the deleted ones, whose files may be removed now. */
 export async function eraseUnused(transaction: Queries, ids: readonly string[]): Promise<SegmentPayload[]> {
   const rows = await transaction.query<{ payload: SegmentPayload }>(
     sql`DELETE FROM segments WHERE id = ANY(${ids}) AND NOT used RETURNING payload`,
@@ -483,7 +486,7 @@ export async function eraseUnused(transaction: Queries, ids: readonly string[]):
   return rows.map(({ payload }) => payload)
 }
 
-/** The datasources that have used segments, or any. */
+/** Returns the datasources that have used segments, or any segments. */
 export async function loadDatasourceNames(queries: Queries, includeUnused: boolean): Promise<string[]> {
   const where = includeUnused ? sql`true` : sql`used`
   const rows = await queries.query<{ datasource: string }>(
@@ -492,15 +495,15 @@ export async function loadDatasourceNames(queries: Queries, includeUnused: boole
   return rows.map(({ datasource }) => datasource)
 }
 
-/** Unused segments of one datasource that may be erased, by the interval around them. */
+/** The interval that encloses killable unused segments of a datasource. */
 export interface KillableInterval {
   readonly dataSource: string
   readonly interval: Interval
 }
 
 /**
- * For each datasource the interval around its oldest `limit` unused segments that end until `before` and became unused
- * until `unusedUntil`, both in epoch milliseconds.
+ * Returns, for each datasource, the interval that encloses its oldest `limit` unused segments that end at or before
+ * `before` and became unused at or before `unusedUntil`, both in epoch milliseconds.
  */
 export async function loadKillableIntervals(
   queries: Queries,

@@ -1,7 +1,7 @@
 import type { Role } from '../config/index.ts'
 import { type Queries, sql } from './database.ts'
 
-/** Why a server cannot serve, in its own words. */
+/** Why a server cannot serve, as reported by itself. */
 export interface ServerTrouble {
   readonly role: Role
   /** Host and port. */
@@ -9,7 +9,7 @@ export interface ServerTrouble {
   readonly trouble: string
 }
 
-/** Tells, or tells again, why a server cannot serve. */
+/** Reports, or repeats, why a server cannot serve. */
 export async function saveServerTrouble(
   queries: Queries,
   { role, name, trouble }: ServerTrouble,
@@ -19,7 +19,7 @@ export async function saveServerTrouble(
     ON CONFLICT (role, name) DO UPDATE SET trouble = excluded.trouble, told_at = now()`)
 }
 
-/** Takes back what a server has told. */
+/** Removes the report of a server. */
 export async function removeServerTrouble(
   queries: Queries,
   { role, name }: Pick<ServerTrouble, 'role' | 'name'>,
@@ -27,14 +27,14 @@ export async function removeServerTrouble(
   await queries.query(sql`DELETE FROM server_troubles WHERE role = ${role} AND name = ${name}`)
 }
 
-/** The troubles that were told within `timeoutMs`, by role and name. */
+/** Returns the problems reported within `timeoutMs`, sorted by role and name. */
 export async function loadServerTroubles(queries: Queries, timeoutMs: number): Promise<ServerTrouble[]> {
   return await queries.query<ServerTrouble>(sql`
     SELECT role, name, trouble FROM server_troubles
     WHERE told_at > now() - ${timeoutMs}::float8 * interval '1 millisecond' ORDER BY role, name`)
 }
 
-/** Forgets troubles that were not told again for `keptMs`. */
+/** Deletes problems that have not been repeated for `keptMs`. */
 export async function removeStaleTroubles(queries: Queries, keptMs: number): Promise<void> {
   await queries.query(
     sql`DELETE FROM server_troubles WHERE told_at < now() - ${keptMs}::float8 * interval '1 millisecond'`,

@@ -48,7 +48,7 @@ const claim = async (id: string, by: TaskWorker = worker) =>
 const stateOf = async (id: string) => (await loadTask(database, id))?.state
 
 describe('a task', () => {
-  it('is stored once under its id', async () => {
+  it('is stored once under its ID', async () => {
     assert.equal(await saveTask(database, task('a')), true)
     assert.equal(await saveTask(database, task('a', { dataSource: 'other' })), false)
     const stored = await loadTask(database, 'a')
@@ -83,7 +83,7 @@ describe('a task', () => {
     assert.equal(await loadTaskPayload(database, 'b'), undefined)
   })
 
-  it('keeps its payload to the last character and the order of its fields', async () => {
+  it('preserves its payload exactly, including the order of fields', async () => {
     const payload = {
       z: 1,
       a: ['\\N', '\t', '🐨', '\u0000', { __proto__: null, b: null }],
@@ -93,7 +93,7 @@ describe('a task', () => {
     assert.equal(JSON.stringify(await loadTaskPayload(database, 'p')), JSON.stringify(payload))
   })
 
-  it('is listed newest first, by state, datasource and type', async () => {
+  it('is listed newest first, by state, datasource, and type', async () => {
     for (const [id, given] of [
       ['a', {}],
       ['b', { dataSource: 'koalas' }],
@@ -119,7 +119,7 @@ describe('a task', () => {
 })
 
 describe('a claim', () => {
-  it('is given to one worker, which is then shown', async () => {
+  it('goes to one worker, which is then listed', async () => {
     await saveTask(database, task('a'))
     assert.equal(await claim('a'), 1)
     assert.equal(await claim('a', other), undefined)
@@ -139,7 +139,7 @@ describe('a claim', () => {
     assert.ok((startedAt ?? 0) > 0)
   })
 
-  it('is given to exactly one of many at once', async () => {
+  it('goes to exactly one of many concurrent workers', async () => {
     await saveTask(database, task('a'))
     const many = stores.connect(10)
     const attempts = await Promise.all(
@@ -151,28 +151,28 @@ describe('a claim', () => {
     )
   })
 
-  it('of a task that is not there, or over, is not given', async () => {
+  it('of a missing or finished task is refused', async () => {
     assert.equal(await claim('nowhere'), undefined)
     await saveTask(database, task('a'))
     await finishAttempt(database, 'a', await claim('a'), { state: 'SUCCESS', errorMessage: null })
     assert.equal(await claim('a', other), undefined)
   })
 
-  it('that ran out goes to another worker, as another attempt', async () => {
+  it('that expired goes to another worker, as another attempt', async () => {
     await saveTask(database, task('a'))
     assert.equal(await claimTask(database, 'a', worker, 100), 1)
-    const attempt = await waitUntil('it runs out', () => claimTask(database, 'a', other, long))
+    const attempt = await waitUntil('it expires', () => claimTask(database, 'a', other, long))
     assert.equal(attempt, 2)
     assert.equal((await loadTask(database, 'a'))?.worker, 'w:2')
   })
 
-  it('is renewed by its attempt, with how far that has come', async () => {
+  it('is renewed by its attempt, with its progress', async () => {
     await saveTask(database, task('a'))
     const attempt = await claim('a')
     assert.equal(await renewClaim(database, 'a', attempt, long, { rows: 5 }), true)
     assert.deepEqual((await loadTask(database, 'a'))?.progress, { rows: 5 })
     await expire()
-    assert.equal(await renewClaim(database, 'a', attempt, long), true, 'nobody took it meanwhile')
+    assert.equal(await renewClaim(database, 'a', attempt, long), true, 'no other worker has taken it')
     assert.deepEqual((await loadTask(database, 'a'))?.progress, { rows: 5 })
     assert.equal(await claim('a', other), undefined)
     await expire()
@@ -181,7 +181,7 @@ describe('a claim', () => {
     assert.equal(await renewClaim(database, 'a', 2, long), true)
   })
 
-  it('ends for all tasks of a worker that starts anew, and for those of no other', async () => {
+  it('ends for all tasks of a restarted worker, and not for tasks of other workers', async () => {
     for (const id of ['a', 'b', 'c']) await saveTask(database, task(id))
     await claim('a')
     await claim('b', other)
@@ -198,7 +198,7 @@ describe('a claim', () => {
 })
 
 describe('the end of a task', () => {
-  it('is told by the attempt that counts, once', async () => {
+  it('is recorded once, by the current attempt', async () => {
     await saveTask(database, task('a'))
     const first = await claim('a')
     await expire()
@@ -217,14 +217,14 @@ describe('the end of a task', () => {
     assert.ok((stored.finishedAt ?? 0) >= (stored.startedAt ?? Infinity))
   })
 
-  it('is told whatever its message holds', async () => {
+  it('is recorded with any message', async () => {
     await saveTask(database, task('a'))
     const message = `row [a\0b] '"\\ 🐨 ${'x'.repeat(10_000)}`
     await finishAttempt(database, 'a', await claim('a'), { state: 'FAILED', errorMessage: message })
     assert.equal((await loadTask(database, 'a'))?.errorMessage, message.replace('\0', '\uFFFD'))
   })
 
-  it('is undone with the transaction that tells it', async () => {
+  it('is rolled back with its transaction', async () => {
     await saveTask(database, task('a'))
     const attempt = await claim('a')
     await assert.rejects(
@@ -237,7 +237,7 @@ describe('the end of a task', () => {
     assert.equal(await renewClaim(database, 'a', attempt, long), true)
   })
 
-  it('by a shutdown is for good, before and while it runs', async () => {
+  it('by a shutdown is final, before and during a run', async () => {
     await saveTask(database, task('waiting'))
     await saveTask(database, task('running'))
     const attempt = await claim('running')
@@ -257,7 +257,7 @@ describe('the end of a task', () => {
     assert.equal(await cancelTask(database, 'nowhere', ''), false)
   })
 
-  it('and a shutdown at the same moment: exactly one of them counts', async () => {
+  it('and a concurrent shutdown: exactly one of them wins', async () => {
     const many = stores.connect(4)
     for (let round = 0; round < 20; round++) {
       const id = `race${round}`
@@ -273,8 +273,8 @@ describe('the end of a task', () => {
   })
 })
 
-describe('tasks that nobody works on', () => {
-  it('are the waiting ones and those whose worker is silent, the most urgent first', async () => {
+describe('unclaimed tasks', () => {
+  it('are the pending ones and those whose worker stopped responding, highest priority first', async () => {
     await saveTask(database, task('low', { priority: 0 }))
     await saveTask(database, task('first'))
     await saveTask(database, task('second'))
@@ -309,7 +309,7 @@ describe('all tasks', () => {
   })
 })
 
-describe('a task that needs an interval for itself', () => {
+describe('a task that locks an interval', () => {
   const interval = (first: number, last: number) => ({
     start: Date.UTC(2026, 0, first),
     end: Date.UTC(2026, 0, last),
@@ -320,7 +320,7 @@ describe('a task that needs an interval for itself', () => {
     return await claimTaskWithNeeds(database, id, worker, long, { lock, limit: undefined })
   }
 
-  it('has it alone among tasks of its priority, until it is over', async () => {
+  it('excludes other tasks of its priority until it ends', async () => {
     assert.deepEqual(await locked('a', 25), { kind: 'claimed', attempt: 1, preempted: [] })
     assert.deepEqual(await locked('b', 25, [9, 12]), { kind: 'waiting' })
     assert.deepEqual(await locked('c', 25, [10, 12]), { kind: 'claimed', attempt: 1, preempted: [] })
@@ -343,17 +343,17 @@ describe('a task that needs an interval for itself', () => {
     assert.deepEqual(await loadTasks(database, { waiting: true, limit: 9 }), [])
   })
 
-  it('takes it from tasks of a lower priority, which fail', async () => {
+  it('preempts tasks of a lower priority, which fail', async () => {
     await locked('low', 25)
     assert.deepEqual(await locked('high', 50, [5, 6]), { kind: 'claimed', attempt: 1, preempted: ['low'] })
     const low = await loadTask(database, 'low')
     assert.equal(low?.state, 'FAILED')
-    assert.match(low?.errorMessage ?? '', /taken by task \[high\] of the higher priority \[50\]/)
+    assert.match(low?.errorMessage ?? '', /Preempted by task \[high\] with the higher priority \[50\]/)
     assert.equal(await renewClaim(database, 'low', 1, long), false)
     assert.deepEqual(await locked('later', 25, [1, 3]), { kind: 'claimed', attempt: 1, preempted: [] })
   })
 
-  it('takes it from nobody if it is over already', async () => {
+  it('preempts no task if it has already ended', async () => {
     await locked('low', 25)
     await saveTask(database, task('over', { priority: 50, type: 'compact' }))
     await cancelTask(database, 'over', 'no more')
@@ -361,21 +361,21 @@ describe('a task that needs an interval for itself', () => {
     assert.equal(await stateOf('low'), 'RUNNING')
   })
 
-  it('keeps it when its worker dies, for its next attempt', async () => {
+  it('keeps its lock for the next attempt when its worker dies', async () => {
     await locked('a', 25)
     await expire()
     assert.deepEqual(await locked('b', 25), { kind: 'waiting' })
     assert.deepEqual(await locked('a', 25), { kind: 'claimed', attempt: 2, preempted: [] })
   })
 
-  it('is had by one of many that ask at once', async () => {
+  it('goes to one of many concurrent tasks', async () => {
     const claims = await Promise.all(Array.from({ length: 8 }, (_, index) => locked(`t${index}`, 25)))
     assert.equal(claims.filter(({ kind }) => kind === 'claimed').length, 1)
   })
 })
 
-describe('a limit of a type of tasks', () => {
-  it('lets so many run at a time, however many ask at once', async () => {
+describe('a limit on running tasks of a type', () => {
+  it('is not exceeded by concurrent claims', async () => {
     const limit = { type: 'compact', mostRunning: 2 }
     const ids = Array.from({ length: 6 }, (_, index) => `t${index}`)
     for (const id of ids) await saveTask(database, task(id, { type: 'compact' }))

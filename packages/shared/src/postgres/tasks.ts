@@ -3,10 +3,10 @@ import { type Database, type Queries, sql, type Transaction } from './database.t
 import { lockDatasource } from './segments.ts'
 import { readTime, storedTime } from './stored-time.ts'
 
-/** Where a task is in its life; SUCCESS and FAILED are final. */
+/** The state of a task; SUCCESS and FAILED are final. */
 export type TaskState = 'PENDING' | 'RUNNING' | 'SUCCESS' | 'FAILED'
 
-/** A task as it is submitted. */
+/** A submitted task. */
 export interface NewTask {
   readonly id: string
   readonly groupId: string
@@ -40,7 +40,7 @@ export interface StoredTask {
   readonly durationMs: number | null
   readonly progress: unknown
   readonly errorMessage: string | null
-  /** A pending task that a lock or a limit keeps from running. */
+  /** Whether a pending task waits for a lock or a limit. */
   readonly waiting: boolean
 }
 
@@ -65,7 +65,7 @@ const taskColumns = sql`id, split_part(id, chr(1), 1) AS "shownId", group_id AS 
   worker_tls_port AS "workerTlsPort", started_at AS "startedAt", finished_at AS "finishedAt",
   duration_ms AS "durationMs", progress, error_message AS "errorMessage", waiting`
 
-/** Stores a task; false if there is one of this id. */
+/** Stores a task. Returns false if a task with this ID exists. */
 export async function saveTask(queries: Queries, task: NewTask): Promise<boolean> {
   const { id, groupId, type, dataSource, priority, payload, submittedBy } = task
   const rows = await queries.query(sql`
@@ -76,7 +76,7 @@ export async function saveTask(queries: Queries, task: NewTask): Promise<boolean
   return rows.length === 1
 }
 
-/** How many tasks are running. */
+/** Returns the number of running tasks. */
 export async function countRunningTasks(queries: Queries): Promise<number> {
   const [found] = await queries.query<{ count: number }>(
     sql`SELECT count(*) AS count FROM tasks WHERE state = 'RUNNING'`,
@@ -84,7 +84,7 @@ export async function countRunningTasks(queries: Queries): Promise<number> {
   return found?.count ?? 0
 }
 
-/** How many tasks of a type are not over, by datasource. */
+/** Returns the number of unfinished tasks of a type by datasource. */
 export async function countUnfinishedTasks(queries: Queries, type: string): Promise<Map<string, number>> {
   const rows = await queries.query<{ dataSource: string; count: number }>(sql`
     SELECT datasource AS "dataSource", count(*) AS count FROM tasks
@@ -92,7 +92,7 @@ export async function countUnfinishedTasks(queries: Queries, type: string): Prom
   return new Map(rows.map(({ dataSource, count }) => [dataSource, count]))
 }
 
-/** One task, or undefined. */
+/** Returns a task; undefined if it does not exist. */
 export async function loadTask(queries: Queries, id: string): Promise<StoredTask | undefined> {
   const [task] = await queries.query<StoredTask>(sql`SELECT ${taskColumns} FROM tasks WHERE id = ${id}`)
   return task
@@ -111,7 +111,7 @@ export async function loadTasksShownAsAny(queries: Queries, ids: readonly string
     JOIN tasks ON ${isShownAs(sql`wanted COLLATE "C"`)} ORDER BY created_at DESC, id`)
 }
 
-/** What a task was asked to do. */
+/** Returns the payload of a task; undefined if it does not exist. */
 export async function loadTaskPayload(queries: Queries, id: string): Promise<unknown> {
   const [task] = await queries.query<{ payload: unknown }>(sql`SELECT payload FROM tasks WHERE id = ${id}`)
   return task?.payload
@@ -127,7 +127,7 @@ export interface TaskQuery {
   readonly limit?: number | undefined
 }
 
-/** Tasks, newest first. */
+/** Returns tasks, newest first. */
 export async function loadTasks(queries: Queries, query: TaskQuery): Promise<StoredTask[]> {
   const { states, dataSources, type, waiting, limit } = query
   return await queries.query<StoredTask>(sql`
@@ -139,7 +139,7 @@ export async function loadTasks(queries: Queries, query: TaskQuery): Promise<Sto
     ORDER BY created_at DESC, id LIMIT ${limit ?? null}`)
 }
 
-/** The newest tasks of datasources that the caller may read: those of others take no place in the list. */
+/** Returns the newest tasks of datasources that the caller may read; other tasks do not count toward the limit. */
 export async function loadReadableTasks(
   queries: Queries,
   query: TaskQuery,
@@ -209,7 +209,7 @@ export interface TaskWorker {
   readonly tlsPort: number | null
 }
 
-/** Claims a task for a worker; the number of the attempt, or undefined if it is not to be run (any more). */
+/** Claims a task for a worker. Returns the attempt number, or undefined if the task cannot be claimed. */
 export async function claimTask(
   queries: Queries,
   id: string,
@@ -226,27 +226,27 @@ export async function claimTask(
   return task?.attempt
 }
 
-/** What a task needs besides a free slot. */
+/** What a task needs in addition to a free slot. */
 export interface TaskNeeds {
-  /** An interval of its datasource that no other task may write meanwhile. */
+  /** An interval of its datasource that no other task may write at the same time. */
   readonly lock:
     | { readonly dataSource: string; readonly interval: Interval; readonly priority: number }
     | undefined
-  /** Of its type, so many may run at a time. */
+  /** The max number of running tasks of its type. */
   readonly limit: { readonly type: string; readonly mostRunning: number } | undefined
 }
 
-/** What became of an attempt to claim. */
+/** The result of trying to claim a task. */
 export type TaskClaim =
   | { readonly kind: 'claimed'; readonly attempt: number; readonly preempted: readonly string[] }
-  /** A lock or a limit is in the way: it is to be tried again. */
+  /** A lock or a limit blocks the task; try again later. */
   | { readonly kind: 'waiting' }
-  /** Another worker has it, or it is over. */
+  /** Another worker has claimed the task, or it has ended. */
   | { readonly kind: 'gone' }
 
 /**
- * Claims a task as claimTask does, together with what it needs: all of it or nothing. Tasks of a lower priority lose
- * their lock on the interval and fail; those of the same or a higher one are waited for.
+ * Claims a task like claimTask, together with what it needs, all or nothing. Tasks of a lower priority lose their lock
+ * on the interval and fail; the task waits for those of the same or a higher priority.
  */
 export async function claimTaskWithNeeds(
   database: Database,
@@ -272,7 +272,7 @@ export async function claimTaskWithNeeds(
       return { kind: 'claimed', attempt, preempted }
     })
     .catch((error: unknown): TaskClaim => {
-      // Whoever was to make room for a task that is not run after all goes on.
+      // The rollback lets preempted tasks continue if this task does not run.
       if (error instanceof NotClaimed) return { kind: 'gone' }
       throw error
     })
@@ -300,9 +300,9 @@ async function isBelowLimit(
 }
 
 /**
- * Makes room for a task in an interval of its datasource: running tasks of a lower priority that have locked a part of
- * it fail, and their ids are returned. Undefined where one of the same or a higher priority has. The datasource stays
- * locked until the transaction ends.
+ * Preempts other tasks in an interval of a datasource: running tasks of a lower priority with an overlapping lock fail,
+ * and their IDs are returned. Returns undefined if a task of the same or a higher priority has such a lock. The
+ * datasource stays locked until the transaction ends.
  */
 export async function takeInterval(
   transaction: Transaction,
@@ -325,7 +325,7 @@ export async function takeInterval(
   return others.map((other) => other.id)
 }
 
-/** An interval that a running task has for itself. */
+/** An interval that a running task has locked. */
 export interface TaskLock {
   readonly taskId: string
   readonly dataSource: string
@@ -333,7 +333,7 @@ export interface TaskLock {
   readonly priority: number
 }
 
-/** The intervals that running tasks have for themselves. */
+/** Returns the intervals that running tasks have locked. */
 export async function loadTaskLocks(queries: Queries): Promise<TaskLock[]> {
   const rows = await queries.query<{
     taskId: string
@@ -353,7 +353,10 @@ export async function loadTaskLocks(queries: Queries): Promise<TaskLock[]> {
 
 const jsonOrNull = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
 
-/** Tells that an attempt is still at work, and how far it is if that is given; false if it no longer counts. */
+/**
+ * Renews the claim of an attempt, and stores its progress if given. Returns false if the attempt was superseded or
+ * ended.
+ */
 export async function renewClaim(
   queries: Queries,
   id: string,
@@ -368,7 +371,7 @@ export async function renewClaim(
   return rows.length === 1
 }
 
-/** Ends the attempts of a worker that has just started anew: whatever it ran before died with it. */
+/** Releases the claims of a restarted worker, whose earlier attempts died with it. */
 export async function releaseClaims(queries: Queries, workerName: string): Promise<void> {
   await queries.query(sql`
     UPDATE tasks SET claimed_until = '-infinity' WHERE worker = ${workerName} AND state = 'RUNNING'`)
@@ -378,14 +381,14 @@ export async function releaseClaims(queries: Queries, workerName: string): Promi
 export interface TaskEnd {
   readonly state: 'SUCCESS' | 'FAILED'
   readonly errorMessage: string | null
-  /** How far it came; left out where nothing newer is known than what was stored. */
+  /** Final progress; left out if it has not changed since it was stored. */
   readonly progress?: unknown
 }
 
-/** A message that tells of data may hold the one character that the store cannot. */
+/** A message that quotes data may contain NUL, the only character that Postgres cannot store. */
 const storable = (message: string | null): string | null => message?.replaceAll('\0', '\uFFFD') ?? null
 
-/** Finishes an attempt; false if it is not the one that counts, and then nothing may be published. */
+/** Finishes an attempt. Returns false if it was superseded or ended; then nothing may be published. */
 export async function finishAttempt(
   queries: Queries,
   id: string,
@@ -401,12 +404,12 @@ export async function finishAttempt(
   return rows.length === 1
 }
 
-// The lock of a task that is over counts no more, even where its row is left.
+// Locks of ended tasks are ignored even if their rows remain.
 async function releaseLock(queries: Queries, id: string): Promise<void> {
   await queries.query(sql`DELETE FROM task_locks WHERE task_id = ${id}`)
 }
 
-/** Ends a task for good whatever its attempt is at; false if it was over already. */
+/** Cancels a task, whether or not it is running. Returns false if it had already ended. */
 export async function cancelTask(queries: Queries, id: string, errorMessage: string): Promise<boolean> {
   const rows = await queries.query(sql`
     UPDATE tasks SET state = 'FAILED', waiting = false, error_message = ${errorMessage}, finished_at = clock_timestamp(),

@@ -3,7 +3,7 @@ import type { ConnectionOptions } from 'node:tls'
 import { Redis } from 'ioredis'
 import type { Settings } from '../config/index.ts'
 
-/** How the Redis that holds the queues is reached. */
+/** Connection options for the Redis server with the queues. */
 function redisOptions(settings: Settings) {
   const password = settings.get('svc.queue.redis.password')
   const username = settings.get('svc.queue.redis.user')
@@ -18,7 +18,7 @@ function redisOptions(settings: Settings) {
   }
 }
 
-/** How TLS to Redis is spoken; undefined without it. */
+/** TLS options for Redis; undefined without TLS. */
 function redisTls(settings: Settings): ConnectionOptions | undefined {
   if (!settings.get('svc.queue.redis.tls.enabled')) return undefined
   const caPath = settings.get('svc.queue.redis.tls.caPath')
@@ -32,8 +32,8 @@ function redisTls(settings: Settings): ConnectionOptions | undefined {
 }
 
 /**
- * A connection for those who put work into queues: while Redis is away every command fails at once, for the
- * caller decides again later with what is true by then.
+ * Opens a connection for producers. While Redis is unavailable, every command fails immediately, because the caller
+ * decides again later from the state at that time.
  */
 export function openProducerConnection(settings: Settings): Redis {
   const redis = new Redis({
@@ -46,7 +46,7 @@ export function openProducerConnection(settings: Settings): Redis {
   return redis
 }
 
-/** A connection for those who take work out of queues: it waits for Redis as long as it takes. */
+/** Opens a connection for consumers. It waits for Redis without a time limit. */
 export function openConsumerConnection(settings: Settings): Redis {
   const redis = new Redis({ ...redisOptions(settings), maxRetriesPerRequest: null })
   redis.on('error', () => undefined)

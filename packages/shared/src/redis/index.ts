@@ -1,6 +1,6 @@
 /**
- * Redis: queues of work on its way to data servers and task workers, and the connection, which counts of failed logins
- * use as well. Never truth: all of it may be lost.
+ * Redis: work queues for data servers and task workers, and the connection, which failed-login counters use as well.
+ * Never a source of truth: all of it may be lost.
  */
 
 export type { Redis as QueueConnection } from 'ioredis'

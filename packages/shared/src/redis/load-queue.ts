@@ -4,33 +4,33 @@ import type { Settings } from '../config/index.ts'
 import { openConsumerConnection } from './connection.ts'
 import { createProducerQueue, type ProducerQueue } from './producer-queue.ts'
 
-/** What a data server is asked to do with one segment. */
+/** A request to a data server about one segment. */
 export type SegmentRequest =
   | { readonly action: 'load'; readonly payload: SegmentPayload }
   | { readonly action: 'drop'; readonly id: string }
 
 /**
- * Requests of one leader to one server, in one job. `term` is the leader's fencing number, `session` the life of
- * the server that the leader decided for: a batch that outlived either is void, and so is one that the leader has
- * declared void.
+ * Requests from one leader to one server, in one job. `term` is the leader's fencing token, and `session` is the
+ * lifetime of the server that the leader decided for. A server ignores batches of an old term or session, and those
+ * that the leader has revoked.
  */
 export interface RequestBatch {
   readonly term: number
   readonly session: string
-  /** Milliseconds of the leader's own clock, never less than in an earlier batch. */
+  /** Milliseconds on the leader's clock; never less than in an earlier batch. */
   readonly sentAtMs: number
   readonly server: string
   readonly requests: readonly SegmentRequest[]
-  /** To be worked on several at a time, however much queries feel of it. */
+  /** Whether to work on several requests at a time, even if that slows queries down. */
   readonly turbo?: boolean
 }
 
-// Queue names may not hold colons, which separate the parts of a Redis key.
+// Queue names must not contain colons, which separate the parts of a Redis key.
 const queueName = (process: string): string => `load-${process.replaceAll(':', '_')}`
 
 /** Puts batches into the queues of data servers. */
 export interface RequestSender {
-  /** Queues a batch for the process that serves as `batch.server`. Throws where Redis is away. */
+  /** Queues a batch for the process that runs `batch.server`. Throws if Redis is unavailable. */
   send(process: string, batch: RequestBatch): Promise<void>
   close(): Promise<void>
 }
@@ -57,7 +57,7 @@ export interface RequestReceiver {
   close(): Promise<void>
 }
 
-/** Hands every batch for `process` to `handle`, some at a time; a batch may come twice. */
+/** Passes each batch for `process` to `handle`, up to `concurrency` at a time. Batches are delivered at least once. */
 export async function receiveRequests(
   settings: Settings,
   process: string,
@@ -83,8 +83,8 @@ export async function receiveRequests(
   worker.on('error', () => undefined)
   return {
     close: async () => {
-      // Not by the worker's own way of waiting, which has no end without Redis. What is not ticked off by then comes
-      // again, and is void for another life of this server.
+      // The worker's own wait never ends without Redis. Batches that are not acknowledged by then are delivered again,
+      // and a later lifetime of this server ignores them.
       await Promise.allSettled(underWay)
       await worker.close(true)
       connection.disconnect()

@@ -2,14 +2,14 @@ import { describeError, unavailable } from '@svc/domain/failure'
 import type { JobsOptions, Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
 
-/** A queue that work is put into. */
+/** The producer side of a queue. */
 export interface ProducerQueue<Work> {
-  /** Puts work in. Where Redis is away that is an `unavailable` failure, at once. */
+  /** Adds work. Throws an `unavailable` Failure immediately if Redis is unavailable. */
   add(work: Work, options?: JobsOptions): Promise<void>
   close(): Promise<void>
 }
 
-/** A queue of this name, opened at the first use: until then the library of queues takes no memory either. */
+/** Returns the queue with this name, opened on first use; until then, the queue library uses no memory either. */
 export function createProducerQueue<Work>(redis: Redis, prefix: string, name: string): ProducerQueue<Work> {
   let opened: Promise<Queue> | undefined
   const open = async (): Promise<Queue> => {
@@ -20,18 +20,18 @@ export function createProducerQueue<Work>(redis: Redis, prefix: string, name: st
   }
   return {
     add: async (work, options) => {
-      // A queue that is opened without a connection would wait for it.
-      if (redis.status !== 'ready') throw unavailable('Redis, which holds the queues, cannot be reached now')
+      // A queue opened without a connection would wait for one.
+      if (redis.status !== 'ready') throw unavailable('Redis (work queues) is unavailable')
       opened ??= open()
       const used = opened
       const queue = await used
       try {
         await queue.add('work', work, { ...options, removeOnComplete: true, removeOnFail: true })
       } catch (error) {
-        // One that lost its connection while it was opened never recovers.
+        // A queue that lost its connection while opening never recovers.
         if (opened === used) opened = undefined
         queue.close().catch(() => undefined)
-        throw unavailable(`Redis, which holds the queues, cannot be used now: ${describeError(error)}`)
+        throw unavailable(`Redis (work queues) is unavailable: ${describeError(error)}`)
       }
     },
     close: async () => {

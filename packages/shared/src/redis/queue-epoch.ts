@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { Redis } from 'ioredis'
 
 /**
- * The mark of one life of Redis: whoever put work into queues and finds another mark later knows that the queues
- * were lost in between and puts in again what is missing.
+ * Returns the ID of the current lifetime of the queues. A producer that later reads a different ID knows that the
+ * queues were lost in between and adds the missing work again.
  */
 export async function readQueueEpoch(redis: Redis, prefix: string): Promise<string> {
   const key = `${prefix}:epoch`

@@ -18,7 +18,7 @@ const settings = stores.settings('coordinator')
 const redisPort = settings.get('svc.queue.redis.port')
 const prefix = settings.get('svc.queue.prefix')
 
-/** A connection for putting work in, through a gate. */
+/** A producer connection through a gate. */
 async function openProducer(context: TestContext) {
   const gate = await startTcpGate(context, redisPort)
   const gated = stores.settings('coordinator', { 'svc.queue.redis.port': String(gate.port) })
@@ -36,10 +36,10 @@ const batch = (server: string, ...ids: string[]): RequestBatch => ({
   server,
   requests: ids.map((id) => ({ action: 'load', payload: payload(id) })),
 })
-/** A process that no other test has. */
+/** A process name that no other test uses. */
 const newProcess = () => `[::1]:${randomUUID()}`
 
-/** How long anything takes until it is known to have failed. */
+/** How long `work` takes to fail, in milliseconds. */
 async function failing(work: Promise<unknown>): Promise<number> {
   const startedAt = performance.now()
   await assert.rejects(work)
@@ -53,7 +53,7 @@ const succeeds = (work: Promise<unknown>): Promise<boolean> =>
   )
 
 describe('requests to data servers', () => {
-  it('come to the process they are for, as they were sent', async (context) => {
+  it('reach their process unchanged', async (context) => {
     const { redis } = await openProducer(context)
     const sender = createRequestSender(redis, prefix)
     const [mine, other] = [newProcess(), newProcess()]
@@ -73,7 +73,7 @@ describe('requests to data servers', () => {
     await sender.close()
   })
 
-  it('wait for a process that is not there yet, and are gone when they are done', async (context) => {
+  it('wait for a process that has not started yet, and are removed when done', async (context) => {
     const { redis } = await openProducer(context)
     const sender = createRequestSender(redis, prefix)
     const process = newProcess()
@@ -91,7 +91,7 @@ describe('requests to data servers', () => {
     await sender.close()
   })
 
-  it('are worked on some at a time', async (context) => {
+  it('are handled up to the concurrency limit', async (context) => {
     const { redis } = await openProducer(context)
     const sender = createRequestSender(redis, prefix)
     const process = newProcess()
@@ -112,7 +112,7 @@ describe('requests to data servers', () => {
     await sender.close()
   })
 
-  it('whose handling fails are not asked again: the coordinator decides', async (context) => {
+  it('are not retried if handling fails, because the coordinator decides again', async (context) => {
     const { redis } = await openProducer(context)
     const sender = createRequestSender(redis, prefix)
     const process = newProcess()
@@ -128,7 +128,7 @@ describe('requests to data servers', () => {
     await sender.close()
   })
 
-  it('cannot be sent while Redis is away, which is told at once, and can when it is back', async (context) => {
+  it('fail immediately while Redis is unavailable, and are accepted once it is back', async (context) => {
     const { redis, gate } = await openProducer(context)
     const sender = createRequestSender(redis, prefix)
     const [known, unknown] = [newProcess(), newProcess()]
@@ -146,12 +146,12 @@ describe('requests to data servers', () => {
       })
       context.after(receiver.close)
     }
-    await waitUntil('what was sent', () => ids.length === 3)
-    assert.deepEqual(ids.sort(), ['a', 'c', 'c'], 'what failed was not sent after all')
+    await waitUntil('the sent batches', () => ids.length === 3)
+    assert.deepEqual(ids.sort(), ['a', 'c', 'c'], 'failed batches were not sent')
     await sender.close()
   })
 
-  it('cannot be sent to a Redis that never was there, which is told at once', async (context) => {
+  it('fail immediately if Redis was never available', async (context) => {
     const { gate, gated } = await openProducer(context)
     await gate.cut()
     const redis = openProducerConnection(gated)
@@ -166,7 +166,7 @@ describe('requests to data servers', () => {
     await sender.close()
   })
 
-  it('reach a receiver through a Redis that goes and comes', async (context) => {
+  it('reach a receiver after Redis was unavailable', async (context) => {
     const { gate, gated, redis } = await openProducer(context)
     const sender = createRequestSender(redis, prefix)
     const process = newProcess()
@@ -184,7 +184,7 @@ describe('requests to data servers', () => {
     await sender.close()
   })
 
-  it('are taken no more after a close, whether Redis is there, away, or never was there', async (context) => {
+  it('are no longer taken after a close, whether Redis is available, unavailable, or never was available', async (context) => {
     const { gate, gated, redis } = await openProducer(context)
     const sender = createRequestSender(redis, prefix)
     const process = newProcess()
@@ -195,7 +195,7 @@ describe('requests to data servers', () => {
       })
     const first = await open()
     await sender.send(process, batch(process, 'a'))
-    await waitUntil('it is at work', () => taken === 1)
+    await waitUntil('it is running', () => taken === 1)
     await first.close()
     await sender.send(process, batch(process, 'b'))
     const second = await open()
@@ -208,7 +208,7 @@ describe('requests to data servers', () => {
   })
 })
 
-describe('the mark of a life of Redis', () => {
+describe('the queue epoch', () => {
   it('stays until the queues are lost', async (context) => {
     const { redis } = await openProducer(context)
     const epoch = await readQueueEpoch(redis, prefix)
@@ -218,7 +218,7 @@ describe('the mark of a life of Redis', () => {
     assert.notEqual(await readQueueEpoch(redis, prefix), epoch)
   })
 
-  it('is one for all who ask at once', async (context) => {
+  it('is the same for concurrent readers', async (context) => {
     const { redis } = await openProducer(context)
     const others = await Promise.all([openProducer(context), openProducer(context)])
     await stores.emptyQueues()
@@ -228,7 +228,7 @@ describe('the mark of a life of Redis', () => {
     assert.equal(new Set(epochs).size, 1)
   })
 
-  it('cannot be read while Redis is away, which is told at once', async (context) => {
+  it('fails immediately while Redis is unavailable', async (context) => {
     const { redis, gate } = await openProducer(context)
     await gate.cut()
     assert.ok((await failing(readQueueEpoch(redis, prefix))) < 2000)
@@ -238,7 +238,7 @@ describe('the mark of a life of Redis', () => {
 describe('tasks', () => {
   const task = (id: string, attempt = 0, priority = 50) => ({ id, attempt, priority })
 
-  it('run the most urgent first, as many at a time as there are slots', async (context) => {
+  it('run by priority, one per slot', async (context) => {
     await stores.emptyQueues()
     const { redis } = await openProducer(context)
     const sender = createTaskSender(redis, prefix)
@@ -259,7 +259,7 @@ describe('tasks', () => {
     await sender.close()
   })
 
-  it('are queued once for an attempt, again for the next, and again when it is done', async (context) => {
+  it('are queued once per attempt, and again when the attempt is done', async (context) => {
     await stores.emptyQueues()
     const { redis } = await openProducer(context)
     const sender = createTaskSender(redis, prefix)
@@ -280,7 +280,7 @@ describe('tasks', () => {
     await sender.close()
   })
 
-  it('are taken no more after a pause', async (context) => {
+  it('are no longer taken after a pause', async (context) => {
     await stores.emptyQueues()
     const { redis } = await openProducer(context)
     const sender = createTaskSender(redis, prefix)
@@ -307,7 +307,7 @@ describe('tasks', () => {
     await sender.close()
   })
 
-  it('cannot be queued while Redis is away, which is told at once', async (context) => {
+  it('fail immediately while Redis is unavailable', async (context) => {
     const { redis, gate } = await openProducer(context)
     const sender = createTaskSender(redis, prefix)
     await sender.send(task('x'))
@@ -318,7 +318,7 @@ describe('tasks', () => {
     await sender.close()
   })
 
-  it('are waited for by a receiver that can be closed at any time', async () => {
+  it('have a receiver that can be closed at any time', async () => {
     for (let round = 0; round < 3; round++) {
       const receiver = await receiveTasks(settings, 1, async () => undefined)
       await receiver.close()

@@ -3,7 +3,7 @@ import type { Settings } from '../config/index.ts'
 import { openConsumerConnection } from './connection.ts'
 import { createProducerQueue } from './producer-queue.ts'
 
-/** A task waiting for a worker; all that is true of it stands in the metadata store. */
+/** A task waiting for a worker. Its state is in the metadata store. */
 interface TaskJob {
   readonly taskId: string
 }
@@ -12,11 +12,11 @@ const queueName = 'tasks'
 // BullMQ runs the lowest number first and takes 0 for "no priority"; tasks run the highest first.
 const mostPriority = 1_000_000
 
-/** Puts tasks before the workers. */
+/** Queues tasks for the workers. */
 export interface TaskSender {
   /**
-   * Queues an attempt of a task; the same attempt is queued once, however often it is asked for. Throws where Redis is
-   * away.
+   * Queues an attempt of a task. The same attempt is queued only once, however often this is called. Throws if Redis is
+   * unavailable.
    */
   send(task: { readonly id: string; readonly attempt: number; readonly priority: number }): Promise<void>
   close(): Promise<void>
@@ -26,7 +26,7 @@ export function createTaskSender(redis: Redis, prefix: string): TaskSender {
   const queue = createProducerQueue<TaskJob>(redis, prefix, queueName)
   return {
     send: async ({ id, attempt, priority }) => {
-      // Job ids may not hold colons, which separate the parts of a Redis key.
+      // Job IDs must not contain colons, which separate the parts of a Redis key.
       const jobId = `${Buffer.from(id).toString('base64url')}-${attempt}`
       const rank = mostPriority - Math.min(Math.max(priority, 0), mostPriority - 1)
       await queue.add({ taskId: id }, { jobId, priority: rank })
@@ -37,12 +37,12 @@ export function createTaskSender(redis: Redis, prefix: string): TaskSender {
 
 /** Takes tasks while there are free slots. */
 export interface TaskReceiver {
-  /** Takes no more tasks; those under way go on. */
+  /** Stops taking tasks; running tasks continue. */
   pause(): Promise<void>
   close(): Promise<void>
 }
 
-/** Hands every queued task to `run`, `slots` at a time; a task may come twice, `run` claims it. */
+/** Passes each queued task to `run`, up to `slots` at a time. A task may be delivered twice, so `run` must claim it. */
 export async function receiveTasks(
   settings: Settings,
   slots: number,
@@ -55,7 +55,7 @@ export async function receiveTasks(
     prefix: settings.get('svc.queue.prefix'),
     concurrency: slots,
     skipVersionCheck: true,
-    // A worker that died before it claimed its task gives the job back after this time.
+    // If a worker dies before it claims its task, the job is delivered again after this time.
     lockDuration: 10_000,
     stalledInterval: 5000,
     removeOnComplete: { count: 0 },

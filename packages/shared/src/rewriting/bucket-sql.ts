@@ -6,7 +6,7 @@ import type { InputFile } from './input-files.ts'
 import { filterColumns, rowFilterSql } from './row-filter-sql.ts'
 import type { WrittenColumns } from './written-columns.ts'
 
-/** A file, and the times of its rows that are read: undefined reads all of them. */
+/** A file, and the times of the rows to read; undefined reads all rows. */
 export interface BucketInput {
   readonly file: InputFile
   readonly times: readonly Interval[] | undefined
@@ -18,13 +18,13 @@ const columnOf = ({ columns }: InputFile, name: string): readonly [string, Store
   return [...columns].find(([known]) => known.toLowerCase() === name.toLowerCase())
 }
 
-/** SQL for a column of a file as a value of another type. */
+/** Returns SQL for a column of a file, cast to another type. */
 function valueSql(file: InputFile, name: string, as: StoredType): string {
   const column = columnOf(file, name)
   if (column === undefined) return `NULL::${storedTypes[as]}`
   const sql = identifier(column[0])
   if (column[1] === as) return sql
-  // A fraction is cut off, as where rows are ingested; a cast would round.
+  // Fractions are truncated, as during ingestion; a cast would round.
   const whole = as === 'long' && column[1] !== 'string' ? `trunc(${sql}::DOUBLE)` : sql
   return `TRY_CAST(${whole} AS ${storedTypes[as]})`
 }
@@ -40,7 +40,7 @@ function inTimes(times: readonly Interval[]): string {
   return `(${parts.join(' OR ')})`
 }
 
-/** SQL for the time that a row is written with. A coarser query granularity must not move it out of its segment. */
+/** Returns SQL for the time of a written row. A coarser query granularity must not move the row out of its segment. */
 function writtenTime(granularity: Granularity | null, bucket: Interval): string {
   if (granularity === null || granularity === 'NONE') return 't'
   const cut = bucketStartSql(granularity, 't')
@@ -49,13 +49,13 @@ function writtenTime(granularity: Granularity | null, bucket: Interval): string 
   return start === undefined ? cut : `greatest(${cut}, ${start})`
 }
 
-/** The names of the columns under which the rows of a bucket are selected, before they get their own. */
+/** Alias of a column in the rows of a bucket, before it gets its own name. */
 export const dimensionAlias = (index: number): string => `d${index}`
 const metricAlias = (index: number): string => `m${index}`
 
 /**
- * SQL for the rows of one bucket, filtered, rolled up where asked, and sorted by `first` (aliases of dimensions), time
- * and dimensions; the columns are `__time` and aliases.
+ * Returns SQL for the rows of one bucket: filtered, rolled up if configured, and sorted by `first` (aliases of
+ * dimensions), time, and dimensions. The columns are `__time` and aliases.
  */
 export function bucketRowsSql(
   inputs: readonly BucketInput[],
@@ -83,7 +83,7 @@ export function bucketRowsSql(
     }),
     ...names.map((name, index) => `${valueSql(file, name, filterTypes[index] as StoredType)} AS f${index}`),
   ]
-  // Files that are read in the same way are read together.
+  // Files that are read the same way are read together.
   const readings = Map.groupBy(inputs, ({ file, times }) =>
     [columnsOf(file).join(', '), times === undefined ? '' : `WHERE ${inTimes(times)}`].join(' | '),
   )
@@ -111,7 +111,7 @@ export function bucketRowsSql(
   return `SELECT ${[time, ...keys, ...values].join(', ')} FROM (${source.join(' UNION ALL ')})${wanted}${groups} ORDER BY ${order}`
 }
 
-/** The columns of those rows under their own names. */
+/** Returns the select list that gives these columns their own names. */
 export const writtenSelect = ({ dimensions, metrics }: WrittenColumns): string =>
   [
     '__time',

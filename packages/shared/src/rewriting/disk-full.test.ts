@@ -7,9 +7,9 @@ import { canMountSmallDisk, doorOf, runOnSmallDisk, temporaryFolder } from '../t
 const folder = temporaryFolder({ after })
 const disk = path.join(folder, 'disk')
 mkdirSync(disk)
-const skip = canMountSmallDisk(disk) ? false : 'this system mounts no disk for a test'
+const skip = canMountSmallDisk(disk) ? false : 'this system cannot mount a disk for a test'
 
-/** Rewrites a segment of random rows, with deep storage and working files where told; what becomes of it. */
+/** Returns a script that rewrites a segment of random rows, with these folders, and prints the outcome. */
 const rewriteScript = (storage: string, work: string, rows: number): string => `
   import { createHash } from 'node:crypto'
   import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
@@ -50,13 +50,18 @@ const rewriteScript = (storage: string, work: string, rows: number): string => `
     work: readdirSync('${work}'),
   }))`
 
-describe('a full disk in the middle of a rewriting', () => {
+describe('a disk that fills up during a rewrite', () => {
   for (const [what, storage, work, rows] of [
-    ['of working files that are fetched', path.join(folder, 'storage'), path.join(disk, 'work'), 40_000],
-    ['of working files that are written', path.join(folder, 'storage'), path.join(disk, 'work'), 18_000],
-    ['of deep storage', path.join(disk, 'storage'), path.join(folder, 'work'), 18_000],
+    ['while working files are fetched', path.join(folder, 'storage'), path.join(disk, 'work'), 40_000],
+    ['while working files are written', path.join(folder, 'storage'), path.join(disk, 'work'), 18_000],
+    [
+      'while segments are pushed to deep storage',
+      path.join(disk, 'storage'),
+      path.join(folder, 'work'),
+      18_000,
+    ],
   ] as const) {
-    it(`${what} is told, and nothing is left behind`, { skip }, async () => {
+    it(`${what} is reported, and nothing is left behind`, { skip }, async () => {
       const told = (await runOnSmallDisk(disk, rewriteScript(storage, work, rows))) as Record<string, unknown>
       assert.equal(told.code, 'unavailable', JSON.stringify(told))
       assert.match(String(told.message), /[Nn]o space/)

@@ -1,4 +1,6 @@
-/** Compaction's work: reads segments out of deep storage, rewrites their rows with DuckDB, and stores new ones. */
+/**
+ * The work of a compaction: reads segments from deep storage, rewrites their rows with DuckDB, and stores new segments.
+ */
 export {
   type RewriteOptions,
   type RewriteOrder,

@@ -12,30 +12,30 @@ import {
   typeOfColumn,
 } from '../ingestion/index.ts'
 
-/** A segment to read or to take over, as the metadata store knows it. */
+/** A segment to read or keep, as recorded in the metadata store. */
 export interface RewriteSource {
   readonly id: string
   readonly loadSpec: LoadSpec
   readonly sizeBytes: number
   readonly totalRows: number
-  /** Names of its dimensions and of its metrics, separated by commas. */
+  /** Comma-separated names of its dimensions. */
   readonly dimensions: string
   readonly metrics: string
 }
 
-/** A file that was brought here and holds what the metadata store says. */
+/** A fetched segment file that matches the metadata store. */
 export interface InputFile {
   readonly path: string
   readonly source: RewriteSource
-  /** The types of all columns but the time, by name, in their order. */
+  /** Types by name of all columns except the time, in order. */
   readonly columns: ReadonlyMap<string, StoredType>
-  /** What was written into the file of how it came about; undefined of files that say nothing. */
+  /** Metadata in the file about how it was created; undefined if there is none. */
   readonly metadata: SegmentMetadata | undefined
 }
 
 const fetchesAtOnce = 4
 
-/** Brings the files of segments into a folder; each is verified by its size and checksum. */
+/** Fetches the files of segments into a folder, and verifies their sizes and checksums. */
 export async function fetchFiles(
   sources: readonly RewriteSource[],
   folder: string,
@@ -58,7 +58,10 @@ export async function fetchFiles(
   return paths
 }
 
-/** What the files are; one that is not what the metadata store says is an invalidInput failure that names its segment. */
+/**
+ * Inspects the files. Throws an invalidInput Failure that names the segment if a file does not match the metadata
+ * store.
+ */
 export async function inspectFiles(
   sources: readonly RewriteSource[],
   paths: ReadonlyMap<string, string>,
@@ -88,23 +91,22 @@ export async function inspectFiles(
     const wrong = (problem: string) =>
       invalidInput(`The file of segment [${source.id}] ${problem}`, { segment: source.id })
     if (rows.get(path) !== source.totalRows) {
-      throw wrong(`has [${rows.get(path)}] rows; the metadata store says [${source.totalRows}]`)
+      throw wrong(`has [${rows.get(path)}] rows, but the metadata store lists [${source.totalRows}]`)
     }
-    // The first line is the schema itself.
+    // The first row is the schema itself.
     const [, time, ...others] = schemas.get(path) ?? []
     if (time?.name !== '__time' || !String(time.duckdb_type).startsWith('TIMESTAMP')) {
-      throw wrong('does not begin with a column [__time] of times')
+      throw wrong('does not start with a timestamp column [__time]')
     }
     const columns = new Map<string, StoredType>()
     for (const { name, duckdb_type } of others) {
       const type = typeOfColumn(String(duckdb_type))
-      if (type === undefined)
-        throw wrong(`has the column [${name}] of type [${duckdb_type}], which no segment has`)
+      if (type === undefined) throw wrong(`has the column [${name}] of unsupported type [${duckdb_type}]`)
       columns.set(String(name), type)
     }
     const said = [source.dimensions, source.metrics].filter((names) => names !== '').join(',')
     const found = [...columns.keys()].join(',')
-    if (found !== said) throw wrong(`has the columns [${found}]; the metadata store says [${said}]`)
+    if (found !== said) throw wrong(`has the columns [${found}], but the metadata store lists [${said}]`)
     return { path, source, columns, metadata: notes.get(path) }
   })
 }

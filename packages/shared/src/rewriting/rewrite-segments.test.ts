@@ -43,7 +43,7 @@ interface Given {
   readonly granularity?: Granularity
 }
 
-/** Ingests rows of `t` and more columns; the segments as sources. */
+/** Ingests rows of `t` and other columns. Returns the segments as sources. */
 async function ingest(
   rows: readonly object[],
   given: Given = {},
@@ -118,8 +118,8 @@ const storedFiles = () =>
 
 const row = (n: number, who: string | null, amount: number) => ({ t: day(n, 12), who, n: amount })
 
-describe('a rewriting', () => {
-  it('makes one segment of many, with the same rows in the order of time and dimensions', async () => {
+describe('rewriting segments', () => {
+  it('merges many segments into one, with the same rows sorted by time and dimensions', async () => {
     const sources = [
       ...(await ingest([row(2, 'b', 1), row(1, 'a', 2)])),
       ...(await ingest([row(1, 'c', 3), row(1, 'a', 4), row(3, null, 5)])),
@@ -137,7 +137,7 @@ describe('a rewriting', () => {
     assert.deepEqual(result.metrics, [{ type: 'longSum', name: 'n', fieldName: 'n' }])
   })
 
-  it('rolls up as the segments say they were aggregated', async () => {
+  it('rolls up with the aggregations recorded in the segments', async () => {
     const metrics = [
       { type: 'count', name: 'rows' },
       { type: 'longMax', name: 'most', fieldName: 'n' },
@@ -155,7 +155,7 @@ describe('a rewriting', () => {
     assert.deepEqual(await rowsOf(again.segments), await rowsOf(result.segments))
   })
 
-  it('rolls up as configured, by a coarser time', async () => {
+  it('rolls up as configured, with a coarser query granularity', async () => {
     const sources = await ingest([row(1, 'a', 2), row(2, 'a', 3), row(2, 'b', 4)])
     const result = await rewrite(sources, {
       granularitySpec: { segmentGranularity: 'MONTH', queryGranularity: 'MONTH', rollup: true },
@@ -171,7 +171,7 @@ describe('a rewriting', () => {
     ])
   })
 
-  it('cuts a longer segment into shorter ones, and reads visible times only', async () => {
+  it('splits a segment into shorter ones, and reads only visible times', async () => {
     const sources = await ingest([row(1, 'a', 1), row(2, 'b', 2), row(3, 'c', 3)], { granularity: 'MONTH' })
     const id = (sources[0] as RewriteSource).id
     const buckets = [1, 2, 3, 4].map((n): RewriteOrderBucket => {
@@ -182,12 +182,12 @@ describe('a rewriting', () => {
     assert.deepEqual(
       result.segments.map(({ totalRows }) => totalRows),
       [1, 1, 1, 0],
-      'a day without rows still hides the month behind it',
+      'a day without rows still overshadows the month',
     )
     assert.deepEqual(await rowsOf(result.segments.slice(1, 2), 'who'), [{ who: 'b' }])
   })
 
-  it('keeps the rows that a filter keeps', async () => {
+  it('keeps only the rows that match a filter', async () => {
     const sources = await ingest([row(1, 'a', 1), row(1, 'b', 2), row(1, null, 3), row(2, 'ab', 40)])
     const filters: readonly [filter: object, expected: string[]][] = [
       [{ type: 'selector', dimension: 'who', value: 'a' }, ['1']],
@@ -231,7 +231,7 @@ describe('a rewriting', () => {
   const partitioned: readonly [name: string, spec: object, sizes: (sizes: number[]) => boolean][] = [
     ['by rows', { type: 'dynamic', maxRowsPerSegment: 25 }, (sizes) => sizes.join() === '20,20,20'],
     [
-      'by a number of shards',
+      'by number of shards',
       { type: 'hashed', numShards: 3 },
       (sizes) => sizes.length <= 3 && sizes.length > 1,
     ],
@@ -247,7 +247,7 @@ describe('a rewriting', () => {
     ],
   ]
   for (const [name, partitionsSpec, isRight] of partitioned) {
-    it(`spreads rows over segments ${name}`, async () => {
+    it(`partitions rows ${name}`, async () => {
       const sources = await ingest(many)
       const result = await rewrite(sources, { tuningConfig: { partitionsSpec } })
       const sizes = result.segments.map(({ totalRows }) => totalRows)
@@ -260,12 +260,12 @@ describe('a rewriting', () => {
       assert.deepEqual(sums, { n: String((59 * 60) / 2), different: '60' })
       if ('partitionDimensions' in partitionsSpec) {
         const whos = await Promise.all(result.segments.map((segment) => rowsOf([segment], 'DISTINCT who')))
-        assert.equal(whos.flat().length, 7, 'a value lies in one segment only')
+        assert.equal(whos.flat().length, 7, 'each value is in one segment only')
       }
     })
   }
 
-  it('widens the types of columns, and fills columns that a segment does not have', async () => {
+  it('widens column types, and fills missing columns with nulls', async () => {
     const sources = [
       ...(await ingest([{ t: day(1), a: 1 }], { dimensions: [{ type: 'long', name: 'a' }], metrics: [] })),
       ...(await ingest([{ t: day(1), a: 1.5, b: 'x' }], {
@@ -284,7 +284,7 @@ describe('a rewriting', () => {
     ])
   })
 
-  it('takes files over as they are', async () => {
+  it('keeps files unchanged', async () => {
     const [kept, fresh] = [await ingest([row(1, 'a', 1)]), await ingest([row(1, 'b', 2)])].flat()
     const interval = bucketOf('DAY', day(1))
     const sources = [kept, fresh] as RewriteSource[]
@@ -299,7 +299,7 @@ describe('a rewriting', () => {
     assert.deepEqual(await rowsOf(result.segments, 'who', 'ORDER BY who'), [{ who: 'a' }, { who: 'b' }])
   })
 
-  it('asks for the way in which a metric is aggregated where segments do not agree', async () => {
+  it('requires metricsSpec if segments aggregate a metric differently', async () => {
     const sources = [
       ...(await ingest([row(1, 'a', 1)])),
       ...(await ingest([row(1, 'a', 1)], { metrics: [{ type: 'longMax', name: 'n', fieldName: 'n' }] })),
@@ -311,7 +311,7 @@ describe('a rewriting', () => {
   })
 })
 
-describe('a rewriting of what is damaged', () => {
+describe('rewriting damaged segments', () => {
   const file = (source: RewriteSource) => path.join(storageFolder, source.loadSpec.path)
   const damages: readonly [name: string, damage: (source: RewriteSource) => RewriteSource, told: RegExp][] = [
     [
@@ -320,22 +320,22 @@ describe('a rewriting of what is damaged', () => {
         truncateSync(file(source), source.sizeBytes - 10)
         return source
       },
-      /should have \[\d+\] bytes/,
+      /expected \[\d+\] bytes/,
     ],
     [
-      'a file that is no Parquet, whose checksum is right',
+      'a file that is not Parquet, with the right checksum',
       (source) => replaced(source, Buffer.alloc(500, 'x')),
       /cannot be read|No magic bytes|Parquet/,
     ],
     [
       'a file with other columns',
       (source) => ({ ...source, dimensions: 'other' }),
-      /has the columns \[who,n\]; the metadata store says \[other,n\]/,
+      /has the columns \[who,n\], but the metadata store lists \[other,n\]/,
     ],
     [
       'a file with other rows',
       (source) => ({ ...source, totalRows: 7 }),
-      /has \[1\] rows; the metadata store says \[7\]/,
+      /has \[1\] rows, but the metadata store lists \[7\]/,
     ],
   ]
   const replaced = (source: RewriteSource, bytes: Buffer): RewriteSource => {
@@ -346,7 +346,7 @@ describe('a rewriting of what is damaged', () => {
     return { ...source, sizeBytes: bytes.length, loadSpec: { ...source.loadSpec, checksum } }
   }
   for (const [name, damage, told] of damages) {
-    it(`tells of ${name}, and leaves nothing behind`, async () => {
+    it(`reports ${name}, and leaves nothing behind`, async () => {
       const good = await ingest([row(1, 'a', 1)])
       const bad = (await ingest([row(2, 'b', 2)])).map(damage)
       const before = storedFiles()

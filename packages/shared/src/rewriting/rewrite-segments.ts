@@ -20,24 +20,24 @@ import { type WrittenColumns, type WrittenDimension, writtenColumns } from './wr
 
 export type { RewriteSource } from './input-files.ts'
 
-/** What becomes the segments of one interval. */
+/** The input of the segments of one interval. */
 export interface RewriteOrderBucket {
   readonly interval: Interval
-  /** Segments whose rows are read, of each the ids and the times; no times are all its rows. */
+  /** Segments whose rows are read: their IDs and the times to read; undefined reads all rows. */
   readonly rewritten: readonly { readonly id: string; readonly times: readonly Interval[] | undefined }[]
-  /** Ids of segments whose files are taken over. */
+  /** IDs of segments whose files are kept unchanged. */
   readonly kept: readonly string[]
 }
 
 /** What to rewrite. */
 export interface RewriteOrder {
   readonly config: CompactionConfig
-  /** All segments that the buckets name, newest first. */
+  /** All segments that the buckets reference, newest first. */
   readonly sources: readonly RewriteSource[]
   readonly buckets: readonly RewriteOrderBucket[]
 }
 
-/** How far a rewriting is. */
+/** Progress of a rewrite. */
 export interface RewriteProgress {
   readonly phase: 'fetching' | 'rewriting'
   readonly fraction: number
@@ -45,10 +45,10 @@ export interface RewriteProgress {
   readonly segmentsWritten: number
 }
 
-/** What was written; nothing is published yet. */
+/** The written segments, which are not published yet. */
 export interface RewriteResult {
   readonly segments: readonly WrittenSegment[]
-  /** What the new segments have, for the state that they are compacted to. */
+  /** The columns of the new segments, for their compaction state. */
   readonly dimensions: readonly WrittenDimension[]
   readonly metrics: readonly MetricSchema[]
   readonly rowsRead: number
@@ -56,10 +56,10 @@ export interface RewriteResult {
 }
 
 export interface RewriteOptions {
-  /** A folder of its own; what is put there is removed at the end. */
+  /** A separate folder; its content is removed at the end. */
   readonly workDirectory: string
   readonly deepStorage: DeepStorage
-  /** Part of every path in deep storage that sets this task apart from all others. */
+  /** Part of every path in deep storage; unique to this task. */
   readonly pathPrefix: string
   readonly memoryLimitBytes: number
   readonly threads: number
@@ -68,16 +68,16 @@ export interface RewriteOptions {
 
 const rowsTable = 'work.ready'
 
-/** A part of the rows table that becomes a segment: SQL that is true for its rows. */
+/** A part of the rows table that becomes one segment: the SQL condition for its rows. */
 interface Part {
   readonly where: string
 }
 
 /**
- * Rewrites segments: reads the visible rows of each bucket and writes them as configured, sorted by time and dimensions,
- * into as few Parquet files as its partitions allow, at least one. Failures: invalidInput (files that are not what the
- * metadata store says, damaged ones), notFound, tooLarge (memory), unavailable (deep storage, disk); each leaves
- * nothing behind in deep storage.
+ * Rewrites segments: reads the visible rows of each bucket and writes them as configured, sorted by time and
+ * dimensions, into as few Parquet files as the partitionsSpec allows, but at least one. Throws a Failure: invalidInput
+ * (files that are damaged or do not match the metadata store), notFound, tooLarge (memory), or unavailable (deep
+ * storage, disk). A failure leaves nothing behind in deep storage.
  */
 export async function rewriteSegments(order: RewriteOrder, options: RewriteOptions): Promise<RewriteResult> {
   const { config, sources, buckets } = order
@@ -135,7 +135,7 @@ export async function rewriteSegments(order: RewriteOrder, options: RewriteOptio
         const inputs = rewritten.map(({ id, times }): BucketInput => ({ file: fileOf(id), times }))
         const written = await writeBucket(engine, inputs, interval, columns, config, folder.segments)
         for (const [partition, { file, rows }] of written.entries()) {
-          // All files have the columns of one SELECT.
+          // All files have the same columns.
           writtenAs ??= await columnsOf(engine, file)
           await push(file, interval, partition, rows, { ...named, columns: writtenAs })
         }
@@ -176,10 +176,10 @@ export async function rewriteSegments(order: RewriteOrder, options: RewriteOptio
 
 type Named = Pick<WrittenSegment, 'dimensions' | 'metrics' | 'columns'>
 
-// The names are written one after the other again: those with a comma in them need not be told apart.
+// The names are joined with commas again, so they do not need to be split.
 const namesOf = (names: string): string[] => (names === '' ? [] : [names])
 
-/** Writes the rows of a bucket into files of a folder. */
+/** Writes the rows of a bucket to files in a folder. */
 async function writeBucket(
   engine: Engine,
   inputs: readonly BucketInput[],
@@ -220,15 +220,18 @@ async function writeBucket(
   for (const { where } of parts) written.push(await copy(`${rowsTable} WHERE ${where}`, written.length))
   const sum = written.reduce((all, { rows }) => all + rows, 0)
   if (sum !== total) {
-    throw new Failure('internalServerError', `The [${total}] rows of an interval came out as [${sum}] rows`)
+    throw new Failure(
+      'internalServerError',
+      `Rewriting the [${total}] rows of an interval produced [${sum}] rows`,
+    )
   }
   await engine.run(`DROP TABLE ${rowsTable}`)
-  // A shard without rows is none, but for the last one: something must stand for the interval.
+  // Empty shards are dropped, but at least one segment must remain for the interval.
   const filled = written.filter(({ rows }) => rows > 0)
   return filled.length > 0 ? filled : written.slice(0, 1)
 }
 
-/** Where no row is left out or added to another, as many must come out as went in. */
+/** If no rows are filtered out or rolled up, the output must have as many rows as the input. */
 function assertComplete(
   inputs: readonly BucketInput[],
   { rollup }: WrittenColumns,
@@ -239,11 +242,11 @@ function assertComplete(
   const keepsAll =
     !rollup && !config.transformSpec?.filter && inputs.every(({ times }) => times === undefined)
   if (keepsAll && rows !== expected) {
-    throw invalidInput(`The segments should have [${expected}] rows and have [${rows}]`)
+    throw invalidInput(`Expected [${expected}] rows in the segments but found [${rows}]`)
   }
 }
 
-/** The aliases of the dimensions that rows are spread by. */
+/** Returns the aliases of the dimensions that rows are partitioned by. */
 function keyAliases(
   { partitionDimensions }: Pick<Exclude<PartitionsSpec, { type: 'dynamic' }>, 'partitionDimensions'>,
   { dimensions }: WrittenColumns,
@@ -255,7 +258,7 @@ function keyAliases(
     const index = dimensions.findIndex((dimension) => dimension.name.toLowerCase() === name.toLowerCase())
     if (index >= 0) return dimensionAlias(index)
     throw invalidInput(
-      `tuningConfig.partitionsSpec.partitionDimensions names [${name}], which the segments do not have; allowed are their dimensions`,
+      `Invalid value [${name}] for [tuningConfig.partitionsSpec.partitionDimensions]: expected dimensions of the segments`,
       { field: 'tuningConfig.partitionsSpec.partitionDimensions' },
     )
   })
@@ -276,13 +279,13 @@ async function planParts(
     }))
   }
   if (partitions.type === 'range') return await rangeParts(engine, partitions, keys, total)
-  // Parts of one size; as rows are sorted by time, each covers a time of its own.
+  // Parts of equal size; since rows are sorted by time, each part covers a separate time range.
   const count = Math.ceil(total / (most ?? total))
   const starts = Array.from({ length: count }, (_, part) => Math.floor((total * part) / count))
   return betweenRows(starts, total)
 }
 
-/** Cuts between two values of the keys only, as soon as enough rows have come together. */
+/** Starts a new part at the first change of the keys after enough rows. */
 async function rangeParts(
   engine: Engine,
   partitions: Extract<PartitionsSpec, { type: 'range' }>,

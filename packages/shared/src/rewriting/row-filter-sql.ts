@@ -3,7 +3,7 @@ import { parseInterval } from '@svc/domain/time'
 import { instantLiteral, literal } from '../duckdb/index.ts'
 import type { StoredType } from '../ingestion/index.ts'
 
-/** A column as a filter finds it: SQL for its value, and its type. */
+/** A column that a filter refers to: SQL for its value, and its type. */
 export interface FilterColumn {
   readonly sql: string
   readonly type: StoredType | 'time'
@@ -19,8 +19,8 @@ const isNumber = ({ type }: FilterColumn): boolean => type !== 'string' && type 
 const numberLiteral = (value: FilterValue): string => `TRY_CAST(${literal(String(value))} AS DOUBLE)`
 
 /**
- * SQL that is true for the rows that a filter keeps. `columnOf` tells what a name stands for, undefined for a column that
- * no row has. A comparison with no value is neither true nor false, as in SQL.
+ * Returns a SQL condition that is true for the rows that match a filter. `columnOf` resolves a column name; it returns
+ * undefined for a missing column. As in SQL, a comparison with null is neither true nor false.
  */
 export function rowFilterSql(
   filter: RowFilter,
@@ -100,7 +100,7 @@ export function rowFilterSql(
   }
 }
 
-/** The names of the columns that a filter looks at. */
+/** Returns the names of the columns that a filter refers to. */
 export function filterColumns(filter: RowFilter): string[] {
   if ('fields' in filter) return filter.fields.flatMap(filterColumns)
   if ('field' in filter) return filterColumns(filter.field)

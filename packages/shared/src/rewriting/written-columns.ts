@@ -4,13 +4,13 @@ import type { MetricType } from '@svc/domain/segment'
 import type { StoredType } from '../ingestion/index.ts'
 import type { InputFile } from './input-files.ts'
 
-/** A dimension that is written. */
+/** A dimension to write. */
 export interface WrittenDimension {
   readonly name: string
   readonly type: StoredType
 }
 
-/** The columns that are written, and whether rows that are equal in time and dimensions become one. */
+/** The columns to write, and whether to roll up rows with equal time and dimensions. */
 export interface WrittenColumns {
   readonly dimensions: readonly WrittenDimension[]
   readonly metrics: readonly MetricSchema[]
@@ -19,22 +19,21 @@ export interface WrittenColumns {
 
 const numeric = new Set<StoredType>(['long', 'float', 'double'])
 
-/** The type that holds the values of both. */
+/** Returns the type that can represent the values of both. */
 function widest(a: StoredType, b: StoredType): StoredType {
   if (a === b) return a
   return numeric.has(a) && numeric.has(b) ? 'double' : 'string'
 }
 
-/** Aggregated again, counts are added up; everything else as it was. */
+/** When aggregated again, counts are summed; other metrics keep their type. */
 const combiningType = (type: MetricType): MetricType => (type === 'count' ? 'longSum' : type)
 
 const metricNames = ({ source }: InputFile): readonly string[] =>
   source.metrics === '' ? [] : source.metrics.split(',')
 
 /**
- * What is written of files: as configured, and what is not configured as the files have it. Where equal rows become one
- * and the files do not say how a metric of theirs is aggregated, or say so differently, only the configuration can
- * tell: an invalidInput failure.
+ * Returns the columns to write: as configured, or otherwise as in the files. Throws an invalidInput Failure if the
+ * files do not record how to aggregate a metric, or disagree about it, and the config does not specify it.
  */
 export function writtenColumns(config: CompactionConfig, files: readonly InputFile[]): WrittenColumns {
   const { granularitySpec, dimensionsSpec, metricsSpec } = config
@@ -75,7 +74,7 @@ function presentMetrics(files: readonly InputFile[], rollup: boolean): MetricSch
       const combining = type && combiningType(type)
       if (combining === undefined || (known && known.type !== combining)) {
         throw invalidInput(
-          `Metric [${name}] of segment [${file.source.id}] is aggregated in ${combining ? 'another way than in other segments' : 'a way that its file does not say'}; name it in metricsSpec`,
+          `Metric [${name}] of segment [${file.source.id}] ${combining ? 'is not aggregated in the same way as in other segments' : 'has no recorded aggregation'}: specify it in [metricsSpec]`,
           { field: 'metricsSpec' },
         )
       }
@@ -85,6 +84,6 @@ function presentMetrics(files: readonly InputFile[], rollup: boolean): MetricSch
   return [...found.values()]
 }
 
-// Without rollup no value is aggregated: any way of this type writes it as it is.
+// Without rollup, values are not aggregated: any aggregation of this type writes them unchanged.
 const plainType = (type: StoredType | undefined): MetricType =>
   type === 'long' ? 'longSum' : type === 'float' ? 'floatSum' : 'doubleSum'

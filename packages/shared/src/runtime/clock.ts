@@ -1,6 +1,6 @@
-/** The time that the cluster decides by: rules, versions, audit entries. */
+/** The time that the cluster uses for rules, versions, and audit entries. */
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /** Returns milliseconds since the epoch. */
   now(): number
 }
 

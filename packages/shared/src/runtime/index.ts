@@ -1,4 +1,4 @@
-/** What a process needs to run: log, clock, repeated work, readiness. */
+/** Basics of a process: logging, clock, repeated work, and readiness. */
 export { type Clock, systemClock } from './clock.ts'
 export { interfaceVersion } from './interface-version.ts'
 export { createLogger, createTroubleLog, type Logger } from './logger.ts'

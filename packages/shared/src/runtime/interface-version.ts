@@ -1,2 +1,2 @@
-/** The version of the interface that this product speaks; /status tells it. */
+/** The Druid version whose API svc implements, as returned by `/status`. */
 export const interfaceVersion = '37.0.0'

@@ -4,14 +4,14 @@ import { recordingLogger, testSettings } from '../testing/index.ts'
 import { createLogger, createReadiness, createTroubleLog } from './index.ts'
 
 describe('the log', () => {
-  it('is lines of JSON with time, level, service and server', (context) => {
+  it('consists of JSON lines with timestamp, level, service, and server', (context) => {
     const lines: string[] = []
     const written = mock.method(console, 'log', (line: string) => lines.push(line))
     context.after(() => written.mock.restore())
     const logger = createLogger(testSettings('broker', { 'svc.log.level': 'info' }), 'host:8082')
-    logger.info('Segment loaded', { segment: 'a "b"\nc', count: 3 })
+    logger.info('Loaded segment', { segment: 'a "b"\nc', count: 3 })
     logger.error('It failed', { error: 'why' })
-    logger.debug('not told')
+    logger.debug('not logged')
     assert.equal(lines.length, 2)
     assert.ok(lines.every((line) => !line.includes('\n')))
     const [first, second] = lines.map((line) => JSON.parse(line))
@@ -19,7 +19,7 @@ describe('the log', () => {
     const { timestamp, ...told } = first
     assert.deepEqual(told, {
       level: 'info',
-      message: 'Segment loaded',
+      message: 'Loaded segment',
       service: 'svc/broker',
       server: 'host:8082',
       segment: 'a "b"\nc',
@@ -29,8 +29,8 @@ describe('the log', () => {
   })
 })
 
-describe('a lasting trouble', () => {
-  it('is told at once, again when it changes, else at growing distances, and when it is over', (context) => {
+describe('a persistent problem', () => {
+  it('is logged immediately, when it changes, at growing intervals otherwise, and when it is over', (context) => {
     let now = 1000
     const clock = mock.method(performance, 'now', () => now)
     context.after(() => clock.mock.restore())
@@ -57,7 +57,7 @@ describe('a lasting trouble', () => {
     )
   })
 
-  it('is told every ten minutes at the least', (context) => {
+  it('is logged at least every ten minutes', (context) => {
     let now = 1000
     const clock = mock.method(performance, 'now', () => now)
     context.after(() => clock.mock.restore())
@@ -74,7 +74,7 @@ describe('a lasting trouble', () => {
 })
 
 describe('readiness', () => {
-  it('comes once, and tells the troubles of now', () => {
+  it('is reached once, and reports current problems', () => {
     const readiness = createReadiness()
     assert.equal(readiness.isReady(), false)
     readiness.markReady()

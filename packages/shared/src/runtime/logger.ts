@@ -1,7 +1,7 @@
 import winston from 'winston'
 import type { Settings } from '../config/index.ts'
 
-/** What servers log with: JSON lines on standard output. */
+/** Logs JSON lines to standard output. */
 export interface Logger {
   error(message: string, details?: object): void
   warn(message: string, details?: object): void
@@ -9,7 +9,7 @@ export interface Logger {
   debug(message: string, details?: object): void
 }
 
-/** The log of a server; every line names the service and the server. */
+/** Creates the logger of a server; every line includes the service and the server. */
 export function createLogger(settings: Settings, server: string): Logger {
   const level = settings.get('svc.log.level')
   const logger = winston.createLogger({
@@ -18,7 +18,7 @@ export function createLogger(settings: Settings, server: string): Logger {
     format: winston.format.combine(winston.format.timestamp(), winston.format.json()),
     transports: [new winston.transports.Console({ forceConsole: true })],
   })
-  // The library would make the text of every line first, and leave out those that are not wanted after that.
+  // The library would format every line before it drops those below the level.
   const writer = (wanted: keyof Logger): Logger[keyof Logger] =>
     logger.isLevelEnabled(wanted)
       ? (message, details) => void logger[wanted](message, details)
@@ -27,8 +27,8 @@ export function createLogger(settings: Settings, server: string): Logger {
 }
 
 /**
- * A warning that tells a lasting trouble without flooding the log: at once when its text changes, then again at
- * growing distances, at most every ten minutes.
+ * Creates a warning for a persistent problem that does not flood the log: it is logged immediately when its text
+ * changes, then repeated at growing intervals of up to ten minutes.
  */
 export function createTroubleLog(logger: Logger): {
   tell(message: string, details?: object): void

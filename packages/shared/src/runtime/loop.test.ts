@@ -9,7 +9,7 @@ const unexpected = (error: unknown): undefined => {
 }
 
 describe('a loop', () => {
-  it('runs at once, then a while after each end', async (context) => {
+  it('runs immediately, then with a delay after each run', async (context) => {
     const starts: number[] = []
     const loop = startLoop(
       50,
@@ -23,12 +23,12 @@ describe('a loop', () => {
     for (const index of [1, 2]) assert.ok((starts[index] ?? 0) - (starts[index - 1] ?? 0) >= 45)
   })
 
-  it('waits however long it is told to', async (context) => {
+  it('waits for very long delays', async (context) => {
     const yearMs = 365 * 86_400_000
     let runs = 0
     const loop = startLoop(yearMs, async () => void runs++, unexpected)
     context.after(loop.stop)
-    // A loop that took the wait for none would have run again by the time that another one has five times.
+    // If the delay overflowed, this loop would run again before the other one has run five times.
     let others = 0
     const other = startLoop(2, async () => void others++, unexpected)
     context.after(other.stop)
@@ -45,7 +45,7 @@ describe('a loop', () => {
     await waitUntil('the second run', () => runs === 2)
   })
 
-  it('that is woken while it runs runs once more', async (context) => {
+  it('runs again when triggered during a run', async (context) => {
     let runs = 0
     let finish: () => void = () => undefined
     const loop = startLoop(
@@ -71,7 +71,7 @@ describe('a loop', () => {
     finish()
   })
 
-  it('waits as long as its work or its handler of errors asks', async (context) => {
+  it('uses the delay returned by its work or its error handler', async (context) => {
     const waits: unknown[] = []
     const timers = mock.method(globalThis, 'setTimeout')
     context.after(() => timers.mock.restore())
@@ -95,7 +95,7 @@ describe('a loop', () => {
     for (const wait of [11, 12, never]) assert.ok(waits.includes(wait), String(wait))
   })
 
-  it('goes on after an error', async (context) => {
+  it('continues after an error', async (context) => {
     let errors = 0
     const loop = startLoop(
       1,
@@ -110,7 +110,7 @@ describe('a loop', () => {
     await waitUntil('many errors', () => errors > 5)
   })
 
-  it('stops after the run that is under way, and runs no more', async () => {
+  it('stops after the run in progress, and does not run again', async () => {
     let runs = 0
     let finish: () => void = () => undefined
     const loop = startLoop(
@@ -139,7 +139,7 @@ describe('a loop', () => {
 })
 
 describe('a growing delay', () => {
-  it('doubles up to its most, and begins again', () => {
+  it('doubles up to its maximum, and starts over after a reset', () => {
     const delay = growingDelay(50, 300)
     assert.deepEqual(
       Array.from({ length: 5 }, () => delay.next()),

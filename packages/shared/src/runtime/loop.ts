@@ -1,17 +1,17 @@
-/** A repeated piece of work; the next run starts a while after the last one has ended. */
+/** Repeated work; the next run starts with a delay after the previous one has ended. */
 export interface Loop {
   /** Runs as soon as possible, without waiting for the period. */
   wake(): void
-  /** No further run starts; resolves when the one under way has ended. */
+  /** Starts no further run; resolves when the run in progress has ended. */
   stop(): Promise<void>
 }
 
-// Longer waits than this would be taken for none at all.
+// Timers treat longer delays as no delay at all.
 const longestTimerMs = 2 ** 31 - 1
 
 /**
- * Runs `work` again and again, `delayMs` after each end. `work`, and `onError` where it failed, may answer
- * a number: another delay before the next run.
+ * Runs `work` repeatedly, `delayMs` after each end. `work`, or `onError` after a failure, may return a number: a
+ * different delay before the next run.
  */
 export function startLoop(
   delayMs: number,
@@ -55,7 +55,7 @@ export function startLoop(
   }
 }
 
-/** Waits that grow from `firstMs`, doubling, to `mostMs`; `reset` starts again from the first. */
+/** Returns delays that double from `firstMs` up to `mostMs`; `reset` starts over. */
 export function growingDelay(firstMs: number, mostMs: number): { next(): number; reset(): void } {
   let delayMs = firstMs
   return {

@@ -1,13 +1,16 @@
-/** Whether a server can do its work, and if not, why; shown at /status/ready and by `./svc status`. */
+/** Whether a server can do its work, and if not, why. Shown at `/status/ready` and by `./svc status`. */
 export interface Readiness {
-  /** The server has started and serves; it does not become unready again until it stops. */
+  /** Marks the server as started; it stays ready until it stops. */
   markReady(): void
   isReady(): boolean
-  /** Names a trouble under a key, or ends it with undefined. The text is shown to anyone: no secrets. */
+  /**
+   * Sets the problem with this key, or removes it if undefined. Anyone can see the text, so it must not contain
+   * secrets.
+   */
   setTrouble(key: string, text: string | undefined): void
-  /** The troubles of now, joined; empty if there are none. */
+  /** Returns the current problems as one text; empty if there are none. */
   troubles(): string
-  /** Whether other servers can call this one, as far as it can tell: whoever cannot be called neither leads nor serves. */
+  /** Whether other servers can call this one, as far as it knows. An unreachable server neither leads nor serves. */
   isReachable(): boolean
   setReachable(reachable: boolean): void
 }

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { tooLarge, unavailable } from '@svc/domain/failure'
 
-/** Runs long calculations one after the other, with a chance for other work every few milliseconds. */
+/** Runs long calculations one after the other, with pauses for other work every few milliseconds. */
 export interface Slices {
   /**
    * Runs what pauses to its end. Fails as unavailable where too many wait, and when `signal` is
@@ -27,9 +27,9 @@ export function createSlices(): Slices {
     const steps = calculation()
     let workedMs = 0
     for (;;) {
-      if (signal.aborted) throw unavailable('The caller has left before the preview was ready')
+      if (signal.aborted) throw unavailable('The caller disconnected before the preview was ready')
       const startedAt = performance.now()
-      while (performance.now() - startedAt < longestSliceMs) {
+      while (performance.now() - startedAt < maxSliceMs) {
         const step = steps.next()
         if (step.done) return step.value
       }
@@ -45,8 +45,8 @@ export function createSlices(): Slices {
 
   return {
     run: async (calculation, signal) => {
-      if (waiting >= mostWaiting)
-        throw unavailable(`[${waiting}] previews wait already; try again in a moment`)
+      if (waiting >= maxWaiting)
+        throw unavailable(`Too many pending previews [${waiting}]: try again in a moment`)
       waiting += 1
       const turn = last.then(() => work(calculation, signal))
       last = turn.catch(() => undefined)

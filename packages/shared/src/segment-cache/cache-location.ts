@@ -12,13 +12,13 @@ import {
 } from '../deep-storage/index.ts'
 import { segmentFileName, writeDescriptor } from './entry-folder.ts'
 
-/** One folder of the cache with the room that it may take. */
+/** One folder of the cache and its size limit. */
 export interface Location {
   readonly path: string
   readonly maxSizeBytes: number
-  /** Complete segments, and those under way: room is taken before the first byte is copied. */
+  /** Size of complete segments and of those being loaded: space is reserved before the first byte is copied. */
   usedSizeBytes: number
-  /** Where the folders of complete segments are. */
+  /** Contains the folders of complete segments. */
   readonly segmentsDirectory: string
 }
 
@@ -27,8 +27,8 @@ const loadingDirectory = 'loading'
 const trashDirectory = 'trash'
 
 /**
- * Makes a location ready: its folders exist and hold nothing unfinished. A folder that cannot be used is an
- * unavailable failure.
+ * Prepares a location: creates its folders and removes anything unfinished. Throws an unavailable Failure if the folder
+ * cannot be used.
  */
 export async function openLocation(path: string, maxSizeBytes: number): Promise<Location> {
   try {
@@ -45,17 +45,17 @@ export async function openLocation(path: string, maxSizeBytes: number): Promise<
   }
 }
 
-/** The names of the folders in which complete segments should be. */
+/** Returns the names of the folders that should contain complete segments. */
 export async function folderNames(location: Location): Promise<string[]> {
   return (await readdir(location.segmentsDirectory)).sort()
 }
 
-/** The file of a segment that the location holds. */
+/** Returns the file of a segment in this location. */
 export function segmentFile(location: Location, segmentId: string): string {
   return join(location.segmentsDirectory, safeFileName(segmentId), segmentFileName)
 }
 
-/** Brings a segment in from deep storage: all of it or, after a failure, nothing. */
+/** Loads a segment from deep storage: completely or, after a failure, not at all. */
 export async function bringIn(
   location: Location,
   payload: SegmentPayload,
@@ -68,7 +68,7 @@ export async function bringIn(
     await deepStorage.fetch(payload.loadSpec, payload.size, join(folder, segmentFileName), signal)
     await writeDescriptor(folder, payload)
     await syncDirectory(folder)
-    // Renaming the folder is the one step that makes the segment exist here.
+    // Renaming the folder is the atomic step that makes the segment exist here.
     await rename(folder, join(location.segmentsDirectory, safeFileName(payload.identifier)))
     await syncDirectory(location.segmentsDirectory)
   } catch (error) {
@@ -79,8 +79,8 @@ export async function bringIn(
 }
 
 /**
- * Takes a folder out of the location at one stroke; its bytes are removed by the function answered, or at the next
- * start. A folder that is not there is no failure.
+ * Atomically takes a folder out of the location. The returned function removes its files; otherwise, the next start
+ * does. Does nothing if the folder does not exist.
  */
 export async function takeOut(location: Location, folderName: string): Promise<() => Promise<void>> {
   const trash = join(location.path, trashDirectory, randomUUID())

@@ -4,24 +4,24 @@ import { join } from 'node:path'
 import type { SegmentPayload } from '@svc/domain/segment'
 import { checksumOfFile, errorCode, safeFileName } from '../deep-storage/index.ts'
 
-/** The file of a segment inside its folder. */
+/** Name of a segment's file inside its folder. */
 export const segmentFileName = 'segment.parquet'
 const descriptorFileName = 'descriptor.json'
 
-/** What the folder of a cached segment turned out to hold. */
+/** What the folder of a cached segment contains. */
 export type FolderState =
   | { readonly kind: 'complete'; readonly payload: SegmentPayload }
   | { readonly kind: 'damaged'; readonly payload: SegmentPayload | undefined; readonly problem: string }
 
 interface Descriptor {
   readonly payload: SegmentPayload
-  /** Checksum of the payload's JSON text, so that a damaged descriptor does not make a segment look like another. */
+  /** Checksum of the payload's JSON text, so that damage to the descriptor is detected. */
   readonly payloadChecksum: string
 }
 
 const checksumOfText = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`
 
-/** Writes the descriptor, the last file that makes the folder complete. */
+/** Writes the descriptor: the last file, which completes the folder. */
 export async function writeDescriptor(folder: string, payload: SegmentPayload): Promise<void> {
   const payloadChecksum = checksumOfText(JSON.stringify(payload))
   const descriptor: Descriptor = { payload, payloadChecksum }
@@ -44,8 +44,8 @@ function readDescriptor(text: string): SegmentPayload | undefined {
 }
 
 /**
- * Reads the folder of a cached segment completely and compares size and checksum of its file with its descriptor.
- * A disk that cannot be read makes it damaged, too: what cannot be read cannot be served.
+ * Reads the folder of a cached segment completely, and compares the size and checksum of its file with its descriptor.
+ * A folder that cannot be read counts as damaged, because it cannot be served.
  */
 export async function checkFolder(parent: string, name: string): Promise<FolderState> {
   let payload: SegmentPayload | undefined
@@ -55,19 +55,19 @@ export async function checkFolder(parent: string, name: string): Promise<FolderS
     const names = await readdir(folder)
     if (!names.includes(descriptorFileName)) return damaged('it has no descriptor')
     payload = readDescriptor(await readFile(join(folder, descriptorFileName), 'utf8'))
-    if (payload === undefined) return damaged('its descriptor cannot be understood')
+    if (payload === undefined) return damaged('its descriptor is invalid')
     if (safeFileName(payload.identifier) !== name) {
-      const problem = `its folder is that of another segment than segment[${payload.identifier}]`
+      const problem = `its folder name does not match segment[${payload.identifier}]`
       payload = undefined
       return damaged(problem)
     }
     const file = join(folder, segmentFileName)
     if (!names.includes(segmentFileName)) return damaged('its file is missing')
     const { size } = await stat(file)
-    if (size !== payload.size) return damaged(`it should have [${payload.size}] bytes and has [${size}]`)
+    if (size !== payload.size) return damaged(`expected [${payload.size}] bytes but found [${size}]`)
     const { checksum } = await checksumOfFile(file)
     if (checksum !== payload.loadSpec.checksum) {
-      return damaged(`its checksum should be [${payload.loadSpec.checksum}] and is [${checksum}]`)
+      return damaged(`expected checksum [${payload.loadSpec.checksum}] but found [${checksum}]`)
     }
     return { kind: 'complete', payload }
   } catch (error) {

@@ -1,4 +1,4 @@
-/** The segment cache: the files of segments that a server holds on its own disks and serves. */
+/** The segment cache: the segment files on a server's own disks that it serves. */
 export {
   type CacheLocation,
   type DamagedSegment,

@@ -1,4 +1,4 @@
-/** Runs pieces of work of the same key one after the other, those of different keys side by side. */
+/** Returns a function that runs work with the same key sequentially, and work with different keys concurrently. */
 export function createKeyedQueue(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
   const lasts = new Map<string, Promise<unknown>>()
   return async (key, work) => {

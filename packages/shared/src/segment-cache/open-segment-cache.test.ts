@@ -27,7 +27,7 @@ interface Bench {
   readonly cacheFolder: string
   readonly storageFolder: string
   readonly deepStorage: DeepStorage
-  /** Puts a segment of that many bytes into deep storage. */
+  /** Pushes a segment of `size` bytes to deep storage. */
   segment(identifier: string, size?: number): Promise<SegmentPayload>
   open(parts?: {
     maxSizeBytes?: number
@@ -88,7 +88,7 @@ function everythingBelow(folder: string): string[] {
 }
 
 describe('a segment', () => {
-  it('that is loaded is served with its very bytes, also after a restart', async () => {
+  it('that is loaded is served byte for byte, also after a restart', async () => {
     const bench = openBench()
     const payload = await bench.segment('one', 2500)
     for (const start of ['first', 'second']) {
@@ -124,7 +124,7 @@ describe('a segment', () => {
     assert.deepEqual(everythingBelow(bench.cacheFolder), [])
   })
 
-  it('may have any id', async () => {
+  it('may have any ID', async () => {
     const bench = openBench()
     const cache = await bench.open()
     const ids = [
@@ -152,7 +152,7 @@ describe('a segment', () => {
     assert.deepEqual(everythingBelow(bench.cacheFolder), [])
   })
 
-  it('that is loaded many times at once is fetched once', async () => {
+  it('that is loaded many times concurrently is fetched once', async () => {
     const bench = openBench()
     const payload = await bench.segment('one')
     let fetches = 0
@@ -170,7 +170,7 @@ describe('a segment', () => {
     assert.equal(cache.usedSizeBytes, 1000)
   })
 
-  it('that one caller gives up is still loaded for another', async () => {
+  it('that one caller cancels is still loaded for another', async () => {
     const bench = openBench()
     const payload = await bench.segment('one', 900_000)
     const cache = await bench.open()
@@ -185,7 +185,7 @@ describe('a segment', () => {
     assert.equal(cache.usedSizeBytes, 900_000)
   })
 
-  it('ends as the last of many commands says', async () => {
+  it('ends up in the state of the last command', async () => {
     const bench = openBench()
     const payload = await bench.segment('one')
     const cache = await bench.open()
@@ -196,7 +196,7 @@ describe('a segment', () => {
     assert.equal(cache.usedSizeBytes, 1000)
   })
 
-  it('with the same id and other bytes takes the place of the old one', async () => {
+  it('with the same ID and different bytes replaces the old one', async () => {
     const bench = openBench()
     const cache = await bench.open()
     await cache.load(await bench.segment('one', 1000))
@@ -207,7 +207,7 @@ describe('a segment', () => {
     assert.deepEqual((await bench.open()).list(), [other])
   })
 
-  it('is still served when deep storage is away, and other ones are refused', async () => {
+  it('is still served while deep storage is unavailable, and others are rejected', async () => {
     const bench = openBench()
     const payload = await bench.segment('one')
     const missing = await bench.segment('two')
@@ -224,7 +224,7 @@ describe('a segment', () => {
     assert.deepEqual(readdirSync(join(bench.cacheFolder, 'loading')), [])
   })
 
-  it('whose file in deep storage is damaged or gone is not taken', async () => {
+  it('whose file in deep storage is damaged or missing is not loaded', async () => {
     const bench = openBench()
     const cache = await bench.open()
     const damaged = await bench.segment('damaged')
@@ -243,8 +243,8 @@ describe('a segment', () => {
   })
 })
 
-describe('room', () => {
-  it('is not exceeded, however many loads come at once', async () => {
+describe('space', () => {
+  it('is never exceeded by concurrent loads', async () => {
     const bench = openBench()
     const cache = await bench.open({ locations: [{ path: bench.cacheFolder, maxSizeBytes: 3500 }] })
     const payloads = await Promise.all(
@@ -256,7 +256,7 @@ describe('room', () => {
     const refused = outcomes.find((outcome) => outcome.status === 'rejected')
     assert.match(
       String(refused?.reason.message),
-      /^Segment\[s\d\] needs \[1000\] bytes; server\[historical:8083\] has \[500\] free of \[3500\]$/,
+      /^Segment\[s\d\] needs \[1000\] bytes, but server\[historical:8083\] has only \[500\] of \[3500\] free$/,
     )
     assert.equal(refused?.reason.code, 'tooLarge')
     await cache.drop(cache.list()[0]?.identifier as string)
@@ -264,7 +264,7 @@ describe('room', () => {
     assert.equal(cache.usedSizeBytes, 3000)
   })
 
-  it('is taken where there is most of it', async () => {
+  it('is used in the location with the most free space', async () => {
     const bench = openBench()
     const [small, large] = [join(bench.folder, 'small'), join(bench.folder, 'large')]
     const cache = await bench.open({
@@ -279,30 +279,34 @@ describe('room', () => {
       [readdirSync(join(small, 'segments')).length, readdirSync(join(large, 'segments')).length],
       [1, 2],
     )
-    // 2000 bytes are free, but nowhere in one place.
+    // 2000 bytes are free, but not in one location.
     await assert.rejects(cache.load(await bench.segment('d', 1500)), {
-      message: /has \[1000\] free of \[5000\]$/,
+      message: /has only \[1000\] of \[5000\] free$/,
     })
   })
 
-  it('may be less than that of all locations', async () => {
+  it('may be limited below the sum of all locations', async () => {
     const bench = openBench()
     const cache = await bench.open({ maxSizeBytes: 1500 })
     assert.equal(cache.maxSizeBytes, 1500)
     await cache.load(await bench.segment('a'))
-    await assert.rejects(cache.load(await bench.segment('b')), { message: /has \[500\] free of \[1500\]$/ })
+    await assert.rejects(cache.load(await bench.segment('b')), {
+      message: /has only \[500\] of \[1500\] free$/,
+    })
   })
 
-  it('that shrank leaves what is served in its place', async () => {
+  it('that shrinks does not evict segments', async () => {
     const bench = openBench()
     const cache = await bench.open()
     for (const id of ['a', 'b']) await cache.load(await bench.segment(id))
     const smaller = await bench.open({ locations: [{ path: bench.cacheFolder, maxSizeBytes: 1200 }] })
     assert.equal(smaller.list().length, 2)
-    await assert.rejects(smaller.load(await bench.segment('c')), { message: /has \[0\] free of \[1200\]$/ })
+    await assert.rejects(smaller.load(await bench.segment('c')), {
+      message: /has only \[0\] of \[1200\] free$/,
+    })
   })
 
-  it('is none where a location cannot be used', async () => {
+  it('is unavailable if a location cannot be used', async () => {
     const bench = openBench()
     const file = join(bench.folder, 'file')
     writeFileSync(file, '')
@@ -313,12 +317,12 @@ describe('room', () => {
     mkdirSync(bench.cacheFolder)
     symlinkSync(bench.cacheFolder, join(bench.folder, 'link'))
     const twice = [bench.cacheFolder, join(bench.folder, 'link')].map((path) => ({ path, maxSizeBytes: 1 }))
-    await assert.rejects(bench.open({ locations: twice }), { message: /is named twice$/ })
+    await assert.rejects(bench.open({ locations: twice }), { message: /is listed twice$/ })
   })
 })
 
-describe('a start finds', () => {
-  /** A cache that holds `kept` and `hurt`, after which the process was killed and the disk changed. */
+describe('after a crash', () => {
+  /** A cache with `kept` and `hurt`, reopened after the process was killed and the disk changed. */
   async function afterChange(change: (hurtFolder: string, bench: Bench) => void) {
     const bench = openBench()
     const [kept, hurt] = [await bench.segment('kept'), await bench.segment('hurt')]
@@ -347,17 +351,17 @@ describe('a start finds', () => {
     {
       name: 'a flipped bit in a file of the same size',
       change: (folder) => change(join(folder, 'segment.parquet'), flip),
-      problem: /^its checksum should be \[sha256:\w+\] and is \[sha256:\w+\]$/,
+      problem: /^expected checksum \[sha256:\w+\] but found \[sha256:\w+\]$/,
       knowsPayload: true,
     },
     {
-      name: 'a file that was cut',
+      name: 'a truncated file',
       change: (folder) => change(join(folder, 'segment.parquet'), (bytes) => bytes.subarray(0, 10)),
-      problem: /^it should have \[1000\] bytes and has \[10\]$/,
+      problem: /^expected \[1000\] bytes but found \[10\]$/,
       knowsPayload: true,
     },
     {
-      name: 'a file that is gone',
+      name: 'a missing file',
       change: (folder) => rmSync(join(folder, 'segment.parquet')),
       problem: /^its file is missing$/,
       knowsPayload: true,
@@ -378,30 +382,30 @@ describe('a start finds', () => {
       knowsPayload: false,
     },
     {
-      name: 'a torn descriptor',
+      name: 'a truncated descriptor',
       change: (folder) => change(join(folder, 'descriptor.json'), (bytes) => bytes.subarray(0, 100)),
-      problem: /^its descriptor cannot be understood$/,
+      problem: /^its descriptor is invalid$/,
       knowsPayload: false,
     },
     {
       name: 'an empty descriptor',
       change: (folder) => writeFileSync(join(folder, 'descriptor.json'), ''),
-      problem: /^its descriptor cannot be understood$/,
+      problem: /^its descriptor is invalid$/,
       knowsPayload: false,
     },
     {
-      name: 'a descriptor that is another JSON text',
+      name: 'a descriptor with different JSON',
       change: (folder) => writeFileSync(join(folder, 'descriptor.json'), 'null'),
-      problem: /^its descriptor cannot be understood$/,
+      problem: /^its descriptor is invalid$/,
       knowsPayload: false,
     },
     {
-      name: 'a descriptor with one letter changed',
+      name: 'a descriptor with one character changed',
       change: (folder) =>
         change(join(folder, 'descriptor.json'), (bytes) =>
           Buffer.from(bytes.toString().replace('2026-01-02T', '2026-01-03T')),
         ),
-      problem: /^its descriptor cannot be understood$/,
+      problem: /^its descriptor is invalid$/,
       knowsPayload: false,
     },
     {
@@ -424,7 +428,7 @@ describe('a start finds', () => {
     },
   ]
   for (const { name, change, problem, knowsPayload } of damages) {
-    it(`${name}: removes it, tells it, and can load it again`, async () => {
+    it(`${name}: removes and reports the segment, and can load it again`, async () => {
       const { bench, kept, hurt, told, cache } = await afterChange(change)
       assert.deepEqual(cache.list(), [kept])
       assert.equal(cache.fileOf('hurt'), undefined)
@@ -441,7 +445,7 @@ describe('a start finds', () => {
     })
   }
 
-  it('a folder under the name of another segment: neither is taken for the other', async () => {
+  it('a folder with the name of another segment: does not confuse the two', async () => {
     const { cache, hurt } = await afterChange((folder, bench) => {
       rmSync(folder, { recursive: true })
       cpSync(join(bench.cacheFolder, 'segments', 'kept'), folder, { recursive: true })
@@ -450,14 +454,11 @@ describe('a start finds', () => {
       cache.list().map(({ identifier }) => identifier),
       ['kept'],
     )
-    assert.match(
-      cache.damaged[0]?.problem ?? '',
-      /^its folder is that of another segment than segment\[kept\]$/,
-    )
+    assert.match(cache.damaged[0]?.problem ?? '', /^its folder name does not match segment\[kept\]$/)
     await cache.load(hurt)
   })
 
-  // Where a kill can have happened, by what is on disk then.
+  // Points at which the process may have been killed, as seen on disk.
   const interruptions: { name: string; change: (folder: string, bench: Bench) => void; isServed: boolean }[] =
     [
       {
@@ -487,18 +488,18 @@ describe('a start finds', () => {
         isServed: false,
       },
       {
-        name: 'a load with all files complete, not in its place yet',
+        name: 'a load with all files complete, not moved into place yet',
         change: (folder, bench) => renameSync(folder, join(bench.cacheFolder, 'loading', 'some')),
         isServed: false,
       },
-      { name: 'a load just after it was complete', change: () => {}, isServed: true },
+      { name: 'a load just after it completed', change: () => {}, isServed: true },
       {
         name: 'a drop that has moved the folder',
         change: (folder, bench) => renameSync(folder, join(bench.cacheFolder, 'trash', 'some')),
         isServed: false,
       },
       {
-        name: 'a drop that has removed half of the files',
+        name: 'a drop that has removed some of the files',
         change: (folder, bench) => {
           rmSync(join(folder, 'descriptor.json'))
           renameSync(folder, join(bench.cacheFolder, 'trash', 'some'))
@@ -507,7 +508,7 @@ describe('a start finds', () => {
       },
     ]
   for (const { name, change, isServed } of interruptions) {
-    it(`${name}: ${isServed ? 'serves it' : 'nothing of it'}`, async () => {
+    it(`${name}: ${isServed ? 'serves the segment' : 'leaves nothing behind'}`, async () => {
       const { bench, hurt, told, cache } = await afterChange(change)
       assert.equal(cache.has('hurt'), isServed)
       assert.equal(cache.usedSizeBytes, isServed ? 2000 : 1000)
@@ -518,7 +519,7 @@ describe('a start finds', () => {
     })
   }
 
-  it('the same segment in two locations: serves one', async () => {
+  it('the same segment in two locations: keeps one', async () => {
     const bench = openBench()
     const locations = ['one', 'two'].map((name) => ({ path: join(bench.folder, name), maxSizeBytes: 5000 }))
     const payload = await bench.segment('s')
@@ -530,7 +531,7 @@ describe('a start finds', () => {
     assert.deepEqual(cache.damaged, [])
   })
 
-  it('a damaged copy beside a whole one: fetches nothing again', async () => {
+  it('a damaged copy next to an intact one: does not fetch the segment again', async () => {
     const bench = openBench()
     const locations = ['one', 'two'].map((name) => ({ path: join(bench.folder, name), maxSizeBytes: 5000 }))
     const payload = await bench.segment('s')

@@ -7,17 +7,17 @@ import { bringIn, folderNames, type Location, openLocation, segmentFile, takeOut
 import { checkFolder, type FolderState } from './entry-folder.ts'
 import { createKeyedQueue } from './keyed-queue.ts'
 
-/** A folder that segments may be kept in, and how much of it. */
+/** A folder for segments and its size limit. */
 export interface CacheLocation {
   readonly path: string
   readonly maxSizeBytes: number
 }
 
-/** What was found broken, and removed, when the cache was opened. */
+/** A damaged segment that was found and removed when the cache was opened. */
 export interface DamagedSegment {
   readonly folder: string
   readonly problem: string
-  /** The segment to fetch again, unless not even that can be told. */
+  /** The segment to fetch again; undefined if unknown. */
   readonly payload: SegmentPayload | undefined
 }
 
@@ -25,34 +25,34 @@ export interface SegmentCacheOptions {
   /** The name of this server, for messages. */
   readonly serverName: string
   readonly locations: readonly CacheLocation[]
-  /** What all locations together may hold; by default the sum of theirs. */
+  /** Max size of all locations together; defaults to the sum of their limits. */
   readonly maxSizeBytes?: number | undefined
   readonly deepStorage: DeepStorage
   readonly logger: Logger
 }
 
-/** The segments on this server's disks. A segment is either complete, checked and served, or not there. */
+/** The segments on this server's disks. A segment is either complete, checked, and served, or absent. */
 export interface SegmentCache {
   readonly maxSizeBytes: number
   /** Bytes of complete segments and of those being loaded. */
   readonly usedSizeBytes: number
-  /** What was found broken, and removed, when the cache was opened. */
+  /** A damaged segment that was found and removed when the cache was opened. */
   readonly damaged: readonly DamagedSegment[]
   has(segmentId: string): boolean
   list(): SegmentPayload[]
   /** The Parquet file of a complete segment. */
   fileOf(segmentId: string): string | undefined
   /**
-   * Brings a segment in from deep storage; one that is here already is left as it is, one with the same id and other
-   * bytes is replaced. Failures: tooLarge (it does not fit into what this server may hold), those of
-   * DeepStorage.fetch, or the signal's reason. Each leaves nothing behind.
+   * Loads a segment from deep storage. Keeps a segment that is already here; replaces one with the same ID and
+   * different bytes. Throws a tooLarge Failure if the segment does not fit, any Failure of DeepStorage.fetch, or the
+   * signal's reason, and leaves nothing behind.
    */
   load(payload: SegmentPayload, signal?: AbortSignal): Promise<void>
-  /** Removes a segment. One that is not here is no failure. */
+  /** Removes a segment. Does nothing if it is not here. */
   drop(segmentId: string): Promise<void>
 }
 
-// A disk serves a few readers well; hashing takes one thread of the pool for each.
+// A disk handles a few concurrent readers well; hashing uses one pool thread for each.
 const checkedAtOnce = 4
 
 async function forEachOf<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>) {
@@ -70,7 +70,7 @@ async function openLocations(configured: readonly CacheLocation[]): Promise<Loca
   for (const { path, maxSizeBytes } of configured) {
     const location = await openLocation(path, maxSizeBytes)
     if (locations.some((other) => other.path === location.path)) {
-      throw invalidInput(`Segment cache location[${path}] is named twice`, { location: path })
+      throw invalidInput(`Segment cache location[${path}] is listed twice`, { location: path })
     }
     locations.push(location)
   }
@@ -78,8 +78,8 @@ async function openLocations(configured: readonly CacheLocation[]): Promise<Loca
 }
 
 /**
- * Opens the cache on this server's disks: checks size and checksum of every segment file, removes what is not whole,
- * and answers when all the rest can be served. Bytes of earlier, interrupted work are removed.
+ * Opens the cache on this server's disks. Checks the size and checksum of every segment file, removes damaged segments
+ * and leftovers of interrupted work, and resolves when all others can be served.
  */
 export async function openSegmentCache(options: SegmentCacheOptions): Promise<SegmentCache> {
   const { serverName, deepStorage, logger } = options
@@ -95,7 +95,7 @@ export async function openSegmentCache(options: SegmentCacheOptions): Promise<Se
   async function removeFolder(location: Location, folderName: string): Promise<void> {
     const discard = await takeOut(location, folderName)
     await discard().catch((error: unknown) => {
-      logger.warn('A dropped segment still takes room on disk until the next start', {
+      logger.warn('Failed to delete the files of a dropped segment; they stay on disk until the next start', {
         location: location.path,
         problem: errorCode(error),
       })
@@ -111,7 +111,7 @@ export async function openSegmentCache(options: SegmentCacheOptions): Promise<Se
     }
     if (state.kind === 'damaged') {
       damaged.push({ folder: folderName, problem: state.problem, payload: state.payload })
-      logger.warn('A cached segment is damaged and is removed, to be fetched again', {
+      logger.warn('Removed a damaged segment from the cache; fetching it again', {
         folder: folderName,
         location: location.path,
         problem: state.problem,
@@ -126,13 +126,13 @@ export async function openSegmentCache(options: SegmentCacheOptions): Promise<Se
     })
   }
   const cachedIds = new Set(entries.keys())
-  // A damaged copy does not matter where another location has a whole one.
+  // A damaged copy does not matter if another location has an intact one.
   const toFetchAgain = damaged.filter(({ payload }) => !payload || !cachedIds.has(payload.identifier))
 
   function refuseSize(payload: SegmentPayload): never {
     const free = Math.max(0, Math.min(maxSizeBytes - used(), Math.max(...locations.map(freeBytes))))
     throw tooLarge(
-      `Segment[${payload.identifier}] needs [${payload.size}] bytes; server[${serverName}] has [${free}] free of [${maxSizeBytes}]`,
+      `Segment[${payload.identifier}] needs [${payload.size}] bytes, but server[${serverName}] has only [${free}] of [${maxSizeBytes}] free`,
       { server: serverName, segment: payload.identifier },
     )
   }
@@ -154,7 +154,7 @@ export async function openSegmentCache(options: SegmentCacheOptions): Promise<Se
         return
       } catch (error) {
         location.usedSizeBytes -= payload.size
-        // Others fill the same disk: another location may be on one with room.
+        // Other programs may fill this disk; another location may be on a disk with free space.
         if (!isDiskFull(error)) throw error
         full.add(location)
         fullDisk = error

@@ -1,2 +1,2 @@
-/** Marking segments used and unused, as people ask for it. */
+/** Marking segments as used or unused on request. */
 export { segmentUseRoutes } from './routes.ts'

@@ -12,17 +12,17 @@ import {
   saveAudit,
 } from '../postgres/index.ts'
 
-/** Which segments of a datasource are to be marked: all, those within an interval, or some by id. */
+/** Which segments of a datasource to mark: all, those within an interval, or some by ID. */
 export interface SegmentSelection {
   readonly within?: Interval | undefined
   readonly ids?: readonly string[] | undefined
   readonly versions?: readonly string[] | undefined
 }
 
-// The type of the audit entries of segments that people mark.
+// The type of the audit entries.
 const auditType = 'segments'
 
-/** Marks the selected segments of a datasource unused, with an audit entry; returns how many changed. */
+/** Marks the selected segments of a datasource as unused, with an audit entry. Returns how many changed. */
 export async function markSelectedUnused(
   database: Database,
   dataSource: string,
@@ -40,7 +40,7 @@ export async function markSelectedUnused(
   )
 }
 
-/** Marks the selected segments used that no newer version hides; returns how many changed. */
+/** Marks the selected segments as used unless they are overshadowed, with an audit entry. Returns how many changed. */
 export async function markSelectedUsed(
   database: Database,
   dataSource: string,

@@ -6,8 +6,8 @@ import type { ServiceContext } from '../service/index.ts'
 import { listOf, parserOf } from '../wire/index.ts'
 import { markSelectedUnused, markSelectedUsed, type SegmentSelection } from './mark.ts'
 
-const text = z.string({ error: 'a text' })
-const texts = listOf(text, { error: 'a list of texts', max: 100_000 })
+const text = z.string({ error: 'a string' })
+const texts = listOf(text, { error: 'a list of strings', max: 100_000 })
 
 const selectionSchema = z.strictObject({
   interval: text.nullish(),
@@ -15,16 +15,16 @@ const selectionSchema = z.strictObject({
   versions: texts.nullish(),
 })
 
-/** Either an interval, with versions if wanted, or segment ids. */
+/** Parses a selection: either an interval with optional versions, or segment IDs. */
 const parseSelection = parserOf(
   selectionSchema,
-  { subject: 'The selection of segments' },
+  { subject: 'The segment selection' },
   ({ interval, segmentIds, versions }): SegmentSelection => {
     if ((interval == null) === (segmentIds == null)) {
-      throw invalidInput('Exactly one of [interval] and [segmentIds] must be given')
+      throw invalidInput('Exactly one of [interval] and [segmentIds] is required')
     }
     if (segmentIds?.length === 0)
-      throw invalidInput('Field [segmentIds] is []; allowed is a list of at least one id')
+      throw invalidInput('Invalid value [[]] for [segmentIds]: expected a list with at least one ID')
     if (segmentIds != null && versions != null)
       throw invalidInput('Field [versions] is only allowed with [interval]')
     return {
@@ -47,7 +47,9 @@ const answer = (numChangedSegments: number) => ({
   segmentStateChanged: numChangedSegments > 0,
 })
 
-/** The endpoints that mark segments used and unused, below `prefix`: coordinator and overlord both offer them. */
+/**
+ * Returns the endpoints below `prefix` that mark segments as used or unused. Both coordinator and overlord have them.
+ */
 export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: string): Route[] {
   const path = `${prefix}/datasources/:dataSource`
   return [
@@ -55,7 +57,7 @@ export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: st
       method: 'POST',
       path: `${path}/markUsed`,
       access: datasource('WRITE'),
-      summary: 'Marks segments used: by interval, by interval and versions, or by id',
+      summary: 'Mark segments as used by interval, by interval and versions, or by ID',
       body: jsonBody(parseSelection),
       answers,
       handle: async ({ params, body, audit }) =>
@@ -65,7 +67,7 @@ export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: st
       method: 'POST',
       path: `${path}/markUnused`,
       access: datasource('WRITE'),
-      summary: 'Marks segments unused: by interval, by interval and versions, or by id',
+      summary: 'Mark segments as unused by interval, by interval and versions, or by ID',
       body: jsonBody(parseSelection),
       answers,
       handle: async ({ params, body, audit }) =>
@@ -75,7 +77,7 @@ export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: st
       method: 'POST',
       path,
       access: datasource('WRITE'),
-      summary: 'Marks all segments of a datasource used that no newer version hides',
+      summary: 'Mark all segments of a datasource as used unless they are overshadowed',
       answers,
       handle: async ({ params, audit }) =>
         answer(await markSelectedUsed(database, params.dataSource as string, {}, audit, clock.now())),
@@ -84,7 +86,7 @@ export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: st
       method: 'DELETE',
       path,
       access: datasource('WRITE'),
-      summary: 'Marks all segments of a datasource unused',
+      summary: 'Mark all segments of a datasource as unused',
       answers,
       handle: async ({ params, audit }) =>
         answer(await markSelectedUnused(database, params.dataSource as string, {}, audit, clock.now())),
@@ -93,7 +95,7 @@ export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: st
       method: 'POST',
       path: `${path}/segments/:segment`,
       access: datasource('WRITE'),
-      summary: 'Marks a segment used, unless a newer version hides it',
+      summary: 'Mark a segment as used unless it is overshadowed',
       answers,
       handle: async ({ params, audit }) => {
         const { dataSource = '', segment = '' } = params
@@ -104,7 +106,7 @@ export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: st
       method: 'DELETE',
       path: `${path}/segments/:segment`,
       access: datasource('WRITE'),
-      summary: 'Marks a segment unused',
+      summary: 'Mark a segment as unused',
       answers,
       handle: async ({ params, audit }) => {
         const { dataSource = '', segment = '' } = params

@@ -4,26 +4,26 @@ import { z } from 'zod'
 import { shapeOf } from '../wire/index.ts'
 import { auditInfoShape } from './segments.ts'
 
-/** What is configured for the compaction of a datasource. */
+/** Schema of the compaction config of a datasource. */
 export const compactionConfigShape = shapeOf(compactionConfigSchema())
-/** What is configured for the compaction of all datasources. */
+/** Schema of the cluster compaction config. */
 export const clusterCompactionConfigShape = shapeOf(clusterConfigSchema())
 
-/** The shape of what has all fields but some, as answers have them where a request may leave them out. */
+/** Makes all fields required except `optional` ones: responses contain fields that a request may omit. */
 const withAllFields = (schema: JsonObject, ...optional: readonly string[]): z.ZodType =>
   shapeOf({
     allOf: [schema],
     required: Object.keys(schema.properties as JsonObject).filter((name) => !optional.includes(name)),
   })
 
-/** The configuration of a datasource as it is answered: with what stands for the fields that were left out. */
+/** Schema of the compaction config of a datasource in responses, including defaults. */
 export const wholeCompactionConfigShape = withAllFields(compactionConfigSchema(), 'type', 'projections')
-/** The configuration of the cluster as it is answered. */
+/** Schema of the cluster compaction config in responses. */
 export const wholeClusterCompactionConfigShape = withAllFields(clusterConfigSchema())
 
 const figures = { interval: z.string(), bytes: z.int(), segments: z.int() }
 
-/** How far the compaction of a datasource is. */
+/** Schema of the compaction status of a datasource. */
 export const compactionStatusShape = z
   .object({
     dataSource: z.string(),
@@ -54,9 +54,12 @@ export const compactionStatusShape = z
       })
       .optional(),
   })
-  .meta({ title: 'CompactionStatus', description: 'Intervals are told where full is asked for' })
+  .meta({
+    title: 'CompactionStatus',
+    description: '`intervals` is only present with the query parameter `full`',
+  })
 
-/** What held for the compaction of a datasource after a change. */
+/** Schema of the compaction config history of a datasource. */
 export const compactionHistoryShape = z.array(
   z
     .object({
@@ -70,7 +73,7 @@ export const compactionHistoryShape = z.array(
 
 const content = z.object({ bytes: z.int(), segments: z.int() })
 
-/** What would be compacted. */
+/** Schema of a compaction preview. */
 export const compactionPreviewShape = z
   .object({
     candidates: z.array(

@@ -1,4 +1,4 @@
-/** The shapes of what more than one role answers; those of one role stand beside its routes. */
+/** Schemas of responses that several roles return; those of a single role are next to its routes. */
 export * from './compaction.ts'
 export * from './rules.ts'
 export * from './segments.ts'

@@ -2,5 +2,5 @@ import { ruleSchema } from '@svc/domain/rules'
 import { z } from 'zod'
 import { shapeOf } from '../wire/index.ts'
 
-/** A list of retention rules. */
+/** Schema of a list of retention rules. */
 export const rulesShape = z.array(shapeOf(ruleSchema()))

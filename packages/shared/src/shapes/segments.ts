@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
-/** Names or ids. */
+/** Schema of a list of names or IDs. */
 export const namesShape = z.array(z.string())
 
-/** The metadata of a segment. */
+/** Schema of the metadata of a segment. */
 export const segmentShape = z
   .object({
     dataSource: z.string(),
@@ -23,13 +23,13 @@ export const segmentShape = z
   .meta({
     title: 'Segment',
     description:
-      'Dimensions and metrics are names with commas between them; what a segment was compacted to is there once it was',
+      '`dimensions` and `metrics` are comma-separated names; `lastCompactionState` is only present for compacted segments',
   })
 
-/** Whether a server leads. */
+/** Schema of the response on whether a server is the leader. */
 export const leaderShape = z.object({ leader: z.boolean() })
 
-/** Who made a change, from where and why, as histories tell it. */
+/** Schema of who made a change, from where, and why. */
 export const auditInfoShape = z
   .object({ author: z.string(), identity: z.string(), comment: z.string(), ip: z.string() })
   .meta({ title: 'AuditInfo' })

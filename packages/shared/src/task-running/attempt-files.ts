@@ -12,22 +12,26 @@ export interface TaskAttempt {
   readonly attempt: number
 }
 
-/** The files of attempts until they are published: those in deep storage, and the folder in which each works. */
+/**
+ * The files of task attempts until they are published: those in deep storage, and the working directory of each
+ * attempt.
+ */
 export interface AttemptFiles {
-  /** Part of every path in deep storage of the attempt. */
+  /** Part of every path of the attempt in deep storage. */
   pathPrefix(attempt: TaskAttempt): string
   workDirectory(attempt: TaskAttempt): string
-  /** Makes the folder of the attempt, with a note for the next start. Rejects with a Failure such as no room left. */
+  /** Creates the working directory of the attempt, with a note for the next start. Rejects with a Failure, for example if
+   * the disk is full. */
   begin(attempt: TaskAttempt): Promise<void>
   /**
-   * Removes what attempts of the task up to this one, or only those before it, have left. Only for attempts that will
-   * not be published any more. What cannot be removed is logged.
+   * Removes the files of the task's attempts up to and including this one, or only those before it. Only for attempts
+   * that will not be published. Failures are logged.
    */
   removeThrough(attempt: TaskAttempt): Promise<void>
   removeBefore(attempt: TaskAttempt): Promise<void>
-  /** Removes the folder of an attempt of which nothing else is to be removed. */
+  /** Removes only the working directory of an attempt. */
   end(attempt: TaskAttempt): Promise<void>
-  /** Removes what the attempts of this server have left that died with its former life. */
+  /** Removes the files of attempts that died in an earlier lifetime of this server. */
   removeFormer(): Promise<void>
 }
 
@@ -49,11 +53,11 @@ export function createAttemptFiles(
     if (attempts.length === 0) return
     try {
       await deepStorage.removeWritten(last.dataSource, attempts.map(pathPrefix))
-      // The note goes last: as long as it is there, a start tries again.
+      // The note is removed last: as long as it exists, the next start tries again.
       for (const attempt of attempts) await end(attempt)
     } catch (error) {
       const { taskId: task, attempt } = last
-      logger.warn('Files without a segment stay in deep storage', {
+      logger.warn('Failed to clean up files of a task attempt in deep storage', {
         task,
         attempt,
         error: describeError(error),
@@ -63,12 +67,12 @@ export function createAttemptFiles(
 
   async function removeOne(name: string): Promise<void> {
     const note = await readFile(path.join(baseDirectory, name, noteName), 'utf8').catch(() => undefined)
-    // Without a note it is no folder of an attempt that has begun.
+    // Without a note, this is not the directory of a started attempt.
     if (note === undefined) return
     const attempt = JSON.parse(note) as TaskAttempt
     const task = await loadTask(database, attempt.taskId)
     const isNewest = task?.attempt === attempt.attempt
-    // The next attempt removes what this one has left; until then it may belong to another server at work.
+    // The next attempt removes the files of this one; until then, another server may be using them.
     if (isNewest && task.state === 'RUNNING') return
     if (task === undefined || (isNewest && task.state === 'SUCCESS')) await end(attempt)
     else await remove(attempt, attempt.attempt)
@@ -86,7 +90,7 @@ export function createAttemptFiles(
         const note = JSON.stringify({ taskId, dataSource, attempt: attempt.attempt } satisfies TaskAttempt)
         await writeFile(path.join(directory, noteName), note)
       } catch (error) {
-        throw storageFailure(`The task's folder[${directory}] cannot be written`, directory, error)
+        throw storageFailure(`Task directory[${directory}] cannot be written`, directory, error)
       }
     },
     removeThrough: (attempt) => remove(attempt, 1),
@@ -94,7 +98,10 @@ export function createAttemptFiles(
     removeFormer: async () => {
       for (const name of await readdir(baseDirectory).catch(() => [])) {
         await removeOne(name).catch((error) =>
-          logger.warn('What an attempt has left stays', { folder: name, error: describeError(error) }),
+          logger.warn('Failed to clean up after a task attempt', {
+            folder: name,
+            error: describeError(error),
+          }),
         )
       }
     },

@@ -24,7 +24,7 @@ import type { WrittenColumns } from './peon-protocol.ts'
 import { newRows, type PublishedState, type PublishingAttempt } from './published-rows.ts'
 
 interface Plan extends RewritePlan<StoredSegment> {
-  /** All segments that overlap the interval, those that are not used too. */
+  /** All segments that overlap the interval, including unused ones. */
   readonly existing: readonly StoredSegment[]
 }
 
@@ -37,16 +37,16 @@ async function planOf(queries: Queries, spec: CompactSpec): Promise<Plan> {
   return { ...plan, existing }
 }
 
-/** What a compact task has to do now, and the segments from which it follows. */
+/** The work of a compact task, and the segments on which the decision is based. */
 export interface PreparedCompaction {
   readonly work:
     | { readonly kind: 'compact'; readonly order: RewriteOrder }
-    /** Of segments without bytes: what comes of it is known at once. */
+    /** For virtual segments, the result is known immediately. */
     | { readonly kind: 'virtual'; readonly segments: readonly WrittenSegment[] }
   readonly visibleIds: readonly string[]
 }
 
-/** Decides what a compact task has to do. Without segments in its interval it has no buckets. */
+/** Decides the work of a compact task. If its interval has no segments, there are no buckets. */
 export async function prepareCompaction(database: Database, spec: CompactSpec): Promise<PreparedCompaction> {
   const { buckets, visibleIds } = await planOf(database, spec)
   const segments = new Map<string, StoredSegment>()
@@ -61,7 +61,7 @@ export async function prepareCompaction(database: Database, spec: CompactSpec): 
     const other = newestFirst[isVirtual.indexOf(false)]
     if (other !== undefined) {
       throw conflict(
-        `Datasource [${spec.dataSource}] has virtual segments and others, such as [${other.id}]; they cannot be compacted together`,
+        `Datasource [${spec.dataSource}] has virtual segments and regular ones, such as [${other.id}]; they cannot be compacted together`,
       )
     }
     const names = [...payloads.values()]
@@ -107,15 +107,16 @@ function sourceOf(id: string, payload: SegmentPayload | undefined) {
   return { id, loadSpec, sizeBytes: size, totalRows, dimensions, metrics }
 }
 
-/** What the process of a compact task has written. */
+/** What the peon of a compact task has written. */
 export interface WrittenCompaction {
   readonly segments: readonly WrittenSegment[]
   readonly columns: WrittenColumns
 }
 
 /**
- * Publishes what a compact task has written and finishes it, in one transaction or not at all. The new version hides
- * what was read; where that is no longer what is visible, nothing is published: a conflict failure.
+ * Publishes the segments of a compact task and finishes it, in one transaction. The new version overshadows the
+ * segments that the task read. If these are no longer the visible ones, nothing is published: throws a conflict
+ * Failure.
  */
 export async function publishCompaction(
   database: Database,
@@ -128,7 +129,7 @@ export async function publishCompaction(
   const { dataSource, interval, config, context } = spec
   return await database.transaction(async (transaction): Promise<PublishedState> => {
     await lockDatasource(transaction, dataSource)
-    // Whoever takes the interval away ends the attempt in the same transaction.
+    // A task that preempts the interval ends this attempt in the same transaction.
     const end = { state: 'SUCCESS', errorMessage: null, progress } as const
     if (!(await finishAttempt(transaction, taskId, attempt, end))) return 'notTheAttempt'
     if (segments.length === 0) return 'published'
@@ -167,7 +168,8 @@ function describe({ dimensions, metrics }: WrittenColumns) {
   return { dimensionsSpec: { dimensions: described }, metricsSpec: metrics }
 }
 
-/** Keeps a state once, under its fingerprint; segments carry it whole unless supervisors are told to save that. */
+/** Stores a compaction state once, under its fingerprint. Segments carry the complete state unless the supervisor config
+ * turns that off. */
 async function storeState(transaction: Queries, dataSource: string, state: object) {
   const { id, fingerprint } = await saveCompactionState(transaction, { dataSource, state })
   const { useSupervisors, storeCompactionStatePerSegment } = await loadClusterCompactionConfig(transaction)

@@ -1,4 +1,4 @@
-/** The life of a task at a worker: claimed, run in a process of its own, published or failed. */
+/** The life of a task on a worker: claimed, run in its own process, and published or failed. */
 export { prepareCompaction, publishCompaction } from './compact-segments.ts'
 export { killSegments } from './kill-segments.ts'
 export type { PeonOrder } from './peon-protocol.ts'

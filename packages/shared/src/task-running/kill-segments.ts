@@ -10,7 +10,7 @@ import {
 import type { KillSpec } from '../tasks/index.ts'
 import { NotTheAttempt } from './published-rows.ts'
 
-/** What a kill task still has to do: files of segments whose rows are gone already. */
+/** Progress of a kill task: the files still to remove, whose segments are already deleted from the metadata store. */
 export interface KillProgress {
   readonly erasedSegments: number
   readonly filesToRemove: readonly SegmentPayload['loadSpec'][]
@@ -18,16 +18,16 @@ export interface KillProgress {
 
 const batchSize = 500
 
-/** Reads the progress of an earlier attempt, if it is one. */
+/** Reads the progress of an earlier attempt, if there was one. */
 export function readKillProgress(progress: unknown): KillProgress {
   const { erasedSegments = 0, filesToRemove = [] } = (progress ?? {}) as Partial<KillProgress>
   return { erasedSegments, filesToRemove }
 }
 
 /**
- * Erases unused segments: their rows first, noting their files in the same transaction, then the files. Whoever
- * dies in between leaves a note of which files the next attempt has to remove. Returns the number of segments, or
- * undefined if the attempt no longer counts.
+ * Deletes unused segments: first their rows, recording their files in the same transaction, then the files. After a
+ * crash in between, the next attempt removes the recorded files. Returns the number of segments, or undefined if the
+ * attempt was superseded.
  */
 export async function killSegments(
   database: Database,
@@ -64,7 +64,7 @@ export async function killSegments(
           erasedSegments: erasedSegments + erased.length,
           filesToRemove: erased.map(({ loadSpec }) => loadSpec),
         }
-        // Rows without a note of their files must not go.
+        // Rows must not be deleted unless their files are recorded.
         if (!(await renewClaim(transaction, taskId, attempt, claimMs, progress))) throw new NotTheAttempt()
         return progress
       })

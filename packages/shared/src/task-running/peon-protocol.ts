@@ -1,7 +1,7 @@
 import type { HttpInputLimits, IndexProgress, InputAccess, WrittenSegment } from '../ingestion/index.ts'
 import type { RewriteOrder, RewriteProgress, RewriteResult } from '../rewriting/index.ts'
 
-/** What a peon is told to do, once. */
+/** The only message to a peon: its work. */
 export interface PeonOrder {
   readonly taskId: string
   readonly attempt: number
@@ -11,11 +11,11 @@ export interface PeonOrder {
   readonly pathPrefix: string
   readonly memoryLimitBytes: number
   readonly threads: number
-  /** How long each use of deep storage is to wait, on purpose. */
+  /** Injected delay of each access to deep storage, in milliseconds. */
   readonly diskDelayMs: number
 }
 
-/** What a process of its own is needed for. */
+/** Work that needs its own process. */
 export type PeonWork =
   | {
       readonly kind: 'index'
@@ -25,16 +25,16 @@ export type PeonWork =
     }
   | { readonly kind: 'compact'; readonly order: RewriteOrder }
 
-/** The columns of what a compaction has written. */
+/** The columns that a compaction has written. */
 export type WrittenColumns = Pick<RewriteResult, 'dimensions' | 'metrics'>
 
-/** What a peon tells. */
+/** A message from a peon. */
 export type PeonMessage =
   | { readonly kind: 'progress'; readonly progress: IndexProgress | RewriteProgress }
   | {
       readonly kind: 'done'
       readonly segments: readonly WrittenSegment[]
-      /** Of a compaction. */
+      /** Only for a compaction. */
       readonly columns?: WrittenColumns
     }
   | { readonly kind: 'failed'; readonly message: string }

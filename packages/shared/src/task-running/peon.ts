@@ -1,6 +1,6 @@
 /**
- * The process of one task: it does the work and tells its parent; it knows neither store nor queue. Killing it at
- * any line leaves nothing but files that no segment names.
+ * The process of one task: it does the work and reports to its parent. It uses neither the metadata store nor the
+ * queues. If it is killed, only files that no segment references are left behind.
  */
 import { describeError, Failure } from '@svc/domain/failure'
 import { createLocalDeepStorage, isDiskFull, storageFailure } from '../deep-storage/index.ts'
@@ -14,7 +14,7 @@ const send = (message: PeonMessage): Promise<void> =>
     process.send?.(message, undefined, undefined, () => resolve())
   })
 
-// A log without room must not end the task before it has told its parent what is wrong.
+// A full disk for the log must not end the task before it has reported the problem to its parent.
 process.stdout.on('error', () => undefined)
 
 const log = (message: string, details: object = {}, level: 'info' | 'error' = 'info'): void => {
@@ -22,10 +22,10 @@ const log = (message: string, details: object = {}, level: 'info' | 'error' = 'i
   process.stdout.write(`${JSON.stringify({ timestamp, level, message, ...details })}\n`)
 }
 
-/** The failure that an error is; whatever finds no room on the disk is one. */
+/** Returns the error as a Failure, including any error caused by a full disk; undefined for unexpected errors. */
 function failureOf(error: unknown, workDirectory: string): Failure | undefined {
   if (error instanceof Failure) return error
-  const told = storageFailure(`The task's folder[${workDirectory}] cannot be written`, workDirectory, error)
+  const told = storageFailure(`Task directory[${workDirectory}] cannot be written`, workDirectory, error)
   return isDiskFull(told) ? told : undefined
 }
 
@@ -45,7 +45,7 @@ async function work(order: PeonOrder): Promise<Extract<PeonMessage, { kind: 'don
   }
   if (order.work.kind === 'compact') {
     const { segments, dimensions, metrics, ...counts } = await rewriteSegments(order.work.order, options)
-    log('Task has rewritten segments', { segments: segments.length, ...counts })
+    log('Rewrote segments', { segments: segments.length, ...counts })
     return { kind: 'done', segments, columns: { dimensions, metrics } }
   }
   const { payload, access, httpLimits } = order.work
@@ -68,11 +68,11 @@ process.once('message', async (order: PeonOrder) => {
     log('Task failed', { error: describeError(error), ...stack }, 'error')
     await send({
       kind: 'failed',
-      message: failure?.message ?? 'The task failed for an unexpected reason; its log tells more',
+      message: failure?.message ?? 'The task failed unexpectedly; see the task log for details',
     })
   }
   process.disconnect?.()
 })
 
-// Without its parent nobody would publish what this process writes.
+// Without its parent, nobody would publish what this process writes.
 process.once('disconnect', () => process.exit())

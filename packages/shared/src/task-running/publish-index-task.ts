@@ -16,8 +16,8 @@ import { NotTheAttempt, newRows, type PublishedState, type PublishingAttempt } f
 type Chunk = NewChunk & { readonly written: WrittenSegment }
 
 /**
- * Publishes what an index task has written and finishes it, in one transaction or not at all. Tasks of a lower priority
- * that rewrite the same time fail; one of the same or a higher priority is waited for.
+ * Publishes the segments of an index task and finishes it, in one transaction. Preempts tasks of a lower priority that
+ * rewrite the same time, which fail; waits for tasks of the same or a higher priority.
  */
 export async function publishIndex(
   database: Database,
@@ -41,7 +41,7 @@ export async function publishIndex(
       await lockDatasource(transaction, dataSource)
       for (const interval of intervals) {
         const preempted = await takeInterval(transaction, taskId, { dataSource, interval, priority })
-        // Nothing has been written: where no interval is free, none is taken.
+        // Nothing has been written: if one interval is not free, none is taken.
         if (preempted === undefined) throw new IntervalTaken()
       }
       const end = { state: 'SUCCESS', errorMessage: null, progress } as const
@@ -62,7 +62,7 @@ export async function publishIndex(
     })
 }
 
-// Like NotTheAttempt it undoes the transaction, and with it what was taken from others.
+// Like NotTheAttempt, it rolls back the transaction, including preemptions.
 class IntervalTaken extends Error {}
 
 const distinct = (intervals: readonly Interval[]): Interval[] => [

@@ -10,25 +10,25 @@ export interface PublishingAttempt {
   readonly progress: unknown
 }
 
-/** What became of a publication: all of it, or nothing. */
+/** The outcome of a publication, which is all or nothing. */
 export type PublishedState =
   | 'published'
-  /** Another attempt of the task counts, or it was ended. */
+  /** The attempt was superseded, canceled, or preempted. */
   | 'notTheAttempt'
-  /** A task of the same or a higher priority has the interval: it is to be tried again. */
+  /** A task of the same or a higher priority has the interval; publishing must be retried. */
   | 'intervalTaken'
 
-/** Thrown in a transaction to undo it: the attempt that it is for no longer counts. */
+/** Thrown to roll back a transaction whose attempt was superseded, canceled, or preempted. */
 export class NotTheAttempt extends Error {}
 
-/** What new segments have besides their files. */
+/** Properties of new segments other than their files. */
 export interface RowDetails {
   readonly loadType: SegmentPayload['loadSpec']['type']
   readonly inPayload?: Partial<SegmentPayload>
   readonly compactionState?: number
 }
 
-/** The rows of new segments for the metadata store, with their columns, which are stored on the way. */
+/** Returns the rows of new segments for the metadata store. Stores their segment schemas in the same transaction. */
 export async function newRows(
   transaction: Transaction,
   added: readonly { readonly segment: Segment; readonly chunk: { readonly written: WrittenSegment } }[],

@@ -46,8 +46,8 @@ const run = (
   onProgress = (_: unknown) => {},
 ) => runPeon(order(given), logFile, onProgress, signal)
 
-describe('the process of a task', () => {
-  it('writes the segments, tells how far it is, and logs', async () => {
+describe('a task process', () => {
+  it('writes segments, reports progress, and logs', async () => {
     const phases = new Set<string>()
     const end = await run({}, undefined, (progress) => phases.add((progress as { phase: string }).phase))
     assert.ok(end.kind === 'done')
@@ -59,7 +59,7 @@ describe('the process of a task', () => {
     assert.match(readFileSync(logFile, 'utf8'), /^\{"timestamp":.*"message":"Task started"/)
   })
 
-  it('knows nothing of the environment of its server', async (context) => {
+  it('does not inherit the environment of its server', async (context) => {
     process.env.SVC_TEST_SECRET = 'hunter2'
     context.after(() => {
       delete process.env.SVC_TEST_SECRET
@@ -69,7 +69,7 @@ describe('the process of a task', () => {
     assert.doesNotMatch(readFileSync(logFile, 'utf8'), /hunter2/)
   })
 
-  it('tells what is wrong with the task, and no more than an id of what is wrong with it', async () => {
+  it('reports an invalid task, and fails on an unexpected error', async () => {
     const bad = await run({ work: index({ type: 'nothing' }) })
     assert.deepEqual(
       [bad.kind, bad.kind === 'failed' && /^type has the value/.test(bad.message)],
@@ -81,8 +81,8 @@ describe('the process of a task', () => {
 
   const disk = path.join(folder, 'disk')
   mkdirSync(disk)
-  const skip = canMountSmallDisk(disk) ? false : 'this system mounts no disk for a test'
-  it('tells that no space is left, and where, though its log has no room either', { skip }, async () => {
+  const skip = canMountSmallDisk(disk) ? false : 'this system cannot mount a disk for a test'
+  it('reports a full disk and its location, even if the log is on that disk', { skip }, async () => {
     const onDisk = order({ workDirectory: path.join(disk, 'work') })
     const script = `
       import { readFileSync, writeFileSync } from 'node:fs'
@@ -94,12 +94,12 @@ describe('the process of a task', () => {
     writeFileSync(path.join(folder, 'order.json'), JSON.stringify(onDisk))
     assert.deepEqual(await runOnSmallDisk(disk, script), {
       kind: 'failed',
-      message: `The task's folder[${disk}/work/input] cannot be written: no space is left on its disk`,
+      message: `Task directory[${disk}/work/input] cannot be written: no space left on the disk`,
     })
   })
 
   for (const already of [true, false]) {
-    it(`that is ended ${already ? 'before it began' : 'while it starts'} has died, and nothing is thrown`, async () => {
+    it(`reports its death without throwing if it is killed ${already ? 'before it starts' : 'while it starts'}`, async () => {
       const controller = new AbortController()
       if (already) controller.abort()
       const running = run({}, controller.signal)
@@ -108,7 +108,7 @@ describe('the process of a task', () => {
     })
   }
 
-  it('that is ended many times over leaves this process alive', async () => {
+  it('does not affect its parent when killed many times', async () => {
     const ends = await Promise.all(Array.from({ length: 5 }, () => run({}, AbortSignal.abort())))
     assert.ok(ends.every(({ kind }) => kind === 'died'))
   })

@@ -7,15 +7,15 @@ import type { PeonMessage, PeonOrder } from './peon-protocol.ts'
 
 const peonFile = fileURLToPath(new URL('./peon.ts', import.meta.url))
 
-/** How the process of a task ended. */
+/** How a task process ended. */
 export type PeonEnd =
   | Exclude<PeonMessage, { readonly kind: 'progress' }>
-  /** It was ended from outside, by `signal` of its caller or by a crash. */
+  /** The process was killed by the caller's `signal`, or it crashed. */
   | { readonly kind: 'died'; readonly how: string }
 
 /**
- * Runs a task in a process of its own, whose output goes to the task's log; `signal` ends it at once. Rejects with a
- * Failure, by isDiskFull no room, where there can be no log.
+ * Runs a task in its own process. Its output goes to the task's log, and `signal` kills it immediately. Rejects with a
+ * Failure (with isDiskFull if the disk is full) if the log cannot be written.
  */
 export async function runPeon(
   order: PeonOrder,
@@ -26,7 +26,7 @@ export async function runPeon(
   const log = await openLog(logFile)
   try {
     return await new Promise<PeonEnd>((resolve, reject) => {
-      // Nothing of this server's environment is passed on: it may hold passwords.
+      // This server's environment may contain passwords, so it is not passed on.
       const child = fork(peonFile, [], {
         stdio: ['ignore', log.fd, log.fd, 'ipc'],
         env: { PATH: process.env.PATH, TZ: 'UTC', ...cacheVariable() },
@@ -46,7 +46,7 @@ export async function runPeon(
         signal.removeEventListener('abort', kill)
         resolve(end ?? { kind: 'died', how: killedBy ?? `exit status ${code}` })
       })
-      // A process that is gone already tells so by its exit.
+      // The exit event covers a process that is already gone.
       child.send(order, () => undefined)
     })
   } finally {

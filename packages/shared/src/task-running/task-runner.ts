@@ -27,28 +27,28 @@ import { publishIndex } from './publish-index-task.ts'
 import type { PublishedState, PublishingAttempt } from './published-rows.ts'
 import { type PeonEnd, runPeon } from './run-peon.ts'
 
-/** Runs tasks in the slots of this server. */
+/** Runs tasks in this server's task slots. */
 export interface TaskRunner {
   readonly capacity: number
-  /** The ids of the tasks that run here. */
+  /** IDs of the tasks that run here. */
   running(): readonly string[]
-  /** Ends a task, whose end has been stored already, if it runs here, and removes what it has written. */
+  /** Cancels a task that is already stored as finished, if it runs here, and removes the files that it has written. */
   cancel(task: StoredTask): void
   lastCompletedAt(): number | undefined
   start(): Promise<void>
-  /** Gives the tasks that run here back, for another worker or the next start. */
+  /** Releases the tasks that run here to other workers or the next start. */
   stop(): Promise<void>
 }
 
-// A worker that does not renew its claim for this long is taken for dead, and its task is run again.
+// If a worker does not renew its claim for this long, it is considered dead, and its task runs again.
 const claimMs = 10_000
 const renewPeriodMs = 2000
-// How often a task looks whether another one that has its interval is over.
+// How often a task retries publishing while another task has its interval.
 const retryPublishingMs = 1000
-// Attempts that may end with the worker's death before a task counts as what kills it.
+// Max attempts that end with the worker's death before the task fails: it probably kills the worker.
 const mostAttempts = 5
 
-/** What takes its time and is known at once: no process is needed for it. */
+/** Virtual work only takes time: its result is known, so it needs no process. */
 type VirtualWork = Extract<PreparedCompaction['work'], { kind: 'virtual' }>
 
 interface Job {
@@ -57,11 +57,11 @@ interface Job {
   publish(attempt: PublishingAttempt, end: Extract<PeonEnd, { kind: 'done' }>): Promise<PublishedState>
 }
 
-/** Whether an error says nothing of the task itself: another attempt may succeed. */
+/** Whether an error is not caused by the task itself, so that another attempt may succeed. */
 const isTroubleElsewhere = (error: unknown): boolean =>
   !(error instanceof Failure) || error.code === 'unavailable'
 
-/** The log of a task. */
+/** Returns the path of a task's log file. */
 export const taskLogFile = (directory: string, taskId: string): string =>
   path.join(directory, `${safeFileName(taskId)}.log`)
 
@@ -95,8 +95,12 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
     try {
       await runAttempt(task, payload, attempt, controller)
     } catch (error) {
-      // The store or the disk is away: the claim runs out, and the task is run again.
-      logger.error('An attempt of a task broke off', { task: taskId, attempt, error: describeError(error) })
+      // The metadata store or the disk is unavailable: the claim expires, and the task runs again.
+      logger.error('Task attempt failed; it will be retried', {
+        task: taskId,
+        attempt,
+        error: describeError(error),
+      })
     } finally {
       running.delete(taskId)
       lastCompletedAt = clock.now()
@@ -105,7 +109,7 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
 
   function needsOf({ type, dataSource, priority }: StoredTask, payload: unknown): TaskNeeds {
     const mostRunning = mostRunningByType.get(type)
-    // What erases segments and what rewrites them must not meet; index tasks take intervals when they publish.
+    // Kill and compact tasks must not run on the same interval; index tasks take intervals when they publish.
     const interval = isCompactTask(payload)
       ? parseCompactSpec(payload).interval
       : type === 'kill'
@@ -131,24 +135,24 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
         if (!(await renewClaim(database, taskId, attempt, claimMs, progress))) controller.abort()
       },
       (error) =>
-        logger.warn('The claim of a task was not renewed', { task: taskId, error: describeError(error) }),
+        logger.warn('Failed to renew the claim of a task', { task: taskId, error: describeError(error) }),
     )
     const fail = async (errorMessage: string): Promise<void> => {
-      // Before the end is stored: whoever dies here has a next attempt that removes it.
+      // Before the end is stored: if this worker dies here, the next attempt removes the files.
       await files.removeThrough(own)
       await finishAttempt(database, taskId, attempt, { state: 'FAILED', errorMessage, progress })
       logger.warn('Task failed', { task: taskId, attempt, error: errorMessage })
     }
     try {
       if (attempt > mostAttempts) {
-        await fail(`The worker died in each of [${mostAttempts}] attempts`)
+        await fail(`The worker died during each of [${mostAttempts}] attempts`)
         return
       }
       if ((payload as { type?: unknown }).type === 'kill') {
         await runKill(taskId, attempt, payload, controller.signal)
         return
       }
-      // That this attempt could be claimed says that none before it has been published, nor will be.
+      // Since this attempt could be claimed, no earlier one has been or will be published.
       await files.removeBefore(own)
       const job = await prepare(payload).catch(async (error) => {
         if (isTroubleElsewhere(error)) throw error
@@ -160,10 +164,10 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
       })
       if (end.kind === 'failed') await fail(end.message)
       else if (end.kind === 'died' && !controller.signal.aborted) {
-        await fail(`The process of the task died (${end.how})`)
+        await fail(`The task process died (${end.how})`)
       } else if (end.kind === 'died') {
         await files.removeThrough(own)
-        logger.info('Task ended from outside', { task: taskId, attempt })
+        logger.info('Task was canceled or preempted', { task: taskId, attempt })
       } else {
         await claim.stop()
         await publish({ ...own, priority, progress }, job, end, fail, controller.signal)
@@ -173,7 +177,7 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
     }
   }
 
-  /** What a task has to do, and how what it has written is published. */
+  /** Decides the work of a task, and how to publish its result. */
   async function prepare(payload: unknown): Promise<Job> {
     if (!isCompactTask(payload)) {
       const spec = parseIndexSpec(payload, access)
@@ -219,13 +223,13 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
       await files.begin(own)
       return await runPeon(order, logFile, onProgress, signal)
     } catch (error) {
-      // Another attempt would find the disk as full.
+      // Another attempt would fail as well.
       if (isDiskFull(error)) return { kind: 'failed', message: describeError(error) }
       throw error
     }
   }
 
-  /** Takes as long as is configured; nothing is read or written. */
+  /** Waits for the configured duration; reads and writes nothing. */
   async function runVirtually({ segments }: VirtualWork, signal: AbortSignal): Promise<PeonEnd> {
     await delay(settings.get('svc.simulation.compactionDuration'), undefined, { signal }).catch(
       () => undefined,
@@ -268,13 +272,13 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
         logger.info('Task succeeded', { task: taskId, attempt, segments: end.segments.length })
         return
       }
-      logger.warn('Nothing was published: another attempt of the task counts, or it was ended', {
+      logger.warn('Discarded the result of a task attempt that was superseded, canceled, or preempted', {
         task: taskId,
         attempt,
       })
       await files.removeThrough(own)
     } catch (error) {
-      // What the plan refuses is the task's own fault; what the store refuses may work another time.
+      // If the plan rejects the result, the task fails; if the metadata store is unavailable, it is retried.
       if (isTroubleElsewhere(error)) throw error
       await fail(describeError(error))
     }
@@ -286,7 +290,7 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
     cancel: ({ id, dataSource, attempt }) => {
       const controller = running.get(id)
       if (controller !== undefined) controller.abort()
-      // Its worker may be dead; one that lives notices the end and removes what is written until then.
+      // Its worker may be dead; a live one notices the end and removes the files written until then.
       else void files.removeThrough({ taskId: id, dataSource, attempt })
     },
     lastCompletedAt: () => lastCompletedAt,

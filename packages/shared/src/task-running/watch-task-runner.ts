@@ -1,7 +1,7 @@
 import type { Metrics } from '../metrics/index.ts'
 import type { TaskRunner } from './task-runner.ts'
 
-/** Lets the task slots of a server be watched. */
+/** Registers the metrics of a server's task slots. */
 export function watchTaskRunner(metrics: Metrics, runner: Pick<TaskRunner, 'capacity' | 'running'>): void {
   metrics.observe('svc_task_slots', () => {
     const used = runner.running().length

@@ -1,4 +1,4 @@
-/** What coordinator and overlord both know of tasks: ids, and the tasks that either submits. */
+/** What coordinator and overlord share about tasks: IDs, and the tasks that either submits. */
 
 export { type KillSpec, killTaskShape, newKillTask, parseKillSpec } from './kill-task.ts'
 export { type CompactSpec, compactTaskSchema, isCompactTask, parseCompactSpec } from './parse-compact-spec.ts'

@@ -5,7 +5,7 @@ import type { NewTask } from '../postgres/index.ts'
 import { listOf, parseJson } from '../wire/index.ts'
 import { newTaskId } from './task-id.ts'
 
-/** What a kill task erases: unused segments that lie wholly within an interval. */
+/** What a kill task deletes: unused segments entirely within an interval. */
 export interface KillSpec {
   readonly id: string | undefined
   readonly context: Readonly<Record<string, unknown>>
@@ -13,36 +13,38 @@ export interface KillSpec {
   readonly interval: Interval
   readonly versions: readonly string[] | undefined
   readonly limit: number | undefined
-  /** Only segments that became unused until then, in epoch milliseconds. */
+  /** Only segments that became unused at or before this time, in epoch milliseconds. */
   readonly unusedUntil: number | undefined
 }
 
 const text = z
-  .string({ error: 'a text' })
-  .min(1, { error: 'a text that is not empty' })
-  .refine((value) => !hasControlCharacter(value), { error: 'a text without control characters' })
+  .string({ error: 'a string' })
+  .min(1, { error: 'a non-empty string' })
+  .refine((value) => !hasControlCharacter(value), { error: 'a string without control characters' })
 
-const datasourceName = z.string({ error: 'a text' }).refine(isDatasourceName, { error: datasourceNameRule })
+const datasourceName = z.string({ error: 'a string' }).refine(isDatasourceName, { error: datasourceNameRule })
 
-const count = z.int({ error: 'a whole number from 1' }).min(1, { error: 'a whole number from 1' })
+const count = z
+  .int({ error: 'a whole number of at least 1' })
+  .min(1, { error: 'a whole number of at least 1' })
 
 const killSchema = z.strictObject({
   type: z.literal('kill'),
   id: text.nullish(),
   dataSource: datasourceName,
   interval: text,
-  versions: listOf(text, { error: 'a list of texts' }).nullish(),
-  // Taken and not needed: how many go at a time makes no difference to what is erased.
+  versions: listOf(text, { error: 'a list of strings' }).nullish(),
+  // Accepted but not used: the batch size does not affect what is deleted.
   batchSize: count.nullish(),
   limit: count.nullish(),
   maxUsedStatusLastUpdatedTime: text.nullish(),
   context: z.record(z.string(), z.unknown()).nullish(),
 })
 
-/** The shape of a kill task. */
+/** Schema of a kill task. */
 export const killTaskShape = killSchema.meta({ title: 'KillTask' })
 
-/** The kill task of a JSON body; the first thing that is wrong is an invalidInput failure that names it. */
+/** Parses a kill task from a JSON body. Throws an invalidInput Failure that names the first invalid field. */
 export function parseKillSpec(json: unknown): KillSpec {
   const task = parseJson(killSchema, json, { subject: 'The task' })
   const { id, dataSource, interval, versions, limit, maxUsedStatusLastUpdatedTime, context } = task
@@ -60,20 +62,20 @@ export function parseKillSpec(json: unknown): KillSpec {
   }
 }
 
-/** What a new kill task is to erase, and for whom. */
+/** What a new kill task must delete, and who submitted it. */
 export interface KillOrder {
-  /** What its id begins with. */
+  /** Prefix of the task ID. */
   readonly idPrefix: string
   readonly dataSource: string
   readonly interval: Interval
-  /** Segments at the most; none are all. */
+  /** Max segments; all if undefined. */
   readonly limit?: number
-  /** Only segments that became unused until then, in epoch milliseconds. */
+  /** Only segments that became unused at or before this time, in epoch milliseconds. */
   readonly unusedUntil?: number
   readonly submittedBy: string
 }
 
-/** A kill task as it is stored for the overlord, under an id that no other has. */
+/** Returns a kill task as stored for the overlord, with a unique ID. */
 export function newKillTask(order: KillOrder): NewTask {
   const { idPrefix, dataSource, interval, limit, unusedUntil, submittedBy } = order
   const id = newTaskId(idPrefix, dataSource, interval)

@@ -22,19 +22,19 @@ import {
   schemaOf,
 } from '@svc/domain/validation'
 
-/** A compact task, checked. */
+/** A validated compact task. */
 export interface CompactSpec {
   readonly id: string | undefined
   readonly groupId: string | undefined
   readonly context: JsonObject
   readonly dataSource: string
-  /** What the task has for itself and replaces: whole buckets of the granularity that it writes. */
+  /** The interval that the task locks and replaces: complete buckets of the granularity that it writes. */
   readonly interval: Interval
-  /** The segments to rewrite, those of the interval that are not among them stay as they are; undefined: all of it. */
+  /** IDs of the segments to rewrite; others in the interval stay unchanged. Undefined means all segments. */
   readonly segmentIds: readonly string[] | undefined
-  /** Task slots that the task counts for, and so the threads that it may use. */
+  /** Number of task slots that the task takes, and so the threads that it may use. */
   readonly slots: number
-  /** How the segments shall be. */
+  /** The compaction config that the new segments follow. */
   readonly config: CompactionConfig
 }
 
@@ -63,7 +63,7 @@ const readTask = readFields({
     dropExisting: optional(readFlag),
   }),
   context: optional(readAnyObject, {}),
-  // These are read as the fields of a configuration are.
+  // These are parsed like the fields of a compaction config.
   tuningConfig: asInConfiguration('tuningConfig'),
   granularitySpec: asInConfiguration('granularitySpec'),
   dimensionsSpec: asInConfiguration('dimensionsSpec'),
@@ -77,10 +77,10 @@ function asInConfiguration(name: string): Reader<unknown> {
   return Object.assign((json: unknown) => json, { schema: () => fields()[name] ?? {} })
 }
 
-/** The JSON schema of a compact task. */
+/** Returns the JSON schema of a compact task. */
 export const compactTaskSchema = (): JsonObject => ({ title: 'CompactTask', ...schemaOf(readTask) })
 
-/** The compact task of a JSON body; the first thing that is wrong is an invalidInput failure that names it. */
+/** Parses a compact task from a JSON body. Throws an invalidInput Failure that names the first invalid field. */
 export function parseCompactSpec(json: unknown): CompactSpec {
   const { id, groupId, context, dataSource, ioConfig, type: _, ...specs } = readTask(json, '')
   const { dropExisting, inputSpec } = ioConfig
@@ -115,5 +115,5 @@ function wholeBuckets({ start, end }: Interval, granularity: Granularity | undef
   }
 }
 
-/** Whether the body is that of a compact task. */
+/** Whether a JSON body is a compact task. */
 export const isCompactTask = (json: unknown): boolean => isJsonObject(json) && json.type === 'compact'

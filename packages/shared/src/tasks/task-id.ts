@@ -1,7 +1,9 @@
 import { randomInt } from 'node:crypto'
 import { formatInstant, type Interval } from '@svc/domain/time'
 
-/** An id as the recorded system makes them: type, datasource, eight letters, the interval if there is one, time. */
+/**
+ * Returns a new task ID in Druid's format: type, datasource, eight letters, the interval if any, and the current time.
+ */
 export function newTaskId(type: string, dataSource: string, interval?: Interval): string {
   const letters = Array.from({ length: 8 }, () => 'abcdefghijklmnop'[randomInt(16)]).join('')
   const about = interval ? [formatInstant(interval.start), formatInstant(interval.end)] : []

@@ -1,24 +1,24 @@
 import { type IncomingHttpHeaders, request } from 'node:http'
 
-/** A request as a test writes it; nothing is added but Host and the length of the body. */
+/** A request sent as given; only `Host` and `Content-Length` are added. */
 export interface HttpCall {
   readonly method?: string
   readonly path: string
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
-  /** A value is sent as JSON with its content type, text and bytes as they are. */
+  /** Strings and buffers are sent unchanged; other values are sent as JSON with its content type. */
   readonly body?: unknown
 }
 
-/** What came back. */
+/** The response. */
 export interface HttpAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly text: string
-  /** The body read as JSON; undefined where there is none. */
+  /** The body parsed as JSON; undefined if it is not JSON. */
   readonly json: unknown
 }
 
-/** Sends one request to a port of this machine over a connection of its own. */
+/** Sends one request to a local port over its own connection. */
 export async function httpRequest(port: number, call: HttpCall): Promise<HttpAnswer> {
   const { method = 'GET', path, headers = {}, body } = call
   const isJson = body !== undefined && typeof body !== 'string' && !Buffer.isBuffer(body)

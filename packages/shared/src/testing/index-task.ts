@@ -1,4 +1,4 @@
-/** The body of a task that reads rows of `t` and `n`. */
+/** Returns the body of an index task that reads rows with the columns `t` and `n`. */
 export function indexTask(dataSource: string, inputSource: object, more: object = {}): object {
   return {
     type: 'index_parallel',
@@ -14,7 +14,7 @@ export function indexTask(dataSource: string, inputSource: object, more: object 
   }
 }
 
-/** Rows of some days of January 2026 as an input. */
+/** Returns an inline input source with one row for each of these days of January 2026. */
 export const rowsOf = (...days: readonly number[]) => ({ type: 'inline', data: rowsText(...days) })
 
 /** The same rows as JSON lines. */

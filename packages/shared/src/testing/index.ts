@@ -1,4 +1,4 @@
-/** What tests of several rooms and services need: stores of their own, connections that can be cut, servers to call. */
+/** Shared test support: separate stores per test file, connections that can be cut, and servers to call. */
 export { default as fc } from 'fast-check'
 export { type HttpAnswer, type HttpCall, httpRequest } from './http-request.ts'
 export { indexTask, rowsOf, rowsText } from './index-task.ts'

@@ -1,16 +1,16 @@
 import type { Logger } from '../runtime/index.ts'
 
-/** One line that was logged. */
+/** One logged line. */
 export interface LogLine {
   readonly level: 'error' | 'warn' | 'info' | 'debug'
   readonly message: string
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** A logger that keeps its lines for the test to read. */
+/** A logger that records its lines for assertions. */
 export interface RecordingLogger extends Logger {
   readonly lines: readonly LogLine[]
-  /** The lines with this message. */
+  /** Returns the lines with this message. */
   having(message: string): readonly LogLine[]
 }
 

@@ -13,7 +13,7 @@ import { createTestContext } from './service-context.ts'
 import type { TestStores } from './stores.ts'
 import type { Scope } from './temporary.ts'
 
-/** A leading coordinator for the tests of those that report to it: it answers reports as the test says. */
+/** Starts a leading coordinator that responds to reports with `answer`, to test servers that report to it. */
 export async function startReportTaker(
   scope: Scope,
   stores: TestStores,

@@ -15,21 +15,21 @@ import { type RecordingLogger, recordingLogger } from './recording-logger.ts'
 import type { TestStores } from './stores.ts'
 import type { Scope } from './temporary.ts'
 
-/** The context of a service in this process, with real stores, a real port, and a log that can be read. */
+/** The context of a service in this process, with real stores, a real port, and a recorded log. */
 export interface TestContext extends ServiceContext {
   readonly logger: RecordingLogger
   readonly port: number
   readonly database: Database
   readonly discovery: Discovery
-  /** Answers requests from now on, and makes this server known to the others. */
+  /** Starts answering requests, and announces this server. */
   serve(part: Pick<ServicePart, 'routes' | 'fallback'>): Promise<void>
   /** Replaces the users and roles. */
   replaceDirectory(directory: SecurityDirectory): void
-  /** Begins to stop, as a signal does. */
+  /** Starts stopping, as a signal would. */
   beginToStop(): void
 }
 
-/** Makes the context of a service; everything is taken down at the end of the scope. */
+/** Creates the context of a service; everything is stopped at the end of the scope. */
 export async function createTestContext(
   scope: Scope,
   stores: TestStores,

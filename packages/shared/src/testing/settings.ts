@@ -1,6 +1,6 @@
 import { loadSettings, type Role, type Settings } from '../config/index.ts'
 
-/** The settings of a server with these properties, on top of those of files. */
+/** Returns the settings of a server with these properties, which override those in the files. */
 export function testSettings(
   role: Role,
   properties: Readonly<Record<string, string>> = {},

@@ -1,7 +1,7 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { promisify } from 'node:util'
 
-// A disk of one megabyte that only the command inside can see.
+// A one-megabyte disk that only the command inside can see.
 const onSmallDisk = [
   '--map-root-user',
   '--mount',
@@ -10,7 +10,7 @@ const onSmallDisk = [
   'mount -t tmpfs -o size=1m tmpfs "$0" && exec "$@"',
 ]
 
-/** Whether this system can mount a small disk at a folder for a test. */
+/** Whether this system can mount a small disk in a folder for a test. */
 export function canMountSmallDisk(folder: string): boolean {
   try {
     execFileSync('unshare', [...onSmallDisk, folder, 'true'], { stdio: 'ignore' })
@@ -20,14 +20,14 @@ export function canMountSmallDisk(folder: string): boolean {
   }
 }
 
-/** Where a script in a process of its own imports a room of this package from. */
+/** Returns the URL from which a script in its own process imports a folder of this package. */
 export const doorOf = (room: string): string => new URL(`../${room}/index.ts`, import.meta.url).href
 
-/** Runs a script in a process that has a disk of one megabyte at a folder; what it prints as JSON. */
+/** Runs a script in a process with a one-megabyte disk mounted in a folder. Returns the JSON that it prints. */
 export async function runOnSmallDisk(disk: string, script: string): Promise<unknown> {
   const command = [process.execPath, '--input-type=module', '--eval', script]
   const { stdout } = await promisify(execFile)('unshare', [...onSmallDisk, disk, ...command], {
-    // Where the script's imports are looked for, wherever the tests are run from.
+    // The script's imports are resolved from here, wherever the tests are run from.
     cwd: import.meta.dirname,
   })
   return JSON.parse(stdout)

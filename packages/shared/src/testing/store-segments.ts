@@ -1,7 +1,7 @@
 import { payloadOf, type Segment } from '@svc/domain/segment'
 import { copySegments, type Database } from '../postgres/index.ts'
 
-/** Stores used segments whose files exist nowhere but, if given, under the `path` of deep storage. */
+/** Stores used segments; all refer to the file at `path` in deep storage, which does not exist by default. */
 export async function storeSegments(
   database: Database,
   segments: readonly Segment[],

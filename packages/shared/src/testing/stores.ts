@@ -6,20 +6,20 @@ import { openProducerConnection } from '../redis/index.ts'
 import { testSettings } from './settings.ts'
 import type { Scope } from './temporary.ts'
 
-/** A database and a part of Redis that one test file has for itself. */
+/** A database and a Redis key prefix for one test file. */
 export interface TestStores {
-  /** The settings of a server that uses these stores. */
+  /** Returns the settings of a server that uses these stores. */
   settings(role: Role, properties?: Readonly<Record<string, string>>): Settings
-  /** Another pool of connections to the database, closed at the end of the scope. */
+  /** Opens another connection pool for the database; it is closed at the end of the scope. */
   connect(connections: number, applicationName?: string): Database
   readonly database: Database
-  /** Removes all keys of this part of Redis, as if Redis had lost them. */
+  /** Removes all keys with this prefix, as if Redis had lost them. */
   emptyQueues(): Promise<void>
 }
 
 /**
- * Makes a database with the schema of this version, or an empty one. `./svc dev test` runs Postgres and Redis for all
- * test files and names them in SVC_TEST_STORES.
+ * Creates a database with the schema of this version, or an empty one. `./svc dev test` runs Postgres and Redis for all
+ * test files and passes their settings in SVC_TEST_STORES.
  */
 export async function createTestStores(
   scope: Scope,
@@ -27,7 +27,7 @@ export async function createTestStores(
 ): Promise<TestStores> {
   const file = process.env.SVC_TEST_STORES
   if (file === undefined)
-    throw new Error('SVC_TEST_STORES names no stores; run this file with ./svc dev test PATH')
+    throw new Error('SVC_TEST_STORES is not set: run this file with ./svc dev test PATH')
   const name = `svc_test_${randomUUID().replaceAll('-', '')}`
   const settings = (role: Role, properties: Readonly<Record<string, string>> = {}) =>
     testSettings(

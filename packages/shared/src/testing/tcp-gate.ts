@@ -1,20 +1,20 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import type { Scope } from './temporary.ts'
 
-/** A way to a server that can be cut and mended, as if the server or the network went away. */
+/** A TCP proxy to a server that can be cut and reconnected, as if the server or the network were down. */
 export interface TcpGate {
   readonly port: number
-  /** Breaks all connections and refuses new ones. */
+  /** Closes all connections and refuses new ones. */
   cut(): Promise<void>
-  /** Lets connections through again. */
+  /** Accepts connections again. */
   mend(): Promise<void>
-  /** Lets nothing pass and breaks nothing, as if the server stood still. */
+  /** Holds all data back without closing connections, as if the server were frozen. */
   freeze(): void
-  /** Lets pass what was held up. */
+  /** Forwards the data that was held back. */
   thaw(): void
 }
 
-/** Opens a gate to a port of this machine; it is open at first. */
+/** Opens a gate to a local port. It initially accepts connections. */
 export async function startTcpGate(scope: Scope, targetPort: number): Promise<TcpGate> {
   const sockets = new Set<Socket>()
   const held = new Set<() => void>()

@@ -3,19 +3,19 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
-/** What something lasts for: a test, by its context, or a file, by the functions of `node:test`. */
+/** The scope of a resource: a test (its context) or a file (the functions of `node:test`). */
 export interface Scope {
   after(cleanUp: () => unknown): void
 }
 
-/** A folder that is removed at the end of the scope. */
+/** Creates a folder that is removed at the end of the scope. */
 export function temporaryFolder(scope: Scope): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'svc-test-'))
   scope.after(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** A port of this machine that nobody listens on at the moment. */
+/** Returns a local port that is free at the moment. */
 export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -24,7 +24,7 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** All files below a folder, relative to it. */
+/** Returns all files below a folder, relative to it. */
 export function filesIn(folder: string): string[] {
   if (!existsSync(folder)) return []
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })

@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 
 const pollMs = 10
 
-/** Looks again and again until what is seen is right, and answers it; throws with what was seen last after `timeoutMs`. */
+/** Polls `look` until `isRight` accepts its result, and returns that. Throws with the last result after `timeoutMs`. */
 export async function waitUntil<Seen>(
   description: string,
   look: () => Promise<Seen> | Seen,
@@ -14,7 +14,9 @@ export async function waitUntil<Seen>(
     const seen = await look()
     if (isRight(seen)) return seen
     if (performance.now() >= deadline) {
-      throw new Error(`Not within ${timeoutMs} ms: ${description}; seen last: ${inspect(seen, { depth: 5 })}`)
+      throw new Error(
+        `Timed out after ${timeoutMs} ms: ${description}; last result: ${inspect(seen, { depth: 5 })}`,
+      )
     }
     await new Promise((resolve) => setTimeout(resolve, pollMs))
   }

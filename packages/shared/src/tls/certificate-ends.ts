@@ -1,17 +1,17 @@
 import { certificatesIn } from './key-store.ts'
 import type { TlsStores } from './tls-stores.ts'
 
-/** When the certificates of a server run out, in epoch milliseconds; what it does not have is left out. */
+/** When the certificates of a server expire, in epoch milliseconds. Missing certificates are left out. */
 export interface CertificateEnds {
-  /** Its own. */
+  /** The server certificate. */
   readonly server?: number
-  /** The one that it shows as a client. */
+  /** The client certificate. */
   readonly client?: number
-  /** The first to run out of the authorities that it trusts as a client. */
+  /** The trusted authority (as a client) that expires first. */
   readonly authority?: number
 }
 
-/** When the certificates of these stores run out; of a chain its first counts. */
+/** Returns when the certificates of these stores expire. For a chain, that is the expiry of its first certificate. */
 export function certificateEnds({ server, client }: TlsStores): CertificateEnds {
   const endsOf = (pem: unknown) =>
     certificatesIn([pem].flat().join('\n')).map(({ validToDate }) => validToDate.getTime())

@@ -8,7 +8,7 @@ import { followStores, leafOf, loadTlsStores } from './index.ts'
 
 const fixtures = fileURLToPath(new URL('../../../../test/fixtures/stores/', import.meta.url))
 
-/** A server's stores in a folder of the test, followed. */
+/** Follows a server's stores in a temporary folder. */
 async function follow(scope: TestContext, first: string) {
   const file = path.join(temporaryFolder(scope), 'store.jks')
   copyFileSync(`${fixtures}${first}`, file)
@@ -37,29 +37,29 @@ async function follow(scope: TestContext, first: string) {
 }
 
 describe('a store whose file changes', () => {
-  it('is read again', async (scope) => {
+  it('is reloaded', async (scope) => {
     const followed = await follow(scope, 'rsa.jks')
     assert.equal(followed.subject(), 'rsa')
     copyFileSync(`${fixtures}ec.jks`, followed.file)
-    await waitUntil('the new one is used', () => followed.subject() === 'ec')
+    await waitUntil('the new store is used', () => followed.subject() === 'ec')
     assert.equal(followed.changes(), 1)
     assert.equal(followed.troubles.at(-1), undefined)
   })
 
-  it('that cannot be used stays as it was, and is told once, until it is mended', async (scope) => {
+  it('stays in use if the new file is invalid, with one warning until the file is fixed', async (scope) => {
     const followed = await follow(scope, 'rsa.jks')
     writeFileSync(followed.file, 'half a fi')
-    const told = await waitUntil('the trouble is told', () => followed.troubles.at(-1))
+    const told = await waitUntil('the problem is reported', () => followed.troubles.at(-1))
     assert.ok(
       told?.startsWith(`The key store [${followed.file}] of [svc.server.https.keyStorePath] cannot be`),
     )
     const count = followed.troubles.length
-    await waitUntil('it is looked at again', () => followed.troubles.length > count)
+    await waitUntil('it is checked again', () => followed.troubles.length > count)
     assert.equal(followed.troubles.at(-1), told)
     assert.equal(followed.logger.having(told ?? assert.fail()).length, 1)
     assert.equal(followed.subject(), 'rsa')
     copyFileSync(`${fixtures}ec.jks`, followed.file)
-    await waitUntil('the mended one is used', () => followed.subject() === 'ec')
-    await waitUntil('the trouble is over', () => followed.troubles.at(-1) === undefined)
+    await waitUntil('the fixed store is used', () => followed.subject() === 'ec')
+    await waitUntil('the problem is gone', () => followed.troubles.at(-1) === undefined)
   })
 })

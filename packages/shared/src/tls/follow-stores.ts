@@ -4,17 +4,17 @@ import { createTroubleLog, type Logger, startLoop } from '../runtime/index.ts'
 import { leafOf, validityProblem } from './key-store.ts'
 import { loadTlsStores, storeFiles, type TlsStores } from './tls-stores.ts'
 
-/** The stores of a server, read again whenever a file of theirs has changed. */
+/** The stores of a server, reloaded whenever one of their files changes. */
 export interface FollowedStores {
   current(): TlsStores
   /** Calls back after each change, until the returned function is called. */
   onChange(callback: () => void): () => void
-  /** Why the certificate that this server shows, or the one that its file holds by now, does not hold; else undefined. */
+  /** Why the server certificate in use, or the one now in its file, is not valid; undefined if both are. */
   ownProblem(): string | undefined
   stop(): Promise<void>
 }
 
-/** Stores that stay as they are, for those who have none on disk. */
+/** Stores that never change, for callers that have none on disk. */
 export function fixedStores(stores: TlsStores): FollowedStores {
   return {
     current: () => stores,
@@ -25,8 +25,8 @@ export function fixedStores(stores: TlsStores): FollowedStores {
 }
 
 /**
- * Follows the files of the stores. Where they cannot be used, the ones read before stay in use and `onTrouble` is told
- * why, as when the certificate in use runs out; undefined when all is well again.
+ * Follows the files of the stores. If a changed file is invalid, the previous stores stay in use. `onTrouble` receives
+ * the reason then, and when the certificate in use expires; it receives undefined when the problem is gone.
  */
 export function followStores(
   settings: Settings,
@@ -51,17 +51,17 @@ export function followStores(
       else {
         faults = []
         stores = loaded.stores
-        logger.info('Key stores and trust stores have changed and are used from now on')
+        logger.info('Reloaded key stores and trust stores')
         for (const callback of callbacks) callback()
       }
     }
     const text = [...faults, ...expiryProblems(settings, stores, now)].join('; ')
     onTrouble(text === '' ? undefined : text)
     if (text !== '') trouble.tell(text)
-    else trouble.over('Key stores and trust stores can be used again')
+    else trouble.over('Key stores and trust stores are valid again')
   }
   const loop = startLoop(settings.get('svc.server.https.reloadSslContextSeconds') * 1000, look, (error) =>
-    trouble.tell('Key stores and trust stores cannot be looked at', { error: String(error) }),
+    trouble.tell('Failed to check key stores and trust stores', { error: String(error) }),
   )
   return {
     current: () => stores,
@@ -87,7 +87,7 @@ function expiryProblems(settings: Settings, { server }: TlsStores, now: number):
   return problem ? [`The key store [${path}] of [svc.server.https.keyStorePath] ${problem}`] : []
 }
 
-/** What changes whenever a file is written or replaced. */
+/** Returns a text that changes whenever one of the files is written or replaced. */
 function stateOf(files: readonly string[]): string {
   return files
     .map((file) => {

@@ -1,4 +1,4 @@
-/** Key stores, trust stores and lists of revoked certificates, as servers and clients use them. */
+/** Key stores, trust stores, and certificate revocation lists of servers and clients. */
 export * from './certificate-ends.ts'
 export * from './follow-stores.ts'
 export * from './key-store.ts'

@@ -45,7 +45,7 @@ function subjectsOf(identity: KeyPair): string[] {
 }
 
 before(async () => {
-  // Key stores in PEM are made from the others.
+  // The PEM key stores are derived from the others.
   const { key, cert } = await identityOf('rsa.jks')
   const encrypted = createPrivateKey(key).export({
     type: 'pkcs8',
@@ -84,7 +84,7 @@ describe('a key store', () => {
     ['open.made', pem, 'rsa'],
   ]
   for (const [file, more, keyType] of good) {
-    it(`${file} ${Object.values(more).join()} gives the key and its chain`, async () => {
+    it(`${file} ${Object.values(more).join()}yields the key and its chain`, async () => {
       const identity = await identityOf(file, more)
       assert.equal(createPrivateKey(identity.key).asymmetricKeyType, keyType)
       assert.deepEqual(subjectsOf(identity), ['CN=server', 'CN=authority'])
@@ -93,91 +93,86 @@ describe('a key store', () => {
     })
   }
 
-  it('gives the key that its alias names', async () => {
+  it('yields the key of the given alias', async () => {
     for (const alias of ['first', 'second']) {
       const [subject] = subjectsOf(await identityOf('two-keys.jks', { 'svc.server.https.certAlias': alias }))
       assert.equal(subject, `CN=${alias}`)
     }
   })
 
-  it('gives a key that has a password of its own', async () => {
+  it('yields a key that has its own password', async () => {
     const more = { 'svc.server.https.keyManagerPassword': 'different' }
     assert.deepEqual(subjectsOf(await identityOf('own-key-password.jks', more)), ['CN=server'])
   })
 
   const bad: readonly [name: string, file: string, more: Record<string, string>, message: RegExp][] = [
-    ['that is not there', 'nowhere.jks', {}, /cannot be read \(ENOENT\)$/],
+    ['that does not exist', 'nowhere.jks', {}, /cannot be read \(ENOENT\)$/],
     ['that is a folder', '', {}, /cannot be read \(EISDIR\)$/],
     [
-      'whose password is wrong',
+      'with a wrong password',
       'rsa.jks',
       { 'svc.server.https.keyStorePassword': 'wrong' },
-      /is its password right/,
+      /check its password/,
     ],
+    ['without its password', 'rsa.jks', { 'svc.server.https.keyStorePassword': '' }, /check its password/],
     [
-      'whose password is not given',
-      'rsa.jks',
-      { 'svc.server.https.keyStorePassword': '' },
-      /is its password right/,
-    ],
-    [
-      'in PKCS12 whose password is wrong',
+      'in PKCS12 with a wrong password',
       'ec.p12',
       { 'svc.server.https.keyStorePassword': 'wrong', 'svc.server.https.keyStoreType': 'pkcs12' },
-      /is its password right/,
+      /check its password/,
     ],
-    ['whose key has a password of its own', 'own-key-password.jks', {}, /cannot be opened/],
-    ['that is none', 'README.md', {}, /is it a JKS or PKCS12 store\?$/],
-    ['that is empty', 'empty.made', {}, /is it a JKS or PKCS12 store\?$/],
-    ['with certificates only', 'trust.jks', {}, /holds no private key$/],
+    ['whose key has its own password', 'own-key-password.jks', {}, /cannot be opened/],
+    ['that is a different kind of file', 'README.md', {}, /a JKS or PKCS12 store$/],
+    ['that is empty', 'empty.made', {}, /a JKS or PKCS12 store$/],
+    ['with certificates only', 'trust.jks', {}, /contains no private key$/],
     [
-      'without the alias',
+      'without the given alias',
       'two-keys.jks',
       { 'svc.server.https.certAlias': 'third' },
-      /has no key under \[third\] of \[svc\.server\.https\.certAlias\]; it has \[.*(first, second|second, first)\]$/,
+      /has no key with the alias \[third\] of \[svc\.server\.https\.certAlias\]; it has \[.*(first, second|second, first)\]$/,
     ],
     [
       'whose alias names a certificate',
       'rsa.jks',
       { 'svc.server.https.certAlias': 'authority' },
-      /has no key under \[authority\].*it has \[server\]$/,
+      /has no key with the alias \[authority\].*it has \[server\]$/,
     ],
     [
-      'whose alias is special to JavaScript',
+      'whose alias has a special meaning in JavaScript',
       'rsa.jks',
       { 'svc.server.https.certAlias': '__proto__' },
-      /has no key under \[__proto__\]/,
+      /has no key with the alias \[__proto__\]/,
     ],
     [
       'that has expired',
       'expired.jks',
       {},
-      /holds a certificate that expired on \[Jan {2}2 00:00:00 2020 GMT\]$/,
+      /contains a certificate that expired on \[Jan {2}2 00:00:00 2020 GMT\]$/,
     ],
     [
-      'in PEM whose password is wrong',
+      'in PEM with a wrong password',
       'encrypted.made',
       { ...pem, 'svc.server.https.keyStorePassword': 'wrong' },
-      /cannot be opened; is \[svc\.server\.https\.keyStorePassword\] right\?$/,
+      /cannot be decrypted; check \[svc\.server\.https\.keyStorePassword\]$/,
     ],
     [
       'in PEM with an alias',
       'encrypted.made',
       { ...pem, 'svc.server.https.certAlias': 'server' },
-      /is PEM, which knows no aliases: take \[server\] of \[svc\.server\.https\.certAlias\] away$/,
+      /is in PEM format, which has no aliases: remove \[server\] from \[svc\.server\.https\.certAlias\]$/,
     ],
-    ['in PEM without a key', 'no-key.made', pem, /holds no private key$/],
-    ['in PEM without a certificate', 'no-certificate.made', pem, /holds no certificate$/],
+    ['in PEM without a key', 'no-key.made', pem, /contains no private key$/],
+    ['in PEM without a certificate', 'no-certificate.made', pem, /contains no certificate$/],
     [
       'in PEM with the key of another certificate',
       'foreign-key.made',
       pem,
-      /is not the one of its certificate$/,
+      /does not match its certificate$/,
     ],
-    ['in JKS taken for PEM', 'rsa.jks', pem, /holds no private key$/],
+    ['in JKS configured as PEM', 'rsa.jks', pem, /contains no private key$/],
   ]
   for (const [name, file, more, message] of bad) {
-    it(`${name} is told with its file and property`, async () => {
+    it(`${name} is reported with its file and property`, async () => {
       await assert.rejects(identityOf(file, more), (error: Error) => {
         assert.ok(
           error.message.startsWith(`The key store [${store(file)}] of [svc.server.https.keyStorePath] `),
@@ -191,8 +186,8 @@ describe('a key store', () => {
   }
 })
 
-describe('the ends of certificates', () => {
-  it('are those of the server, of what it shows as a client, and of the first authority that runs out', async () => {
+describe('certificate expiry times', () => {
+  it('cover the server certificate, the client certificate, and the first authority to expire', async () => {
     const both = await storesOf({
       'svc.enableTlsPort': 'true',
       'svc.server.https.keyStorePath': store('rsa.jks'),
@@ -210,13 +205,13 @@ describe('the ends of certificates', () => {
     })
   })
 
-  it('are left out where there are none', async () => {
+  it('are left out if there are no certificates', async () => {
     assert.deepEqual(certificateEnds(await storesOf({})), {})
   })
 })
 
 describe('a trust store', () => {
-  it('is none where none is named: the certificates of the system count', async () => {
+  it('is undefined if none is configured, so the system certificates apply', async () => {
     assert.equal((await storesOf({})).client.ca, undefined)
   })
 
@@ -227,7 +222,7 @@ describe('a trust store', () => {
     ['authority.pem', 'pem'],
   ]
   for (const [file, type] of good) {
-    it(`${file} as ${type} gives its certificates`, async () => {
+    it(`${file} as ${type}yields its certificates`, async () => {
       const trusted = await trustedBy(file, { 'svc.client.https.trustStoreType': type })
       assert.equal(trusted.length, 1)
       const expected = new X509Certificate(readFileSync(store('authority.pem')))
@@ -236,23 +231,23 @@ describe('a trust store', () => {
   }
 
   const bad: readonly [name: string, file: string, more: Record<string, string>, message: RegExp][] = [
-    ['that is not there', 'nowhere.jks', {}, /cannot be read \(ENOENT\)$/],
+    ['that does not exist', 'nowhere.jks', {}, /cannot be read \(ENOENT\)$/],
     [
-      'whose password is wrong',
+      'with a wrong password',
       'trust.jks',
       { 'svc.client.https.trustStorePassword': 'wrong' },
-      /is its password right/,
+      /check its password/,
     ],
-    ['that is none', 'README.md', {}, /is it a JKS or PKCS12 store\?$/],
+    ['that is a different kind of file', 'README.md', {}, /a JKS or PKCS12 store$/],
     [
-      'in PEM that holds none',
+      'in PEM without certificates',
       'README.md',
       { 'svc.client.https.trustStoreType': 'pem' },
-      /holds no certificate$/,
+      /contains no certificate$/,
     ],
   ]
   for (const [name, file, more, message] of bad) {
-    it(`${name} is told with its file and property`, async () => {
+    it(`${name} is reported with its file and property`, async () => {
       await assert.rejects(trustedBy(file, more), (error: Error) => {
         assert.ok(
           error.message.startsWith(`The trust store [${store(file)}] of [svc.client.https.trustStorePath] `),

@@ -3,25 +3,25 @@ import { readFileSync } from 'node:fs'
 import { readStoreEntries } from './read-store-entries.ts'
 import type { StoreEntries } from './store-entries.ts'
 
-/** The private key and certificate chain that one side of a connection shows, as PEM. */
+/** The private key and certificate chain that one side of a connection presents, as PEM. */
 export interface KeyPair {
   readonly key: string
   readonly cert: string
 }
 
-/** Where certificates or keys are kept, and the property that says so. */
+/** A file with certificates or keys, and the property that sets its path. */
 export interface StoreSource {
   readonly path: string
   readonly type: 'jks' | 'pkcs12' | 'pem'
   readonly password: string
-  /** The property that names the path, for messages, such as `svc.server.https.keyStorePath`. */
+  /** The property that sets the path, for messages; for example, `svc.server.https.keyStorePath`. */
   readonly property: string
 }
 
-/** A key store: one of its keys is used, the one that `alias` names or the first. */
+/** A key store. The key with the alias `alias` is used, or the first key if it is undefined. */
 export interface KeyStoreSource extends StoreSource {
   readonly alias: string | undefined
-  /** The password of the key, where it is not that of the store. */
+  /** The password of the key, if it differs from that of the store. */
   readonly keyPassword: string | undefined
 }
 
@@ -29,7 +29,7 @@ const certificatePattern = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE
 
 type Problem = (text: string) => Error
 
-/** The key and chain of a key store. Throws a plain error that names the file and the property that is wrong. */
+/** Returns the key and chain of a key store. Throws a plain error that names the file and the property. */
 export async function readKeyStore(source: KeyStoreSource, now: number): Promise<KeyPair> {
   const problem: Problem = (text) =>
     new Error(`The key store [${source.path}] of [${source.property}] ${text}`)
@@ -37,15 +37,15 @@ export async function readKeyStore(source: KeyStoreSource, now: number): Promise
   const pair =
     source.type === 'pem' ? readPemPair(bytes, source, problem) : await readStoredPair(bytes, source, problem)
   const leaf = leafOf(pair)
-  if (!leaf) throw problem('holds no certificate')
+  if (!leaf) throw problem('contains no certificate')
   const dateProblem = validityProblem(leaf, now)
   if (dateProblem) throw problem(dateProblem)
   if (!leaf.publicKey.equals(createPublicKey(createPrivateKey(pair.key))))
-    throw problem('holds a private key that is not the one of its certificate')
+    throw problem('contains a private key that does not match its certificate')
   return pair
 }
 
-/** The certificates of a trust store, as PEM. Throws a plain error that names the file and the property. */
+/** Returns the certificates of a trust store, as PEM. Throws a plain error that names the file and the property. */
 export async function readTrustStore(source: StoreSource): Promise<readonly string[]> {
   const problem: Problem = (text) =>
     new Error(`The trust store [${source.path}] of [${source.property}] ${text}`)
@@ -56,26 +56,26 @@ export async function readTrustStore(source: StoreSource): Promise<readonly stri
       : Object.values(await openStore(bytes, source.password, source.password, problem)).flatMap(
           ({ ca, cert }) => (ca ?? cert ?? '').match(certificatePattern) ?? [],
         )
-  if (certificates.length === 0) throw problem('holds no certificate')
+  if (certificates.length === 0) throw problem('contains no certificate')
   return certificates
 }
 
-/** The certificate that a key pair shows first; undefined where there is none. */
+/** Returns the first certificate of a key pair; undefined if there is none. */
 export function leafOf({ cert }: KeyPair): X509Certificate | undefined {
   return certificatesIn(cert)[0]
 }
 
-/** The certificates that stand in a text, or in several, in their order. */
+/** Returns the PEM certificates in a text, in order. */
 export function certificatesIn(text: string): X509Certificate[] {
   return (text.match(certificatePattern) ?? []).map((certificate) => new X509Certificate(certificate))
 }
 
-/** Why a certificate does not hold at a time (epoch milliseconds); undefined where it does. */
+/** Returns why a certificate is not valid at a time (epoch milliseconds); undefined if it is valid. */
 export function validityProblem(certificate: X509Certificate, now: number): string | undefined {
   if (certificate.validToDate.getTime() < now)
-    return `holds a certificate that expired on [${certificate.validTo}]`
+    return `contains a certificate that expired on [${certificate.validTo}]`
   if (certificate.validFromDate.getTime() > now)
-    return `holds a certificate that is not valid before [${certificate.validFrom}]`
+    return `contains a certificate that is not valid before [${certificate.validFrom}]`
   return undefined
 }
 
@@ -93,11 +93,13 @@ function readPemPair(
   problem: Problem,
 ): KeyPair {
   if (alias !== undefined) {
-    throw problem(`is PEM, which knows no aliases: take [${alias}] of [${aliasProperty(property)}] away`)
+    throw problem(
+      `is in PEM format, which has no aliases: remove [${alias}] from [${aliasProperty(property)}]`,
+    )
   }
   const text = bytes.toString('latin1')
   const encrypted = /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]+-----END [A-Z ]*PRIVATE KEY-----/.exec(text)
-  if (!encrypted) throw problem('holds no private key')
+  if (!encrypted) throw problem('contains no private key')
   try {
     const key = createPrivateKey({ key: encrypted[0], passphrase: keyPassword ?? password })
     return {
@@ -106,7 +108,7 @@ function readPemPair(
     }
   } catch {
     const name = property.replace(/Path$/, 'Password')
-    throw problem(`holds a private key that cannot be opened; is [${name}] right?`)
+    throw problem(`contains a private key that cannot be decrypted; check [${name}]`)
   }
 }
 
@@ -125,8 +127,8 @@ async function readStoredPair(
   if (!entry?.key || !entry.cert) {
     throw problem(
       alias === undefined
-        ? 'holds no private key'
-        : `has no key under [${alias}] of [${aliasProperty(property)}]; it has [${names.join(', ')}]`,
+        ? 'contains no private key'
+        : `has no key with the alias [${alias}] of [${aliasProperty(property)}]; it has [${names.join(', ')}]`,
     )
   }
   return { key: entry.key, cert: withIssuers(entry.cert, Object.values(entries)) }
@@ -134,7 +136,9 @@ async function readStoredPair(
 
 const aliasProperty = (property: string): string => property.replace(/keyStorePath$/, 'certAlias')
 
-/** The whole chain of a certificate: a PKCS12 store keeps those of its issuers as entries of their own. */
+/**
+ * Returns the complete chain of a certificate. A PKCS12 store keeps the certificates of issuers as separate entries.
+ */
 function withIssuers(cert: string, entries: readonly StoreEntries[string][]): string {
   const chain = certificatesIn(cert)
   const others = entries.flatMap(({ ca }) => certificatesIn(ca ?? ''))
@@ -159,6 +163,6 @@ async function openStore(
   try {
     return await readStoreEntries(bytes, password, keyPassword)
   } catch {
-    throw problem('cannot be opened; is its password right, and is it a JKS or PKCS12 store?')
+    throw problem('cannot be opened; check its password, and that it is a JKS or PKCS12 store')
   }
 }

@@ -3,8 +3,8 @@ import forge from 'node-forge'
 import type { StoreEntries } from './store-entries.ts'
 
 /**
- * The entries of a PKCS12 store. A key without a friendly name goes by its number, as with Java's keytool. Throws where
- * the password is wrong or the bytes are none of this format.
+ * Returns the entries of a PKCS12 store. A key without a friendly name is named by its number, as with Java's keytool.
+ * Throws if the password is wrong or the bytes are not in this format.
  */
 export function readPkcs12(bytes: Buffer, password: string): StoreEntries {
   const store = forge.pkcs12.pkcs12FromAsn1(forge.asn1.fromDer(bytes.toString('binary')), false, password)
@@ -19,14 +19,14 @@ export function readPkcs12(bytes: Buffer, password: string): StoreEntries {
     const certificate = certificates.find((candidate) => candidate.checkPrivateKey(createPrivateKey(key)))
     entries[name] = { key, ...(certificate ? { cert: String(certificate) } : {}) }
   }
-  // The rest are certificates of issuers, or trusted ones: whichever way, they stand for themselves.
+  // The rest are certificates of issuers or trusted certificates; either way, each becomes its own entry.
   certificates.forEach((certificate, index) => {
     entries[`certificate ${index + 1}`] = { ca: String(certificate) }
   })
   return entries
 }
 
-/** The library knows keys and certificates of RSA only; it leaves others as they are encoded. */
+/** The library decodes RSA keys and certificates only; it leaves others encoded. */
 function keyOf({ key, asn1 }: forge.pkcs12.Bag): string {
   if (key) return forge.pki.privateKeyToPem(key)
   return createPrivateKey({ key: derOf(asn1), format: 'der', type: 'pkcs8' })

@@ -4,12 +4,12 @@ import { createSecureContext } from 'node:tls'
 const listPattern = /-----BEGIN X509 CRL-----[^-]+-----END X509 CRL-----/g
 
 /**
- * The lists of revoked certificates in a file, as PEM: a PEM file with one list for each authority, or one list as DER.
- * Throws a plain error that names the file and the property.
+ * Returns the certificate revocation lists in a file, as PEM. The file is PEM with one list per authority, or DER with
+ * one list. Throws a plain error that names the file and the property.
  */
 export function readRevocationLists(path: string, property: string): readonly string[] {
   const problem = (text: string) =>
-    new Error(`The list of revoked certificates [${path}] of [${property}] ${text}`)
+    new Error(`The certificate revocation list [${path}] of [${property}] ${text}`)
   let bytes: Buffer
   try {
     bytes = readFileSync(path)
@@ -21,7 +21,7 @@ export function readRevocationLists(path: string, property: string): readonly st
   try {
     createSecureContext({ crl: [...lists] })
   } catch {
-    throw problem('is no list of revoked certificates in PEM or DER')
+    throw problem('is not a certificate revocation list in PEM or DER format')
   }
   return lists
 }

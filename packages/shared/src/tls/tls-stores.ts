@@ -9,33 +9,33 @@ import {
 } from './key-store.ts'
 import { readRevocationLists } from './revocation-lists.ts'
 
-/** What a server shows and accepts on its TLS port. */
+/** What a server presents and accepts on its TLS port. */
 export interface ServerTls {
-  /** Key, chain, trusted authorities of clients, revoked certificates, versions and suites. */
+  /** Key, chain, trusted client authorities, revoked certificates, protocol versions, and cipher suites. */
   readonly context: SecureContextOptions
   readonly identity: KeyPair
 }
 
-/** What a server uses where it is the client: everything that a TLS connection takes but the address. */
+/** What a server uses as a client: all options of a TLS connection except the address. */
 export type ClientTls = Pick<
   ConnectionOptions,
   'ca' | 'crl' | 'key' | 'cert' | 'minVersion' | 'checkServerIdentity'
 >
 
-/** All stores of a server, read and checked. */
+/** All stores of a server, loaded and checked. */
 export interface TlsStores {
-  /** Undefined where there is no TLS port. */
+  /** Undefined if there is no TLS port. */
   readonly server: ServerTls | undefined
   readonly client: ClientTls
 }
 
-/** The stores, or everything that is wrong with them: one sentence each, with file and property. */
+/** The stores, or everything that is wrong with them: one sentence per problem, with file and property. */
 export type LoadedStores =
   | { readonly kind: 'loaded'; readonly stores: TlsStores }
   | { readonly kind: 'faulty'; readonly problems: readonly string[] }
 
 /**
- * The suites that are recommended now: forward secrecy and authenticated encryption only (Mozilla's intermediate
+ * The currently recommended cipher suites: forward secrecy and authenticated encryption only (Mozilla's intermediate
  * recommendation without finite-field Diffie-Hellman).
  */
 const suites = [
@@ -50,13 +50,13 @@ const suites = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':')
 
-// Read by the drivers themselves when they connect; looked at here so that what is wrong is told at start.
+// The drivers read these when they connect; checking them here reports problems at startup.
 const storeAuthorities = ['svc.metadata.storage.connector.tls.caPath', 'svc.queue.redis.tls.caPath'] as const
 
-// Key exchange of 128 bits of strength and more; the first withstands quantum computers too.
+// Key exchange groups with at least 128 bits of strength; the first is also post-quantum.
 const groups = 'X25519MLKEM768:X25519:prime256v1:secp384r1'
 
-/** The files that the stores are read from, with the property of each. */
+/** Returns the paths of all store files. */
 export function storeFiles(settings: Settings): readonly string[] {
   const paths = [settings.get('svc.client.https.trustStorePath'), settings.get('svc.client.https.crlPath')]
   paths.push(settings.get('svc.client.https.keyStorePath'))
@@ -68,8 +68,8 @@ export function storeFiles(settings: Settings): readonly string[] {
 }
 
 /**
- * Reads all stores of a server at the time `now` (epoch milliseconds). Stores of which a property is in `faulty` are
- * left out: what is wrong with them has been told.
+ * Reads all stores of a server at the time `now` (epoch milliseconds). Skips stores with a property in `faulty`: these
+ * problems have already been reported.
  */
 export async function loadTlsStores(
   settings: Settings,

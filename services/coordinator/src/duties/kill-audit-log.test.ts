@@ -59,7 +59,7 @@ describe('entries of the histories', () => {
 
   it('are not erased by a former leader', async () => {
     await writeDaysAgo(...all)
-    await assert.rejects(runDuty({}, 2), /no longer leads/)
+    await assert.rejects(runDuty({}, 2), /no longer the leader/)
     assert.equal(await runDuty({}, 1, false), undefined)
     assert.deepEqual(await kept(), { audit: all, history: all })
   })

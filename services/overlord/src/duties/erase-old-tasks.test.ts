@@ -71,7 +71,7 @@ describe('tasks that are over', () => {
 
   it('are not erased by a former leader, nor by one that does not lead', async () => {
     await task('a', 91)
-    await assert.rejects(eraseOldTasks(await contextOf(), 2), /no longer leads/)
+    await assert.rejects(eraseOldTasks(await contextOf(), 2), /no longer the leader/)
     assert.equal(await eraseOldTasks(await contextOf(), undefined), 0)
     assert.deepEqual(await left(), ['a'])
   })
