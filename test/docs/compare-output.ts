@@ -1,6 +1,6 @@
 import { diff } from 'node:util'
 
-/** A line of shown output that stands for any number of lines. */
+/** A line of shown output that matches any number of lines. */
 const gap = '...'
 
 /** What differs from run to run, with what takes its place in a comparison. */

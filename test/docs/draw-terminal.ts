@@ -6,7 +6,7 @@ const lineHeight = 19
 const padding = 20
 const titleHeight = 36
 
-// Readable on light and dark pages, since the window brings its own background.
+// Readable on light and dark pages, because the window has its own background.
 const colors = {
   window: '#0f172a',
   title: '#1e293b',

@@ -2,7 +2,7 @@ import { fromMarkdown } from 'mdast-util-from-markdown'
 
 /** A block of commands of a page, in the order of the page, with the output that the page shows for it. */
 export interface CommandBlock {
-  /** Line of the page on which the first command stands, counted from 1. */
+  /** Line of the page with the first command, counted from 1. */
   readonly line: number
   readonly commands: string
   /** Exit status of the last command. */
@@ -14,7 +14,7 @@ export interface CommandBlock {
   readonly output: ShownOutput | undefined
 }
 
-/** The output that a page shows, and where it stands in the text of the page. */
+/** The output that a page shows, and where it is in the text of the page. */
 export interface ShownOutput {
   /** Line of the page on which the output begins, counted from 1. */
   readonly line: number

@@ -40,8 +40,8 @@ function suiteOf(name: string): string {
 }
 
 /**
- * Runs a page of the repository in a clone of its own, and updates it where that is asked for. Throws an Error that names
- * page and line where a command or its output is another one than the page says, or where the page leaves a cluster running.
+ * Runs a page of the repository in its own clone, and updates the page if `isUpdating`. Throws an Error with page and line if
+ * a command fails or its output differs from the page, or if the page leaves a cluster running.
  */
 export async function runPageInClone(name: string, setting: Omit<PageSetting, 'folder'>): Promise<void> {
   const file = path.join(repositoryRoot, name)
@@ -67,9 +67,9 @@ export async function runPageInClone(name: string, setting: Omit<PageSetting, 'f
 }
 
 /**
- * Runs the commands of a page in order, each machine's in one shell, and compares what they print with what the page
- * shows. Returns the page, with `shallUpdate` showing the actual output. Throws an Error that names page and line of the
- * first command that ends with another status than the page says, or prints something else than it shows.
+ * Runs the commands of a page in order, in one shell per machine, and compares their output with the page. Returns the
+ * page, with the actual output if `shallUpdate`. Throws an Error with page and line of the first block whose status or
+ * output differs from the page.
  */
 export async function runPage(
   name: string,
@@ -138,7 +138,7 @@ function assertShown(name: string, shown: { line: number; text: string }, actual
   const difference = outputDifference(shown.text, actual)
   if (difference !== undefined)
     throw new Error(
-      `${name}:${shown.line}: the output is another one than shown (- shown, + actual); ` +
+      `${name}:${shown.line}: the output differs from the page (- page, + actual); ` +
         `npm run test:docs -- --update rewrites the page:\n${difference}`,
     )
 }
@@ -147,7 +147,7 @@ function replaceAll(text: string, words: readonly (readonly [string, string])[])
   return words.reduce((replaced, [from, to]) => replaced.replaceAll(from, to), text)
 }
 
-/** Stops the clusters whose homes stand in a folder; returns the names of those that ran. */
+/** Stops the clusters whose homes are in a folder; returns the names of those that were running. */
 async function stopClusters(folder: string): Promise<string[]> {
   const homes = readdirSync(folder).filter((name) => existsSync(homeLayout(path.join(folder, name)).marker))
   const stopped: string[] = []

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 
-/** Commands to run, and where they stand. */
+/** Commands to run, and their line in the page. */
 export interface ShellCommands {
   readonly commands: string
   /** Line of the page with the first command; error messages of the shell name it. */
@@ -75,7 +75,7 @@ export function openSession(options: SessionOptions): ShellSession {
       const output = path.join(options.scratch, `output-${count}`)
       writeFileSync(output, '')
       mkdirSync(path.dirname(file), { recursive: true })
-      // The commands stand on the same lines as in the page.
+      // The commands are on the same lines as in the page.
       const before = commands.runsOn ? 'set +e' : 'set -e'
       writeFileSync(file, `${before}${'\n'.repeat(commands.line - 1)}${commands.commands}\n`)
       child.stdin!.write(`. '${file}' >'${output}' 2>&1 3>&- </dev/null; echo $? >&3\n`)
