@@ -207,7 +207,10 @@ describe('a backup', () => {
       rmSync(path.join(changed, 'secrets/internal-client-password'))
     })
     assert.equal(status, 0, stderr)
-    assert.match(stderr, /Notice: The backup has an older format.*: restored \[secrets\/admin-password\] of \[/)
+    assert.match(
+      stderr,
+      /Notice: The backup has an older format.*: restored \[secrets\/admin-password\] of \[/,
+    )
     const none = path.join(folder, 'none')
     assert.equal(readFileSync(path.join(none, 'secrets/admin-password'), 'utf8'), cluster.adminPassword)
     rmSync(none, { recursive: true })

@@ -47,10 +47,7 @@ test('a column that no row has is told, and the rows are ingested', async () => 
 test('a missing timestamp column is told by its option', async () => {
   const { status, stderr } = await ingest('no-time.csv', 'a,b\n1,2\n')
   assert.equal(status, 1)
-  assert.match(
-    stderr,
-    /failed: .*--timestamp.*\[t\].* its columns are \[a, b\]\. Show its log with /,
-  )
+  assert.match(stderr, /failed: .*--timestamp.*\[t\].* its columns are \[a, b\]\. Show its log with /)
 })
 
 test('a row that cannot be read is told of the file as it was named, and its log is shown as told', async () => {

@@ -7,6 +7,11 @@ const program = new Command('svc')
   )
   .usage('<command> [options]')
   .helpOption('-h, --help', 'Show help')
+  .configureHelp({
+    // Commander would print defaults as JSON, with quotes.
+    optionDescription: ({ description, defaultValue }) =>
+      defaultValue === undefined ? description : `${description} (default: ${defaultValue})`,
+  })
   .helpCommand('help [command]', 'Show help for a command')
   .showHelpAfterError('Run ./svc <command> --help for usage.')
   .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'svc: ')) })

@@ -24,8 +24,8 @@ export async function serve(role: Role): Promise<void> {
 }
 
 /**
- * Exits with status 0 in any case, so that Docker does not restart the container: the problem persists until somebody
- * changes the configuration.
+ * Exits with status 0 in any case, so that Docker does not restart the container: the problem persists until the
+ * configuration is changed.
  */
 function preventRestart(): void {
   process.once('exit', () => (process.exitCode = 0))

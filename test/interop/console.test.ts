@@ -112,11 +112,11 @@ describe("Druid's web console", { skip }, () => {
 
   const comment = 'by the console'
   /** Saves an open dialog, and waits for the confirmation. */
-  async function saveWithComment(told: string): Promise<void> {
+  async function saveWithComment(confirmation: string): Promise<void> {
     await button('Next', dialog()).click()
     await dialog().locator('input, textarea').last().fill(comment)
     await button('Save', dialog()).click()
-    await page.getByText(told).waitFor()
+    await page.getByText(confirmation).waitFor()
   }
   async function untilInHistory(): Promise<void> {
     await button('History', dialog()).click()

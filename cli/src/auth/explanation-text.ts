@@ -8,7 +8,7 @@ export function explanationText(explanation: Explanation): string {
     `${emphasized(allowed ? 'Allowed' : 'Denied')}: ${method} ${path} as ${user}\n${because}.`,
     `Endpoint ${endpoint}, authorizer ${authorizer}.`,
     formatTable(
-      ['authenticator', 'knows the user', 'authorizer'],
+      ['authenticator', 'result', 'authorizer'],
       explanation.authenticators.map(({ name, knows, usesThisAuthorizer }) => [
         name,
         knows,

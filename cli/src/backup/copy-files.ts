@@ -31,7 +31,7 @@ export async function copyFiles(
     files += 1
     const source = path.join(from, relative)
     const target = path.join(to, relative)
-    // The list may come from a backup that somebody changed.
+    // The list may come from a backup that was tampered with.
     if (!target.startsWith(to + path.sep)) {
       problems.push(`[${relative}] is not a path in deep storage`)
       continue

@@ -104,7 +104,7 @@ export interface Cluster {
 
 const READY_TIMEOUT_MS = 60_000
 const POLL_MS = 20
-/** Reports why a service is not ready only after this time. */
+/** Why a service is not ready is reported only after this time. */
 const QUIET_WAIT_MS = 5000
 
 /** A message in the middle of a sentence: without its first capital letter, unless it starts with a name, and its period. */
@@ -271,14 +271,17 @@ class ClusterStart {
     return (await Promise.all(waits)).filter((notReady) => notReady !== undefined)
   }
 
-  async #waitForService({ instance, url }: ServicePlan): Promise<NotReady | undefined> {
+  async #waitForService({ role, instance, url }: ServicePlan): Promise<NotReady | undefined> {
     const deadline = performance.now() + (this.#options.readyTimeoutMs ?? READY_TIMEOUT_MS)
-    const reportAfter = performance.now() + QUIET_WAIT_MS
+    let reportAfter = performance.now() + QUIET_WAIT_MS
     let problem: string | undefined
     let reported: string | undefined
     const isReady = await this.#until(async () => {
       const health = await askHealth(url, this.#trusted)
       problem = health.problem ?? problem
+      // All other services wait for a coordinator, so until then only its own reason is worth reporting.
+      if (role !== 'coordinator' && !this.#hasReadyCoordinator())
+        reportAfter = performance.now() + QUIET_WAIT_MS
       if (problem !== undefined && problem !== reported && performance.now() > reportAfter) {
         this.#report(`Waiting for ${instance}: ${asClause(problem)}`)
         reported = problem
@@ -309,6 +312,12 @@ class ClusterStart {
     const { environment } = this.#options
     const env = { ...(spec.env ?? process.env), ...environment?.(spec.instance) }
     this.#processes.start({ role, url, spec: environment ? { ...spec, env } : spec })
+  }
+
+  #hasReadyCoordinator(): boolean {
+    return this.#plan.services.some(
+      ({ role, instance }) => role === 'coordinator' && this.#ready.has(instance),
+    )
   }
 
   #onEnd(end: ProcessEnd): void {

@@ -14,11 +14,11 @@ interface StringsOptions {
 export function addWriting(dev: Command): void {
   dev
     .command('strings')
-    .description('list all user-facing strings by kind, with their source locations')
-    .option('--kind <kind>', 'only strings of this kind, for example error (default: all)')
-    .option('--sample <n>', 'number of strings to draw at random (default: all)')
-    .option('--seed <n>', 'seed of the random draw', '1')
-    .option('--json', 'print the result as JSON')
+    .description('List all user-facing strings by kind, with their source locations')
+    .option('--kind <kind>', 'Show only strings of this kind, for example error (default: all)')
+    .option('--sample <n>', 'Number of strings to draw at random (default: all)')
+    .option('--seed <n>', 'Seed of the random draw', '1')
+    .option('--json', 'Print JSON')
     .action(async ({ kind, sample, seed, json }: StringsOptions) => {
       const { drawSample, formatStrings, readStrings, stringKinds } = await loadWriting()
       if (kind !== undefined && !stringKinds.some((each) => each === kind)) {
@@ -34,10 +34,10 @@ export function addWriting(dev: Command): void {
     })
   dev
     .command('wording')
-    .argument('[path]', 'with --all, only files whose path contains this text')
-    .description('check strings, docs and comments for phrases to replace (docs/writing.md)')
-    .option('--all', 'list every phrase, including those still allowed')
-    .option('--update', 'lower the allowed numbers to the current ones')
+    .argument('[path]', 'With --all: show only files whose path contains this text')
+    .description('Check strings, docs, and comments for phrases to replace (docs/writing.md)')
+    .option('--all', 'List every phrase, including those that are still allowed')
+    .option('--update', 'Lower the allowed numbers to the current ones')
     .action(async (part: string | undefined, options: { all?: true; update?: true }) => {
       const { checkWording, findAllPhrases, linesOf, updateAllowances } = await loadWriting()
       if (part !== undefined && !options.all) throw invalidInput('Argument [path] requires [--all]')

@@ -77,7 +77,7 @@ Examples:
       const client = await connectToHome(home)
       if (datasource === undefined) {
         const all = (await client.send('GET', RULES)) as Record<string, AnsweredRule[]>
-        await tell(json, all, (room) => room.rulesTable(all), 'There are no rules.')
+        await printAnswer(json, all, (room) => room.rulesTable(all), 'There are no rules.')
         return
       }
       const list = (await client.send(
@@ -85,7 +85,7 @@ Examples:
         `${RULES}/${encodeURIComponent(datasource)}${full ? '?full' : ''}`,
       )) as AnsweredRule[]
       const none = `Datasource [${datasource}] has no rules of its own. The cluster defaults apply (--full shows them).`
-      await tell(json, list, (room) => room.rulesTable({ [datasource]: list }), none)
+      await printAnswer(json, list, (room) => room.rulesTable({ [datasource]: list }), none)
       if (!json) await showTimeline(client, [datasource, list])
     })
 }
@@ -203,7 +203,7 @@ Examples:
       const warnings = await setRules(existingHome(home), datasource, list, headers)
       const stored = (await client.send('GET', rulesPath(datasource))) as AnsweredRule[]
       const none = `Datasource [${datasource}] no longer has rules of its own. The cluster defaults apply.`
-      await tell(json, stored, (room) => room.rulesTable({ [datasource]: stored }), none)
+      await printAnswer(json, stored, (room) => room.rulesTable({ [datasource]: stored }), none)
       if (!json) await showTimeline(client, [datasource, stored])
       printWarnings(warnings)
     })
@@ -230,7 +230,7 @@ Examples:
       // Without a count the interface answers the oldest first.
       const changes = count === undefined ? answered.toReversed() : answered
       const none = count === undefined ? 'No rules were changed in the last week.' : 'No rules were changed.'
-      await tell(json, changes, (room) => room.historyTable(changes), none)
+      await printAnswer(json, changes, (room) => room.historyTable(changes), none)
     })
 }
 
@@ -271,7 +271,7 @@ async function timeOf(client: ClusterClient): Promise<string> {
 
 type RulesRoom = typeof import('../rules/index.ts')
 
-async function tell(
+async function printAnswer(
   json: boolean | undefined,
   answer: object,
   tableOf: (room: RulesRoom) => Table,

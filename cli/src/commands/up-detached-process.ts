@@ -11,19 +11,19 @@ const options = await new Promise<DetachedOptions>((resolve) => {
   process.once('message', (message) => resolve(message as DetachedOptions))
 })
 try {
-  const cluster = await startCluster({ ...options, signal, onStep: (step) => tell({ kind: 'step', step }) })
-  tell({ kind: 'ready', summary: summarize(cluster) })
+  const cluster = await startCluster({ ...options, signal, onStep: (step) => report({ kind: 'step', step }) })
+  report({ kind: 'ready', summary: summarize(cluster) })
   await requested
   await cluster.stop()
   process.exit(0)
 } catch (error) {
   const code = error instanceof Failure ? error.code : 'internalServerError'
-  tell({ kind: 'failed', code, message: describeError(error) })
+  report({ kind: 'failed', code, message: describeError(error) })
   if (!(error instanceof Failure)) console.error(error)
   process.exitCode = 1
   if (process.connected) process.disconnect?.()
 }
 
-function tell(message: DetachedMessage): void {
+function report(message: DetachedMessage): void {
   if (process.connected) process.send!(message)
 }

@@ -26,7 +26,7 @@ interface ImportFigures {
   /** Peak memory of the command's process in MiB, without Postgres. */
   readonly peakMiB: number
   /** Number of progress lines. */
-  readonly toldLines: number
+  readonly progressLines: number
   /** Time from the start of the home's cluster until everything is loaded, and time of a first rules preview. */
   readonly rehearsal?: { readonly loadedSeconds: number; readonly previewMs: number }
 }
@@ -69,9 +69,9 @@ export async function benchImport(
         throw unavailable(
           `The import with rows ${rows} exited with status [${run.status}]:\n${run.output.slice(-2000)}`,
         )
-      const toldLines = run.output.trimEnd().split('\n').length
+      const progressLines = run.output.trimEnd().split('\n').length
       const rehearsal = rows === 'in order' ? { rehearsal: await rehearse(home) } : {}
-      const figure = { rows, seconds: run.seconds, peakMiB: run.peakMiB, toldLines, ...rehearsal }
+      const figure = { rows, seconds: run.seconds, peakMiB: run.peakMiB, progressLines, ...rehearsal }
       figures.push(figure)
       onStep(`${rows}: ${run.seconds.toFixed(1)} s, ${run.peakMiB.toFixed(0)} MiB`)
       for (const created of [source, home]) rmSync(created, { recursive: true, force: true })

@@ -95,7 +95,7 @@ export async function runDocsTests(pattern: string | undefined, isUpdating: bool
   return await runNodeTests(findTests('test/docs/pages.test.ts', undefined), '1', environment)
 }
 
-/** The environment that tells tests of pages whether to write the actual output into them. */
+/** The environment variable that makes tests of pages write the actual output into them. */
 function updating(isUpdating: boolean): Readonly<Record<string, string>> {
   return { SVC_DOCS_UPDATE: isUpdating ? '1' : '' }
 }

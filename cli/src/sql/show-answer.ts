@@ -79,7 +79,7 @@ async function* rowsOf(body: Readable): AsyncGenerator<Cell[] | undefined> {
   }
 }
 
-/** Copies the answer without the empty line at its end, which tells programs that it is complete. */
+/** Copies the answer without the empty line at its end, which marks it as complete. */
 async function copyAnswer({ body }: SqlAnswer, shownAs: 'json' | 'csv', output: Writable): Promise<void> {
   const end = shownAs === 'csv' ? '\n\n' : ']\n'
   let tail = ''
