@@ -1,7 +1,7 @@
 import { describeError } from '@svc/domain/failure'
 import { type Segment, segmentId } from '@svc/domain/segment'
 import { formatInterval, parseInterval } from '@svc/domain/time'
-import { isJsonObject, readDatasourceName, readName } from '@svc/domain/validation'
+import { isJsonObject, readName } from '@svc/domain/validation'
 
 /** A segment of a snapshot, with what planning does not need to know. */
 export interface SnapshotSegment {
@@ -75,7 +75,7 @@ export function readSegmentRow(value: unknown): SnapshotSegment | { readonly pro
   }
 }
 
-const readDataSource = readDatasourceName
+const readDataSource = readName()
 const readVersion = readName()
 
 /** The row as a snapshot has it: what is managed, without where the bytes lie or what a cluster makes of it. */

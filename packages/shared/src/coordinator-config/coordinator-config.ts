@@ -1,4 +1,4 @@
-import { datasourceNameRule, hasControlCharacter, isDatasourceName } from '@svc/domain/validation'
+import { hasControlCharacter } from '@svc/domain/validation'
 import { z } from 'zod'
 import { listOf, type Parser, parserOf } from '../wire/index.ts'
 
@@ -11,14 +11,14 @@ const count = (most = 2_147_483_647) =>
     .min(0, { error: 'a whole number from 0' })
     .max(most, { error: `a whole number up to ${most}` })
 const flag = z.boolean({ error: 'true or false' })
-const text = z.string({ error: 'a list of texts' })
-const name = text.refine((value) => !hasControlCharacter(value), {
-  error: 'a text without control characters',
-})
+const name = z
+  .string({ error: 'a list of texts' })
+  .refine((text) => !hasControlCharacter(text), { error: 'a text without control characters' })
 const names = listOf(name, { error: 'a list of texts' })
-const datasources = listOf(text.refine(isDatasourceName, { error: datasourceNameRule }), {
-  error: 'a list of texts',
-})
+const datasources = listOf(
+  name.refine((text) => !text.includes('/'), { error: 'the name of a datasource, without [/]' }),
+  { error: 'a list of texts' },
+)
 const namesByName = z
   .record(z.string(), z.string())
   .refine((texts) => !Object.entries(texts).flat().some(hasControlCharacter), {
