@@ -7,7 +7,7 @@ import type { BodyDefinition, Route } from './route.ts'
 import { type Release, SharedBudget } from './shared-budget.ts'
 
 /** Length up to which every body is read, in bytes: more only from callers who may have use for the route. */
-export const untrustedLimitBytes = 64 * 1024
+const untrustedLimitBytes = 64 * 1024
 
 const mebibyte = 1024 * 1024
 
@@ -53,7 +53,7 @@ export interface ReadBody {
 }
 
 /** Whether a caller has a permission that the route may need, whatever the body names. */
-export function mayUse({ access }: Route, caller: Caller): boolean {
+function mayUse({ access }: Route, caller: Caller): boolean {
   if (access.kind === 'open') return false
   return access.kind !== 'stated' || caller.hasAny(access.action, access.type)
 }
