@@ -1,5 +1,4 @@
-// Proves that the bodies of requests cost a server no more than it can bear, whoever sends them, and that the largest
-// legitimate ones are taken all the same.
+// Proves that no request body blocks or crashes a server, and that the largest valid body of each route is accepted.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -157,7 +156,7 @@ describe('slow senders', () => {
   })
 })
 
-describe('bytes that are no text', () => {
+describe('a body that is not valid UTF-8', () => {
   test('are refused wherever they come in', async () => {
     const bytes = Buffer.from('["\xff"]', 'latin1')
     for (const path of [task, '/svc/coordinator/v1/rules/mine', '/svc/v2/sql']) {

@@ -1,7 +1,7 @@
 import { describeError } from '@svc/domain/failure'
 import { type Segment, segmentId } from '@svc/domain/segment'
 import { formatInterval, parseInterval } from '@svc/domain/time'
-import { isJsonObject, readDatasourceName, readName } from '@svc/domain/validation'
+import { isJsonObject, readName } from '@svc/domain/validation'
 
 /** A segment of a snapshot, with fields that planning does not need. */
 export interface SnapshotSegment {
@@ -74,7 +74,7 @@ export function readSegmentRow(value: unknown): SnapshotSegment | { readonly pro
   }
 }
 
-const readDataSource = readDatasourceName
+const readDataSource = readName()
 const readVersion = readName()
 
 /** The row of a segment in a snapshot, without its location and without fields that a cluster derives. */

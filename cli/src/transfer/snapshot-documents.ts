@@ -10,7 +10,7 @@ import {
 } from '@svc/domain/compaction-config'
 import { describeError, Failure, invalidInput } from '@svc/domain/failure'
 import { formatRule, parseRules, type Rule } from '@svc/domain/rules'
-import { readDatasourceName, readName } from '@svc/domain/validation'
+import { readName } from '@svc/domain/validation'
 import {
   type CoordinatorConfig,
   parseConfigChange,
@@ -83,7 +83,7 @@ export function formatDocuments(snapshot: SnapshotDocuments): ReadonlyMap<Docume
 
 const readHost = readName()
 const readTier = readName()
-const readDataSource = readDatasourceName
+const readDataSource = readName()
 
 function readServers(document: unknown, problems: SnapshotProblems): SnapshotServer[] {
   if (!Array.isArray(document))

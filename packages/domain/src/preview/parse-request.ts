@@ -19,6 +19,7 @@ import {
   type JsonObject,
   orNull,
   readDatasourceName,
+  readRulesName,
   refuse,
 } from '../validation/index.ts'
 import type { PreviewServer } from './cluster.ts'
@@ -53,7 +54,6 @@ const slice = 1000
 const mostServers = 10_000
 const longestText = 255
 const epochVersion = formatInstant(0)
-const readDataSource = readDatasourceName
 const longestHorizon = parsePeriod('P10Y')
 
 const requestFields = ['now', 'rules', 'defaultRules', 'segments', 'servers', 'horizon']
@@ -162,7 +162,9 @@ function readSegment(json: unknown, path: string): GivenSegment {
   const { dataSource, interval, version, partitionNum, partitions, size } = json
   const mostPartitions = 2_147_483_647
   return {
-    dataSource: isGiven(dataSource) ? readDataSource(dataSource, `${path}.dataSource`) : previewDatasource,
+    dataSource: isGiven(dataSource)
+      ? readDatasourceName(dataSource, `${path}.dataSource`)
+      : previewDatasource,
     interval: readIntervalText(interval, `${path}.interval`),
     version: isGiven(version) ? readText(version, `${path}.version`) : epochVersion,
     partitionNum: isGiven(partitionNum) ? readCount(partitionNum, `${path}.partitionNum`, mostPartitions) : 0,
@@ -228,7 +230,7 @@ function* readRules(json: unknown): Generator<undefined, PreviewRequest['rules']
   let count = 0
   const lists = new Map<string, readonly Rule[]>()
   for (const [name, list] of entries) {
-    const dataSource = readDataSource(name, 'rules, the name of a datasource,')
+    const dataSource = readRulesName(name, 'rules, the name of a datasource,')
     const rules = yield* parseRulesInSlices(list, `rules.${dataSource}`)
     count += rules.length
     if (count > mostRules) throw refuse('The number of rules', count, `at most ${mostRules} in all lists`)

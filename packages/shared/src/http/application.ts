@@ -12,7 +12,7 @@ import {
   unauthorized,
   unsupportedMediaType,
 } from '@svc/domain/failure'
-import { cutText, escapeControlCharacters, readDatasourceName } from '@svc/domain/validation'
+import { cutText, escapeControlCharacters, readDatasourceName, readRulesName } from '@svc/domain/validation'
 import express, {
   type Express,
   type NextFunction,
@@ -270,7 +270,7 @@ function dispatch(methods: Methods, security: Security, budgets: Budgets): Reque
     authorize(route, request, caller, security)
     checkTexts(request.params)
     checkTexts(request.query as Record<string, unknown>)
-    assertNames(request.params as Record<string, string>)
+    assertNames(route, request.params as Record<string, string>)
     const leaving = callerLeaving(response)
     const query = readQuery(route.query, request.query)
     const isInternal = security.isInternal(caller)
@@ -394,11 +394,11 @@ async function withBody(
 }
 
 /** Names in the path are checked before they are looked for, encoded or not. */
-function assertNames(params: Readonly<Record<string, string>>): void {
-  if (params.dataSource !== undefined) readPathDatasource(params.dataSource, 'The datasource name')
+function assertNames({ isForRules }: Route, { dataSource }: Readonly<Record<string, string>>): void {
+  if (dataSource === undefined) return
+  const read = isForRules ? readRulesName : readDatasourceName
+  read(dataSource, 'The datasource name')
 }
-
-const readPathDatasource = readDatasourceName
 
 function auditInfo(request: Request, response: Response, caller: Caller): AuditInfo {
   return {

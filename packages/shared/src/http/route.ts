@@ -137,6 +137,8 @@ export interface Route {
   readonly path: string
   readonly access: Access
   readonly summary: string
+  /** The datasource of the path may have any name that rules can be set for. */
+  readonly isForRules?: boolean
   readonly query?: z.ZodType | undefined
   readonly body?: BodyDefinition | undefined
   /** What it answers where it can do what it is asked, as the OpenAPI document tells it. */

@@ -68,7 +68,18 @@ describe('rules', () => {
     assert.deepEqual(((await ask()).json as Record<string, unknown>).wiki, [])
   })
 
-  for (const name of ['a b', 'ü🐨', 'a/b', '__proto__', 'constructor', "'; --", '%', '..', 'x'.repeat(255)]) {
+  for (const name of [
+    'a b',
+    'ü🐨',
+    'a/b',
+    'we ird/name',
+    '__proto__',
+    'constructor',
+    "'; --",
+    '%',
+    '..',
+    'x'.repeat(255),
+  ]) {
     it(`may be those of [${name.slice(0, 20)}]`, async () => {
       assert.equal((await post(encodeURIComponent(name), dropAll)).status, 200)
       assert.deepEqual((await ask(`/${encodeURIComponent(name)}`)).json, dropAll)
@@ -101,6 +112,7 @@ describe('rules', () => {
       /\[1\].*a month/,
     ],
     ['an empty list for the cluster', '_default', [], 400, /\[_default\] cannot be empty/],
+    ['a path as its name', 'a%2f..%2fb', dropAll, 400, /\[a\/\.\.\/b\]; allowed is a name/],
     ['a blank name', '%20', dropAll, 400, /1 to 255 characters/],
     ['a long name', 'x'.repeat(256), dropAll, 400, /\[x{120}…\]; allowed is a name of 1 to 255 characters/],
     ['a name with a NUL', 'a%00b', dropAll, 400, /without control characters/],

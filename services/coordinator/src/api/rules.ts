@@ -8,7 +8,6 @@ import {
   type Rule,
   rulesSchema,
 } from '@svc/domain/rules'
-import { readDatasourceName } from '@svc/domain/validation'
 import {
   type AuditInfo,
   configLimitBytes,
@@ -39,9 +38,6 @@ const defaultHistoryMs = 7 * 24 * 60 * 60 * 1000
 
 const historyQuery = z.object({ interval: intervalParameter.optional(), count: positiveCount.optional() })
 
-// As recorded, rules may be set for more names than data can be brought in for: those of an import among them.
-const readDataSource = readDatasourceName
-
 // Whoever changes rules does not wait longer than this to hear what may not have been meant.
 const warningsTimeoutMs = 2000
 
@@ -66,7 +62,6 @@ export function createRuleLists(
     (await rules.current()).get(dataSource) ?? []
 
   async function replaceRules(dataSource: string, list: readonly Rule[], audit: AuditInfo): Promise<void> {
-    readDataSource(dataSource, 'The datasource name')
     if (dataSource === defaultRulesName && list.length === 0) {
       throw invalidInput(
         'The cluster default rules [_default] cannot be empty; allowed is a list of at least one rule',
@@ -154,6 +149,7 @@ export function rulesRoutes(
     route({
       method: 'GET',
       path: `${rulesPath}/:dataSource`,
+      isForRules: true,
       access: datasource('READ'),
       summary: 'The rules of a datasource; with full the cluster default rules after them',
       query: z.object({ full: presence }),
@@ -163,6 +159,7 @@ export function rulesRoutes(
     route({
       method: 'POST',
       path: `${rulesPath}/:dataSource`,
+      isForRules: true,
       access: datasource('WRITE'),
       summary: 'Replaces the rules of a datasource, or the cluster default rules under _default',
       body: jsonBody(unparsed(shapeOf(rulesSchema())), { limitBytes: configLimitBytes }),
@@ -172,6 +169,7 @@ export function rulesRoutes(
     route({
       method: 'GET',
       path: `${rulesPath}/:dataSource/history`,
+      isForRules: true,
       access: datasource('READ'),
       summary: 'Changes of the rules of a datasource',
       query: historyQuery,
