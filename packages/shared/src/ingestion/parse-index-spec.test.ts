@@ -602,7 +602,7 @@ describe('lists of a task', () => {
       })
       const startedAt = performance.now()
       assert.throws(() => parseIndexSpec(task(1_000_000), { allowedRoots: [], allowedHosts: [] }), {
-        message: new RegExp(`${name} has the value \\[1000000\\]; allowed is at most 10000$`),
+        message: new RegExp(`${name} has the value .*; allowed is at most 10000 entries$`),
       })
       assert.ok(performance.now() - startedAt < 1000)
       if (name !== 'metricsSpec') parseIndexSpec(task(10_000), { allowedRoots: [], allowedHosts: [] })

@@ -1,5 +1,5 @@
 import { tooLarge } from '@svc/domain/failure'
-import { isJsonObject, refuse } from '@svc/domain/validation'
+import { refuse } from '@svc/domain/validation'
 import { parseJson } from '../wire/index.ts'
 import type { DimensionSpec, IndexSpec, InputSource, MetricSpec } from './index-spec.ts'
 import { indexTask } from './index-spec-schema.ts'
@@ -31,35 +31,11 @@ function checkColumnNames(dimensions: readonly DimensionSpec[], metrics: readonl
   }
 }
 
-// Reading each entry of a list takes some microseconds, and a body has room for millions of them.
-const maxEntries = 10_000
-const limitedLists = [
-  'dataSchema.dimensionsSpec.dimensions',
-  'dataSchema.dimensionsSpec.dimensionExclusions',
-  'dataSchema.metricsSpec',
-  'dataSchema.granularitySpec.intervals',
-  'ioConfig.inputSource.files',
-  'ioConfig.inputSource.uris',
-  'ioConfig.inputFormat.columns',
-]
-
-/** Refuses long lists before any of their entries is read. */
-function checkListLengths(json: unknown): void {
-  for (const list of limitedLists) {
-    const field = `spec.${list}`
-    let value = json
-    for (const name of field.split('.')) value = isJsonObject(value) ? value[name] : undefined
-    if (Array.isArray(value) && value.length > maxEntries)
-      throw refuse(`The number of ${field}`, value.length, `at most ${maxEntries}`)
-  }
-}
-
 /**
  * The task that the body of a POST to the tasks endpoint asks for. Failures: invalidInput that names each wrong field,
  * its value and what is allowed; tooLarge for inline data over 10 MiB.
  */
 export function parseIndexSpec(json: unknown, access: InputAccess): IndexSpec {
-  checkListLengths(json)
   const { id, groupId, context, spec } = parseJson(indexTask, json, { subject: 'The task' })
   const { dataSchema: schema, ioConfig: io, tuningConfig: tuning } = spec
   const { dimensions, dimensionExclusions } = schema.dimensionsSpec

@@ -14,9 +14,10 @@ const SlicedArray: z.core.$constructor<z.ZodArray> = z.core.$constructor(
     const parseAll = list._zod.parse
     list._zod.parse = (payload, context) => {
       const input: unknown = payload.value
-      const max = Number(list._zod.bag.maximum ?? Number.POSITIVE_INFINITY)
-      if (!Array.isArray(input) || input.length <= sliceLength || input.length > max)
-        return parseAll(payload, context)
+      const { maxLength = Infinity } = definition as { readonly maxLength?: number }
+      // The check of the length comes after this and reports it: millions of elements would take seconds before.
+      if (Array.isArray(input) && input.length > maxLength) return payload
+      if (!Array.isArray(input) || input.length <= sliceLength) return parseAll(payload, context)
       const output: unknown[] = []
       for (let from = 0; from < input.length; from += sliceLength) {
         const slice = parseAll({ value: input.slice(from, from + sliceLength), issues: [] }, context)
@@ -44,6 +45,11 @@ export function listOf<Item extends z.ZodType>(
   item: Item,
   { max = usualMax, error, tooLong }: { max?: number; error?: string; tooLong?: string } = {},
 ): z.ZodArray<Item> {
-  const list = new SlicedArray({ type: 'array', element: item, ...(error && { error: () => error }) })
+  const list = new SlicedArray({
+    type: 'array',
+    element: item,
+    ...(error && { error: () => error }),
+    ...{ maxLength: max },
+  })
   return list.max(max, { error: tooLong ?? `at most ${max} entries` }) as unknown as z.ZodArray<Item>
 }

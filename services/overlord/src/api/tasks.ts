@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { conflict, forbidden, invalidInput, notFound } from '@svc/domain/failure'
-import { refuse, showValue } from '@svc/domain/validation'
+import { hasControlCharacter, refuse, showValue } from '@svc/domain/validation'
 import {
   authenticated,
   jsonAnswer,
@@ -293,8 +293,7 @@ function assertNotScheduled(body: unknown): void {
 /** An id that the caller has chosen. */
 function checkedId(id: string | undefined): string | undefined {
   if (id === undefined) return undefined
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
-  if (/[\u0000-\u001f\u007f]/.test(id)) throw refuse('id', id, 'a text without control characters')
+  if (hasControlCharacter(id)) throw refuse('id', id, 'a text without control characters')
   if (id.length <= longestTaskId) return id
   throw invalidInput(`Field [id] has [${id.length}] characters; allowed are at most [${longestTaskId}]`)
 }
