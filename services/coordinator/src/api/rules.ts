@@ -28,7 +28,6 @@ import { intervalParameter, positiveCount, presence, shapeOf, unparsed } from '@
 import { z } from 'zod'
 import type { FollowedRules } from '../inventory/index.ts'
 
-
 import { historyEntry, historyEntryShape } from './history-entry.ts'
 import { warningsHeader } from './warnings-header.ts'
 
