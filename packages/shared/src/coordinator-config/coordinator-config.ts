@@ -1,4 +1,4 @@
-import { hasControlCharacter } from '@svc/domain/validation'
+import { datasourceNameRule, hasControlCharacter, isDatasourceName } from '@svc/domain/validation'
 import { z } from 'zod'
 import { listOf, type Parser, parserOf } from '../wire/index.ts'
 

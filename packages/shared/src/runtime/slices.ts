@@ -10,9 +10,9 @@ export interface Slices {
   run<Result>(calculation: () => Generator<undefined, Result>, signal: AbortSignal): Promise<Result>
 }
 
-// How long other requests wait for a calculation at the most.
-const longestSliceMs = 8
-const mostWaiting = 16
+// How long other requests wait for a calculation.
+const maxSliceMs = 8
+const maxWaiting = 16
 // No calculation takes longer than this, because others wait for it. A million segments take a few seconds.
 const maxCalculationMs = 30_000
 
@@ -36,7 +36,7 @@ export function createSlices(): Slices {
       workedMs += performance.now() - startedAt
       if (workedMs > maxCalculationMs) {
         throw tooLarge(
-          `The preview took longer than [${maxCalculationMs / 1000}] seconds; allowed are fewer rules, segments, servers or steps`,
+          `The preview took longer than [${maxCalculationMs / 1000}] seconds; request fewer rules, segments, servers, or steps`,
         )
       }
       await setImmediate()
