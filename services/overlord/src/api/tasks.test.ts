@@ -285,7 +285,7 @@ describe('an id that users choose', () => {
   it('has no control characters', async () => {
     for (const id of ['a\u0001b', 'a\u007fb', 'mine\u0001wiki']) {
       assert.equal((await submit('wiki', 'writer', id)).status, 400)
-      assert.equal((await ask(`/task/${encodeURIComponent(id)}/status`)).status, 404)
+      assert.equal((await ask(`/task/${encodeURIComponent(id)}/status`)).status, 400)
     }
   })
 })
