@@ -27,7 +27,6 @@ import { rulesShape } from '@svc/shared/shapes'
 import { intervalParameter, positiveCount, presence, shapeOf, unparsed } from '@svc/shared/wire'
 import { z } from 'zod'
 import type { FollowedRules } from '../inventory/index.ts'
-
 import { historyEntry, historyEntryShape } from './history-entry.ts'
 import { warningsHeader } from './warnings-header.ts'
 
