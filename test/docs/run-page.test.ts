@@ -17,6 +17,7 @@ async function run(markdown: string, isUpdating = false): Promise<string> {
   return runPage('docs/page.md', markdown, isUpdating, {
     folder: () => folder,
     launch: () => [],
+    maxBlockMs: 5000,
     words: { 'port 9088': 'port 19088' },
   })
 }
@@ -56,6 +57,14 @@ describe('runPage', () => {
       run(block('true', 'exit=1')),
       /docs\/page\.md:2: the block ended with status 0, expected 1/,
     )
+  })
+
+  test('fails at a block that takes too long, with what it printed', async () => {
+    await assert.rejects(run(block('echo started\nsleep 60')), (error: Error) => {
+      assert.match(error.message, /^docs\/page\.md:2: the block did not end within 5 s/)
+      assert.match(error.message, /^started$/m)
+      return true
+    })
   })
 
   test('continues after a block that should fail', async () => {

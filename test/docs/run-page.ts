@@ -9,7 +9,8 @@ import { openSession, type ShellSession } from './shell-session.ts'
 
 /** The folder of a reader's clone in shown output. */
 const shownFolder = '/home/you/svc'
-const maxBlockMs = 180_000
+/** Milliseconds that a block may take unless the setting says otherwise: a busy machine takes long to start a cluster. */
+const defaultMaxBlockMs = 300_000
 
 /** Whether pages get the output that came out instead of being compared with it. */
 export const isUpdating = process.env.SVC_DOCS_UPDATE === '1'
@@ -21,6 +22,8 @@ export interface PageSetting {
   /** Command line that runs bash on a machine. */
   readonly launch: (machine: string) => readonly string[]
   readonly environment?: Readonly<Record<string, string>>
+  /** Milliseconds that a block may take. */
+  readonly maxBlockMs?: number
   /** Words of the page with those that take their place in this run, such as another port. */
   readonly words?: Readonly<Record<string, string>>
 }
@@ -106,7 +109,7 @@ function openPageSession(name: string, machine: string, setting: PageSetting): S
     name,
     launch: setting.launch(machine),
     environment: { COLUMNS: '100', NO_COLOR: '1', ...setting.environment },
-    maxBlockMs,
+    maxBlockMs: setting.maxBlockMs ?? defaultMaxBlockMs,
   })
 }
 
@@ -115,7 +118,7 @@ async function runBlock(
   name: string,
   block: CommandBlock,
   session: ShellSession,
-  { folder, words = {} }: PageSetting,
+  { folder, words = {}, maxBlockMs = defaultMaxBlockMs }: PageSetting,
 ): Promise<string> {
   const commands = replaceAll(block.commands, Object.entries(words))
   const { status, output } = await session.run({

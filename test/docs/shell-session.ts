@@ -65,7 +65,7 @@ export function openSession(options: SessionOptions): ShellSession {
     // A group of its own, so that a block that hangs can be ended with what it waits for.
     detached: true,
   })
-  const ended = once(child, 'close')
+  const ended = once(child, 'exit')
   const statuses = createInterface({ input: child.stdio[3] as Readable })[Symbol.asyncIterator]()
   let count = 0
   return {
@@ -79,7 +79,7 @@ export function openSession(options: SessionOptions): ShellSession {
       const before = commands.runsOn ? 'set +e' : 'set -e'
       writeFileSync(file, `${before}${'\n'.repeat(commands.line - 1)}${commands.commands}\n`)
       child.stdin!.write(`. '${file}' >'${output}' 2>&1 3>&- </dev/null; echo $? >&3\n`)
-      const status = await nextStatus(child, statuses, options.maxBlockMs)
+      const status = await nextStatus(child, ended, statuses, options.maxBlockMs)
       return { status, output: readFileSync(output, 'utf8').replaceAll(options.scratch + path.sep, '') }
     },
     close: async () => {
@@ -97,6 +97,7 @@ export function openSession(options: SessionOptions): ShellSession {
 /** The status of the block that runs, or of the shell that ended with it; undefined when it takes too long. */
 async function nextStatus(
   child: ChildProcess,
+  ended: Promise<unknown>,
   statuses: AsyncIterator<string>,
   maxMs: number,
 ): Promise<number | undefined> {
@@ -106,9 +107,12 @@ async function nextStatus(
     process.kill(-child.pid!, 'SIGKILL')
   }, maxMs)
   try {
-    const { value, done } = await statuses.next()
-    if (!done) return Number(value)
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    // The pipe of a shell that is killed may end without its iterator noticing, so the end of the shell counts too.
+    const status = await Promise.race([
+      statuses.next().then(({ value, done }) => (done ? ended.then(() => undefined) : Number(value))),
+      ended.then(() => undefined),
+    ])
+    if (status !== undefined) return status
     return isTooLate ? undefined : (child.exitCode ?? 1)
   } finally {
     clearTimeout(timer)
