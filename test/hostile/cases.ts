@@ -109,8 +109,8 @@ export function largeCases(endpoints: readonly Endpoint[]): HostileCase[] {
 }
 
 /**
- * Each of these classes, from the admin, just within what a body may hold beside bytes: a longer one is refused before
- * anything is built from it. Nothing where the endpoint limits bytes only.
+ * Each of these classes, from the admin, just within the limits of values, names and depth: the server rejects a longer
+ * one before it builds anything from it. None where the endpoint limits bytes only.
  */
 function casesWithinLimits(endpoint: Endpoint, classes: readonly InputClass[]): HostileCase[] {
   const ways = waysTo(endpoint)
@@ -121,7 +121,7 @@ function casesWithinLimits(endpoint: Endpoint, classes: readonly InputClass[]): 
   })
 }
 
-/** Each class of body just within what its endpoint lets a body hold. */
+/** Each class of body just within the limits of its endpoint. */
 export function fittingCases(endpoints: readonly Endpoint[]): HostileCase[] {
   return endpoints.flatMap((endpoint) => casesWithinLimits(endpoint, classesOf(endpoint)))
 }

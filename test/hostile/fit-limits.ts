@@ -1,7 +1,7 @@
 import type { Endpoint } from '../support/route-tables.ts'
 import type { InputClass } from './input-classes.ts'
 
-/** What a document may cost beside its bytes, where a route limits that. */
+/** What a document may contain, in addition to its size in bytes, where a route limits that. */
 export interface CountLimits {
   readonly maxValues?: number
   readonly maxNames?: number
@@ -13,8 +13,8 @@ const probeBytes = 16 * 1024
 const margin = 0.95
 
 /**
- * The largest size in bytes with which a document of this class stays within all limits of the body of its endpoint: it
- * gets further than a larger one, which is refused for its size. Undefined where the class makes no JSON.
+ * Returns the largest size in bytes with which a document of this class stays within all limits of its endpoint. It gets
+ * further than a larger one, which is rejected for its size. Undefined if the class does not make JSON.
  */
 export function fittingSize({ part, build }: InputClass, { body }: Endpoint): number | undefined {
   if (part !== 'body' || !body) return undefined
@@ -32,7 +32,7 @@ export function fittingSize({ part, build }: InputClass, { body }: Endpoint): nu
   return Math.floor(Math.min(body.limitBytes, margin * probeBytes * Math.min(...factors)))
 }
 
-/** Number of values, of different names of fields, and of levels; undefined where the text is no JSON. */
+/** Number of values, of different names of fields, and of levels; undefined if the text is not JSON. */
 function countJson(text: string): { values: number; names: number; depth: number } | undefined {
   let level: unknown[]
   try {
