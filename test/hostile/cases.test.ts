@@ -4,6 +4,7 @@ import { before, describe, it } from 'node:test'
 import { seededRandom } from '../support/random.ts'
 import { type Endpoint, loadRouteTables } from '../support/route-tables.ts'
 import { callers, describeCase, type HostileCase, largeCases, sampleCases, smallCases } from './cases.ts'
+import { fittingSize } from './fit-limits.ts'
 import { classesOf } from './input-classes.ts'
 import { pairwise } from './pairwise.ts'
 import { windowsOf } from './run-cases.ts'
@@ -62,6 +63,22 @@ describe('hostile cases', () => {
       const atLimit = own.filter(({ sizeBytes }) => sizeBytes === endpoint.body!.limitBytes)
       assert.equal(new Set(atLimit.map(({ inputClass }) => inputClass.name)).size, classes.length)
     }
+  })
+
+  it('also stay just within what a body may hold', () => {
+    const endpoint = endpoints.find(
+      ({ method, path }) => `${method} ${path}` === 'POST /svc/coordinator/v1/config',
+    )!
+    const limited = { ...endpoint, body: { ...endpoint.body!, maxValues: 1000, maxNames: 100, maxDepth: 10 } }
+    const classOf = (name: string) => classesOf(limited).find((one) => one.name === name)!
+    const sizeOf = (name: string): number => fittingSize(classOf(name), limited)!
+    const built = (name: string): unknown => JSON.parse(classOf(name).build(sizeOf(name)).body!.toString())
+    const elements = (built('many elements') as unknown[]).length
+    assert.ok(elements > 900 && elements < 1000, String(elements))
+    const keys = Object.keys(built('many keys') as object).length
+    assert.ok(keys > 80 && keys <= 110, String(keys))
+    assert.ok(sizeOf('deep lists') < 30, String(sizeOf('deep lists')))
+    assert.equal(sizeOf('long string'), limited.body.limitBytes)
   })
 
   it('have names that are unique for an endpoint', () => {

@@ -1,5 +1,6 @@
 import type { SeededRandom } from '../support/random.ts'
 import { type Endpoint, pathThroughRouter } from '../support/route-tables.ts'
+import { fittingSize } from './fit-limits.ts'
 import { classesOf, type InputClass } from './input-classes.ts'
 import { pairwise } from './pairwise.ts'
 
@@ -107,6 +108,24 @@ export function largeCases(endpoints: readonly Endpoint[]): HostileCase[] {
   })
 }
 
+/**
+ * Each of these classes, from the admin, just within the limits of values, names and depth: the server rejects a longer
+ * one before it builds anything from it. None where the endpoint limits bytes only.
+ */
+function casesWithinLimits(endpoint: Endpoint, classes: readonly InputClass[]): HostileCase[] {
+  const ways = waysTo(endpoint)
+  return classes.flatMap((inputClass, index) => {
+    const sizeBytes = fittingSize(inputClass, endpoint)
+    if (sizeBytes === undefined || sizeBytes === endpoint.body?.limitBytes) return []
+    return [{ endpoint, inputClass, sizeBytes, caller: 'admin', way: ways[index % ways.length]! }]
+  })
+}
+
+/** Each class of body just within the limits of its endpoint. */
+export function fittingCases(endpoints: readonly Endpoint[]): HostileCase[] {
+  return endpoints.flatMap((endpoint) => casesWithinLimits(endpoint, classesOf(endpoint)))
+}
+
 /** The elements in an order that depends on the seed. */
 export function shuffled<Element>(elements: readonly Element[], random: SeededRandom): Element[] {
   const mixed = [...elements]
@@ -117,8 +136,8 @@ export function shuffled<Element>(elements: readonly Element[], random: SeededRa
   return mixed
 }
 
-/** How many cases of its own schema a sample has of each endpoint with a body, up to 64 KiB and above. */
-const shapedOfEndpoint = { small: 6, large: 2 } as const
+/** How many cases of its own schema a sample has of each endpoint with a body, up to 64 KiB, within its limits, and above 64 KiB. */
+const shapedOfEndpoint = { small: 6, fitting: 2, large: 2 } as const
 const maxSampleBytes = MiB
 
 /**
@@ -154,6 +173,12 @@ export function sampleCases(endpoints: readonly Endpoint[], random: SeededRandom
       cases.filter(({ inputClass }) => inputClass.isShaped),
       shapedOfEndpoint.small,
     )
+    const shaped = shuffled(
+      classesOf(endpoint).filter(({ isShaped }) => isShaped),
+      random,
+    )
+    const fitting = casesWithinLimits(endpoint, shaped.slice(0, shapedOfEndpoint.fitting))
+    chosen.push(...fitting.filter(({ sizeBytes }) => sizeBytes <= maxSampleBytes))
     const large = largeCases([endpoint]).filter(({ sizeBytes }) => sizeBytes <= maxSampleBytes)
     take(shuffled(large, random), shapedOfEndpoint.large)
   }

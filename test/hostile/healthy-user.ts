@@ -6,9 +6,9 @@ import type { HealthySample, HealthyTask } from './healthy-samples.ts'
 
 const { targets, trusted, credentials, periodMs } = workerData as HealthyTask
 const samples: HealthySample[] = []
-const underWay = new Set<Promise<void>>()
+const inFlight = new Set<Promise<void>>()
 // A server that hangs for long must not be the end of this thread.
-const maxUnderWay = 500
+const maxInFlight = 500
 
 const clients = targets.map(({ instance, url }) => ({
   instance,
@@ -31,16 +31,16 @@ async function sendOne({ instance, client }: (typeof clients)[number]): Promise<
 
 const timer = setInterval(() => {
   for (const client of clients) {
-    if (underWay.size >= maxUnderWay) return
-    const sending = sendOne(client).finally(() => underWay.delete(sending))
-    underWay.add(sending)
+    if (inFlight.size >= maxInFlight) return
+    const sending = sendOne(client).finally(() => inFlight.delete(sending))
+    inFlight.add(sending)
   }
 }, periodMs)
 
 parentPort!.on('message', async (wish: 'report' | 'stop') => {
   if (wish === 'stop') {
     clearInterval(timer)
-    await Promise.all(underWay)
+    await Promise.all(inFlight)
     await Promise.all(clients.map(({ client }) => client.close()))
   }
   parentPort!.postMessage(samples.splice(0))

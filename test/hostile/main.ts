@@ -6,16 +6,17 @@ import { repositoryRoot } from '@svc/cli/home'
 import { seededRandom } from '../support/random.ts'
 import { loadRouteTables } from '../support/route-tables.ts'
 import { type AttackReport, attack, endpointsWith } from './attack.ts'
-import { type HostileCase, largeCases, smallCases } from './cases.ts'
+import { fittingCases, type HostileCase, largeCases, smallCases } from './cases.ts'
 import { namedCases } from './named-cases.ts'
 
-const usage = `Usage: npm run test:hostile -- [--seed N] [--route TEXT] [--class TEXT] [--size small|large|named] [--json FILE]
+const usage = `Usage: npm run test:hostile -- [--seed N] [--route TEXT] [--class TEXT] [--size NAME] [--json FILE]
 
 Options:
   --seed N      order of the endpoints (default: a new one, which is printed)
   --route TEXT  only endpoints such as [broker POST /svc/v2/sql] that contain this text
   --class TEXT  only input classes whose name contains this text
-  --size NAME   only requests of up to 64 KiB (small), larger ones (large), or known attacks (named)
+  --size NAME   only requests of up to 64 KiB (small), larger ones (large), those just within the limits of values, names
+                and depth (fitting), or known attacks (named)
   --json FILE   where the report is written (default: .cache/hostile/report.json)
 `
 
@@ -41,7 +42,7 @@ function readOptions() {
   }
 }
 
-const kinds = { small: smallCases, large: largeCases, named: namedCases } as const
+const kinds = { small: smallCases, large: largeCases, fitting: fittingCases, named: namedCases } as const
 
 const options = readOptions()
 if (options.help) process.stdout.write(usage)

@@ -193,7 +193,7 @@ async function recordEnds(
   }
 }
 
-/** Tasks that hostile requests have started are canceled, so that they are no load for the next ones. */
+/** Cancels the tasks that hostile requests have started, so that they do not slow down the next ones. */
 async function cancelTasks(world: HostileWorld, window: readonly HostileCase[]): Promise<void> {
   const submits = ({ endpoint: { role, method, path } }: HostileCase) =>
     role === 'overlord' && method === 'POST' && /\/(task|supervisor)$/.test(path)

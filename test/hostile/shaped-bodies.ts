@@ -94,7 +94,7 @@ function alternativesOf(schema: JsonSchema): readonly JsonSchema[] {
   return alternatives.length > 0 ? alternatives.flatMap(alternativesOf) : [schema]
 }
 
-/** The text of a small valid value of a schema; `index` tells values of one list apart. */
+/** The text of a small valid value of a schema; values of one list differ by `index`. */
 export function sampleText(schema: JsonSchema, field = '', index = 0): string {
   const [first = schema] = alternativesOf(schema)
   if (first.const !== undefined) return JSON.stringify(first.const)

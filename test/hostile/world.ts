@@ -11,7 +11,7 @@ import type { Caller } from './cases.ts'
 import { type HealthyUser, startHealthyUser } from './healthy-samples.ts'
 import { attackedDataSource } from './shaped-bodies.ts'
 
-/** What a server reports about itself since the last time that it was asked. */
+/** What a server reports about the time since its last reading. */
 export interface ServerReading {
   /** Longest delay of the event loop. */
   readonly delayMs: number
