@@ -66,6 +66,15 @@ export function openSession(options: SessionOptions): ShellSession {
     detached: true,
   })
   const ended = once(child, 'exit')
+  const killGroup = (): void => {
+    try {
+      process.kill(-child.pid!, 'SIGKILL')
+    } catch {
+      // Nothing is left in the group of the shell.
+    }
+  }
+  // Also if the test is interrupted.
+  process.once('exit', killGroup)
   const statuses = createInterface({ input: child.stdio[3] as Readable })[Symbol.asyncIterator]()
   let count = 0
   return {
@@ -85,11 +94,8 @@ export function openSession(options: SessionOptions): ShellSession {
     close: async () => {
       child.stdin!.end()
       await ended
-      try {
-        process.kill(-child.pid!, 'SIGKILL')
-      } catch {
-        // Nothing is left in the group of the shell.
-      }
+      killGroup()
+      process.removeListener('exit', killGroup)
     },
   }
 }
