@@ -29,7 +29,7 @@ describe('of the source', () => {
   }
 
   const known: readonly [kind: StringKind, file: string, text: RegExp][] = [
-    ['help', 'cli/src/commands/dev-writing.ts', /^list all user-facing strings/],
+    ['help', 'cli/src/commands/dev-writing.ts', /^List all user-facing strings/],
     ['help', 'cli/src/commands/logs.ts', /log/],
     ['output', 'cli/src/commands/down.ts', /Stopped/],
     ['error', 'packages/domain/src/rules/rule.ts', /\w+ \w+/],
