@@ -179,7 +179,7 @@ test('a detached cluster can be queried, prevents a second one, and can be stopp
   const again = await svc('up', ...where, '--port-offset', offset)
   assert.match(
     again.stderr,
-    /^svc: A cluster is already running in \[.*\] \(process \d+\)\. Stop it with \.\/svc down\./,
+    /^svc: A cluster is already running in \[.*\] \(process \d+\)\. Stop it with \.\/svc down, or select/,
   )
   assert.equal(again.status, 1)
   const reset = await svc('reset', ...where, '--yes')
