@@ -319,7 +319,7 @@ export async function takeInterval(
     await cancelTask(
       transaction,
       other.id,
-      `Its interval was taken by task [${shownTaskId(id)}] of the higher priority [${priority}]`,
+      `Preempted by task [${shownTaskId(id)}] with the higher priority [${priority}]`,
     )
   }
   return others.map((other) => other.id)

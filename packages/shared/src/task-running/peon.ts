@@ -54,7 +54,7 @@ async function work(order: PeonOrder): Promise<Extract<PeonMessage, { kind: 'don
     access,
     httpLimits,
   })
-  log('Task has written its segments', { segments: segments.length, ...counts })
+  log('Wrote segments', { segments: segments.length, ...counts })
   return { kind: 'done', segments }
 }
 
