@@ -21,8 +21,9 @@ export async function runTests(
     throw invalidInput(`Invalid value [${concurrency}] for [--concurrency]: expected a number from 1 to 99`)
   }
   // These need a container engine, Java, Kubernetes, network namespaces and Prometheus, or the default ports (pages), so
-  // they have separate commands.
+  // they have separate commands. The sample of hostile requests measures delays, so it is run by its name on an idle machine.
   const files = findTests('{packages,services,cli,container,test}/**/*.test.ts', pattern, [
+    ...(pattern === undefined ? ['test/hostile-requests.test.ts'] : []),
     'test/compose/**',
     'test/docs/pages.test.ts',
     'test/interop/**',
