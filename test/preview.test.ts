@@ -116,7 +116,7 @@ describe('the clock', () => {
     for (const client of [router, cluster.at('coordinator')])
       assert.deepEqual(await client.get(clockPath), { now: instants.now, rate: 0 })
     const text = await runSvc('clock', '--home', home.root)
-    assert.deepEqual([text.status, text.stdout], [0, `${instants.now} (it stands still)\n`])
+    assert.deepEqual([text.status, text.stdout], [0, `${instants.now} (stopped)\n`])
   })
 
   test('gives segments their versions at the overlord', async () => {
