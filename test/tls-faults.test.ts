@@ -131,7 +131,7 @@ const faults: readonly Fault[] = [
     properties: ['svc.server.https.keyStorePassword={"type":"file","path":"PASSWORD"}'],
     spoil: () => writeFileSync(own('password'), 'certainly wrong'),
     correct: () => writeFileSync(own('password'), password),
-    named: /\[svc\.server\.https\.keyStorePassword\] right/,
+    named: /private key that cannot be decrypted; check \[svc\.server\.https\.keyStorePassword\]/,
     ends: true,
   },
 ]

@@ -45,7 +45,7 @@ async function addWorker(...options: string[]) {
   await waitUntil(
     'the worker runs',
     () => printed,
-    (text) => /runs up to \d+ tasks at a time at https:/.test(text),
+    (text) => /^Started \S+ at https:/.test(text),
     { timeoutMs: 90_000 },
   )
   return { child, ended }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { sql } from '@svc/shared/postgres'
+import { shownTaskId, sql } from '@svc/shared/postgres'
 import { checksumOf, servedBy } from '../support/segments.ts'
 import { sqlRows } from '../support/sql.ts'
 import type { TestCluster } from '../support/test-cluster.ts'
@@ -81,7 +81,7 @@ async function lookAtRest(world: World): Promise<Rest> {
       ...segment,
       file: fileStates.get(segment.id) ?? 'missing',
     })),
-    tasks,
+    tasks: tasks.map((task) => ({ ...task, id: shownTaskId(task.id) })),
     rows: Object.fromEntries(rows),
     served: Object.fromEntries(served),
     letIn: await whoLetsIn(cluster),

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { sql } from '@svc/shared/postgres'
+import { shownTaskId, sql } from '@svc/shared/postgres'
 import type { TestCluster } from '../support/test-cluster.ts'
 import type { Entry, SeenSegment } from './history.ts'
 import { askForRight, countRows, readCounts, withinPatience } from './run-work.ts'
@@ -154,8 +154,9 @@ export async function loadSegments({ store }: Pick<TestCluster, 'store'>): Promi
     task: string | null
   }>(sql`
     SELECT id, datasource AS "dataSource", start_ms AS "startMs", version, used, task_id AS task FROM segments ORDER BY id`)
-  return rows.map(({ startMs, used, ...segment }) => ({
+  return rows.map(({ startMs, used, task, ...segment }) => ({
     ...segment,
+    task: task && shownTaskId(task),
     day: new Date(startMs).toISOString().slice(0, 10),
     state: used ? 'used' : 'unused',
   }))
