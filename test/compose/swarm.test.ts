@@ -30,6 +30,17 @@ async function docker(args: readonly string[], input = ''): Promise<string> {
   return stdout.trim()
 }
 
+/** The address of this machine for the containers of a swarm, whose network Docker may create after it has answered. */
+async function gatewayAddress(): Promise<string> {
+  const args = ['network', 'inspect', 'docker_gwbridge', '--format', '{{(index .IPAM.Config 0).Gateway}}']
+  const { stdout } = await waitUntil(
+    'the network of the swarm is there',
+    () => runDocker(args),
+    ({ status }) => status === 0,
+  )
+  return stdout.trim()
+}
+
 const environment: Record<string, string> = {}
 const state = (await runDocker(['info', '--format', '{{.Swarm.LocalNodeState}}'])).stdout.trim()
 const skip = state !== 'inactive' && `The engine's swarm is [${state}]; only one that tests make is used`
@@ -44,13 +55,7 @@ describe('the stack of a swarm', { skip }, () => {
 
   before(async () => {
     await docker(['swarm', 'init', '--advertise-addr', '127.0.0.1', '--listen-addr', '127.0.0.1'])
-    const outside = await docker([
-      'network',
-      'inspect',
-      'docker_gwbridge',
-      '--format',
-      '{{(index .IPAM.Config 0).Gateway}}',
-    ])
+    const outside = await gatewayAddress()
     stores = await startTlsStores({ home, password, hosts: [outside], address: outside })
     const tools = await pkiTools()
     const pki = { folder: home.pki, password, now: Date.now() }

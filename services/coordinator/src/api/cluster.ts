@@ -202,10 +202,11 @@ function describeStatuses(
 ): object {
   if (query.full) {
     const historicals = servers.filter(({ type }) => type === 'historical')
-    const tiers = new Set(historicals.map(({ tier }) => tier))
+    // Sorted: the order in which servers were first seen differs from start to start, and clients compare answers.
+    const tiers = [...new Set(historicals.map(({ tier }) => tier))].sort()
     const missingIn = (tier: string) =>
       Object.fromEntries(statuses.map((status) => [status.dataSource, status.missingCopies.get(tier) ?? 0]))
-    return Object.fromEntries([...tiers].map((tier) => [tier, missingIn(tier)]))
+    return Object.fromEntries(tiers.map((tier) => [tier, missingIn(tier)]))
   }
   return Object.fromEntries(
     statuses.map((status) => {
