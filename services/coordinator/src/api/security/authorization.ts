@@ -35,7 +35,7 @@ import {
 import { type AuthorizerDirectory, isNamePattern } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { namesShape } from '@svc/shared/shapes'
-import { parserOf, presence, shapedParser, shapeOf } from '@svc/shared/wire'
+import { listOf, parserOf, presence, shapedParser, shapeOf } from '@svc/shared/wire'
 import { z } from 'zod'
 import { type ChangeSecurity, emptyAuthorizer, expect, nameParameter } from './change.ts'
 
@@ -51,7 +51,7 @@ const mappingSchema = z.strictObject({
     .string({ error: 'a text' })
     .refine(isGroupPattern, { error: '[*], a distinguished name, [*,suffix] or [prefix,*]' })
     .refine((pattern) => !hasControlCharacter(pattern), { error: 'a pattern without control characters' }),
-  roles: z.array(z.string()).default([]),
+  roles: listOf(z.string()).default([]),
 })
 
 const parseMapping = parserOf(mappingSchema.meta({ title: 'GroupMapping' }), { subject: 'The group mapping' })
