@@ -293,7 +293,7 @@ describe('./svc rules', () => {
     writeFileSync(file, '{"rules":[],"horizon":"P10000Y"}')
     const refused = await svcRules('preview', file)
     assert.equal(refused.status, 1)
-    assert.match(refused.stderr, /horizon has the value \[P10000Y\]/)
+    assert.match(refused.stderr, /Invalid value \[P10000Y\] for \[horizon\]/)
     writeFileSync(file, '5')
     assert.equal((await svcRules('preview', file)).status, 2)
     writeFileSync(file, JSON.stringify(rules))

@@ -296,18 +296,18 @@ describe('who may read what', async () => {
 describe('bad queries', () => {
   const cases: readonly { name: string; body: unknown; status: number; message: RegExp }[] = [
     { name: 'no body', body: {}, status: 400, message: /query/ },
-    { name: 'no text', body: { query: 1 }, status: 400, message: /query has the value \[1\]/ },
+    { name: 'no text', body: { query: 1 }, status: 400, message: /Invalid value \[1\] for \[query\]/ },
     {
       name: 'an unknown field',
       body: { query: 'SELECT 1', x: 1 },
       status: 400,
-      message: /x is not a known field/,
+      message: /Unknown field \[x\]/,
     },
     {
       name: 'an unknown format',
       body: { query: 'SELECT 1', resultFormat: 'xml' },
       status: 400,
-      message: /resultFormat has the value \[xml\]; allowed is one of object/,
+      message: /Invalid value \[xml\] for \[resultFormat\]: expected one of object/,
     },
     {
       name: 'a timeout that is none',
@@ -325,7 +325,7 @@ describe('bad queries', () => {
       name: 'a parameter of no type',
       body: { query: 'SELECT ?', parameters: [{ type: 'X', value: 1 }] },
       status: 400,
-      message: /parameters\[0\]\.type has the value \[X\]/,
+      message: /Invalid value \[X\] for \[parameters\[0\]\.type\]/,
     },
     {
       name: 'a file',

@@ -24,10 +24,10 @@ describe('the preview request of a file', () => {
     test(JSON.stringify(json), () => assert.deepEqual(previewRequest(json), expected))
   }
   for (const [json, message] of [
-    [3, /^Failure: The body has the value \[3\]/],
-    [[{ dataSource: 7 }], /^Failure: compactionConfigs\[0\]\.dataSource has the value \[7\]/],
-    [{ ...config, inputSegmentSizeBytes: -1 }, /inputSegmentSizeBytes has the value \[-1\]/],
-    [{ engine: 'fast' }, /^Failure: engine has the value \[fast\]/],
+    [3, /^Failure: Invalid value \[3\] for \[body\]/],
+    [[{ dataSource: 7 }], /^Failure: Invalid value \[7\] for \[compactionConfigs\[0\]\.dataSource\]/],
+    [{ ...config, inputSegmentSizeBytes: -1 }, /Invalid value \[-1\] for \[inputSegmentSizeBytes\]/],
+    [{ engine: 'fast' }, /^Failure: Invalid value \[fast\] for \[engine\]/],
   ] as const) {
     test(`rejects ${JSON.stringify(json)}`, () => assert.throws(() => previewRequest(json), message))
   }
@@ -59,8 +59,11 @@ describe('the configurations in a file', () => {
     ['a', /^Failure: Invalid configuration in the file: expected/],
     [[a, { useSupervisors: true }], /^Failure: Invalid configuration in \[1\]: expected/],
     [[a, a], /^Failure: Duplicate datasource \[a\]/],
-    [[a, { dataSource: 'b', taskPriority: 'x' }], /^Failure: \[1\]\.taskPriority has the value \[x\]/],
-    [{ useSupervisors: 3 }, /^Failure: useSupervisors has the value \[3\]/],
+    [
+      [a, { dataSource: 'b', taskPriority: 'x' }],
+      /^Failure: Invalid value \[x\] for \[\[1\]\.taskPriority\]/,
+    ],
+    [{ useSupervisors: 3 }, /^Failure: Invalid value \[3\] for \[useSupervisors\]/],
   ] as const) {
     test(`rejects ${JSON.stringify(json)}`, () => assert.throws(() => configsToSet(json), message))
   }

@@ -132,7 +132,7 @@ describe('ingestion and rules in a running cluster', () => {
     )
     const bad = await svc(['rules', 'set', '-', ...home, '--datasource', 'other'], '[{"type":"x"}]')
     assert.deepEqual([bad.status, bad.stdout], [2, ''])
-    assert.match(bad.stderr, /^svc: rules\[0\]\.type has the value \[x\]/)
+    assert.match(bad.stderr, /^svc: Invalid value \[x\] for \[rules\[0\]\.type\]/)
   })
 
   test('reports an invalid password in one line', async () => {

@@ -97,9 +97,12 @@ test('sends rules as written', () => {
 describe('rejects invalid rules', () => {
   const cases: [string, RegExp][] = [
     ['', /^Failure: Invalid rules in file \[x\]: expected JSON/],
-    ['[{"type":"load"}]', /^Failure: rules\[0\]\.type has the value \[load\]; allowed is one of loadForever/],
-    ['{"type":"loadForever"}', /^Failure: rules has the value .* allowed is a list of rules$/],
-    ['[{"type":"loadByPeriod","period":"1M"}]', /rules\[0\]\.period has the value \[1M\]/],
+    [
+      '[{"type":"load"}]',
+      /^Failure: Invalid value \[load\] for \[rules\[0\]\.type\]: expected one of loadForever/,
+    ],
+    ['{"type":"loadForever"}', /^Failure: Invalid value .* for \[rules\] a list of rules$/],
+    ['[{"type":"loadByPeriod","period":"1M"}]', /Invalid value \[1M\] for \[rules\[0\]\.period\]/],
   ]
   for (const [text, message] of cases) {
     test(JSON.stringify(text), () => assert.throws(() => parseRulesText(text, 'file [x]'), message))

@@ -51,7 +51,7 @@ export const permissionsSchema = (): JsonObject => ({
 export function parsePermissions(json: unknown, isPattern: (text: string) => boolean): Permission[] {
   if (!Array.isArray(json)) throw refuse('permissions', json, 'a list of permissions')
   if (json.length > mostPermissions)
-    throw refuse('The number of permissions', json.length, `at most ${mostPermissions}`)
+    throw refuse('number of permissions', json.length, `at most ${mostPermissions}`)
   return json.map((entry, index) => readPermission(entry, `permissions[${index}]`, isPattern))
 }
 

@@ -1,4 +1,3 @@
-import { invalidInput } from '../failure/index.ts'
 import { formatInterval, type Interval, intervalSchema, parseInterval } from '../time/index.ts'
 import {
   described,
@@ -131,9 +130,7 @@ const readConfig = readFields({
 export function parseClusterConfig(json: unknown, field = ''): ClusterCompactionConfig {
   const config = readConfig(json, field)
   if (config.engine === 'msq' && !config.useSupervisors) {
-    throw invalidInput('engine has the value [msq]; allowed is native where useSupervisors is not true', {
-      field: 'engine',
-    })
+    throw refuse('engine', 'msq', 'native unless useSupervisors is true')
   }
   return config
 }

@@ -111,7 +111,7 @@ export function parseCompactionConfig(json: unknown, field = ''): CompactionConf
   const both = config.metricsSpec?.find(({ name }) => dimensions.has(name.toLowerCase()))
   if (both) {
     throw invalidInput(
-      `metricsSpec has the column [${both.name}], which dimensionsSpec has too; allowed is one of them`,
+      `metricsSpec has the column [${both.name}], which dimensionsSpec has too; expected one of them`,
       {
         field: 'metricsSpec',
       },
@@ -159,47 +159,40 @@ export function assertRunnableBy(
 ): void {
   if ((config.engine ?? cluster.engine) !== 'msq') return
   if (!cluster.useSupervisors) {
-    throw invalidInput(
-      'engine has the value [msq]; allowed is native where supervisors do not run compaction',
-      {
-        field: 'engine',
-      },
-    )
+    throw refuse('engine', 'msq', 'native unless supervisors run compaction')
   }
-  const fail = (field: string, problem: string): never => {
-    throw invalidInput(`${field} ${problem}, which the engine msq cannot do`, { field })
+  const fail = (field: string, value: unknown, expected: string): never => {
+    throw refuse(field, value, `${expected} with the engine msq`)
   }
   const { tuningConfig, granularitySpec, dimensionsSpec, metricsSpec, taskContext } = config
   const partitions = tuningConfig?.partitionsSpec
   const partitionsField = 'tuningConfig.partitionsSpec'
-  if (tuningConfig && !partitions) fail(partitionsField, 'is missing; allowed is one of dynamic, range')
+  if (tuningConfig && !partitions) fail(partitionsField, undefined, 'one of dynamic, range')
   if (partitions?.type === 'hashed') {
-    fail(`${partitionsField}.type`, 'has the value [hashed]; allowed is one of dynamic, range')
+    fail(`${partitionsField}.type`, partitions.type, 'one of dynamic, range')
   }
   if (partitions?.type === 'dynamic' && partitions.maxTotalRows !== null) {
-    fail(`${partitionsField}.maxTotalRows`, `has the value [${partitions.maxTotalRows}]; allowed is null`)
+    fail(`${partitionsField}.maxTotalRows`, partitions.maxTotalRows, 'null')
   }
   if (partitions?.type === 'range' && dimensionsSpec?.dimensions) {
     const types = new Map(dimensionsSpec.dimensions.map(({ name, type }) => [name, type]))
     const other = partitions.partitionDimensions.find((name) => types.get(name) !== 'string')
     if (other !== undefined) {
-      fail(
-        `${partitionsField}.partitionDimensions`,
-        `names [${other}]; allowed are dimensions of type string`,
-      )
+      fail(`${partitionsField}.partitionDimensions`, other, 'dimensions of type string')
     }
   }
   const hasMetrics = metricsSpec !== null && metricsSpec.length > 0
   if (granularitySpec && hasMetrics !== (granularitySpec.rollup === true)) {
     fail(
       'granularitySpec.rollup',
-      `has the value [${granularitySpec.rollup}]; allowed is true exactly where metricsSpec has metrics`,
+      granularitySpec.rollup,
+      `${hasMetrics} ${hasMetrics ? 'with' : 'without'} metrics`,
     )
   }
   const lossy = metricsSpec?.find(({ name, fieldName }) => name !== fieldName)
-  if (lossy) fail('metricsSpec', `has the metric [${lossy.name}] of another column or a count`)
+  if (lossy) fail('metricsSpec', lossy, 'metrics with the same name and fieldName')
   const maxNumTasks = isJsonObject(taskContext) ? (taskContext.maxNumTasks ?? 2) : 2
   if (Number(maxNumTasks) < 2) {
-    fail('taskContext.maxNumTasks', `has the value [${maxNumTasks}]; allowed is a whole number from 2`)
+    fail('taskContext.maxNumTasks', maxNumTasks, 'a whole number of at least 2')
   }
 }

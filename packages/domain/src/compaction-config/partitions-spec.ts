@@ -64,7 +64,7 @@ const type = <const Type extends string>(name: Type) => readOneOf([name])
 function assertOneGiven(values: Readonly<Record<string, unknown>>, owner: string): void {
   const given = Object.keys(values).filter((name) => values[name] !== null)
   if (given.length > 1) {
-    throw invalidInput(`${owner} has both ${given.join(' and ')}; allowed is one of them`, {
+    throw invalidInput(`${owner} has both ${given.join(' and ')}; expected one of them`, {
       field: `${owner}.${given[1]}`,
     })
   }

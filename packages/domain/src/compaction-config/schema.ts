@@ -67,7 +67,7 @@ function assertDistinct(columns: readonly { readonly name: string }[], field: st
   for (const { name } of columns) {
     // Names that differ only in the case of letters are one column to what reads and writes them.
     if (taken.has(name.toLowerCase())) {
-      throw invalidInput(`${field} names the column [${name}] twice; allowed is each column once`, { field })
+      throw invalidInput(`${field} names the column [${name}] twice; expected each column once`, { field })
     }
     taken.add(name.toLowerCase())
   }

@@ -48,26 +48,32 @@ describe('what a preview is asked about', () => {
   })
 
   for (const { body, message } of [
-    { body: [], message: /^The body has the value \[\[\]\]; allowed is an object$/ },
+    { body: [], message: /^Invalid value \[\[\]\] for \[body\]: expected an object$/ },
     { body: null, message: /^The body has/ },
-    { body: { compactionTaskSlotRatio: 2 }, message: /^compactionTaskSlotRatio has the value \[2\]/ },
-    { body: { foo: 1 }, message: /^foo with the value \[1\] is not a known field/ },
-    { body: { segments: [], foo: 1 }, message: /^foo with the value/ },
-    { body: { clusterConfig: 7 }, message: /^clusterConfig has the value \[7\]/ },
+    { body: { compactionTaskSlotRatio: 2 }, message: /^Invalid value \[2\] for \[compactionTaskSlotRatio\]/ },
+    { body: { foo: 1 }, message: /Unknown field \[foo\]/ },
+    { body: { segments: [], foo: 1 }, message: /^Unknown field \[foo\]/ },
+    { body: { clusterConfig: 7 }, message: /^Invalid value \[7\] for \[clusterConfig\]/ },
     { body: { clusterConfig: { engine: 'msq' } }, message: /engine/ },
     { body: { compactionConfigs: {} }, message: /^compactionConfigs has/ },
-    { body: { compactionConfigs: [{}] }, message: /^compactionConfigs\[0\].dataSource is missing/ },
+    {
+      body: { compactionConfigs: [{}] },
+      message: /^Missing value for \[compactionConfigs\[0\]\.dataSource\]/,
+    },
     { body: { compactionConfigs: [{ dataSource: 'a' }, { dataSource: 'a' }] }, message: /\[a\] twice/ },
-    { body: { segments: [{ ...segment, size: -1 }] }, message: /^segments\[0\].size has the value \[-1\]/ },
+    {
+      body: { segments: [{ ...segment, size: -1 }] },
+      message: /^Invalid value \[-1\] for \[segments\[0\]\.size\]/,
+    },
     { body: { segments: [{ ...segment, interval: 'x' }] }, message: /^segments\[0\].interval has/ },
     { body: { segments: [{ ...segment, interval: '2026/2026' }] }, message: /not empty/ },
     { body: { segments: [{ ...segment, lastCompactionState: 3 }] }, message: /lastCompactionState has/ },
     { body: { segments: [{ ...segment, more: 3 }] }, message: /^segments\[0\].more with/ },
     { body: { segments: [segment, segment] }, message: /^segments has \[wiki_.*\] twice/ },
-    { body: { now: 'then' }, message: /^now has the value \[then\]/ },
+    { body: { now: 'then' }, message: /^Invalid value \[then\] for \[now\]/ },
     {
       body: { clusterConfig: {}, compactionConfigs: [{ dataSource: 'a', engine: 'msq' }] },
-      message: /^engine has the value \[msq\]/,
+      message: /^Invalid value \[msq\] for \[engine\]/,
     },
   ]) {
     it(`is refused: ${JSON.stringify(body).slice(0, 90)}`, () => {

@@ -146,8 +146,7 @@ function assertEachOnce<Item>(items: readonly Item[], keyOf: (item: Item) => str
 }
 
 function assertNew(seen: Set<string>, key: string, field: string): void {
-  if (seen.has(key))
-    throw invalidInput(`${field} has [${key}] twice; allowed is each of them once`, { field })
+  if (seen.has(key)) throw invalidInput(`${field} has [${key}] twice; expected each of them once`, { field })
   seen.add(key)
 }
 

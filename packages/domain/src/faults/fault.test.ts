@@ -51,7 +51,7 @@ describe('a fault that is asked for', () => {
     ],
     [{ kind: 'cut' }, /target/],
     [{ kind: 'cut', target: 'router', probability: 1.5 }, /probability .*above 0 and up to 1/],
-    [{ kind: 'cut', target: 'router', probability: 0 }, /probability has the value \[0\]/],
+    [{ kind: 'cut', target: 'router', probability: 0 }, /Invalid value \[0\] for \[probability\]/],
     [{ kind: 'cut', target: 'router', probability: '1' }, /probability/],
     [{ kind: 'latency', target: 'router', delayMs: 0 }, /delayMs .*from 1 to 600000/],
     [{ kind: 'latency', target: 'router', forMs: 5 }, /forMs .*from 100 to/],
@@ -59,7 +59,7 @@ describe('a fault that is asked for', () => {
       { kind: 'kill', target: 'router', forMs: 300_001 },
       /forMs .*\[300001\].*from 100 to 300000 for a kill: .*only coordinator/,
     ],
-    [{ kind: 'latency', target: 'router', how: 'slow' }, /how .*not a known field/],
+    [{ kind: 'latency', target: 'router', how: 'slow' }, /Unknown field \[how\]/],
   ]
   for (const [json, message] of refused)
     it(`is refused: ${JSON.stringify(json)}`, () =>

@@ -97,7 +97,7 @@ export function parseFaultRequest(json: unknown, targets: readonly string[]): Fa
   }
   if (targets.includes(request.target)) return request
   throw invalidInput(
-    `target with the value [${showValue(request.target)}] is not a role or server of this cluster; allowed are ${tellTargets(targets)}`,
+    `target with the value [${showValue(request.target)}] is not a role or server of this cluster; expected ${tellTargets(targets)}`,
     { field: 'target' },
   )
 }

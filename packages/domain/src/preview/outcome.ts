@@ -141,7 +141,7 @@ function* placeWhereTight({ cluster, datasources }: Outcome): Generator<undefine
   const segments = datasources.reduce((sum, { columns }) => sum + columns.count, 0)
   if (tight.length * segments > maxCounters) {
     throw invalidInput(
-      `[${segments}] segments in [${tight.length}] tiers that may be too small are too much for one preview; allowed are fewer segments or tiers, or servers with enough room for all replicas`,
+      `[${segments}] segments in [${tight.length}] tiers that may be too small are too much for one preview; expected fewer segments or tiers, or servers with enough room for all replicas`,
     )
   }
   for (const holder of tight.sort((a, b) => a - b))

@@ -1,4 +1,3 @@
-import { invalidInput } from '../failure/index.ts'
 import { defaultRulesName, mostRules, parseRulesInSlices, type Rule, rulesSchema } from '../rules/index.ts'
 import {
   addPeriod,
@@ -21,6 +20,7 @@ import {
   readDatasourceName,
   readRulesName,
   refuse,
+  refuseUnknownField,
 } from '../validation/index.ts'
 import type { PreviewServer } from './cluster.ts'
 
@@ -119,7 +119,7 @@ function refuseUnknown(json: JsonObject, known: readonly string[], path: string)
   for (const name of Object.keys(json)) {
     if (known.includes(name)) continue
     const field = path === '' ? name : `${path}.${name}`
-    throw invalidInput(`${field} is not a known field; allowed are ${known.join(', ')}`, { field })
+    throw refuseUnknownField(field, json[name], known)
   }
 }
 
@@ -144,7 +144,7 @@ function readCount(value: unknown, field: string, most: number): number {
 
 function readList(value: unknown, field: string, most: number): readonly unknown[] {
   if (!Array.isArray(value)) throw refuse(field, value, 'a list')
-  if (value.length > most) throw refuse(`The number of ${field}`, value.length, `at most ${most}`)
+  if (value.length > most) throw refuse(`number of ${field}`, value.length, `at most ${most}`)
   return value
 }
 
@@ -226,14 +226,14 @@ function* readRules(json: unknown): Generator<undefined, PreviewRequest['rules']
     throw refuse('rules', json, 'a list of rules, or an object of datasource names with such lists')
   const entries = Object.entries(json)
   if (entries.length > mostRules)
-    throw refuse('The number of lists of rules', entries.length, `at most ${mostRules}`)
+    throw refuse('number of lists of rules', entries.length, `at most ${mostRules}`)
   let count = 0
   const lists = new Map<string, readonly Rule[]>()
   for (const [name, list] of entries) {
-    const dataSource = readRulesName(name, 'rules, the name of a datasource,')
+    const dataSource = readRulesName(name, 'rules, the name of a datasource')
     const rules = yield* parseRulesInSlices(list, `rules.${dataSource}`)
     count += rules.length
-    if (count > mostRules) throw refuse('The number of rules', count, `at most ${mostRules} in all lists`)
+    if (count > mostRules) throw refuse('number of rules', count, `at most ${mostRules} in all lists`)
     lists.set(dataSource, rules)
   }
   return lists
@@ -255,7 +255,7 @@ export function* parsePreviewRequest(
   json: unknown,
   clusterNow: number,
 ): Generator<undefined, PreviewRequest> {
-  if (!isJsonObject(json)) throw refuse('The request', json, 'an object with rules')
+  if (!isJsonObject(json)) throw refuse('request', json, 'an object with rules')
   refuseUnknown(json, requestFields, '')
   const { now, rules, defaultRules, segments, servers, horizon } = json
   if (isGiven(now) && typeof now !== 'string') throw refuse('now', now, 'an ISO 8601 date and time')

@@ -622,7 +622,7 @@ describe('a preview of 10,000 rules ends quickly', () => {
   test('in too many lists is refused at once', () => {
     const rules = Object.fromEntries(Array.from({ length: 400_000 }, (_, index) => [`d${index}`, []]))
     assert.throws(() => previewGiven({ rules }), {
-      message: 'The number of lists of rules has the value [400000]; allowed is at most 10000',
+      message: 'Invalid value [400000] for [number of lists of rules]: expected at most 10000',
     })
   })
 
@@ -798,9 +798,9 @@ describe('a request that cannot be is refused by its field', () => {
   const [eternityStart, eternityEnd] = formatInterval(ETERNITY).split('/')
   const cases: [request: unknown, field: string, message: RegExp][] = [
     [[], 'The request', /an object with rules/],
-    [{}, 'rules', /rules is missing/],
+    [{}, 'rules', /Missing value for \[rules\]/],
     [{ rules: 'x' }, 'rules', /\[x\]/],
-    [{ rules: Array(100_000).fill(rule) }, 'The number of rules', /\[100000\]; allowed is at most 10000/],
+    [{ rules: Array(100_000).fill(rule) }, 'The number of rules', /\[100000\]; expected at most 10000/],
     [{ rules: { a: Array(6000).fill(rule), b: Array(6000).fill(rule) } }, 'The number of rules', /\[12000\]/],
     [{ rules: { a: [{ type: 'x' }] } }, 'rules.a[0].type', /\[x\]/],
     [{ rules: { '': [] } }, 'rules, the name of a datasource,', /1 to 255/],
@@ -815,7 +815,7 @@ describe('a request that cannot be is refused by its field', () => {
     [{ rules: [], segments: [{ interval: day(0), size: 0.5 }] }, 'segments[0].size', /\[0.5\]/],
     [{ rules: [], segments: [{}] }, 'segments[0].interval', /is missing/],
     [{ rules: [], segments: [{ interval: 'today' }] }, 'segments[0].interval', /\[today\]/],
-    [{ rules: [], segments: [{ interval: day(0), colour: 1 }] }, 'segments[0].colour', /not a known field/],
+    [{ rules: [], segments: [{ interval: day(0), colour: 1 }] }, 'segments[0].colour', /Unknown field/],
     [
       { rules: [], segments: [{ interval: '2026-01-01/2026-01-01' }] },
       'segments[0].interval',
@@ -841,7 +841,7 @@ describe('a request that cannot be is refused by its field', () => {
     [{ rules: [], now: eternityStart }, 'now', /\[-146136543-/],
     [{ rules: [], now: eternityEnd }, 'now', /\[146140482-/],
     [{ rules: { _default: [rule] }, defaultRules: [rule] }, 'defaultRules', /only without/],
-    [{ rules: [], colour: 1 }, 'colour', /not a known field/],
+    [{ rules: [], colour: 1 }, 'colour', /Unknown field/],
   ]
   for (const [request, field, message] of cases) {
     test(`${field}: ${message}`, () => {

@@ -45,7 +45,7 @@ class RowMeter {
     this.tiers += tiers
     if (this.tiers > maxTiersInRows) {
       throw invalidInput(
-        `The segments have replicas in more than [${maxTiersInRows}] tiers together, which is too much for one answer; allowed are fewer segments or tiers`,
+        `The segments have replicas in more than [${maxTiersInRows}] tiers together, which is too much for one answer; expected fewer segments or tiers`,
       )
     }
     this.untilPause -= 10 + tiers
@@ -63,14 +63,14 @@ export function* decidePreview(question: PreviewQuestion): Generator<undefined, 
   const rows = (moments?.length ?? 0) * concerned.size * Math.max(1, tierCount)
   if (rows > mostStepRows) {
     throw invalidInput(
-      `horizon leads to [${moments?.length}] steps of [${concerned.size}] datasources in [${tierCount}] tiers, which is too much for one answer; allowed is a shorter horizon, or the rules of fewer datasources`,
+      `horizon leads to [${moments?.length}] steps of [${concerned.size}] datasources in [${tierCount}] tiers, which is too much for one answer; expected a shorter horizon, or the rules of fewer datasources`,
       { field: 'horizon' },
     )
   }
   const { datasources } = question
   if (datasources.length * tierCount > maxSummaryRows) {
     throw invalidInput(
-      `[${datasources.length}] datasources and [${tierCount}] tiers are too much for one preview; allowed are [${maxSummaryRows}] pairs of both`,
+      `[${datasources.length}] datasources and [${tierCount}] tiers are too much for one preview; expected [${maxSummaryRows}] pairs of both`,
     )
   }
   const outcome = yield* decideOutcome(question)

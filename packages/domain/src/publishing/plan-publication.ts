@@ -96,7 +96,7 @@ function append<Chunk extends NewChunk>(
   const other = visible.find((segment) => !sameInterval(segment.interval, interval))
   if (other) {
     throw conflict(
-      `Rows of [${formatInterval(interval)}] cannot be appended to datasource [${input.dataSource}]: its segment [${other.id}] has another interval; allowed is the same segmentGranularity, or replacing`,
+      `Rows of [${formatInterval(interval)}] cannot be appended to datasource [${input.dataSource}]: its segment [${other.id}] has another interval; expected the same segmentGranularity, or replacing`,
     )
   }
   const newest = visible.reduce<ExistingSegment | undefined>(

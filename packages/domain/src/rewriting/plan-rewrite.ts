@@ -56,7 +56,7 @@ export function planRewrite<Input extends Segment>(
   // What else lies in such a bucket was not read: it would be hidden.
   if (outside) {
     throw conflict(
-      `The interval [${formatInterval(interval)}] has a part only of [${formatInterval(outside)}]; allowed are whole intervals of the granularity`,
+      `The interval [${formatInterval(interval)}] has a part only of [${formatInterval(outside)}]; expected whole intervals of the granularity`,
     )
   }
   const buckets = intervals.flatMap((bucket): RewriteBucket<Input>[] => {
@@ -112,7 +112,7 @@ function bucketsOf(inputs: readonly RewriteInput<Segment>[], granularity: Granul
     for (const { start, end } of visible) {
       if (granularity !== 'ALL' && !(Number.isFinite(start) && Number.isFinite(end))) {
         throw conflict(
-          `Segment [${segment.id}] has no end and cannot be cut into intervals of [${granularity}]; allowed is ALL`,
+          `Segment [${segment.id}] has no end and cannot be cut into intervals of [${granularity}]; expected ALL`,
           { segment: segment.id },
         )
       }
@@ -122,7 +122,7 @@ function bucketsOf(inputs: readonly RewriteInput<Segment>[], granularity: Granul
         byStart.set(bucket.start, bucket)
         if (byStart.size > mostBuckets) {
           throw invalidInput(
-            `granularitySpec.segmentGranularity has the value [${granularity}], which makes more than [${mostBuckets}] intervals of the segments; allowed is a coarser one, or a shorter interval`,
+            `granularitySpec.segmentGranularity has the value [${granularity}], which makes more than [${mostBuckets}] intervals of the segments; expected a coarser one, or a shorter interval`,
             { field: 'granularitySpec.segmentGranularity' },
           )
         }

@@ -72,79 +72,79 @@ const aTierName = 'a name of 1 to 255 characters without control characters'
 
 // The message for one rule that stands third in its list.
 for (const { given, message } of [
-  { given: null, message: 'rules[2] has the value [null]; allowed is a rule: an object with a type' },
-  { given: [], message: 'rules[2] has the value [[]]; allowed is a rule: an object with a type' },
-  { given: {}, message: `rules[2].type is missing; allowed is one of ${ruleTypes.join(', ')}` },
+  { given: null, message: 'Invalid value [null] for [rules[2]]: expected a rule: an object with a type' },
+  { given: [], message: 'Invalid value [[]] for [rules[2]]: expected a rule: an object with a type' },
+  { given: {}, message: `Missing value for [rules[2].type]: expected one of ${ruleTypes.join(', ')}` },
   {
     given: { type: 'loadSometimes' },
-    message: `rules[2].type has the value [loadSometimes]; allowed is one of ${ruleTypes.join(', ')}`,
+    message: `Invalid value [loadSometimes] for [rules[2].type]: expected one of ${ruleTypes.join(', ')}`,
   },
   {
     given: { type: 'constructor' },
-    message: `rules[2].type has the value [constructor]; allowed is one of ${ruleTypes.join(', ')}`,
+    message: `Invalid value [constructor] for [rules[2].type]: expected one of ${ruleTypes.join(', ')}`,
   },
   {
     given: { type: ['loadForever'] },
-    message: `rules[2].type has the value [["loadForever"]]; allowed is one of ${ruleTypes.join(', ')}`,
+    message: `Invalid value [["loadForever"]] for [rules[2].type]: expected one of ${ruleTypes.join(', ')}`,
   },
   {
     given: { type: 'dropForever', colour: 'red' },
-    message: 'rules[2].colour with the value [red] is not a field of dropForever; allowed are type',
+    message: 'Unknown field [rules[2].colour] with value [red]: expected one of [type]',
   },
   {
     given: { type: 'dropBeforeByPeriod', period: 'P1M', includeFuture: true },
-    message:
-      'rules[2].includeFuture with the value [true] is not a field of dropBeforeByPeriod; allowed are period, type',
+    message: 'Unknown field [rules[2].includeFuture] with value [true]: expected one of [period, type]',
   },
   {
     given: { type: 'loadByPeriod' },
-    message: 'rules[2].period is missing; allowed is an ISO 8601 period such as [P1M]',
+    message: 'Missing value for [rules[2].period]: expected an ISO 8601 period such as [P1M]',
   },
   {
     given: { type: 'loadByPeriod', period: null },
-    message: 'rules[2].period has the value [null]; allowed is an ISO 8601 period such as [P1M]',
+    message: 'Invalid value [null] for [rules[2].period]: expected an ISO 8601 period such as [P1M]',
   },
   {
     given: { type: 'loadByPeriod', period: 7 },
-    message: 'rules[2].period has the value [7]; allowed is an ISO 8601 period such as [P1M]',
+    message: 'Invalid value [7] for [rules[2].period]: expected an ISO 8601 period such as [P1M]',
   },
   {
     given: { type: 'loadByPeriod', period: '1 month' },
-    message: `rules[2].period has the value [1 month]; allowed is ${aPeriod}`,
+    message: `Invalid value [1 month] for [rules[2].period]: expected ${aPeriod}`,
   },
   {
     given: { type: 'dropByInterval' },
-    message: 'rules[2].interval is missing; allowed is an ISO 8601 interval such as [2026-01-01/2026-02-01]',
+    message:
+      'Missing value for [rules[2].interval]: expected an ISO 8601 interval such as [2026-01-01/2026-02-01]',
   },
   {
     given: { type: 'dropByPeriod', period: 'P1M', includeFuture: 'yes' },
-    message: 'rules[2].includeFuture has the value [yes]; allowed is true or false',
+    message: 'Invalid value [yes] for [rules[2].includeFuture]: expected true or false',
   },
   {
     given: { type: 'loadForever', useDefaultTierForNull: 0 },
-    message: 'rules[2].useDefaultTierForNull has the value [0]; allowed is true or false',
+    message: 'Invalid value [0] for [rules[2].useDefaultTierForNull]: expected true or false',
   },
   {
     given: { type: 'loadForever', tieredReplicants: [] },
     message:
-      'rules[2].tieredReplicants has the value [[]]; allowed is an object of tier names with their number of copies',
+      'Invalid value [[]] for [rules[2].tieredReplicants]: expected an object of tier names with their number of copies',
   },
   {
     given: { type: 'loadForever', tieredReplicants: 2 },
     message:
-      'rules[2].tieredReplicants has the value [2]; allowed is an object of tier names with their number of copies',
+      'Invalid value [2] for [rules[2].tieredReplicants]: expected an object of tier names with their number of copies',
   },
   ...[-1, 1.5, null, '2', 2 ** 31, true, {}].map((count) => ({
     given: { type: 'loadForever', tieredReplicants: { hot: count } },
-    message: `rules[2].tieredReplicants.hot has the value [${typeof count === 'string' ? count : JSON.stringify(count)}]; allowed is ${anInteger}`,
+    message: `Invalid value [${typeof count === 'string' ? count : JSON.stringify(count)}] for [rules[2].tieredReplicants.hot]: expected ${anInteger}`,
   })),
   {
     given: { type: 'loadForever', tieredReplicants: { ' ': 1 } },
-    message: `rules[2].tieredReplicants, the name of a tier, has the value [ ]; allowed is ${aTierName}`,
+    message: `Invalid value [ ] for [rules[2].tieredReplicants, the name of a tier]: expected ${aTierName}`,
   },
   {
     given: { type: 'loadForever', tieredReplicants: JSON.parse('{"__proto__":1}') },
-    message: `rules[2].tieredReplicants, the name of a tier, has the value [__proto__]; allowed is ${aTierName}`,
+    message: `Invalid value [__proto__] for [rules[2].tieredReplicants, the name of a tier]: expected ${aTierName}`,
   },
   ...[
     ['hot\0', 'hot\\u0000'],
@@ -152,11 +152,11 @@ for (const { given, message } of [
     ['hot\ud83d', 'hot\\ud83d'],
   ].map(([tier = '', shown]) => ({
     given: { type: 'loadForever', tieredReplicants: { [tier]: 1 } },
-    message: `rules[2].tieredReplicants, the name of a tier, has the value [${shown}]; allowed is ${aTierName}`,
+    message: `Invalid value [${shown}] for [rules[2].tieredReplicants, the name of a tier]: expected ${aTierName}`,
   })),
   {
     given: { type: 'loadForever', tieredReplicants: { ['x'.repeat(256)]: 1 } },
-    message: `rules[2].tieredReplicants, the name of a tier, has the value [${'x'.repeat(120)}…]; allowed is ${aTierName}`,
+    message: `Invalid value [${'x'.repeat(120)}…] for [rules[2].tieredReplicants, the name of a tier]: expected ${aTierName}`,
   },
 ]) {
   test(`refused: ${message.slice(0, 90)}`, () => {
@@ -170,13 +170,13 @@ for (const { given, message } of [
 for (const { given, message } of [
   {
     given: { type: 'loadForever' },
-    message: 'rules has the value [{"type":"loadForever"}]; allowed is a list of rules',
+    message: 'Invalid value [{"type":"loadForever"}] for [rules]: expected a list of rules',
   },
-  { given: null, message: 'rules has the value [null]; allowed is a list of rules' },
-  { given: undefined, message: 'rules is missing; allowed is a list of rules' },
+  { given: null, message: 'Invalid value [null] for [rules]: expected a list of rules' },
+  { given: undefined, message: 'Missing value for [rules]: expected a list of rules' },
   {
     given: new Array(mostRules + 1).fill({ type: 'dropForever' }),
-    message: 'The number of rules has the value [10001]; allowed is at most 10000',
+    message: 'Invalid value [10001] for [number of rules]: expected at most 10000',
   },
 ]) {
   test(`refused: ${message}`, () => assert.throws(() => parseRules(given), { code: 'invalidInput', message }))
@@ -190,13 +190,13 @@ test('a rule names at most 150,000 tiers', () => {
   assert.equal(parseRules([rule(150_000)]).length, 1)
   assert.throws(() => parseRules([rule(150_001)]), {
     message:
-      /^The number of tiers of rules\[0\]\.tieredReplicants has the value \[150001\]; allowed is at most 150000/,
+      /^Invalid value \[150001\] for \[number of tiers of rules\[0\]\.tieredReplicants\]: expected at most 150000/,
   })
 })
 
 test('an own property named like one of every object is unknown', () => {
   assert.throws(() => parseRules([JSON.parse('{"type":"dropForever","__proto__":{}}')]), {
-    message: 'rules[0].__proto__ with the value [{}] is not a field of dropForever; allowed are type',
+    message: 'Unknown field [rules[0].__proto__] with value [{}]: expected one of [type]',
   })
 })
 

@@ -1,4 +1,3 @@
-import { invalidInput } from '../failure/index.ts'
 import {
   formatInterval,
   formatPeriod,
@@ -9,7 +8,13 @@ import {
   parsePeriod,
   periodSchema,
 } from '../time/index.ts'
-import { hasControlCharacter, isJsonObject, type JsonObject, refuse, showValue } from '../validation/index.ts'
+import {
+  hasControlCharacter,
+  isJsonObject,
+  type JsonObject,
+  refuse,
+  refuseUnknownField,
+} from '../validation/index.ts'
 
 /** Tier of servers that are given no other, and of load rules that name none. */
 export const defaultTier = '_default_tier'
@@ -99,7 +104,7 @@ function readReplicants(value: unknown, field: string, useDefaultTier: boolean):
   if (!isJsonObject(value)) throw refuse(field, value, 'an object of tier names with their number of copies')
   const entries = Object.entries(value)
   if (entries.length > maxTiers)
-    throw refuse(`The number of tiers of ${field}`, entries.length, `at most ${maxTiers}`)
+    throw refuse(`number of tiers of ${field}`, entries.length, `at most ${maxTiers}`)
   for (const [tier, count] of entries) {
     // Assigning this one name would replace the prototype of an object instead of adding a tier to it.
     if (
@@ -109,7 +114,7 @@ function readReplicants(value: unknown, field: string, useDefaultTier: boolean):
       hasControlCharacter(tier)
     ) {
       throw refuse(
-        `${field}, the name of a tier,`,
+        `${field}, the name of a tier`,
         tier,
         `a name of 1 to ${longestTierName} characters without control characters`,
       )
@@ -181,10 +186,7 @@ function readRule(json: unknown, path: string): Rule {
   const names = fieldsOfType[type]
   for (const name of Object.keys(json)) {
     if (name !== 'type' && !names.some((known) => known === name)) {
-      throw invalidInput(
-        `${path}.${name} with the value [${showValue(json[name])}] is not a field of ${type}; allowed are ${[...names, 'type'].join(', ')}`,
-        { field: `${path}.${name}` },
-      )
+      throw refuseUnknownField(`${path}.${name}`, json[name], [...names, 'type'])
     }
   }
   return Object.fromEntries([
@@ -211,7 +213,7 @@ const slice = 2000
 /** Does what parseRules does, and pauses now and then. */
 export function* parseRulesInSlices(json: unknown, field = 'rules'): Generator<undefined, Rule[]> {
   if (!Array.isArray(json)) throw refuse(field, json, 'a list of rules')
-  if (json.length > mostRules) throw refuse(`The number of ${field}`, json.length, `at most ${mostRules}`)
+  if (json.length > mostRules) throw refuse(`number of ${field}`, json.length, `at most ${mostRules}`)
   const rules: Rule[] = []
   let read = 0
   for (const [index, entry] of json.entries()) {

@@ -82,6 +82,6 @@ test('granularities are named in any case of letters', () => {
   for (const name of granularities) assert.equal(parseGranularity(name.toLowerCase()), name)
   assert.throws(() => parseGranularity('fortnight', 'segmentGranularity'), {
     code: 'invalidInput',
-    message: `segmentGranularity has the value [fortnight]; allowed is one of ${granularities.join(', ')}`,
+    message: `Invalid value [fortnight] for [segmentGranularity]: expected one of ${granularities.join(', ')}`,
   })
 })

@@ -74,7 +74,7 @@ for (const text of [
   test(`[${text.slice(0, 40)}] is no instant`, () => {
     assert.throws(() => parseInstant(text, 'startTime'), {
       code: 'invalidInput',
-      message: /^startTime has the value \[[\s\S]{0,121}\]; allowed is an ISO 8601 date/,
+      message: /^Invalid value \[[\s\S]{0,121}\] for \[startTime\]: expected an ISO 8601 date/,
     })
   })
 }

@@ -51,7 +51,7 @@ for (const text of [
   test(`[${text}] is no interval`, () => {
     assert.throws(() => parseInterval(text, 'rules[0].interval'), {
       code: 'invalidInput',
-      message: `rules[0].interval has the value [${text}]; allowed is an ISO 8601 interval such as [2026-01-01/2026-02-01], [2026-01-01T00:00:00Z/P1M] or [P1M/2026-02-01]`,
+      message: `Invalid value [${text}] for [rules[0].interval]: expected an ISO 8601 interval such as [2026-01-01/2026-02-01], [2026-01-01T00:00:00Z/P1M] or [P1M/2026-02-01]`,
     })
   })
 }
@@ -60,7 +60,7 @@ for (const text of ['eternity', 'ETERNITY']) {
   test(`[${text}] is told how it is written`, () => {
     assert.throws(() => parseInterval(text, 'rules[0].interval'), {
       code: 'invalidInput',
-      message: `rules[0].interval has the value [${text}]; allowed is [${eternityText}] for all of time`,
+      message: `Invalid value [${text}] for [rules[0].interval]: expected [${eternityText}] for all of time`,
     })
   })
 }
@@ -69,7 +69,7 @@ test('an interval that ends before it starts is refused', () => {
   assert.throws(() => parseInterval('2026-02-01/2026-01-01'), {
     code: 'invalidInput',
     message:
-      'interval has the value [2026-02-01/2026-01-01]; allowed is an interval whose end is not before its start',
+      'Invalid value [2026-02-01/2026-01-01] for [interval]: expected an interval whose end is not before its start',
   })
 })
 

@@ -104,7 +104,7 @@ for (const text of [
   test(`[${text}] is no period`, () => {
     assert.throws(() => parsePeriod(text, 'rules[2].period'), {
       code: 'invalidInput',
-      message: `rules[2].period has the value [${text}]; allowed is a non-negative ISO 8601 period such as [P1M], [P7D] or [PT12H]`,
+      message: `Invalid value [${text}] for [rules[2].period]: expected a non-negative ISO 8601 period such as [P1M], [P7D] or [PT12H]`,
     })
   })
 }

@@ -1,6 +1,5 @@
-import { type Failure, invalidInput } from '../failure/index.ts'
 import { hasControlCharacter } from './control-characters.ts'
-import { refuse, showValue } from './refuse.ts'
+import { refuse, refuseUnknownField } from './refuse.ts'
 
 /** An object of JSON. */
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -57,14 +56,6 @@ export const isJsonObject = (json: unknown): json is JsonObject =>
   typeof json === 'object' && json !== null && !Array.isArray(json)
 
 const fieldOf = (owner: string, name: string): string => (owner === '' ? name : `${owner}.${name}`)
-
-function unknownField(owner: string, name: string, value: unknown, known: readonly string[]): Failure {
-  const field = fieldOf(owner, name)
-  return invalidInput(
-    `${field} with the value [${showValue(value)}] is not a known field; allowed are ${known.join(', ')}`,
-    { field },
-  )
-}
 
 /** A text. */
 export const readText: Reader<string> = described({ type: 'string' }, (json, field) => {
@@ -164,9 +155,9 @@ export function readFields<Shape extends object>(
   const entries = Object.entries(readers) as [string, Reader<unknown>][]
   const names = entries.map(([name]) => name)
   const read = (json: unknown, field: string): Shape => {
-    if (!isJsonObject(json)) throw refuse(field === '' ? 'The body' : field, json, whole)
+    if (!isJsonObject(json)) throw refuse(field === '' ? 'body' : field, json, whole)
     for (const name of Object.keys(json)) {
-      if (!Object.hasOwn(readers, name)) throw unknownField(field, name, json[name], names)
+      if (!Object.hasOwn(readers, name)) throw refuseUnknownField(fieldOf(field, name), json[name], names)
     }
     return Object.fromEntries(
       entries.map(([name, readField]) => [

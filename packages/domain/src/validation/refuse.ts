@@ -36,10 +36,18 @@ function beginningOfObject(object: object, maxLength: number): string {
 }
 
 /**
- * The failure for a value that is not allowed. `field` is the path to it, such as `rules[2].period`; `allowed`
- * ends the sentence "allowed is …".
+ * Returns the failure for an invalid or missing value. `field` is its path, such as `rules[2].period`; `expected`
+ * completes the sentence "expected …".
  */
-export function refuse(field: string, value: unknown, allowed: string): Failure {
-  const found = value === undefined ? 'is missing' : `has the value [${showValue(value)}]`
-  return invalidInput(`${field} ${found}; allowed is ${allowed}`, { field })
+export function refuse(field: string, value: unknown, expected: string): Failure {
+  const problem = value === undefined ? 'Missing value' : `Invalid value [${showValue(value)}]`
+  return invalidInput(`${problem} for [${field}]: expected ${expected}`, { field })
+}
+
+/** Returns the failure for a field that does not exist. `field` is its path; `known` are the fields that do exist. */
+export function refuseUnknownField(field: string, value: unknown, known: readonly string[]): Failure {
+  return invalidInput(
+    `Unknown field [${field}] with value [${showValue(value)}]: expected one of [${known.join(', ')}]`,
+    { field },
+  )
 }

@@ -39,7 +39,7 @@ const changeSchema = z.strictObject({
 /** Parses a clock change from a JSON body. Throws an invalidInput Failure that names the invalid field. */
 export const parseClockChange = parserOf(
   changeSchema,
-  { subject: 'The clock change' },
+  { subject: 'clock change' },
   ({ now, advance, rate }): ClockChange => {
     if (now == null && advance == null && rate == null)
       throw invalidInput('The clock change is empty: expected [now], [advance], or [rate]')

@@ -70,7 +70,7 @@ describe('the cluster clock', () => {
     await clock.move(change({ now: new Date(later).toISOString(), rate: 0 }), audit)
     await assert.rejects(
       () => clock.move(change({ now: '2099-12-31T23:59:59.999Z' }), audit),
-      /now has the value \[2099-12-31T23:59:59.999Z\]; allowed is a time from the current time \[2100-01-01T00:00:00.000Z\].*never goes back/,
+      /Invalid value \[2099-12-31T23:59:59.999Z\] for \[now\]: expected a time from the current time \[2100-01-01T00:00:00.000Z\].*never goes back/,
     )
     await clock.refresh()
     assert.equal(clock.now(), later)
@@ -122,13 +122,13 @@ describe('a clock change', () => {
 
   const refused: [json: unknown, message: RegExp][] = [
     [{}, /is empty/],
-    [{ now: '2026-01-01', advance: 'P1D' }, /advance has the value \[P1D\]; allowed is either/],
-    [{ now: 'soon' }, /now has the value \[soon\]/],
-    [{ advance: '-P1D' }, /advance has the value \[-P1D\]/],
-    [{ rate: -1 }, /rate has the value \[-1\]; allowed is a number from 0 to 86400/],
-    [{ rate: 86_401 }, /rate has the value \[86401\]/],
-    [{ rate: '1' }, /rate has the value \[1\]/],
-    [{ speed: 1 }, /speed is not a known field/],
+    [{ now: '2026-01-01', advance: 'P1D' }, /Invalid value \[P1D\] for \[advance\]: expected either/],
+    [{ now: 'soon' }, /Invalid value \[soon\] for \[now\]/],
+    [{ advance: '-P1D' }, /Invalid value \[-P1D\] for \[advance\]/],
+    [{ rate: -1 }, /Invalid value \[-1\] for \[rate\]: expected a number from 0 to 86400/],
+    [{ rate: 86_401 }, /Invalid value \[86401\] for \[rate\]/],
+    [{ rate: '1' }, /Invalid value \[1\] for \[rate\]/],
+    [{ speed: 1 }, /Unknown field \[speed\]/],
     [[], /The clock change/],
   ]
   for (const [json, message] of refused) {

@@ -184,10 +184,7 @@ describe('values', () => {
   for (const [property, text, allowed] of refused) {
     it(`[${text}] of ${property} is refused`, () => {
       const [problem = ''] = problemsOf([`${property}=${text}`])
-      assert.ok(
-        problem.startsWith(`FILE: [${property}] has the value [${text}], which is not allowed; allowed is `),
-        problem,
-      )
+      assert.ok(problem.startsWith(`FILE: Invalid value [${text}] for [${property}]: expected `), problem)
       assert.match(problem, allowed)
     })
   }
@@ -200,9 +197,9 @@ describe('problems', () => {
       { svc_server_priority: 'high', svc_tier: 'hot' },
     )
     assert.deepEqual(problems, [
-      'FILE: [svc.plaintextPort] has the value [none], which is not allowed; allowed is a whole number from 1 to 65535',
+      'FILE: Invalid value [none] for [svc.plaintextPort]: expected a whole number from 1 to 65535',
       'FILE: [svc.coordinatr.period] is not a property; the nearest known one is [svc.coordinator.period]',
-      'environment variable svc_server_priority: [svc.server.priority] has the value [high], which is not allowed; allowed is a whole number from -1000 to 1000',
+      'environment variable svc_server_priority: Invalid value [high] for [svc.server.priority]: expected a whole number from -1000 to 1000',
       'environment variable svc_tier: [svc.tier] is not a property; the nearest known one is [svc.host]',
       'FILE: [svc.enablePlaintextPort] and [svc.enableTlsPort] are both false; at least one must be true',
     ])
@@ -266,7 +263,7 @@ describe('names with control characters', () => {
   ]) {
     it(`are rejected in the virtual servers ${group}`, () => {
       const problems = problemsOf([`svc.simulation.virtualServers=[${group}]`], {}, 'historical')
-      assert.match(problems.join(), /is not allowed; allowed is a JSON list with one entry/)
+      assert.match(problems.join(), /is not allowed; expected a JSON list with one entry/)
     })
   }
 })
@@ -304,10 +301,10 @@ describe('passwords', () => {
     [
       'an unknown provider',
       '{"type":"vault","password":"hunter2"}',
-      /is not allowed; allowed is a password, \{"type":"file"/,
+      /is not allowed; expected a password, \{"type":"file"/,
     ],
-    ['a provider without its field', '{"type":"file","password":"hunter2"}', /is not allowed; allowed is/],
-    ['broken JSON', '{"type":"hunter2"', /is not allowed; allowed is/],
+    ['a provider without its field', '{"type":"file","password":"hunter2"}', /is not allowed; expected/],
+    ['broken JSON', '{"type":"hunter2"', /is not allowed; expected/],
   ]
   for (const [name, text, expected] of refused) {
     it(`that are ${name} are refused without being shown`, () => {
@@ -445,7 +442,7 @@ describe('contradictions', () => {
     {
       name: 'a chain of nobody',
       lines: loginBut('svc.auth.authenticatorChain=[]'),
-      problems: [/^FILE: \[svc.auth.authenticatorChain\] is empty; nobody could be let in; allowed is/],
+      problems: [/^FILE: \[svc.auth.authenticatorChain\] is empty; nobody could be let in; expected/],
     },
     {
       name: 'an authenticator under another name that lets everyone in asks for no escalator',

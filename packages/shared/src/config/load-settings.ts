@@ -62,12 +62,12 @@ export function loadSettings(role: Role, files: readonly string[], environment: 
       // Blanks around a password may be part of it.
       values.set(name, definition.type.read(definition.secret ? text : text.trim(), environment))
     } catch (error) {
-      const shown = definition.secret ? '' : ` has the value [${text}], which`
+      const shown = definition.secret ? 'Invalid value' : `Invalid value [${text}]`
       const why = (error as Error).message
       faulty.add(name)
       problems.push(
         why === 'not allowed'
-          ? `${source}: [${name}]${shown} is not allowed; allowed is ${definition.type.allowed}`
+          ? `${source}: ${shown} for [${name}]: expected ${definition.type.allowed}`
           : `${source}: [${name}] cannot be used: ${why}`,
       )
     }
@@ -183,13 +183,13 @@ function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty
   const chain = settings.get('svc.auth.authenticatorChain')
   if (chain.length === 0) {
     problems.push(
-      `${at('svc.auth.authenticatorChain')}: [svc.auth.authenticatorChain] is empty; nobody could be let in; allowed is a list of at least one authenticator`,
+      `${at('svc.auth.authenticatorChain')}: [svc.auth.authenticatorChain] is empty; nobody could be let in; expected a list of at least one authenticator`,
     )
   }
   const meant = raw.has('svc.auth.authenticatorChain') ? undefined : configuredLogin(settings)
   if (meant !== undefined) {
     problems.push(
-      `${at(meant)}: [${meant}] is [basic], but [svc.auth.authenticatorChain] is not set; nobody would have to log in; allowed is a list of authenticators, or ["allowAll"] where everything is to be open`,
+      `${at(meant)}: [${meant}] is [basic], but [svc.auth.authenticatorChain] is not set; nobody would have to log in; expected a list of authenticators, or ["allowAll"] where everything is to be open`,
     )
   }
   for (const name of chain) {
@@ -197,7 +197,7 @@ function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty
     const prefix = `svc.auth.authenticator.${name}`
     if (settings.getNamed('svc.auth.authenticator.<name>.type', name) === undefined) {
       problems.push(
-        `${at('svc.auth.authenticatorChain')}: [svc.auth.authenticatorChain] names [${name}], but [${prefix}.type] is not set; allowed is basic or allowAll`,
+        `${at('svc.auth.authenticatorChain')}: [svc.auth.authenticatorChain] names [${name}], but [${prefix}.type] is not set; expected basic or allowAll`,
       )
     }
     const authorizer = settings.getNamed('svc.auth.authenticator.<name>.authorizerName', name)
@@ -208,14 +208,14 @@ function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty
     }
     if (settings.getNamed('svc.auth.authenticator.<name>.enableCacheNotifications', name) === false) {
       problems.push(
-        `${at(`${prefix}.enableCacheNotifications`)}: [${prefix}.enableCacheNotifications] is [false], which has no effect here; changes always reach the other servers at once; allowed is true`,
+        `${at(`${prefix}.enableCacheNotifications`)}: [${prefix}.enableCacheNotifications] is [false], which has no effect here; changes always reach the other servers at once; expected true`,
       )
     }
   }
   for (const name of authorizers) {
     if (name !== 'allowAll' && settings.getNamed('svc.auth.authorizer.<name>.type', name) === undefined) {
       problems.push(
-        `${at('svc.auth.authorizers')}: [svc.auth.authorizers] names [${name}], but [svc.auth.authorizer.${name}.type] is not set; allowed is basic or allowAll`,
+        `${at('svc.auth.authorizers')}: [svc.auth.authorizers] names [${name}], but [svc.auth.authorizer.${name}.type] is not set; expected basic or allowAll`,
       )
     }
   }
@@ -227,7 +227,7 @@ function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty
     }
   } else if (asksForLogin(settings)) {
     problems.push(
-      `${at('svc.escalator.type')}: [svc.escalator.type] is noop, but [svc.auth.authenticatorChain] asks for logins; the servers could not reach each other; allowed is basic`,
+      `${at('svc.escalator.type')}: [svc.escalator.type] is noop, but [svc.auth.authenticatorChain] asks for logins; the servers could not reach each other; expected basic`,
     )
   }
   return problems

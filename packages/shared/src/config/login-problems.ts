@@ -16,19 +16,19 @@ export function loginProblems(settings: Settings, at: (property: string) => stri
       .filter((path) => !isUnsecuredPath(path) || isOfAlias(settings, path))
       .map(
         (path) =>
-          `${at('svc.auth.unsecuredPaths')}: [svc.auth.unsecuredPaths] has [${path}], which would match nothing; allowed are whole paths such as [/status/health] and those that end in [/*]; a path with the word svc is that of every alias too`,
+          `${at('svc.auth.unsecuredPaths')}: [svc.auth.unsecuredPaths] has [${path}], which would match nothing; expected whole paths such as [/status/health] and those that end in [/*]; a path with the word svc is that of every alias too`,
       ),
     ...settings
       .get('svc.auth.internalClientAllowedNetworks')
       .filter((network) => !addNetwork(new BlockList(), network))
       .map(
         (network) =>
-          `${at('svc.auth.internalClientAllowedNetworks')}: [svc.auth.internalClientAllowedNetworks] has [${network}]; allowed are addresses and networks such as [127.0.0.1], [10.0.0.0/8] or [fd00::/8]`,
+          `${at('svc.auth.internalClientAllowedNetworks')}: [svc.auth.internalClientAllowedNetworks] has [${network}]; expected addresses and networks such as [127.0.0.1], [10.0.0.0/8] or [fd00::/8]`,
       ),
     ...(settings.get('svc.auth.basic.ssl.validateHostnames')
       ? []
       : [
-          `${at('svc.auth.basic.ssl.validateHostnames')}: [svc.auth.basic.ssl.validateHostnames] is [false], which has no effect here; the host of a directory is always checked; allowed is true`,
+          `${at('svc.auth.basic.ssl.validateHostnames')}: [svc.auth.basic.ssl.validateHostnames] is [false], which has no effect here; the host of a directory is always checked; expected true`,
         ]),
   ]
 }
@@ -69,7 +69,7 @@ function directoryProblems(settings: Settings, name: string, at: (property: stri
     problems.push(`${at(`${prefix}.${property}`)}: [${prefix}.${property}] ${text}`)
   const url = settings.getNamed(`${named}.url`, name)
   if (url === undefined || !isDirectoryUrl(url)) {
-    tell('url', `is [${url ?? ''}]; allowed is ldap://host:port or ldaps://host:port`)
+    tell('url', `is [${url ?? ''}]; expected ldap://host:port or ldaps://host:port`)
   } else if (url.startsWith('ldaps:') && settings.get('svc.auth.basic.ssl.trustStorePath') === undefined) {
     tell(
       'url',
@@ -81,7 +81,7 @@ function directoryProblems(settings: Settings, name: string, at: (property: stri
   for (const property of ['userSearch', 'groupSearch'] as const) {
     const filter = settings.getNamed(`${named}.${property}`, name)
     if (!/^\(.*%s.*\)$/s.test(filter))
-      tell(property, `is [${filter}]; allowed is a filter in parentheses with %s in it`)
+      tell(property, `is [${filter}]; expected a filter in parentheses with %s in it`)
   }
   const bindUser = settings.getNamed(`${named}.bindUser`, name)
   // RFC 4513 5.1.2: a bind with a name and no password says that it succeeded, and is anonymous.
@@ -93,7 +93,7 @@ function directoryProblems(settings: Settings, name: string, at: (property: stri
   if (mostSeconds < verifySeconds) {
     tell(
       'credentialMaxDuration',
-      `is [${mostSeconds}]; allowed is [${verifySeconds}] of [${prefix}.credentialVerifyDuration] or more`,
+      `is [${mostSeconds}]; expected [${verifySeconds}] of [${prefix}.credentialVerifyDuration] or more`,
     )
   }
   return problems
@@ -118,7 +118,7 @@ function authorizerProblems(settings: Settings, name: string, at: (property: str
     .filter(([, pattern]) => !isGroupPattern(pattern))
     .map(
       ([property, pattern]) =>
-        `${at(`${prefix}.${property}`)}: [${prefix}.${property}] has [${pattern}]; allowed is [*], a distinguished name, [*,suffix] or [prefix,*]`,
+        `${at(`${prefix}.${property}`)}: [${prefix}.${property}] has [${pattern}]; expected [*], a distinguished name, [*,suffix] or [prefix,*]`,
     )
 }
 

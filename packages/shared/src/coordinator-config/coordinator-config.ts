@@ -99,7 +99,7 @@ export function readCoordinatorConfig(stored: { readonly value: string } | undef
 /** Parses the fields of a change. Throws an invalidInput Failure that names the first invalid field. */
 export const parseConfigChange: Parser<CoordinatorConfigChange> = parserOf(
   changeSchema.meta({ title: 'CoordinatorConfigChange' }),
-  { subject: 'The configuration' },
+  { subject: 'configuration' },
   (change) => change as CoordinatorConfigChange,
 )
 

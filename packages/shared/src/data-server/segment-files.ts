@@ -32,7 +32,7 @@ export function segmentFilesRoute(server: DataServer): Route {
     path: segmentFilesPath,
     access: internal,
     summary: 'Fetch the Parquet files of served segments, one after the other',
-    body: jsonBody(parserOf(requestSchema, { subject: 'The request' })),
+    body: jsonBody(parserOf(requestSchema, { subject: 'request' })),
     answers: [textAnswer('application/octet-stream')],
     handle: async ({ body: { ids }, response }) => {
       response.writeHead(200, { 'Content-Type': 'application/octet-stream' })

@@ -661,7 +661,7 @@ describe('a body', () => {
   ][] = [
     ['malformed', '{"a":', {}, 400, /^The body is not valid JSON$/],
     ['JSON and more', '{} {}', {}, 400, /^The body is not valid JSON$/],
-    ['empty', '', {}, 400, /^The request has no body; allowed is a JSON document$/],
+    ['empty', '', {}, 400, /^The request has no body; expected a JSON document$/],
     ['text', 'x', { 'Content-Type': 'text/plain' }, 415, /^Content type \[text\/plain\] is not read here/],
     ['a form', 'a=1', { 'Content-Type': 'application/x-www-form-urlencoded' }, 415, /is not read here/],
     ['nearly JSON', '{}', { 'Content-Type': 'application/jsonp' }, 415, /is not read here/],

@@ -264,7 +264,7 @@ function dispatch(methods: Methods, security: Security, budgets: Budgets): Reque
       route?.access.kind === 'open' ? security.nobody : await authenticate(request, response, security)
     if (!route) {
       response.setHeader('Allow', allow)
-      throw methodNotAllowed(`Method [${request.method}] is not offered here; allowed is [${allow}]`)
+      throw methodNotAllowed(`Method [${request.method}] is not offered here; expected [${allow}]`)
     }
     checkContentType(request)
     authorize(route, request, caller, security)
@@ -364,12 +364,12 @@ function checkContentType(request: Request): void {
   const type = request.headers['content-type']
   if (type === undefined ? !hasBody : /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return
   if (!hasBody && request.method !== 'POST' && request.method !== 'PUT') return
-  throw unsupportedMediaType(`Content type [${type ?? ''}] is not read here; allowed is [application/json]`)
+  throw unsupportedMediaType(`Content type [${type ?? ''}] is not read here; expected [application/json]`)
 }
 
 function readQuery(schema: z.ZodType | undefined, query: unknown): unknown {
   if (!schema) return query
-  return parseJson(schema, query, { subject: 'The query' })
+  return parseJson(schema, query, { subject: 'query' })
 }
 
 /** Does work on the body of a request, which counts as in use until the work is done. */
@@ -385,7 +385,7 @@ async function withBody(
   const { json, release } = await readJsonBody(request, { ...route, body }, sender, budgets)
   try {
     if (json === undefined && !body.optional) {
-      throw invalidInput('The request has no body; allowed is a JSON document')
+      throw invalidInput('The request has no body; expected a JSON document')
     }
     return await work(body.parse(json))
   } finally {

@@ -100,7 +100,7 @@ function createDecompressor(encoding: string): Decompressor {
 /** The failure for a body in an encoding or a charset that is not supported. */
 export const unreadableEncoding = () =>
   unsupportedMediaType(
-    'The encoding of the body is not read here; allowed is UTF-8, plain or compressed with gzip, deflate, br or zstd',
+    'The encoding of the body is not read here; expected UTF-8, plain or compressed with gzip, deflate, br or zstd',
   )
 
 /** Lets the rest of a request arrive that was answered before its end, but not for ever. */

@@ -66,176 +66,177 @@ const granularities =
 
 describe('a task that is not valid', () => {
   const cases: { name: string; given: unknown; expect: string }[] = [
-    { name: 'no JSON object', given: 'x', expect: 'The task has the value [x]; allowed is an object' },
-    { name: 'null', given: null, expect: 'The task has the value [null]; allowed is an object' },
+    { name: 'no JSON object', given: 'x', expect: 'Invalid value [x] for [task]: expected an object' },
+    { name: 'null', given: null, expect: 'Invalid value [null] for [task]: expected an object' },
     {
       name: 'an empty object',
       given: {},
-      expect: 'type is missing; allowed is one of [index_parallel]; spec is missing; allowed is an object',
+      expect:
+        'Missing value for [type]: expected one of [index_parallel]; Missing value for [spec]: expected an object',
     },
     {
       name: 'another type',
       given: taskWith({ type: 'index_hadoop' }),
-      expect: 'type has the value [index_hadoop]; allowed is one of [index_parallel]',
+      expect: 'Invalid value [index_hadoop] for [type]: expected one of [index_parallel]',
     },
     {
       name: 'an unknown field at the top',
       given: taskWith({ resource: {} }),
-      expect: 'resource is not a known field; allowed is only [type, id, groupId, context, spec]',
+      expect: 'Unknown field [resource]: expected one of [type, id, groupId, context, spec]',
     },
     {
       name: 'an unknown field deep inside',
       given: taskWith({ [`${io}.inputSource.filtr`]: 'x' }),
-      expect: 'spec.ioConfig.inputSource.filtr is not a known field; allowed is only [type, data]',
+      expect: 'Unknown field [spec.ioConfig.inputSource.filtr]: expected one of [type, data]',
     },
     {
       name: 'a field that would reach the prototype',
       given: JSON.parse(JSON.stringify(taskWith()).replace('"type"', '"__proto__":{"a":1},"type"')),
-      expect: '__proto__ is not a known field; allowed is only [type, id, groupId, context, spec]',
+      expect: 'Unknown field [__proto__]: expected one of [type, id, groupId, context, spec]',
     },
     {
       name: 'an empty id',
       given: taskWith({ id: '' }),
-      expect: 'id has the value []; allowed is a text that is not empty',
+      expect: 'Invalid value [] for [id]: expected a text that is not empty',
     },
     {
       name: 'an id with a line end',
       given: taskWith({ id: 'a\nb' }),
       expect:
-        'id has the value [a\\u000ab]; allowed is an id without control characters and blanks around it',
+        'Invalid value [a\\u000ab] for [id]: expected an id without control characters and blanks around it',
     },
     {
       name: 'a context that is a list',
       given: taskWith({ context: [1] }),
-      expect: 'context has the value [[1]]; allowed is an object',
+      expect: 'Invalid value [[1]] for [context]: expected an object',
     },
     {
       name: 'no spec',
       given: taskWith({ spec: undefined }),
-      expect: 'spec is missing; allowed is an object',
+      expect: 'Missing value for [spec]: expected an object',
     },
     {
       name: 'a datasource that is a number',
       given: taskWith({ [`${schema}.dataSource`]: 5 }),
-      expect: 'spec.dataSchema.dataSource has the value [5]; allowed is a text',
+      expect: 'Invalid value [5] for [spec.dataSchema.dataSource]: expected a text',
     },
     {
       name: 'an empty datasource',
       given: taskWith({ [`${schema}.dataSource`]: '' }),
-      expect: 'spec.dataSchema.dataSource has the value []; allowed is a text that is not empty',
+      expect: 'Invalid value [] for [spec.dataSchema.dataSource]: expected a text that is not empty',
     },
     {
       name: 'a datasource with a slash',
       given: taskWith({ [`${schema}.dataSource`]: '../etc' }),
-      expect: 'spec.dataSchema.dataSource has the value [../etc]; allowed is a name without /',
+      expect: 'Invalid value [../etc] for [spec.dataSchema.dataSource]: expected a name without /',
     },
     {
       name: 'a datasource with a blank in front',
       given: taskWith({ [`${schema}.dataSource`]: ' a' }),
       expect:
-        'spec.dataSchema.dataSource has the value [ a]; allowed is a name that neither begins nor ends with a blank',
+        'Invalid value [ a] for [spec.dataSchema.dataSource]: expected a name that neither begins nor ends with a blank',
     },
     {
       name: 'a datasource of 256 characters',
       given: taskWith({ [`${schema}.dataSource`]: 'x'.repeat(256) }),
-      expect: `spec.dataSchema.dataSource has the value [${'x'.repeat(120)}…]; allowed is a name of at most 255 characters`,
+      expect: `Invalid value [${'x'.repeat(120)}…] for [spec.dataSchema.dataSource]: expected a name of at most 255 characters`,
     },
     {
       name: 'a datasource with a control character',
       given: taskWith({ [`${schema}.dataSource`]: 'a\u0007b' }),
       expect:
-        'spec.dataSchema.dataSource has the value [a\\u0007b]; allowed is a name without control characters',
+        'Invalid value [a\\u0007b] for [spec.dataSchema.dataSource]: expected a name without control characters',
     },
     {
       name: 'a datasource that is no Unicode text',
       given: taskWith({ [`${schema}.dataSource`]: 'a\ud800' }),
       expect:
-        'spec.dataSchema.dataSource has the value [a\\ud800]; allowed is a name without control characters',
+        'Invalid value [a\\ud800] for [spec.dataSchema.dataSource]: expected a name without control characters',
     },
     {
       name: 'no timestampSpec',
       given: taskWith({ [`${schema}.timestampSpec`]: undefined }),
-      expect: 'spec.dataSchema.timestampSpec is missing; allowed is an object',
+      expect: 'Missing value for [spec.dataSchema.timestampSpec]: expected an object',
     },
     {
       name: 'a timestamp pattern with an unknown letter',
       given: taskWith({ [`${schema}.timestampSpec.format`]: 'yyyy-ww' }),
       expect:
-        'spec.dataSchema.timestampSpec.format has the value [yyyy-ww]; allowed is one of [auto, iso, millis, posix, micro, nano] or a pattern such as [yyyy-MM-dd HH:mm:ss], and this has the letter w',
+        'Invalid value [yyyy-ww] for [spec.dataSchema.timestampSpec.format]: expected one of [auto, iso, millis, posix, micro, nano] or a pattern such as [yyyy-MM-dd HH:mm:ss], and this has the letter w',
     },
     {
       name: 'a timestamp pattern without a year',
       given: taskWith({ [`${schema}.timestampSpec.format`]: 'HH:mm' }),
       expect:
-        'spec.dataSchema.timestampSpec.format has the value [HH:mm]; allowed is one of [auto, iso, millis, posix, micro, nano] or a pattern such as [yyyy-MM-dd HH:mm:ss], and this has no year',
+        'Invalid value [HH:mm] for [spec.dataSchema.timestampSpec.format]: expected one of [auto, iso, millis, posix, micro, nano] or a pattern such as [yyyy-MM-dd HH:mm:ss], and this has no year',
     },
     {
       name: 'a missing value that is no time',
       given: taskWith({ [`${schema}.timestampSpec.missingValue`]: 'soon' }),
       expect:
-        'spec.dataSchema.timestampSpec.missingValue has the value [soon]; allowed is an ISO 8601 date or date and time',
+        'Invalid value [soon] for [spec.dataSchema.timestampSpec.missingValue]: expected an ISO 8601 date or date and time',
     },
     {
       name: 'a dimension that is a number',
       given: taskWith(named('a', 5)),
       expect:
-        'spec.dataSchema.dimensionsSpec.dimensions[1] has the value [5]; allowed is a name or an object',
+        'Invalid value [5] for [spec.dataSchema.dimensionsSpec.dimensions[1]]: expected a name or an object',
     },
     {
       name: 'an empty dimension',
       given: taskWith(named('')),
       expect:
-        'spec.dataSchema.dimensionsSpec.dimensions[0].name has the value []; allowed is a text that is not empty',
+        'Invalid value [] for [spec.dataSchema.dimensionsSpec.dimensions[0].name]: expected a text that is not empty',
     },
     {
       name: 'the time as a dimension',
       given: taskWith(named('__time')),
       expect:
-        'spec.dataSchema.dimensionsSpec.dimensions[0].name has the value [__time]; allowed is another name: __time is the time of the row',
+        'Invalid value [__time] for [spec.dataSchema.dimensionsSpec.dimensions[0].name]: expected another name: __time is the time of the row',
     },
     {
       name: 'a dimension of an unknown type',
       given: taskWith(named({ type: 'json', name: 'a' })),
       expect:
-        'spec.dataSchema.dimensionsSpec.dimensions[0].type has the value [json]; allowed is one of [string, long, float, double]',
+        'Invalid value [json] for [spec.dataSchema.dimensionsSpec.dimensions[0].type]: expected one of [string, long, float, double]',
     },
     {
       name: 'a dimension twice',
       given: taskWith(named('a', 'b', 'A')),
       expect:
-        'spec.dataSchema.dimensionsSpec.dimensions[2] has the value [A]; allowed is a name that differs from that of spec.dataSchema.dimensionsSpec.dimensions[0] by more than case',
+        'Invalid value [A] for [spec.dataSchema.dimensionsSpec.dimensions[2]]: expected a name that differs from that of spec.dataSchema.dimensionsSpec.dimensions[0] by more than case',
     },
     {
       name: 'a metric named like a dimension',
       given: taskWith(aggregator({ type: 'count', name: 'channel' })),
       expect:
-        'spec.dataSchema.metricsSpec[0].name has the value [channel]; allowed is a name that differs from that of spec.dataSchema.dimensionsSpec.dimensions[0] by more than case',
+        'Invalid value [channel] for [spec.dataSchema.metricsSpec[0].name]: expected a name that differs from that of spec.dataSchema.dimensionsSpec.dimensions[0] by more than case',
     },
     {
       name: 'a metric of an unknown type',
       given: taskWith(aggregator({ type: 'thetaSketch', name: 'a', fieldName: 'a' })),
       expect:
-        'spec.dataSchema.metricsSpec[0].type has the value [thetaSketch]; allowed is one of [count, longSum, doubleSum, floatSum, longMin, longMax, doubleMin, doubleMax, floatMin, floatMax]',
+        'Invalid value [thetaSketch] for [spec.dataSchema.metricsSpec[0].type]: expected one of [count, longSum, doubleSum, floatSum, longMin, longMax, doubleMin, doubleMax, floatMin, floatMax]',
     },
     {
       name: 'a sum of nothing',
       given: taskWith(aggregator({ type: 'longSum', name: 'a' })),
-      expect: 'spec.dataSchema.metricsSpec[0].fieldName is missing; allowed is the name of a column',
+      expect: 'Missing value for [spec.dataSchema.metricsSpec[0].fieldName]: expected the name of a column',
     },
     {
       name: 'metrics that are an object',
       given: taskWith({ [`${schema}.metricsSpec`]: {} }),
-      expect: 'spec.dataSchema.metricsSpec has the value [{}]; allowed is a list',
+      expect: 'Invalid value [{}] for [spec.dataSchema.metricsSpec]: expected a list',
     },
     {
       name: 'an unknown granularity',
       given: taskWith({ [`${schema}.granularitySpec.segmentGranularity`]: 'FORTNIGHT' }),
-      expect: `spec.dataSchema.granularitySpec.segmentGranularity has the value [FORTNIGHT]; allowed is one of [${granularities}]`,
+      expect: `Invalid value [FORTNIGHT] for [spec.dataSchema.granularitySpec.segmentGranularity]: expected one of [${granularities}]`,
     },
     {
       name: 'segments of a millisecond',
       given: taskWith({ [`${schema}.granularitySpec.segmentGranularity`]: 'NONE' }),
-      expect: `spec.dataSchema.granularitySpec.segmentGranularity has the value [NONE]; allowed is one of [${granularities.slice(6)}]`,
+      expect: `Invalid value [NONE] for [spec.dataSchema.granularitySpec.segmentGranularity]: expected one of [${granularities.slice(6)}]`,
     },
     {
       name: 'no time left',
@@ -243,127 +244,131 @@ describe('a task that is not valid', () => {
         [`${schema}.granularitySpec`]: { segmentGranularity: 'ALL', queryGranularity: 'all' },
       }),
       expect:
-        'spec.dataSchema.granularitySpec.queryGranularity has the value [all]; allowed is another granularity than that of the segments where that is ALL',
+        'Invalid value [all] for [spec.dataSchema.granularitySpec.queryGranularity]: expected another granularity than that of the segments where that is ALL',
     },
     {
       name: 'a granularitySpec of another type',
       given: taskWith({ [`${schema}.granularitySpec.type`]: 'arbitrary' }),
-      expect: 'spec.dataSchema.granularitySpec.type has the value [arbitrary]; allowed is one of [uniform]',
+      expect:
+        'Invalid value [arbitrary] for [spec.dataSchema.granularitySpec.type]: expected one of [uniform]',
     },
     {
       name: 'an interval with its ends exchanged',
       given: taskWith({ [`${schema}.granularitySpec.intervals`]: ['2026-02-01/2026-01-01'] }),
       expect:
-        'spec.dataSchema.granularitySpec.intervals[0] has the value [2026-02-01/2026-01-01]; allowed is an ISO 8601 interval such as [2026-01-01/2026-02-01]',
+        'Invalid value [2026-02-01/2026-01-01] for [spec.dataSchema.granularitySpec.intervals[0]]: expected an ISO 8601 interval such as [2026-01-01/2026-02-01]',
     },
     {
       name: 'intervals that are a text',
       given: taskWith({ [`${schema}.granularitySpec.intervals`]: '2026-01-01/2026-02-01' }),
       expect:
-        'spec.dataSchema.granularitySpec.intervals has the value [2026-01-01/2026-02-01]; allowed is a list',
+        'Invalid value [2026-01-01/2026-02-01] for [spec.dataSchema.granularitySpec.intervals]: expected a list',
     },
     {
       name: 'a rollup that is a text',
       given: taskWith({ [`${schema}.granularitySpec.rollup`]: 'yes' }),
-      expect: 'spec.dataSchema.granularitySpec.rollup has the value [yes]; allowed is true or false',
+      expect: 'Invalid value [yes] for [spec.dataSchema.granularitySpec.rollup]: expected true or false',
     },
     {
       name: 'a transformSpec',
       given: taskWith({ [`${schema}.transformSpec`]: { filter: null } }),
       expect:
-        'spec.dataSchema.transformSpec has the value [{"filter":null}]; allowed is null: transforms are not supported',
+        'Invalid value [{"filter":null}] for [spec.dataSchema.transformSpec]: expected null: transforms are not supported',
     },
     {
       name: 'an unknown input source',
       given: taskWith({ [`${io}.inputSource`]: { type: 's3', uris: [] } }),
-      expect: 'spec.ioConfig.inputSource.type has the value [s3]; allowed is one of [inline, local, http]',
+      expect:
+        'Invalid value [s3] for [spec.ioConfig.inputSource.type]: expected one of [inline, local, http]',
     },
     {
       name: 'an input source without a type',
       given: taskWith({ [`${io}.inputSource`]: { data: 'x' } }),
-      expect: 'spec.ioConfig.inputSource.type is missing; allowed is one of [inline, local, http]',
+      expect: 'Missing value for [spec.ioConfig.inputSource.type]: expected one of [inline, local, http]',
     },
     {
       name: 'an input source that is a text',
       given: taskWith({ [`${io}.inputSource`]: 'inline' }),
-      expect: 'spec.ioConfig.inputSource has the value [inline]; allowed is an object',
+      expect: 'Invalid value [inline] for [spec.ioConfig.inputSource]: expected an object',
     },
     {
       name: 'inline data that is an object',
       given: taskWith({ [`${io}.inputSource.data`]: {} }),
-      expect: 'spec.ioConfig.inputSource.data has the value [{}]; allowed is a text',
+      expect: 'Invalid value [{}] for [spec.ioConfig.inputSource.data]: expected a text',
     },
     {
       name: 'inline Parquet',
       given: taskWith({ [`${io}.inputFormat`]: { type: 'parquet' } }),
       expect:
-        'spec.ioConfig.inputFormat.type has the value [parquet]; allowed is a format of texts for inline data: one of [json, csv, tsv]',
+        'Invalid value [parquet] for [spec.ioConfig.inputFormat.type]: expected a format of texts for inline data: one of [json, csv, tsv]',
     },
     {
       name: 'an unknown input format',
       given: taskWith({ [`${io}.inputFormat`]: { type: 'orc' } }),
       expect:
-        'spec.ioConfig.inputFormat.type has the value [orc]; allowed is one of [json, csv, tsv, parquet]',
+        'Invalid value [orc] for [spec.ioConfig.inputFormat.type]: expected one of [json, csv, tsv, parquet]',
     },
     {
       name: 'CSV without columns',
       given: taskWith(csv({})),
       expect:
-        'spec.ioConfig.inputFormat.columns is missing; allowed is a list of names, unless findColumnsFromHeader is true',
+        'Missing value for [spec.ioConfig.inputFormat.columns]: expected a list of names, unless findColumnsFromHeader is true',
     },
     {
       name: 'CSV columns with a repetition',
       given: taskWith(csv({ columns: ['a', 'b', 'a'] })),
       expect:
-        'spec.ioConfig.inputFormat.columns has the value [["a","b","a"]]; allowed is a list without repetitions',
+        'Invalid value [["a","b","a"]] for [spec.ioConfig.inputFormat.columns]: expected a list without repetitions',
     },
     {
       name: 'a delimiter of two characters',
       given: taskWith(csv({ columns: ['a'], delimiter: '::' })),
       expect:
-        'spec.ioConfig.inputFormat.delimiter has the value [::]; allowed is one character, no quote and no line end',
+        'Invalid value [::] for [spec.ioConfig.inputFormat.delimiter]: expected one character, no quote and no line end',
     },
     {
       name: 'a negative number of header lines',
       given: taskWith(csv({ columns: ['a'], skipHeaderRows: -1 })),
       expect:
-        'spec.ioConfig.inputFormat.skipHeaderRows has the value [-1]; allowed is a whole number that is at least 0',
+        'Invalid value [-1] for [spec.ioConfig.inputFormat.skipHeaderRows]: expected a whole number that is at least 0',
     },
     {
       name: 'a local source without anything',
       given: taskWith(local({})),
-      expect: 'spec.ioConfig.inputSource.baseDir is missing; allowed is a folder, or files in place of it',
+      expect:
+        'Missing value for [spec.ioConfig.inputSource.baseDir]: expected a folder, or files in place of it',
     },
     {
       name: 'a folder without a filter',
       given: taskWith(local({ baseDir: root })),
       expect:
-        'spec.ioConfig.inputSource.filter is missing; allowed is a pattern such as [*.csv], together with baseDir',
+        'Missing value for [spec.ioConfig.inputSource.filter]: expected a pattern such as [*.csv], together with baseDir',
     },
     {
       name: 'a folder outside',
       given: taskWith(local({ baseDir: '/etc', filter: '*' })),
-      expect: `spec.ioConfig.inputSource.baseDir has the value [/etc]; allowed is an absolute path below one of [${root}]`,
+      expect: `Invalid value [/etc] for [spec.ioConfig.inputSource.baseDir]: expected an absolute path below one of [${root}]`,
     },
     {
       name: 'a folder that begins like the allowed one',
       given: taskWith(local({ baseDir: `${root}-other`, filter: '*' })),
-      expect: `spec.ioConfig.inputSource.baseDir has the value [${root}-other]; allowed is an absolute path below one of [${root}]`,
+      expect: `Invalid value [${root}-other] for [spec.ioConfig.inputSource.baseDir]: expected an absolute path below one of [${root}]`,
     },
     {
       name: 'a file that climbs out',
       given: taskWith(local({ files: [`${root}/a.csv`, `${root}/../b.csv`] })),
-      expect: `spec.ioConfig.inputSource.files[1] has the value [${root}/../b.csv]; allowed is an absolute path below one of [${root}]`,
+      expect: `Invalid value [${root}/../b.csv] for [spec.ioConfig.inputSource.files[1]]: expected an absolute path below one of [${root}]`,
     },
     {
       name: 'a relative folder',
       given: taskWith(local({ baseDir: 'data', filter: '*' })),
-      expect: `spec.ioConfig.inputSource.baseDir has the value [data]; allowed is an absolute path below one of [${root}]`,
+      expect: `Invalid value [data] for [spec.ioConfig.inputSource.baseDir]: expected an absolute path below one of [${root}]`,
     },
     {
       name: 'no URI',
       given: taskWith(http()),
-      expect: 'spec.ioConfig.inputSource.uris has the value [[]]; allowed is a list with at least one URI',
+      expect:
+        'Invalid value [[]] for [spec.ioConfig.inputSource.uris]: expected a list with at least one URI',
     },
     ...[
       ['another host', 'https://evil.example.com/x'],
@@ -381,63 +386,63 @@ describe('a task that is not valid', () => {
     ].map(([name, uri, shown]) => ({
       name: `over HTTP: ${name}`,
       given: taskWith(http(uri)),
-      expect: `spec.ioConfig.inputSource.uris[0] has the value [${shown ?? uri}]; allowed is a URI such as [https://host/file], without credentials, at one of the hosts [data.example.com, other.example.com:8443]`,
+      expect: `Invalid value [${shown ?? uri}] for [spec.ioConfig.inputSource.uris[0]]: expected a URI such as [https://host/file], without credentials, at one of the hosts [data.example.com, other.example.com:8443]`,
     })),
     {
       name: 'append and drop',
       given: taskWith({ [`${io}.dropExisting`]: true }),
       expect:
-        'spec.ioConfig.dropExisting has the value [true]; allowed is false where appendToExisting is true',
+        'Invalid value [true] for [spec.ioConfig.dropExisting]: expected false where appendToExisting is true',
     },
     {
       name: 'drop without intervals',
       given: taskWith({ [`${io}.dropExisting`]: true, [`${io}.appendToExisting`]: false }),
       expect:
-        'spec.dataSchema.granularitySpec.intervals is missing; allowed is the intervals to drop with dropExisting',
+        'Missing value for [spec.dataSchema.granularitySpec.intervals]: expected the intervals to drop with dropExisting',
     },
     {
       name: 'an ioConfig of another type',
       given: taskWith({ [`${io}.type`]: 'kafka' }),
-      expect: 'spec.ioConfig.type has the value [kafka]; allowed is one of [index_parallel]',
+      expect: 'Invalid value [kafka] for [spec.ioConfig.type]: expected one of [index_parallel]',
     },
     {
       name: 'hashed partitions',
       given: taskWith({ [`${tuning}.partitionsSpec`]: { type: 'hashed' } }),
-      expect: 'spec.tuningConfig.partitionsSpec.type has the value [hashed]; allowed is one of [dynamic]',
+      expect: 'Invalid value [hashed] for [spec.tuningConfig.partitionsSpec.type]: expected one of [dynamic]',
     },
     {
       name: 'segments without rows',
       given: taskWith({ [`${tuning}.partitionsSpec`]: { type: 'dynamic', maxRowsPerSegment: 0 } }),
       expect:
-        'spec.tuningConfig.partitionsSpec.maxRowsPerSegment has the value [0]; allowed is a whole number that is at least 1',
+        'Invalid value [0] for [spec.tuningConfig.partitionsSpec.maxRowsPerSegment]: expected a whole number that is at least 1',
     },
     {
       name: 'rows of a segment twice',
       given: taskWith({ [`${tuning}.maxRowsPerSegment`]: 10 }),
       expect:
-        'spec.tuningConfig.maxRowsPerSegment has the value [10]; allowed is no value where partitionsSpec is given',
+        'Invalid value [10] for [spec.tuningConfig.maxRowsPerSegment]: expected no value where partitionsSpec is given',
     },
     {
       name: 'perfect rollup',
       given: taskWith({ [`${tuning}.forceGuaranteedRollup`]: true }),
       expect:
-        'spec.tuningConfig.forceGuaranteedRollup has the value [true]; allowed is false: only dynamic partitions are supported',
+        'Invalid value [true] for [spec.tuningConfig.forceGuaranteedRollup]: expected false: only dynamic partitions are supported',
     },
     {
       name: 'a half exception',
       given: taskWith({ [`${tuning}.maxParseExceptions`]: 0.5 }),
-      expect: 'spec.tuningConfig.maxParseExceptions has the value [0.5]; allowed is a whole number',
+      expect: 'Invalid value [0.5] for [spec.tuningConfig.maxParseExceptions]: expected a whole number',
     },
     {
       name: 'unknown tuning',
       given: taskWith({ [`${tuning}.maxRowPerSegment`]: 5 }),
       expect:
-        'spec.tuningConfig.maxRowPerSegment is not a known field; allowed is only [type, partitionsSpec, maxRowsPerSegment, maxTotalRows, maxParseExceptions, logParseExceptions, maxSavedParseExceptions, reportParseExceptions, forceGuaranteedRollup, maxRowsInMemory, maxBytesInMemory, maxColumnsToMerge, maxPendingPersists, maxNumConcurrentSubTasks, maxNumSegmentsToMerge, totalNumMergeTasks, maxRetry, pushTimeout, taskStatusCheckPeriodMs, chatHandlerTimeout, chatHandlerNumRetries, appendableIndexSpec, splitHintSpec, indexSpec, indexSpecForIntermediatePersists, segmentWriteOutMediumFactory]',
+        'Unknown field [spec.tuningConfig.maxRowPerSegment]: expected one of [type, partitionsSpec, maxRowsPerSegment, maxTotalRows, maxParseExceptions, logParseExceptions, maxSavedParseExceptions, reportParseExceptions, forceGuaranteedRollup, maxRowsInMemory, maxBytesInMemory, maxColumnsToMerge, maxPendingPersists, maxNumConcurrentSubTasks, maxNumSegmentsToMerge, totalNumMergeTasks, maxRetry, pushTimeout, taskStatusCheckPeriodMs, chatHandlerTimeout, chatHandlerNumRetries, appendableIndexSpec, splitHintSpec, indexSpec, indexSpecForIntermediatePersists, segmentWriteOutMediumFactory]',
     },
     {
       name: 'more problems than a message tells',
       given: taskWith({ [`${schema}.metricsSpec`]: [1, 2, 3, 4, 5, 6, 7] }),
-      expect: `${[0, 1, 2, 3, 4].map((i) => `spec.dataSchema.metricsSpec[${i}] has the value [${i + 1}]; allowed is an object`).join('; ')}; and 2 more`,
+      expect: `${[0, 1, 2, 3, 4].map((i) => `Invalid value [${i + 1}] for [spec.dataSchema.metricsSpec[${i}]]: expected an object`).join('; ')}; and 2 more`,
     },
   ]
   for (const { name, given, expect } of cases) {
@@ -458,7 +463,7 @@ describe('a task that is not valid', () => {
     const given = taskWith({ [`${io}.inputSource.data`]: 'ä'.repeat(longestInlineDataBytes / 2 + 1) })
     assert.throws(() => parseIndexSpec(given, access), {
       code: 'tooLarge',
-      message: `spec.ioConfig.inputSource.data has [${longestInlineDataBytes + 2}] bytes; allowed is [${longestInlineDataBytes}]`,
+      message: `spec.ioConfig.inputSource.data has [${longestInlineDataBytes + 2}] bytes; expected [${longestInlineDataBytes}]`,
     })
   })
 
@@ -602,7 +607,7 @@ describe('lists of a task', () => {
       })
       const startedAt = performance.now()
       assert.throws(() => parseIndexSpec(task(1_000_000), { allowedRoots: [], allowedHosts: [] }), {
-        message: new RegExp(`${name} has the value .*; allowed is at most 10000 entries$`),
+        message: new RegExp(`Invalid value .* for [${name}]: expected at most 10000 entries$`),
       })
       assert.ok(performance.now() - startedAt < 1000)
       if (name !== 'metricsSpec') parseIndexSpec(task(10_000), { allowedRoots: [], allowedHosts: [] })

@@ -36,7 +36,7 @@ function checkColumnNames(dimensions: readonly DimensionSpec[], metrics: readonl
  * its value and what is allowed; tooLarge for inline data over 10 MiB.
  */
 export function parseIndexSpec(json: unknown, access: InputAccess): IndexSpec {
-  const { id, groupId, context, spec } = parseJson(indexTask, json, { subject: 'The task' })
+  const { id, groupId, context, spec } = parseJson(indexTask, json, { subject: 'task' })
   const { dataSchema: schema, ioConfig: io, tuningConfig: tuning } = spec
   const { dimensions, dimensionExclusions } = schema.dimensionsSpec
   checkColumnNames(dimensions, schema.metricsSpec)
@@ -51,7 +51,7 @@ export function parseIndexSpec(json: unknown, access: InputAccess): IndexSpec {
   const source: InputSource = io.inputSource
   if (source.type === 'inline' && Buffer.byteLength(source.data) > longestInlineDataBytes) {
     throw tooLarge(
-      `${sourceField}.data has [${Buffer.byteLength(source.data)}] bytes; allowed is [${longestInlineDataBytes}]`,
+      `${sourceField}.data has [${Buffer.byteLength(source.data)}] bytes; expected [${longestInlineDataBytes}]`,
       { field: `${sourceField}.data` },
     )
   }

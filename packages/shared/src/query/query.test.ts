@@ -187,12 +187,12 @@ describe('what a query may do', () => {
     )
     for (const [wrong, message] of [
       [[], /has \[1\] parameters and \[parameters\] has \[0\]/],
-      [[{ type: 'BIGINT', value: 'x' }], /parameters\[0\].value has the value \[x\]/],
+      [[{ type: 'BIGINT', value: 'x' }], /Invalid value \[x\] for \[parameters\[0\]\.value\]/],
       [[{ type: 'TIMESTAMP', value: 'x' }], /ISO 8601/],
       // JSON has read it already, and digits are gone.
       [
         [{ type: 'BIGINT', value: 2 ** 53 }],
-        /\[9007199254740992\]; allowed is a number from \[-9007199254740991\] to/,
+        /\[9007199254740992\]; expected a number from \[-9007199254740991\] to/,
       ],
       [[{ type: 'VARCHAR', value: -(2 ** 53) }], /parameters\[0\].value .*or a text/],
     ] as const) {
@@ -265,7 +265,7 @@ describe('what is wrong with a query', () => {
       /^Line \[1\], column \[\d+\]: Invalid number of tables in the query: expected at most \[1000\]$/,
     ],
     [`SELECT ${'x'.repeat(100_000)}(1)`, /^Line \[1\], column \[8\]: Function \[x{990}$/],
-    ['SELECT 1e400', /^The query has a number that is too large; allowed are those up to 1\.79\d+e\+308$/],
+    ['SELECT 1e400', /^The query has a number that is too large; expected those up to 1\.79\d+e\+308$/],
     ['SELECT -1e400', /^The query has a number that is too large/],
     [`SELECT 1 LIMIT ${'9'.repeat(400)}`, /^The query has a number that is too large/],
   ]
@@ -378,7 +378,7 @@ describe('the limits of queries', () => {
       await assert.rejects(ask(sql), {
         code: 'tooLarge',
         message:
-          'The query has more parts than can be read in [67108864] bytes of memory; allowed is one with fewer values and clauses',
+          'The query has more parts than can be read in [67108864] bytes of memory; expected one with fewer values and clauses',
       })
       assert.equal(await ask('SELECT 1'), '[[1]]\n')
     })

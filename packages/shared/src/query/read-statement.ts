@@ -115,19 +115,17 @@ export function readStatement(
 ): ReadStatement {
   // A number beyond what 64 bits hold is infinite, which JSON has no word for.
   if (/"value":-?Infinity\b/.test(parsed)) {
-    throw invalidInput(
-      `The query has a number that is too large; allowed are those up to ${Number.MAX_VALUE}`,
-    )
+    throw invalidInput(`The query has a number that is too large; expected those up to ${Number.MAX_VALUE}`)
   }
   const answer = JSON.parse(parsed) as JsonObject
   if (answer.error === true) {
     if (answer.error_type === 'not implemented')
-      throw invalidInput('The query is no SELECT; allowed is one SELECT statement')
+      throw invalidInput('The query is no SELECT; expected one SELECT statement')
     throw queryFailure(sql, offsetOf(answer.position), String(answer.error_message))
   }
   const statements = answer.statements as readonly unknown[]
   if (statements.length !== 1) {
-    throw invalidInput(`The query has [${statements.length}] statements; allowed is one SELECT statement`)
+    throw invalidInput(`The query has [${statements.length}] statements; expected one SELECT statement`)
   }
   const reader = new StatementReader(sql, word, parameters)
   reader.read(statements[0], new Set())
@@ -144,7 +142,7 @@ export function checkRewritten(meant: unknown, parsed: string): void {
     JSON.parse(json, (key, value) => (key === 'query_location' ? undefined : value))
   if (isDeepStrictEqual(withoutPlaces(parsed), withoutPlaces(JSON.stringify(meant)))) return
   throw invalidInput(
-    'The functions of the query cannot be found in its text; allowed is one without remarks, escapes and unusual spaces beside them',
+    'The functions of the query cannot be found in its text; expected one without remarks, escapes and unusual spaces beside them',
   )
 }
 
@@ -334,7 +332,7 @@ class StatementReader {
   private readTable(node: JsonObject, scope: ReadonlySet<string>): void {
     const { type } = node
     if (!tableNodes.has(type as string))
-      this.refuse(node, `[${type}] is not offered; allowed is one SELECT statement`)
+      this.refuse(node, `[${type}] is not offered; expected one SELECT statement`)
     if (type === 'TABLE_FUNCTION' && isJsonObject(node.function)) this.tableFunctions.add(node.function)
     if (type !== 'BASE_TABLE') return
     const name = node.table_name as string

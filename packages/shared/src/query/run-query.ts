@@ -68,7 +68,7 @@ async function parseText({ connection }: LockedDatabase, sql: string): Promise<s
   } catch (error) {
     if (!/^Out of Memory/.test((error as Error).message)) throw error
     throw tooLarge(
-      `The query has more parts than can be read in [${parserMemoryBytes}] bytes of memory; allowed is one with fewer values and clauses`,
+      `The query has more parts than can be read in [${parserMemoryBytes}] bytes of memory; expected one with fewer values and clauses`,
       {},
       error,
     )
@@ -265,7 +265,7 @@ const numberTypes = new Set(['DECIMAL', 'FLOAT', 'REAL', 'DOUBLE'])
 async function bind(prepared: DuckDBPreparedStatement, parameters: readonly Parameter[]): Promise<void> {
   if (prepared.parameterCount !== parameters.length) {
     throw invalidInput(
-      `The query has [${prepared.parameterCount}] parameters and [parameters] has [${parameters.length}] values; allowed is one for each`,
+      `The query has [${prepared.parameterCount}] parameters and [parameters] has [${parameters.length}] values; expected one for each`,
     )
   }
   for (const [index, parameter] of parameters.entries()) {
@@ -283,7 +283,7 @@ async function bindValue(
   const { DuckDBDateValue, DuckDBTimestampValue } = await import('@duckdb/node-api')
   const kind = type.toUpperCase()
   const refuse = (allowed: string) =>
-    invalidInput(`parameters[${index}].value has the value [${value}]; allowed is ${allowed}`)
+    invalidInput(`Invalid value [${value}] for [parameters[${index}].value]: expected ${allowed}`)
   if (
     (integerTypes.has(kind) || textTypes.has(kind)) &&
     Number.isInteger(value) &&

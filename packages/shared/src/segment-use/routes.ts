@@ -18,7 +18,7 @@ const selectionSchema = z.strictObject({
 /** Parses a selection: either an interval with optional versions, or segment IDs. */
 const parseSelection = parserOf(
   selectionSchema,
-  { subject: 'The segment selection' },
+  { subject: 'segment selection' },
   ({ interval, segmentIds, versions }): SegmentSelection => {
     if ((interval == null) === (segmentIds == null)) {
       throw invalidInput('Exactly one of [interval] and [segmentIds] is required')

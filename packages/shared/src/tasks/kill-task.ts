@@ -46,7 +46,7 @@ export const killTaskShape = killSchema.meta({ title: 'KillTask' })
 
 /** Parses a kill task from a JSON body. Throws an invalidInput Failure that names the first invalid field. */
 export function parseKillSpec(json: unknown): KillSpec {
-  const task = parseJson(killSchema, json, { subject: 'The task' })
+  const task = parseJson(killSchema, json, { subject: 'task' })
   const { id, dataSource, interval, versions, limit, maxUsedStatusLastUpdatedTime, context } = task
   return {
     id: id ?? undefined,

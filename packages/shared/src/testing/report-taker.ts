@@ -27,7 +27,7 @@ export async function startReportTaker(
         path: reportPath,
         access: internal,
         summary: '',
-        body: jsonBody(parserOf(reportSchema, { subject: 'The report' }), { limitBytes: reportLimitBytes }),
+        body: jsonBody(parserOf(reportSchema, { subject: 'report' }), { limitBytes: reportLimitBytes }),
         answers: [jsonAnswer(z.looseObject({}))],
         handle: ({ body }) => answer(body),
       }),

@@ -1,5 +1,5 @@
 import { type Failure, invalidInput } from '@svc/domain/failure'
-import { refuse } from '@svc/domain/validation'
+import { refuse, showValue } from '@svc/domain/validation'
 import { z } from 'zod'
 
 type Path = readonly PropertyKey[]
@@ -31,7 +31,7 @@ export function parseJson<Schema extends z.ZodType>(
 /** Names the fields of an object in which there is another one; about everything else the schema speaks. */
 function nameFields({ code, inst }: z.core.$ZodRawIssue): string | undefined {
   if (code !== 'unrecognized_keys' || !(inst instanceof z.ZodObject)) return undefined
-  return `only [${Object.keys(inst.shape).join(', ')}]`
+  return `one of [${Object.keys(inst.shape).join(', ')}]`
 }
 
 function refusalOf(error: z.ZodError, json: unknown, { subject, hideValues }: RefusalOptions): Failure {
@@ -40,11 +40,12 @@ function refusalOf(error: z.ZodError, json: unknown, { subject, hideValues }: Re
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.slice(0, maxShownProblems).map((key) => {
         const field = pathText([...issue.path, key])
-        return invalidInput(`${field} is not a known field; allowed is ${allowed}`, { field })
+        const shown = hideValues ? '' : ` with value [${showValue(valueAt(json, [...issue.path, key]))}]`
+        return invalidInput(`Unknown field [${field}]${shown}: expected ${allowed}`, { field })
       })
     }
     const field = pathText(issue.path) || subject
-    if (hideValues) return [invalidInput(`${field} cannot be taken; allowed is ${allowed}`, { field })]
+    if (hideValues) return [invalidInput(`Invalid value for [${field}]: expected ${allowed}`, { field })]
     return [refuse(field, valueAt(json, issue.path), allowed)]
   })
   const problems = error.issues

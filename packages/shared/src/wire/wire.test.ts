@@ -32,7 +32,7 @@ describe('a query parameter', () => {
       const message = parsed(z.object({ count: positiveCount }), { count: given })
       assert.match(
         String(message),
-        /^count \| count has the value \[.*\]; allowed is (a whole number from 1 to 999999999|one text, given once)$/,
+        /^count \| Invalid value \[.*\] for \[count\]: expected (a whole number from 1 to 999999999|one text, given once)$/,
       )
     })
   }
@@ -59,22 +59,22 @@ describe('a JSON value', () => {
   })
 
   const rows: readonly [given: unknown, expected: string][] = [
-    [null, 'body | body has the value [null]; allowed is a value of type object'],
-    ['text', 'body | body has the value [text]; allowed is a value of type object'],
-    [[], 'body | body has the value [[]]; allowed is a value of type object'],
-    [{}, 'name | name is missing; allowed is a value of type string'],
-    [{ name: 7 }, 'name | name has the value [7]; allowed is a value of type string'],
-    [{ name: '', kind: 'c' }, 'kind | kind has the value [c]; allowed is one of a, b'],
+    [null, 'body | Invalid value [null] for [body]: expected a value of type object'],
+    ['text', 'body | Invalid value [text] for [body]: expected a value of type object'],
+    [[], 'body | Invalid value [[]] for [body]: expected a value of type object'],
+    [{}, 'name | Missing value for [name]: expected a value of type string'],
+    [{ name: 7 }, 'name | Invalid value [7] for [name]: expected a value of type string'],
+    [{ name: '', kind: 'c' }, 'kind | Invalid value [c] for [kind]: expected one of a, b'],
     [
       { name: '', list: [{ n: 1 }, { n: 0 }] },
-      'list[1].n | list[1].n has the value [0]; allowed is at least 1',
+      'list[1].n | Invalid value [0] for [list[1].n]: expected at least 1',
     ],
-    [{ name: '', list: [{ n: 6 }] }, 'list[0].n | list[0].n has the value [6]; allowed is at most 5'],
-    [{ name: '', more: 1 }, 'more | more is not a known field; allowed is only [name, kind, list]'],
-    [{ name: '', list: [{ n: 1, m: 2 }] }, 'list[0].m | list[0].m is not a known field; allowed is only [n]'],
+    [{ name: '', list: [{ n: 6 }] }, 'list[0].n | Invalid value [6] for [list[0].n]: expected at most 5'],
+    [{ name: '', more: 1 }, 'more | Unknown field [more]: expected one of [name, kind, list]'],
+    [{ name: '', list: [{ n: 1, m: 2 }] }, 'list[0].m | Unknown field [list[0].m]: expected one of [n]'],
     [
       JSON.parse('{"name":"","__proto__":{"kind":"c"}}'),
-      '__proto__ | __proto__ is not a known field; allowed is only [name, kind, list]',
+      '__proto__ | Unknown field [__proto__]: expected one of [name, kind, list]',
     ],
   ]
   for (const [given, expected] of rows) {
@@ -93,7 +93,7 @@ describe('a JSON value', () => {
   it('that is long or secret is not repeated', () => {
     assert.ok(String(parsed(schema, { name: '', kind: 'x'.repeat(10_000) })).length < 300)
     const secret = String(parsed(z.object({ password: z.string().min(10) }), { password: 'hunter2' }, true))
-    assert.equal(secret, 'password | password cannot be taken; allowed is at least 10')
+    assert.equal(secret, 'password | password cannot be taken; expected at least 10')
   })
 })
 

@@ -105,18 +105,18 @@ describe('native filters', () => {
   })
 
   const bad: readonly (readonly [unknown, RegExp])[] = [
-    ['x', /^filter has the value \[x\]/],
-    [{ type: 'javascript' }, /^filter.type has the value \[javascript\]; allowed is one of selector/],
-    [{ type: 'selector' }, /^filter.dimension is missing/],
-    [{ type: 'null', column: 'page\0' }, /^filter.column has the value \[page\\u0000\]/],
-    [{ type: 'in', dimension: 'page' }, /^filter.values is missing/],
+    ['x', /^Invalid value \[x\] for \[filter\]/],
+    [{ type: 'javascript' }, /^Invalid value \[javascript\] for \[filter.type\]: expected one of selector/],
+    [{ type: 'selector' }, /^Missing value for \[filter\.dimension\]/],
+    [{ type: 'null', column: 'page\0' }, /^Invalid value \[page\\u0000\] for \[filter\.column\]/],
+    [{ type: 'in', dimension: 'page' }, /^Missing value for \[filter\.values\]/],
     [
       { type: 'and', fields: [{ type: 'true' }, { type: 'x' }] },
-      /^filter.fields\[1\].type has the value \[x\]/,
+      /^Invalid value \[x\] for \[filter\.fields\[1\]\.type\]/,
     ],
     [
       { type: 'bound', dimension: 'added', lower: 'x', ordering: 'numeric' },
-      /^filter.lower has the value \[x\]/,
+      /^Invalid value \[x\] for \[filter\.lower\]/,
     ],
     [{ type: 'equals', column: 'page', matchValue: {} }, /^filter.matchValue/],
     [{ type: 'interval', dimension: '__time', intervals: ['x'] }, /^filter.intervals\[0\]/],

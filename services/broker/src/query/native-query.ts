@@ -95,7 +95,7 @@ type ScanQuery = NativeQuery & { readonly queryType: 'scan' }
 
 /** The native query that JSON stands for, or an invalidInput failure. */
 export const parseNativeQuery: Parser<NativeQuery> = limitedParser(
-  parserOf(schema.meta({ title: 'NativeQuery' }), { subject: 'The body' }),
+  parserOf(schema.meta({ title: 'NativeQuery' }), { subject: 'body' }),
 )
 
 /** Answers a native query into the response; `begin` writes its head. */

@@ -193,7 +193,7 @@ function datasourcesOf({ caller, sql }: AskedQuery, tables: readonly TableRefere
       throw queryFailure(
         sql,
         offset,
-        `Datasources [${other}] and [${name}] differ only in case; allowed is one of them in a query`,
+        `Datasources [${other}] and [${name}] differ only in case; expected one of them in a query`,
       )
     }
     written.set(name.toLowerCase(), name)

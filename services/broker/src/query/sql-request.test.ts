@@ -7,7 +7,7 @@ test('a query of SQL may say that it is one', () => {
   assert.equal(parseSqlRequest({ queryType: 'sql', query: 'SELECT 1' }).query, 'SELECT 1')
   assert.throws(() => parseSqlRequest({ queryType: 'scan', query: 'SELECT 1' }), {
     code: 'invalidInput',
-    message: /^queryType has the value \[scan\]; allowed is sql$/,
+    message: /^Invalid value \[scan\] for \[queryType\]: expected sql$/,
   })
 })
 
@@ -27,7 +27,7 @@ describe('the rows that a caller wants', () => {
     for (const sqlOuterLimit of [1.5, '7', true]) {
       assert.throws(() => parseSqlRequest({ query: 'SELECT 1', context: { sqlOuterLimit } }), {
         code: 'invalidInput',
-        message: /^context\.sqlOuterLimit has the value .*; allowed is a whole number of rows$/,
+        message: /^Invalid value .* for \[context\.sqlOuterLimit\]: expected a whole number of rows$/,
       })
     }
   })
@@ -51,7 +51,9 @@ describe('the id of a query', () => {
       for (const id of ['\ud800', 'a\udc00b', '\udc00\ud800']) {
         assert.throws(() => parse({ [field]: id }), {
           code: 'invalidInput',
-          message: new RegExp(`^context\\.${field} has the value .*; allowed is a text of whole characters$`),
+          message: new RegExp(
+            `^contextInvalid value .* for [\\.${field}]: expected a text of whole characters$`,
+          ),
         })
       }
     })

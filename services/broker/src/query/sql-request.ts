@@ -108,17 +108,16 @@ const schema = z
 export const parseSqlRequest = limitedParser(
   parserOf(
     schema,
-    { subject: 'The body' },
+    { subject: 'body' },
     ({ query, parameters = [], resultFormat = 'object', ...rest }): SqlRequest => {
       const { header = false, typesHeader = false, sqlTypesHeader = false, context } = rest
       if (!header && (typesHeader || sqlTypesHeader)) {
         const field = typesHeader ? 'typesHeader' : 'sqlTypesHeader'
-        throw invalidInput(`${field} has the value [true]; allowed is true only where header is true`, {
+        throw invalidInput(`Invalid value [true] for [${field}]: expected true only where header is true`, {
           field,
         })
       }
-      if (query.includes('\0'))
-        throw invalidInput('query has a character U+0000; allowed is a text without it')
+      if (query.includes('\0')) throw invalidInput('query has a character U+0000; expected a text without it')
       return {
         query,
         parameters,
@@ -135,7 +134,7 @@ export function timeoutOf({ timeoutMs }: QueryContext, settings: Settings): numb
   if (timeoutMs === undefined) return Math.min(settings.get('svc.query.timeout'), mostMs)
   if (timeoutMs > mostMs) {
     throw invalidInput(
-      `context.timeout has the value [${timeoutMs}]; allowed is a number of milliseconds up to [${mostMs}], the value of [svc.query.maxTimeout]`,
+      `Invalid value [${timeoutMs}] for [context.timeout]: expected a number of milliseconds up to [${mostMs}], the value of [svc.query.maxTimeout]`,
       { field: 'context.timeout' },
     )
   }

@@ -17,7 +17,7 @@ const runSchema = z.strictObject({
 })
 const parseRun = shapedParser(
   runSchema,
-  (json) => parseJson(runSchema, json ?? {}, { subject: 'The request' }).groups ?? undefined,
+  (json) => parseJson(runSchema, json ?? {}, { subject: 'request' }).groups ?? undefined,
 )
 
 const clockShape = z.object({ now: z.string(), rate: z.number() }).meta({ title: 'Clock' })
@@ -83,7 +83,7 @@ export function clockAndDutyRunRoutes({ context, leadership, dutyGroups }: Clust
           const known = dutyGroups.map(({ name }) => name)
           const unknown = names?.find((name) => !known.includes(name))
           if (unknown !== undefined) {
-            throw invalidInput(`groups names the duty group [${unknown}]; allowed are ${known.join(', ')}`, {
+            throw invalidInput(`groups names the duty group [${unknown}]; expected ${known.join(', ')}`, {
               field: 'groups',
             })
           }

@@ -129,7 +129,7 @@ describe('the load status', () => {
     assert.deepEqual(await loadStatus(), { koalas: 0, wiki: 75 })
     assert.deepEqual(await loadStatus('?simple'), { koalas: 1, wiki: 1 })
     assert.deepEqual(await loadStatus('?full'), { hot: { koalas: 0, wiki: 4 }, cold: { koalas: 1, wiki: 0 } })
-    assert.deepEqual(Object.keys(await loadStatus('?full')), ['cold', 'hot'])
+    assert.deepEqual(Object.keys((await loadStatus('?full')) as object), ['cold', 'hot'])
     assert.deepEqual((await ask('/svc/coordinator/v1/datasources/wiki/loadstatus')).json, { wiki: 75 })
     assert.equal((await ask('/svc/coordinator/v1/datasources/unknown/loadstatus')).status, 204)
   })

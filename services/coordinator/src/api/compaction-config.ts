@@ -96,7 +96,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext): Rou
       failures: ['methodNotAllowed'],
       handle: ({ response }) => {
         response.setHeader('Allow', 'POST')
-        throw methodNotAllowed('Method [GET] is not offered here; allowed is [POST]')
+        throw methodNotAllowed('Method [GET] is not offered here; expected [POST]')
       },
     }),
     route({

@@ -29,7 +29,7 @@ export function internalRoutes(
       path: reportPath,
       access: internal,
       summary: 'What data servers serve, loaded, dropped and failed to do',
-      body: jsonBody(parserOf(reportSchema, { subject: 'The report' }), {
+      body: jsonBody(parserOf(reportSchema, { subject: 'report' }), {
         limitBytes: reportLimitBytes,
       }),
       answers: [jsonAnswer(z.looseObject({}))],

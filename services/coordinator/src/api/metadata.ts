@@ -49,7 +49,7 @@ const sumOf = (counts: Iterable<number>): number => {
 
 function readIntervals(json: unknown): Interval[] {
   if (!Array.isArray(json) || json.length > mostIntervals || !json.every((one) => typeof one === 'string')) {
-    throw invalidInput(`The body is no list of intervals; allowed are up to ${mostIntervals} texts`)
+    throw invalidInput(`The body is no list of intervals; expected up to ${mostIntervals} texts`)
   }
   return json.map((text: string, index) => parseInterval(text, `[${index}]`))
 }
@@ -252,7 +252,7 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       handle: async ({ params, query }) => {
         const order = query.sortOrder?.toUpperCase() ?? 'ASC'
         if (order !== 'ASC' && order !== 'DESC') {
-          throw invalidInput(`Parameter [sortOrder] is [${query.sortOrder}]; allowed is ASC or DESC`)
+          throw invalidInput(`Parameter [sortOrder] is [${query.sortOrder}]; expected ASC or DESC`)
         }
         const records = await loadSegmentRecords(database, {
           dataSource: params.dataSource,

@@ -375,7 +375,7 @@ describe('what is wrong with a request', () => {
     [
       'too many segments',
       { rules: [], segments: Array(50_001).fill({}) },
-      /\[50001\]; allowed is at most 50000/,
+      /\[50001\]; expected at most 50000/,
     ],
   ]
   for (const [name, body, message] of cases) {

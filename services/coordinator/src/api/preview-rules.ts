@@ -84,7 +84,7 @@ export function previewRulesRoutes(
             throw forbidden(`The permission [WRITE] on [DATASOURCE] [${namesake}] is missing`)
           const { length } = JSON.stringify(body)
           if (length > configLimitBytes)
-            throw tooLarge(`The rules have [${length}] characters; allowed are [${configLimitBytes}]`)
+            throw tooLarge(`The rules have [${length}] characters; expected [${configLimitBytes}]`)
           return await lists.replace(namesake, body, audit)
         }
         return new Reply(200, await previews.answer(body, page, caller, signal), {

@@ -63,7 +63,7 @@ export function createRuleLists(
   async function replaceRules(dataSource: string, list: readonly Rule[], audit: AuditInfo): Promise<void> {
     if (dataSource === defaultRulesName && list.length === 0) {
       throw invalidInput(
-        'The cluster default rules [_default] cannot be empty; allowed is a list of at least one rule',
+        'The cluster default rules [_default] cannot be empty; expected a list of at least one rule',
       )
     }
     await saveRules(database, dataSource, JSON.stringify(list.map(formatRule)), audit, clock.now())

@@ -41,7 +41,7 @@ function parseGroups(json: unknown): readonly VirtualServerGroup[] {
     return readVirtualServerGroups(json)
   } catch {
     throw invalidInput(
-      `The virtual servers are [${showValue(json)}]; allowed is ${virtualServerGroups.allowed}`,
+      `The virtual servers are [${showValue(json)}]; expected ${virtualServerGroups.allowed}`,
     )
   }
 }

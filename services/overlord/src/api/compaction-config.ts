@@ -130,7 +130,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       handle: async ({ params, body, audit }) => {
         if (body.dataSource !== params.dataSource) {
           throw invalidInput(
-            `dataSource has the value [${body.dataSource}]; allowed is that of the path, [${params.dataSource}]`,
+            `Invalid value [${body.dataSource}] for [dataSource]: expected that of the path, [${params.dataSource}]`,
             { field: 'dataSource' },
           )
         }

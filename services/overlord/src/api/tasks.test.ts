@@ -176,7 +176,10 @@ describe('a task', () => {
     for (const compaction of [{ slots: 1_000_000_000 }, { slots: -50 }, {}, 1, null]) {
       const { status, text } = await submit({ compaction }, user)
       assert.equal(status, 400, text)
-      assert.match(text, /context\.compaction has the value .*allowed is nothing: it is for tasks that/)
+      assert.match(
+        text,
+        /Invalid value .* for \[context\.compaction\]allowed is nothing: it is for tasks that/,
+      )
     }
     assert.equal((await submit({ priority: 1 }, user)).status, 200)
     const escalator = basicHeader(escalatorUser, 'pw')

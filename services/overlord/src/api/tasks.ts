@@ -185,7 +185,7 @@ export function taskRoutes(
       access: state('WRITE'),
       summary:
         'How far several tasks have come, by their ids; those that the caller may not read are left out',
-      body: jsonBody(parserOf(taskIdsSchema, { subject: 'The list of tasks' })),
+      body: jsonBody(parserOf(taskIdsSchema, { subject: 'list of tasks' })),
       answers: [jsonAnswer(z.record(z.string(), taskStatusShape))],
       handle: async ({ body, caller }) => {
         const found = await loadTasksShownAsAny(database, body)
@@ -256,7 +256,7 @@ export function taskRoutes(
 /** The task of a body, whatever its type; the first thing that is wrong is a failure that names it. */
 function readTask(body: unknown, access: InputAccess): Omit<NewTask, 'payload' | 'submittedBy'> {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw refuse('The body', body, 'a task, which is an object')
+    throw refuse('body', body, 'a task, which is an object')
   const { type } = body as { readonly type?: unknown }
   if (type === 'kill') {
     const spec = parseKillSpec(body)
@@ -295,14 +295,14 @@ function checkedId(id: string | undefined): string | undefined {
   if (id === undefined) return undefined
   if (hasControlCharacter(id)) throw refuse('id', id, 'a text without control characters')
   if (id.length <= longestTaskId) return id
-  throw invalidInput(`Field [id] has [${id.length}] characters; allowed are at most [${longestTaskId}]`)
+  throw invalidInput(`Field [id] has [${id.length}] characters; expected at most [${longestTaskId}]`)
 }
 
 function priorityOf(taskContext: Readonly<Record<string, unknown>>, usual: number): number {
   const { priority = usual } = taskContext
   if (typeof priority !== 'number' || !Number.isInteger(priority) || Math.abs(priority) > 999_999) {
     throw invalidInput(
-      `Field [context.priority] is [${showValue(priority)}]; allowed is an integer from -999999 to 999999`,
+      `Field [context.priority] is [${showValue(priority)}]; expected an integer from -999999 to 999999`,
     )
   }
   return priority

@@ -54,10 +54,10 @@ export function rewriteAggregate(
   const { arguments: given, name, end } = call
   const children = node.children as unknown[]
   if (given.length < least || given.length > most)
-    return `Function [${written}] has [${given.length}] arguments; allowed are ${least === most ? least : `${least} to ${most}`}`
+    return `Function [${written}] has [${given.length}] arguments; expected ${least === most ? least : `${least} to ${most}`}`
   const { orders } = (node.order_bys ?? { orders: [] }) as { readonly orders: readonly unknown[] }
   if (aggregate.name.startsWith('arg_') && orders.length > 0)
-    return `Function [${written}] has an ORDER BY; allowed is none, as its rows are in the order of ${byTime ? '__time' : 'its second argument'}`
+    return `Function [${written}] has an ORDER BY; expected none, as its rows are in the order of ${byTime ? '__time' : 'its second argument'}`
   const [value] = given as readonly [Edit]
   const edits: Edit[] = [{ ...name, text: aggregate.name }]
   const insert = (start: number, inserted: string): void => {
@@ -66,7 +66,7 @@ export function rewriteAggregate(
   const bytes = bytesAt === undefined ? undefined : given[bytesAt]
   if (bytes !== undefined) {
     if (!/^[1-9]\d{0,8}$/.test(bytes.text))
-      return `Function [${written}] has [${bytes.text}] for the most bytes; allowed is a whole number from 1`
+      return `Function [${written}] has [${bytes.text}] for the most bytes; expected a whole number from 1`
     const before = /^(?:distinct|all)\b/i.exec(value.text)?.[0].length ?? 0
     insert(value.start + before, before > 0 ? ` ${cut}(` : `${cut}(`)
     insert(value.end, `, ${bytes.text})`)

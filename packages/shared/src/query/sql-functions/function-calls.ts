@@ -220,7 +220,7 @@ function replacementOf(written: string): string {
     if (character === '$') {
       if (!/^\d(?!\d)/.test(written.slice(at + 1)))
         throw invalidInput(
-          `the replacement has the value [${written}]; allowed are groups from $0 to $9, and \\$ for the sign itself`,
+          `Invalid value [${written}] for [replacement]: expected groups from $0 to $9, and \\$ for the sign itself`,
         )
       text += `\\${next}`
       at += 1
@@ -267,13 +267,13 @@ export class FunctionCalls {
     const shown = name === 'date_part' ? 'EXTRACT' : name.toUpperCase()
     if (given.length < least || given.length > most)
       throw invalidInput(
-        `Function [${shown}] has [${given.length}] arguments; allowed are ${least === most ? least : `${least} to ${most}`}`,
+        `Function [${shown}] has [${given.length}] arguments; expected ${least === most ? least : `${least} to ${most}`}`,
       )
     for (const place of literals) {
       if (place >= given.length || typeof given[place] === 'string') continue
       if (given[place] === null && optional.includes(place)) continue
       throw invalidInput(
-        `Function [${shown}] has an expression for argument [${place + 1}]; allowed is a text as it is`,
+        `Function [${shown}] has an expression for argument [${place + 1}]; expected a text as it is`,
       )
     }
     const relevant = given.map((value, place) => {

@@ -388,25 +388,28 @@ describe('every function', () => {
 
 describe('refused is', () => {
   const cases: readonly (readonly [expression: string, message: RegExp])[] = [
-    [`TIME_FLOOR(${july})`, /column \[8\]: Function \[TIME_FLOOR\] has \[1\] arguments; allowed are 2 to 4/],
-    [`TIME_FLOOR(${july}, 'x')`, /Function \[TIME_FLOOR\]: the period has the value \[x\]/],
-    [`TIME_FLOOR(${july}, 'PT0S')`, /the period has the value \[PT0S\]; allowed is one that is not empty/],
+    [`TIME_FLOOR(${july})`, /column \[8\]: Function \[TIME_FLOOR\] has \[1\] arguments; expected 2 to 4/],
+    [`TIME_FLOOR(${july}, 'x')`, /Function \[TIME_FLOOR\]: Invalid value \[x\] for \[period\]/],
+    [`TIME_FLOOR(${july}, 'PT0S')`, /Invalid value \[PT0S\] for \[period\]: expected one that is not empty/],
     [
       `TIME_FLOOR(${july}, 'P1M1D')`,
-      /the period has the value \[P1M1D\]; allowed is one of years and months,/,
+      /Invalid value \[P1M1D\] for \[period\]: expected one of years and months,/,
     ],
-    [`TIME_FLOOR(${july}, 'P1DT1H', NULL, 'Asia/Tokyo')`, /the period has the value \[P1DT1H\]/],
-    [`TIME_FLOOR(${july}, 'P1D', NULL, 'Asia/Nowhere')`, /the time zone has the value \[Asia\/Nowhere\]/],
+    [`TIME_FLOOR(${july}, 'P1DT1H', NULL, 'Asia/Tokyo')`, /Invalid value \[P1DT1H\] for \[period\]/],
+    [
+      `TIME_FLOOR(${july}, 'P1D', NULL, 'Asia/Nowhere')`,
+      /the time Invalid value \[Asia\/Nowhere\] for \[time zone\]/,
+    ],
     [`TIME_FLOOR(${july}, lower('P1D'))`, /Function \[TIME_FLOOR\] has an expression for argument \[2\]/],
     [
       `FLOOR(${july} TO FORTNIGHT)`,
-      /Function \[FLOOR\]: the unit has the value \[FORTNIGHT\]; allowed is one of/,
+      /Function \[FLOOR\]: Invalid value \[FORTNIGHT\] for \[unit\]: expected one of/,
     ],
     [
       `TIMESTAMPADD(FORTNIGHT, 1, ${july})`,
-      /Function \[TIMESTAMPADD\]: the unit has the value \[FORTNIGHT\]/,
+      /Function \[TIMESTAMPADD\]: Invalid value \[FORTNIGHT\] for \[unit\]/,
     ],
-    [`EXTRACT(ISOYEAR FROM ${july})`, /Function \[EXTRACT\]: the unit has the value \[isoyear\]/i],
+    [`EXTRACT(ISOYEAR FROM ${july})`, /Function \[EXTRACT\]: Invalid value \[isoyear\] for \[unit\]/i],
     [`TIME_FORMAT(${july}, 'yyyy G')`, /Function \[TIME_FORMAT\]: the pattern has \[G\]/],
     [`TIME_FORMAT(${july}, 'yyyy''')`, /Function \[TIME_FORMAT\]: the pattern \[yyyy'\] has a quote/],
     [`TIME_PARSE('01', 'yy')`, /Function \[TIME_PARSE\]: the pattern has \[yy\]/],
@@ -414,18 +417,18 @@ describe('refused is', () => {
     [`TIME_IN_INTERVAL(${july}, 'x')`, /Function \[TIME_IN_INTERVAL\]: the interval/],
     [
       `REGEXP_REPLACE('a', '(a)', '$10')`,
-      /Function \[REGEXP_REPLACE\]: the replacement has the value \[\$10\]/,
+      /Function \[REGEXP_REPLACE\]: Invalid value \[\$10\] for \[replacement\]/,
     ],
     [`STRING_TO_MV('a,b', ',')`, /Function \[string_to_mv\] is not offered/],
     [`STRING_FORMAT('%d', 1)`, /Function \[string_format\] is not offered/],
     [`svc_first_bytes('a', 1)`, /Function \[svc_first_bytes\] is not offered/],
     [
       `EARLIEST('a' ORDER BY 1)`,
-      /Function \[earliest\] has an ORDER BY; allowed is none, as its rows are in the order of __time/,
+      /Function \[earliest\] has an ORDER BY; expected none, as its rows are in the order of __time/,
     ],
     [`svc_1_time_floor(${july}, 'P1D')`, /Function \[svc_1_time_floor\] is not offered/],
     [`svc_0_body(${july})`, /Function \[svc_0_body\] is not offered/],
-    ['EARLIEST()', /Function \[earliest\] has \[0\] arguments; allowed are 1 to 2/],
+    ['EARLIEST()', /Function \[earliest\] has \[0\] arguments; expected 1 to 2/],
     [`EARLIEST('a', 1 + 1)`, /Function \[earliest\] has \[1 \+ 1\] for the most bytes/],
   ]
   for (const [expression, message] of cases) {

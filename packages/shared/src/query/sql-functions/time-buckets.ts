@@ -17,7 +17,7 @@ const epoch = `TIMESTAMP '1970-01-01 00:00:00'`
 export function readBucketPeriod(text: string): Period {
   const period = parsePeriod(text, 'the period')
   if (Object.values(period).every((amount) => amount === 0))
-    throw invalidInput(`the period has the value [${text}]; allowed is one that is not empty, such as [P1D]`)
+    throw invalidInput(`Invalid value [${text}] for [period]: expected one that is not empty, such as [P1D]`)
   return period
 }
 
@@ -37,7 +37,7 @@ function stepOf(period: Period, zone: Zone, hasOrigin: boolean): Step {
   if (kinds === 1 && millis > 0) return { kind: 'millis', amount: millis }
   if (months === 0 && isUtc(zone)) return { kind: 'millis', amount: days * dayMs + millis }
   throw invalidInput(
-    `the period has the value [${formatPeriod(period)}]; allowed is one of years and months, of weeks and days, of hours and less, or of weeks and less in UTC`,
+    `Invalid value [${formatPeriod(period)}] for [period]: expected one of years and months, of weeks and days, of hours and less, or of weeks and less in UTC`,
   )
 }
 

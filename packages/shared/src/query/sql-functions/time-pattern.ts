@@ -19,7 +19,7 @@ function piecesOf(pattern: string): Piece[] {
 }
 
 const refuse = (letter: string, count: number, allowed: string) =>
-  invalidInput(`the pattern has [${letter.repeat(count)}]; allowed are ${allowed}`)
+  invalidInput(`the pattern has [${letter.repeat(count)}]; expected ${allowed}`)
 
 const isoPattern = `yyyy-MM-dd'T'HH:mm:ss.SSS`
 
@@ -134,7 +134,7 @@ function formOf(pattern: string): { readonly form: string; readonly names: reado
     throw refuse(letter, count, 'the letters yyyy, M, d, H, h with a, m, s, S, Z and ZZ')
   })
   if (names.includes('half') !== names.includes('halfHour'))
-    throw invalidInput('the pattern has one of [h] and [a]; allowed are both or none')
+    throw invalidInput('the pattern has one of [h] and [a]; expected both or none')
   return { form: `^${form.join('')}$`, names }
 }
 

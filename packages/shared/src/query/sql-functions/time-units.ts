@@ -19,7 +19,7 @@ const allowed = (values: object): string => `one of ${Object.keys(values).join('
 export function periodOfUnit(unit: string): Period {
   const period = bucketPeriods[unit.toUpperCase()]
   if (period === undefined)
-    throw invalidInput(`the unit has the value [${unit}]; allowed is ${allowed(bucketPeriods)}`)
+    throw invalidInput(`Invalid value [${unit}] for [unit]: expected ${allowed(bucketPeriods)}`)
   return parsePeriod(period)
 }
 
@@ -49,7 +49,7 @@ export function partSql(instant: string, unit: string, zone: Zone): string {
   if (name === 'EPOCH') return `epoch_ms(${instant}) // 1000`
   const part = parts[name]
   if (part === undefined)
-    throw invalidInput(`the unit has the value [${unit}]; allowed is ${allowed({ EPOCH: 0, ...parts })}`)
+    throw invalidInput(`Invalid value [${unit}] for [unit]: expected ${allowed({ EPOCH: 0, ...parts })}`)
   return `CAST(${part(zone.shown(instant))} AS BIGINT)`
 }
 
@@ -70,7 +70,7 @@ export function differenceSql(unit: string, from: string, to: string): string {
   const months = unitMonths[name]
   if (months === undefined)
     throw invalidInput(
-      `the unit has the value [${unit}]; allowed is ${allowed({ ...unitMs, ...unitMonths })}`,
+      `Invalid value [${unit}] for [unit]: expected ${allowed({ ...unitMs, ...unitMonths })}`,
     )
   return `CASE WHEN ${from} <= ${to} THEN ${wholeMonths(from, to)} ELSE -${wholeMonths(to, from)} END // ${months}`
 }

@@ -40,7 +40,7 @@ export function readZone(text: string): Zone {
   }
   if (!nameForm.test(text) || !isKnown(text))
     throw invalidInput(
-      `the time zone has the value [${text}]; allowed is the name of one, such as [America/Los_Angeles], or [+05:30]`,
+      `Invalid value [${text}] for [time zone]: expected the name of one, such as [America/Los_Angeles], or [+05:30]`,
     )
   const shown = (instant: string) => `timezone('${text}', timezone('UTC', ${instant}))`
   // Of two instants DuckDB takes the second one; zones that go back go back by an hour.

@@ -25,7 +25,7 @@ function credentialsParser(shortest: number): Parser<{ readonly password: string
       .string({ error: `a text of ${allowed}` })
       .refine((password) => isAllowedPassword(password, shortest), { error: allowed }),
   })
-  return parserOf(schema.meta({ title: 'Credentials' }), { subject: 'The credentials', hideValues: true })
+  return parserOf(schema.meta({ title: 'Credentials' }), { subject: 'credentials', hideValues: true })
 }
 
 /** The endpoints of users that can log in. */
@@ -39,7 +39,7 @@ export function authenticationRoutes(context: ServiceContext, change: ChangeSecu
     const name = params.authenticator as string
     expect(
       known.includes(name),
-      `Authenticator [${name}] does not exist; allowed is one of [${known.join(', ')}]`,
+      `Authenticator [${name}] does not exist; expected one of [${known.join(', ')}]`,
     )
     return name
   }
@@ -85,7 +85,7 @@ export function authenticationRoutes(context: ServiceContext, change: ChangeSecu
         const user = nameParameter(input.params, 'user')
         expect(
           isLoginName(user),
-          `The name of the user is [${user}]; allowed is a name without a colon, at which a login ends its name`,
+          `The name of the user is [${user}]; expected a name without a colon, at which a login ends its name`,
         )
         await change(input, `${authenticator}/users/${user}`, { created: user }, async (transaction) => {
           expect(

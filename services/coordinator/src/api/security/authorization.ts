@@ -54,7 +54,7 @@ const mappingSchema = z.strictObject({
   roles: listOf(z.string()).default([]),
 })
 
-const parseMapping = parserOf(mappingSchema.meta({ title: 'GroupMapping' }), { subject: 'The group mapping' })
+const parseMapping = parserOf(mappingSchema.meta({ title: 'GroupMapping' }), { subject: 'group mapping' })
 
 const permissionsShape = z.array(z.union([shapeOf(shownPermissionSchema()), shapeOf(permissionSchema())]))
 const roleShape = z
@@ -83,10 +83,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
 
   const authorizerOf = ({ params }: Input): string => {
     const name = params.authorizer as string
-    expect(
-      known.includes(name),
-      `Authorizer [${name}] does not exist; allowed is one of [${known.join(', ')}]`,
-    )
+    expect(known.includes(name), `Authorizer [${name}] does not exist; expected one of [${known.join(', ')}]`)
     return name
   }
   const load = async (input: Input): Promise<AuthorizerDirectory> => {
@@ -285,7 +282,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
         const authorizer = authorizerOf(input)
         const mapping = nameParameter(input.params, 'mapping')
         const { name = mapping, groupPattern, roles } = input.body
-        expect(name === mapping, `Field [name] is [${name}]; allowed is the name in the path, [${mapping}]`)
+        expect(name === mapping, `Field [name] is [${name}]; expected the name in the path, [${mapping}]`)
         await change(input, `${authorizer}/groupMappings/${mapping}`, input.body, async (transaction) => {
           const directory = await read(transaction, authorizer)
           for (const role of roles) entryOf(directory.roles, role, 'Role')

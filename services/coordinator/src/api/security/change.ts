@@ -91,7 +91,7 @@ export function nameParameter(params: Readonly<Record<string, string>>, paramete
   const name = params[parameter] as string
   expect(
     name.trim() !== '' && name.length <= longestName && !hasControlCharacter(name),
-    `The name of the ${parameter} is [${name.slice(0, longestName)}]; allowed are 1 to ${longestName} characters that are not all blank, without control characters`,
+    `The name of the ${parameter} is [${name.slice(0, longestName)}]; expected 1 to ${longestName} characters that are not all blank, without control characters`,
   )
   return name
 }
