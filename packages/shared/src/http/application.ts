@@ -31,7 +31,7 @@ import { peerSubject } from './client-certificates.ts'
 import { errorBody, statusOf } from './error-body.ts'
 import { JsonPieces, sendPieces } from './json-pieces.ts'
 import { type Budgets, createBudgets, readJsonBody, type Sender } from './read-json-body.ts'
-import { drain } from './receive-body.ts'
+import { drain, hasBody } from './receive-body.ts'
 import { type AuditInfo, Reply, type Route, type RouteInput, streamed } from './route.ts'
 
 /** Where an application tells what happened. */
@@ -359,11 +359,10 @@ function authorize(route: Route, request: Request, caller: Caller, security: Sec
 }
 
 function checkContentType(request: Request): void {
-  const hasBody =
-    request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length']) > 0
+  const isSent = hasBody(request)
   const type = request.headers['content-type']
-  if (type === undefined ? !hasBody : /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return
-  if (!hasBody && request.method !== 'POST' && request.method !== 'PUT') return
+  if (type === undefined ? !isSent : /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return
+  if (!isSent && request.method !== 'POST' && request.method !== 'PUT') return
   throw unsupportedMediaType(`Content type [${type ?? ''}] is not read here; expected [application/json]`)
 }
 

@@ -1,3 +1,4 @@
+import { keepNewest } from '../runtime/index.ts'
 import type { LoginCounts } from './login-counts.ts'
 
 interface Counter {
@@ -14,14 +15,6 @@ export function createLocalCounts(now: () => number): LoginCounts {
   const counters = new Map<string, Counter>()
   const knownUntil = new Map<string, number>()
 
-  const put = <Value>(map: Map<string, Value>, key: string, value: Value): void => {
-    map.delete(key)
-    map.set(key, value)
-    for (const oldest of map.keys()) {
-      if (map.size <= maxEntries) break
-      map.delete(oldest)
-    }
-  }
   const counterOf = (key: string): Counter | undefined => {
     const counter = counters.get(key)
     return counter && counter.endsAt > now() ? counter : undefined
@@ -42,7 +35,7 @@ export function createLocalCounts(now: () => number): LoginCounts {
         const counter = counterOf(key) ?? { count: 0, nextAt: 0, endsAt: time + periodMs }
         counter.count += 1
         if (counter.count >= max) counter.nextAt = time + delayMs
-        put(counters, key, counter)
+        keepNewest(counters, key, counter, maxEntries)
       }
       return 0
     },
@@ -50,7 +43,7 @@ export function createLocalCounts(now: () => number): LoginCounts {
       const [own, ...others] = limits
       if (own) counters.delete(own.key)
       if (!isKnown(source)) for (const { key } of others) takeBack(key)
-      put(knownUntil, source, now() + knownMs)
+      keepNewest(knownUntil, source, now() + knownMs, maxEntries)
     },
     undecided: async ({ limits, source }) => {
       for (const { key } of isKnown(source) ? limits.slice(0, 1) : limits) takeBack(key)

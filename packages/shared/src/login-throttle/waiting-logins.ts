@@ -1,3 +1,5 @@
+import { keepNewest } from '../runtime/index.ts'
+
 /** The logins that were refused because too many had failed, and whose turn it is when one may be verified again. */
 export interface WaitingLogins {
   /** Whether a login, known by a digest, goes before all others that wait for the same limit. Notes that it is back. */
@@ -27,13 +29,6 @@ export function createWaitingLogins(now: () => number, patienceMs: number): Wait
   const firstRefusedAt = new Map<string, number>()
   const waiting = new Map<string, Map<string, number>>()
 
-  const dropOldest = (map: Map<string, unknown>, max: number): void => {
-    for (const oldest of map.keys()) {
-      if (map.size <= max) break
-      map.delete(oldest)
-    }
-  }
-
   /** The logins that wait for a limit, without those that have lost their place. */
   function waitingFor(limit: string): Map<string, number> | undefined {
     const line = waiting.get(limit)
@@ -50,8 +45,7 @@ export function createWaitingLogins(now: () => number, patienceMs: number): Wait
     const line = waitingFor(limit) ?? new Map<string, number>()
     if (!line.has(login) && line.size >= maxWaiting) return
     line.set(login, now())
-    waiting.set(limit, line)
-    dropOldest(waiting, maxLimits)
+    keepNewest(waiting, limit, line, maxLimits)
   }
 
   return {
@@ -63,8 +57,7 @@ export function createWaitingLogins(now: () => number, patienceMs: number): Wait
     refused: (limit, login) => {
       const key = `${limit} ${login}`
       if (firstRefusedAt.has(key)) return
-      firstRefusedAt.set(key, now())
-      dropOldest(firstRefusedAt, maxRefused)
+      keepNewest(firstRefusedAt, key, now(), maxRefused)
     },
     verified: (limit, login) => {
       firstRefusedAt.delete(`${limit} ${login}`)

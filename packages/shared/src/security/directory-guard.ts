@@ -41,16 +41,14 @@ export function createDirectoryGuard(maxMs: number, isAway: (error: unknown) => 
   async function runNow<Answer>(
     request: (signal: AbortSignal) => Promise<Answer>,
     signal: AbortSignal,
+    late: Promise<never>,
   ): Promise<Answer> {
     // The directory may have stopped answering while this request waited for its turn.
     if (isPaused() || signal.aborted) throw leftAlone()
     const isTrial = isFailing
     if (isTrial) isTrying = true
-    const aborted = new Promise<never>((_resolve, reject) => {
-      signal.addEventListener('abort', () => reject(tooLate(maxMs)))
-    })
     try {
-      const answer = await Promise.race([request(signal), aborted])
+      const answer = await Promise.race([request(signal), late])
       isFailing = false
       return answer
     } catch (error) {
@@ -75,7 +73,7 @@ export function createDirectoryGuard(maxMs: number, isAway: (error: unknown) => 
           reject(tooLate(maxMs))
         }, maxMs)
       })
-      const running = limit(() => runNow(request, controller.signal))
+      const running = limit(() => runNow(request, controller.signal, late))
       // What ends after its time is over has nobody left who waits for it.
       running.catch(() => undefined)
       try {

@@ -1,3 +1,5 @@
+import { dropOldest } from '../runtime/index.ts'
+
 /** The addresses from which users have logged in to this server. */
 export interface KnownSources {
   has(user: string, address: string): boolean
@@ -18,10 +20,7 @@ export function createKnownSources(): KnownSources {
       const key = keyOf(user, address)
       sources.delete(key)
       sources.add(key)
-      for (const oldest of sources) {
-        if (sources.size <= maxSources) break
-        sources.delete(oldest)
-      }
+      dropOldest(sources, maxSources)
     },
   }
 }

@@ -4,6 +4,7 @@ import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { describeError, Failure } from '@svc/domain/failure'
 import type { Client, Entry } from 'ldapts'
 import { asksDirectory, type Settings } from '../config/index.ts'
+import { keepNewest } from '../runtime/index.ts'
 import { readTrustStore } from '../tls/index.ts'
 import { createDirectoryGuard, DirectoryAway } from './directory-guard.ts'
 import { digestOf } from './login-digest.ts'
@@ -92,14 +93,6 @@ function remembering(
   const unknown = new Map<string, RememberedLogin>()
   const foundNames = new Map<string, string>()
 
-  const keep = <Value>(kept: Map<string, Value>, user: string, value: Value, maxSize = size): void => {
-    kept.delete(user)
-    kept.set(user, value)
-    for (const oldest of kept.keys()) {
-      if (kept.size <= maxSize) break
-      kept.delete(oldest)
-    }
-  }
   const find = (user: string, password: string, longestMs: number): LdapVerdict | undefined => {
     const login = known.get(user)
     if (login && login.digest === digest(user, password) && now() - login.at < longestMs) return login.verdict
@@ -115,14 +108,14 @@ function remembering(
       const verdict = await directory.verify(user, password, countAttempt)
       if (verdict.kind === 'unavailable') return find(user, password, mostMs) ?? verdict
       if (verdict.kind === 'unknown') foundNames.delete(user)
-      else if (verdict.identity !== undefined) keep(foundNames, user, verdict.identity, maxFoundNames)
+      else if (verdict.identity !== undefined) keepNewest(foundNames, user, verdict.identity, maxFoundNames)
       const login = { digest: digest(user, password), verdict, at: now() }
       if (verdict.kind === 'known') {
         unknown.delete(user)
-        keep(known, user, login)
+        keepNewest(known, user, login, size)
       } else if (verdict.kind === 'unknown') {
         known.delete(user)
-        keep(unknown, user, login)
+        keepNewest(unknown, user, login, size)
       } else {
         unknown.delete(user)
         // A wrong guess does not make the right password forgotten.

@@ -1,4 +1,5 @@
 import { hasControlCharacter } from '@svc/domain/validation'
+import { keepNewest } from '../runtime/index.ts'
 import { digestOf } from './login-digest.ts'
 import { createLoginLimit } from './login-limit.ts'
 import {
@@ -57,12 +58,7 @@ export function createMetadataLogins(onOutdated: OnOutdated | undefined): Metada
       // Decided after hashing, so that the refusal takes as long as any other. See `verifyPassword` for the reason.
       if (!fits || !stored || hasControlCharacter(password)) return false
       const key = digest(authenticator, user, password)
-      verified.delete(key)
-      verified.set(key, stored.hash)
-      for (const oldest of verified.keys()) {
-        if (verified.size <= rememberedLogins) break
-        verified.delete(oldest)
-      }
+      keepNewest(verified, key, stored.hash, rememberedLogins)
       // The login does not wait for it, and holds whatever becomes of it.
       renew(authenticator, user, password, stored).catch(() => undefined)
       return true

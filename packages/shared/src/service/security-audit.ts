@@ -1,7 +1,7 @@
 import { securityResource } from '@svc/domain/access'
 import type { Forbidden } from '../http/index.ts'
 import type { Database } from '../postgres/index.ts'
-import type { Clock, Logger } from '../runtime/index.ts'
+import { type Clock, keepNewest, type Logger } from '../runtime/index.ts'
 import type { Caller, LoginOrigin } from '../security/index.ts'
 import { startSecurityEventBatches } from './security-event-batches.ts'
 
@@ -45,12 +45,8 @@ export function startSecurityAudit(
   function loggedIn(caller: Caller, origin: LoginOrigin): void {
     const { identity, authenticator } = caller
     const use = useOf(caller, origin)
-    toldUntil.delete(use)
-    toldUntil.set(use, identity === internalUser ? Number.POSITIVE_INFINITY : clock.now() + usePeriodMs)
-    for (const oldest of toldUntil.keys()) {
-      if (toldUntil.size <= mostUses) break
-      toldUntil.delete(oldest)
-    }
+    const untilMs = identity === internalUser ? Number.POSITIVE_INFINITY : clock.now() + usePeriodMs
+    keepNewest(toldUntil, use, untilMs, mostUses)
     if (!caller.can('WRITE', 'CONFIG', securityResource)) return
     const type = 'security.login'
     batches.add(

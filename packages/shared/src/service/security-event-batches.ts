@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { describeError } from '@svc/domain/failure'
 import { cutText, escapeControlCharacters } from '@svc/domain/validation'
 import { type Database, type SecurityEventType, saveSecurityEvents } from '../postgres/index.ts'
-import { type Clock, createTroubleLog, type Logger } from '../runtime/index.ts'
+import { type Clock, createTroubleLog, keepNewest, type Logger } from '../runtime/index.ts'
 
 /** Something that is written to the audit. Texts may be anything that a caller sent. */
 export interface SecurityEvent {
@@ -92,12 +92,7 @@ export function startSecurityEventBatches(
     const seconds = Math.max(0, Math.floor((now - budget.refilledAt) / 1000))
     budget.entries = Math.min(maxGroupEntries, budget.entries + seconds)
     budget.refilledAt += seconds * 1000
-    budgets.delete(group)
-    budgets.set(group, budget)
-    for (const oldest of budgets.keys()) {
-      if (budgets.size <= maxGroups) break
-      budgets.delete(oldest)
-    }
+    keepNewest(budgets, group, budget, maxGroups)
     if (budget.entries === 0) return false
     budget.entries -= 1
     return true
