@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Failure, forbidden, invalidInput } from '@svc/domain/failure'
 import type { Caller } from '../security/index.ts'
-import { JsonScan } from '../wire/index.ts'
+import { JsonScan, parseJsonText } from '../wire/index.ts'
 import { hasBody, knownLength, receiveBody, unreadableEncoding } from './receive-body.ts'
 import type { BodyDefinition, Route } from './route.ts'
 import { type Release, SharedBudget } from './shared-budget.ts'
@@ -95,7 +95,7 @@ export async function readJsonBody(
         releases.push(await bytes.take(name, length ?? body.limitBytes))
       },
     })
-    return { json: parseText(text), release }
+    return { json: await parseText(text), release }
   } catch (error) {
     release()
     throw error
@@ -145,10 +145,10 @@ function decode(decoder: TextDecoder, chunk?: Buffer): string {
   }
 }
 
-function parseText(text: string): unknown {
+async function parseText(text: string): Promise<unknown> {
   if (text === '') return undefined
   try {
-    return JSON.parse(text)
+    return await parseJsonText(text)
   } catch {
     throw invalidInput('The body is not valid JSON')
   }

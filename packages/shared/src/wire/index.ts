@@ -5,5 +5,6 @@ export { type JsonLimits, JsonScan, maxNameBytes, maxNumberBytes } from './json-
 export { linesOf } from './lines.ts'
 export { listOf } from './list-of.ts'
 export { parseJson } from './parse-json.ts'
+export { parseJsonText } from './parse-json-text.ts'
 export { type Parser, parserOf, shapedParser, shapeOf, unparsed } from './parser.ts'
 export { datasourceParameter, intervalParameter, positiveCount, presence } from './query-parameters.ts'

@@ -1,0 +1,154 @@
+import { setImmediate } from 'node:timers/promises'
+
+// Texts up to this length are parsed at once, which takes a few milliseconds.
+const maxLengthAtOnce = 64 * 1024
+// Members that are parsed together have about this length: the time for that of the costliest members is a few milliseconds.
+const usualPieceLength = 16 * 1024
+const maxSliceMs = 8
+
+const code = (character: string): number => character.charCodeAt(0)
+const quote = code('"')
+const backslash = code('\\')
+const comma = code(',')
+const openBrace = code('{')
+const closeBrace = code('}')
+const openBracket = code('[')
+const closeBracket = code(']')
+
+/** An object or list whose end has not been reached. */
+interface OpenContainer {
+  readonly isObject: boolean
+  /** Where it begins. */
+  readonly openAt: number
+  /** Where its current member begins. */
+  memberAt: number
+  /** The value, once its members are parsed in pieces, and where the members that have not been parsed begin. */
+  built?: { readonly value: unknown; parsedTo: number; endsWithChild: boolean }
+}
+
+/**
+ * Returns the value of a JSON text, as `JSON.parse` does, but lets other work run every few milliseconds: a text of many
+ * small objects would block for seconds otherwise. Throws a SyntaxError if the text is not valid JSON.
+ */
+export async function parseJsonText(text: string): Promise<unknown> {
+  if (text.length <= maxLengthAtOnce) return JSON.parse(text)
+  const steps = parseInPieces(text, usualPieceLength)
+  for (;;) {
+    const startedAt = performance.now()
+    while (performance.now() - startedAt < maxSliceMs) {
+      const step = steps.next()
+      if (step.done) return step.value
+    }
+    await setImmediate()
+  }
+}
+
+/** Parses a JSON text with a pause after each piece of about `pieceLength` characters; returns its value. */
+export function* parseInPieces(text: string, pieceLength: number): Generator<undefined, unknown> {
+  const open: OpenContainer[] = []
+  let parsedTo = 0
+  for (let index = 0; index < text.length; index++) {
+    const character = text.charCodeAt(index)
+    if (character === quote) index = endOfString(text, index)
+    else if (character === openBrace || character === openBracket)
+      open.push({ isObject: character === openBrace, openAt: index, memberAt: index + 1 })
+    else if (character === comma) {
+      const container = open.at(-1)
+      if (!container) throw invalid(index)
+      if (container.built?.endsWithChild || index - parsedTo >= pieceLength) {
+        buildAll(text, open)
+        parseMembers(text, container, index)
+        parsedTo = index + 1
+        yield
+      }
+      container.memberAt = index + 1
+    } else if (character === closeBrace || character === closeBracket) {
+      const container = open.pop()
+      if (container?.isObject !== (character === closeBrace)) throw invalid(index)
+      const { built } = container
+      if (!built) continue
+      parsedTo = index + 1
+      // An empty list has no members; after a comma there must be one.
+      if (built.endsWithChild || container.memberAt > container.openAt + 1)
+        parseMembers(text, container, index)
+      const parent = open.at(-1)
+      if (!parent) {
+        if (!isBlank(text.slice(0, container.openAt)) || !isBlank(text.slice(index + 1))) throw invalid(index)
+        return built.value
+      }
+      if (parent.built) Object.assign(parent.built, { parsedTo: index + 1, endsWithChild: true })
+      yield
+    }
+  }
+  // Nothing was long enough to be parsed in pieces, or the text ends too early.
+  return JSON.parse(text)
+}
+
+/** The index of the quote that ends the string. */
+function endOfString(text: string, from: number): number {
+  for (let end = text.indexOf('"', from + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0
+    while (text.charCodeAt(end - 1 - backslashes) === backslash) backslashes++
+    if (backslashes % 2 === 0) return end
+  }
+  throw invalid(text.length)
+}
+
+/** Builds the values of all open containers, each with the members before the one that is open. */
+function buildAll(text: string, open: readonly OpenContainer[]): void {
+  for (const [depth, container] of open.entries()) {
+    if (container.built) continue
+    container.built = {
+      value: container.isObject ? {} : [],
+      parsedTo: container.openAt + 1,
+      endsWithChild: false,
+    }
+    const parent = open[depth - 1]
+    if (parent) addChild(text, parent, container)
+  }
+}
+
+function addChild(text: string, parent: OpenContainer, child: OpenContainer): void {
+  if (!parent.built || !child.built) return
+  // The members before this one; its comma is the last character.
+  if (parent.memberAt > parent.built.parsedTo) parseMembers(text, parent, parent.memberAt - 1)
+  const label = text.slice(parent.memberAt, child.openAt)
+  if (parent.isObject) {
+    const [key, ...others] = Object.keys(JSON.parse(`{${label}0}`))
+    if (key === undefined || others.length > 0) throw invalid(parent.memberAt)
+    setField(parent.built.value as Record<string, unknown>, key, child.built.value)
+  } else {
+    if (!isBlank(label)) throw invalid(parent.memberAt)
+    ;(parent.built.value as unknown[]).push(child.built.value)
+  }
+}
+
+/** Parses the members that have not been parsed, up to the comma or the end at `to`. */
+function parseMembers(text: string, { isObject, built }: OpenContainer, to: number): void {
+  if (!built) return
+  const members = text.slice(built.parsedTo, to)
+  // Only spaces may follow a child that was built; in any other case there must be a member.
+  if (built.endsWithChild !== isBlank(members)) throw invalid(to)
+  if (!built.endsWithChild) {
+    if (isObject) {
+      const fields = JSON.parse(`{${members}}`) as Record<string, unknown>
+      for (const key of Object.keys(fields))
+        setField(built.value as Record<string, unknown>, key, fields[key])
+    } else {
+      for (const item of JSON.parse(`[${members}]`) as unknown[]) (built.value as unknown[]).push(item)
+    }
+  }
+  Object.assign(built, { parsedTo: to + 1, endsWithChild: false })
+}
+
+function setField(object: Record<string, unknown>, key: string, value: unknown): void {
+  // An assignment would set the prototype instead.
+  if (key === '__proto__')
+    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
+  else object[key] = value
+}
+
+// No other spaces are allowed in JSON.
+const isBlank = (text: string): boolean => /^[ \t\r\n]*$/.test(text)
+
+const invalid = (index: number): SyntaxError => new SyntaxError(`Unexpected character at position ${index}`)
