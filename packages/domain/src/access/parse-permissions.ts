@@ -3,6 +3,12 @@ import { type Action, actions, type Permission, resourceTypes } from './permissi
 
 /** Permissions that one role may hold. */
 const mostPermissions = 10_000
+/**
+ * Max length of all regular expressions of a role. Every server compiles them for each caller with the role, which takes
+ * about a microsecond per character; names without special characters cost nothing.
+ */
+const maxExpressionsLength = 100_000
+const plainName = /^[\w-]*$/
 /** Longest pattern of a resource name. */
 export const longestNamePattern = 1024
 
@@ -52,7 +58,21 @@ export function parsePermissions(json: unknown, isPattern: (text: string) => boo
   if (!Array.isArray(json)) throw refuse('permissions', json, 'a list of permissions')
   if (json.length > mostPermissions)
     throw refuse('number of permissions', json.length, `at most ${mostPermissions}`)
-  return json.map((entry, index) => readPermission(entry, `permissions[${index}]`, isPattern))
+  let expressionLength = 0
+  return json.map((entry, index) => {
+    const path = `permissions[${index}]`
+    const permission = readPermission(entry, path, isPattern)
+    const { name } = permission.resource
+    if (!plainName.test(name)) expressionLength += name.length
+    if (expressionLength > maxExpressionsLength) {
+      throw refuse(
+        `${path}.resource.name`,
+        name,
+        `regular expressions of at most ${maxExpressionsLength} characters in all permissions of a role`,
+      )
+    }
+    return permission
+  })
 }
 
 function readPermission(json: unknown, path: string, isPattern: (text: string) => boolean): Permission {

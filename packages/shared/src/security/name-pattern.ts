@@ -12,13 +12,16 @@ function compile(pattern: string): RE2JS {
   return compiled
 }
 
+/** Whether a pattern matches only itself: it need not be compiled. */
+const isPlainName = (pattern: string): boolean => /^[\w-]*$/.test(pattern)
+
 /**
  * A test of whether a whole name matches a pattern, in time linear in the name. A pattern that is no regular
  * expression matches nothing.
  */
 export function compileNamePattern(pattern: string): (name: string) => boolean {
   if (pattern === '.*') return () => true
-  if (/^[\w-]*$/.test(pattern)) return (name) => name === pattern
+  if (isPlainName(pattern)) return (name) => name === pattern
   if (pattern.length > longestNamePattern) return () => false
   try {
     const compiled = compile(pattern)
@@ -30,6 +33,7 @@ export function compileNamePattern(pattern: string): (name: string) => boolean {
 
 /** Whether a text is a regular expression that can be a pattern of names. */
 export function isNamePattern(pattern: string): boolean {
+  if (isPlainName(pattern)) return pattern.length <= longestNamePattern
   try {
     compile(pattern)
     return true

@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parsePermissions } from './index.ts'
+
+const permissions = (count: number, name: string) =>
+  Array.from({ length: count }, () => ({ resource: { type: 'DATASOURCE', name }, action: 'READ' }))
+
+test('a role takes ten thousand long names, and regular expressions of 100,000 characters in all', () => {
+  assert.equal(parsePermissions(permissions(10_000, 'x'.repeat(90)), () => true).length, 10_000)
+  assert.equal(parsePermissions(permissions(100, `${'x'.repeat(999)}.`), () => true).length, 100)
+  assert.throws(() => parsePermissions(permissions(101, `${'x'.repeat(999)}.`), () => true), {
+    message:
+      /^Invalid value \[x+…\] for \[permissions\[100\]\.resource\.name\]: expected regular expressions of at most 100000 characters in all/,
+  })
+})
