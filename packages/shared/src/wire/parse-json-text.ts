@@ -2,6 +2,9 @@ import { setImmediate } from 'node:timers/promises'
 
 // Texts up to this length are parsed at once, which takes a few milliseconds.
 const maxLengthAtOnce = 64 * 1024
+// Strings from this length are parsed in pieces, too.
+const minLongStringLength = 1024 * 1024
+const stringPieceLength = 256 * 1024
 // Members that are parsed together have about this length: the time for that of the costliest members is a few milliseconds.
 const usualPieceLength = 16 * 1024
 const maxSliceMs = 8
@@ -32,7 +35,7 @@ interface OpenContainer {
  */
 export async function parseJsonText(text: string): Promise<unknown> {
   if (text.length <= maxLengthAtOnce) return JSON.parse(text)
-  const steps = parseInPieces(text, usualPieceLength)
+  const steps = parseInPieces(text, { pieceLength: usualPieceLength, minLongStringLength, stringPieceLength })
   for (;;) {
     const startedAt = performance.now()
     while (performance.now() - startedAt < maxSliceMs) {
@@ -43,14 +46,33 @@ export async function parseJsonText(text: string): Promise<unknown> {
   }
 }
 
-/** Parses a JSON text with a pause after each piece of about `pieceLength` characters; returns its value. */
-export function* parseInPieces(text: string, pieceLength: number): Generator<undefined, unknown> {
+/** How a text is cut, in characters. */
+export interface PieceLengths {
+  readonly pieceLength: number
+  readonly minLongStringLength: number
+  readonly stringPieceLength: number
+}
+
+/** Parses a JSON text with a pause after each piece; returns its value. */
+export function* parseInPieces(
+  text: string,
+  { pieceLength, minLongStringLength: minLongLength, stringPieceLength: maxStringPiece }: PieceLengths,
+): Generator<undefined, unknown> {
   const open: OpenContainer[] = []
   let parsedTo = 0
   for (let index = 0; index < text.length; index++) {
     const character = text.charCodeAt(index)
-    if (character === quote) index = endOfString(text, index)
-    else if (character === openBrace || character === openBracket)
+    if (character === quote) {
+      const end = endOfString(text, index)
+      const container = open.at(-1)
+      if (container && end - index >= minLongLength && !isName(text, container, index)) {
+        buildAll(text, open)
+        addChild(text, container, index, yield* parseLongString(text, index, end, maxStringPiece))
+        parsedTo = end + 1
+        Object.assign(container.built ?? {}, { parsedTo, endsWithChild: true })
+      }
+      index = end
+    } else if (character === openBrace || character === openBracket)
       open.push({ isObject: character === openBrace, openAt: index, memberAt: index + 1 })
     else if (character === comma) {
       const container = open.at(-1)
@@ -94,6 +116,31 @@ function endOfString(text: string, from: number): number {
   throw invalid(text.length)
 }
 
+/** Whether a string is the name of a field, which has no colon before it. */
+const isName = (text: string, { isObject, memberAt }: OpenContainer, index: number): boolean =>
+  isObject && !text.slice(memberAt, index).trimEnd().endsWith(':')
+
+/** Parses the string between two quotes in pieces that do not cut an escape. */
+function* parseLongString(
+  text: string,
+  openAt: number,
+  closeAt: number,
+  maxPiece: number,
+): Generator<undefined, string> {
+  const pieces: string[] = []
+  for (let from = openAt + 1; from < closeAt; ) {
+    let to = from
+    while (to < closeAt && to - from < maxPiece) {
+      const isEscape = text.charCodeAt(to) === backslash
+      to += !isEscape ? 1 : text[to + 1] === 'u' ? 6 : 2
+    }
+    pieces.push(JSON.parse(`"${text.slice(from, Math.min(to, closeAt))}"`))
+    from = to
+    yield
+  }
+  return pieces.join('')
+}
+
 /** Builds the values of all open containers, each with the members before the one that is open. */
 function buildAll(text: string, open: readonly OpenContainer[]): void {
   for (const [depth, container] of open.entries()) {
@@ -104,22 +151,25 @@ function buildAll(text: string, open: readonly OpenContainer[]): void {
       endsWithChild: false,
     }
     const parent = open[depth - 1]
-    if (parent) addChild(text, parent, container)
+    if (parent) addChild(text, parent, container.openAt, container.built.value)
   }
 }
 
-function addChild(text: string, parent: OpenContainer, child: OpenContainer): void {
-  if (!parent.built || !child.built) return
+/** Adds the value that begins at `from` to the container that it is in, after the members before it. */
+function addChild(text: string, parent: OpenContainer, from: number, value: unknown): void {
+  if (!parent.built) return
+  // Two values without a comma between them.
+  if (parent.built.endsWithChild) throw invalid(from)
   // The members before this one; its comma is the last character.
   if (parent.memberAt > parent.built.parsedTo) parseMembers(text, parent, parent.memberAt - 1)
-  const label = text.slice(parent.memberAt, child.openAt)
+  const label = text.slice(parent.memberAt, from)
   if (parent.isObject) {
     const [key, ...others] = Object.keys(JSON.parse(`{${label}0}`))
     if (key === undefined || others.length > 0) throw invalid(parent.memberAt)
-    setField(parent.built.value as Record<string, unknown>, key, child.built.value)
+    setField(parent.built.value as Record<string, unknown>, key, value)
   } else {
     if (!isBlank(label)) throw invalid(parent.memberAt)
-    ;(parent.built.value as unknown[]).push(child.built.value)
+    ;(parent.built.value as unknown[]).push(value)
   }
 }
 
