@@ -293,9 +293,9 @@ function assertNotScheduled(body: unknown): void {
 /** An id that the caller has chosen. */
 function checkedId(id: string | undefined): string | undefined {
   if (id === undefined) return undefined
-  if (hasControlCharacter(id)) throw refuse('id', id, 'a text without control characters')
-  if (id.length <= longestTaskId) return id
-  throw invalidInput(`Field [id] has [${id.length}] characters; expected at most [${longestTaskId}]`)
+  if (id.length > longestTaskId || hasControlCharacter(id))
+    throw refuse('id', id, `a string of at most ${longestTaskId} characters, without control characters`)
+  return id
 }
 
 function priorityOf(taskContext: Readonly<Record<string, unknown>>, usual: number): number {
