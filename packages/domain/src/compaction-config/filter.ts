@@ -66,7 +66,8 @@ const interval: Reader<string> = described(intervalSchema, (json, field) =>
 )
 const character: Reader<string> = described(readText, (json, field) => {
   const text = readText(json, field)
-  if ([...text].length !== 1) throw refuse(field, json, 'one character')
+  // One character has at most two UTF-16 units.
+  if (text.length > 2 || [...text].length !== 1) throw refuse(field, json, 'one character')
   return text
 })
 const type = <const Type extends string>(name: Type) => readOneOf([name])
