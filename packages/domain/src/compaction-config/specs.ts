@@ -201,7 +201,7 @@ export const readProjections: Reader<readonly JsonObject[]> = readList(
       groupingColumns: optional(
         readList(
           described({ type: ['string', 'object'], additionalProperties: true }, (json, field) =>
-            typeof json === 'string' ? json : readAnyObject(json, field),
+            typeof json === 'string' ? readName()(json, field) : readAnyObject(json, field),
           ),
         ),
       ),
