@@ -121,7 +121,8 @@ export function createCompactionPlanner(
     )
     const locks = Map.groupBy(await loadTaskLocks(database), ({ dataSource }) => dataSource)
     await inventory.refresh([...configs.keys()])
-    const found = list.map((config) => {
+    const found: DatasourceFindings[] = []
+    for (const config of list) {
       const { dataSource, taskPriority } = config
       // Tasks of a lower priority are preempted.
       const inTheWay = (locks.get(dataSource) ?? []).filter(({ priority }) => priority >= taskPriority)
@@ -130,12 +131,14 @@ export function createCompactionPlanner(
         interval,
         taskId,
       }))
-      // A preview must not evict findings that the next plan can reuse.
       const segments = inventory.segmentsOf(dataSource)
-      return given.configs === undefined
-        ? search(config, segments, own)
-        : searchDatasource(config, segments, own)
-    })
+      // A preview must not evict findings that the next plan can reuse.
+      found.push(
+        given.configs === undefined ? search(config, segments, own) : searchDatasource(config, segments, own),
+      )
+      // Other requests run between datasources.
+      await setImmediate()
+    }
     if (given.configs === undefined) {
       remembered = new Map([...remembered].filter(([dataSource]) => configs.has(dataSource)))
     }
