@@ -47,7 +47,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     {
       ...counting,
       onFailure: (server, failure) => {
-        logger.error('A server could not do what it was asked', { dataServer: server.name, ...failure })
+        logger.error('Data server failed to load or drop a segment', { dataServer: server.name, ...failure })
         counting.onFailure(server, failure)
       },
     },
@@ -142,7 +142,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
           servers.reset()
           segments.reset()
           reportedServers.restart()
-          // Read while the servers report; what fails here is done again by the first run.
+          // Refresh while the servers report. If this fails, the first run tries again.
           segments.refresh().catch(() => undefined)
           for (const group of dutyGroups) group.start(term)
         },

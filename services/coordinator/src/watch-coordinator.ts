@@ -7,20 +7,20 @@ import type { Metrics, MetricValue } from '@svc/shared/metrics'
 import type { ClusterView } from './api/cluster-view.ts'
 import { loadCoordinatorConfig, type ServerInventoryEvents } from './inventory/index.ts'
 
-/** What is told of segments and servers at one time. */
+/** State of the segments and servers at one time. */
 interface LoadPicture {
   readonly usedSegments: ReadonlyMap<string, number>
   readonly statuses: readonly DatasourceLoadStatus[]
   readonly servers: readonly LoadingServer[]
-  /** The age in seconds of the oldest load that each server has not answered, by the number of the server. */
+  /** Age in seconds of the oldest unanswered load of each server, by server number. */
   readonly oldestLoads: ReadonlyMap<number, number>
   readonly queuedDrops: ReadonlyMap<number, number>
 }
 
-// To look at a million segments takes some tenths of a second: several scrapers, and all metrics of one, share a look.
+// Checking a million segments takes a few tenths of a second, so scrapers and all metrics of one scrape share the result.
 const pictureAgeMs = 5000
 
-/** Names where the metrics of a coordinator are read; what only the leader knows is told by the leader. */
+/** Registers the metrics of a coordinator. Metrics that only the leader knows have values only on the leader. */
 export function watchCoordinator(metrics: Metrics, view: ClusterView): void {
   const { leadership, dutyGroups } = view
   const duties = () => dutyGroups.flatMap((group) => group.times())
@@ -41,7 +41,7 @@ export function watchCoordinator(metrics: Metrics, view: ClusterView): void {
   let latest: { readonly picture: Promise<LoadPicture>; goodUntilMs: number } | undefined
   const picture = (): Promise<LoadPicture> => {
     if (latest && performance.now() < latest.goodUntilMs) return latest.picture
-    // All that ask while it is taken share it, however long that takes.
+    // Everyone who needs the picture while it is taken shares it, however long it takes.
     const taking = { picture: takePicture(view), goodUntilMs: Number.POSITIVE_INFINITY }
     latest = taking
     taking.picture = taking.picture.then((taken) => {
@@ -50,7 +50,7 @@ export function watchCoordinator(metrics: Metrics, view: ClusterView): void {
         'tier',
         countBy(taken.servers, ({ tier }) => tier),
       )
-      // From 0 on: the first of many failures would be taken for where the count was.
+      // Start at 0. Otherwise a scraper would take the first failure for the initial value of the counter.
       for (const { tier } of taken.servers) {
         for (const action of ['load', 'drop'])
           metrics.count('svc_segment_requests_failed_total', { tier, action }, 0)
@@ -78,7 +78,7 @@ export function watchCoordinator(metrics: Metrics, view: ClusterView): void {
       value: unavailableSegments,
     })),
   )
-  // What is served nowhere in a tier, or missing nowhere, is told as 0: a series that comes and goes cannot be drawn.
+  // Report 0 for tiers where nothing is served or missing, because a series that comes and goes cannot be drawn.
   const copies = ({ statuses }: LoadPicture, kind: 'servedCopies' | 'missingCopies') =>
     statuses.flatMap(({ dataSource: datasource, servedCopies, missingCopies, [kind]: told }) =>
       [...new Set([...servedCopies.keys(), ...missingCopies.keys()])].map((tier) => ({
@@ -105,7 +105,7 @@ export function watchCoordinator(metrics: Metrics, view: ClusterView): void {
   )
 }
 
-/** Counts what servers report of copies. */
+/** Returns listeners that count loaded, moved, and dropped replicas and failed requests. */
 export function countCopyChanges(
   metrics: Metrics,
   table: Pick<SegmentTable, 'datasourceNameOf'>,
@@ -130,7 +130,7 @@ async function takePicture({ context, segments, servers, rules }: ClusterView): 
   const now = performance.now()
   const loadingServers = servers.loadingServers(now)
   const { clones } = serverPartsOf(config)
-  // What a clone holds is none of the copies that rules want: the load status counts without them too.
+  // Replicas on clones do not count for rules, so the load status ignores them too.
   const counted = loadingServers.filter(({ name }) => !clones.has(name))
   const queues = servers.queues()
   const statuses: DatasourceLoadStatus[] = []
@@ -140,7 +140,7 @@ async function takePicture({ context, segments, servers, rules }: ClusterView): 
     if (count === 0) continue
     usedSegments.set(name, count)
     statuses.push(loadStatusOf(table, number, currentRules, counted, context.clock.now()))
-    // Some milliseconds each: other requests are answered in between.
+    // Takes a few milliseconds per datasource, so let other requests run in between.
     await setImmediate()
   }
   return {
@@ -157,7 +157,7 @@ async function takePicture({ context, segments, servers, rules }: ClusterView): 
   }
 }
 
-/** A value of each historical, under its tier. */
+/** Returns a value for each historical, labeled with its tier. */
 function ofHistoricals({ servers }: LoadPicture, sizeOf: (server: LoadingServer) => number): MetricValue[] {
   return servers
     .filter(({ type }) => type === 'historical')

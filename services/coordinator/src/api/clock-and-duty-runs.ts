@@ -1,5 +1,6 @@
-import { forbidden, invalidInput, unavailable } from '@svc/domain/failure'
+import { forbidden, unavailable } from '@svc/domain/failure'
 import { formatInstant } from '@svc/domain/time'
+import { refuse } from '@svc/domain/validation'
 import { parseClockChange, type SimulatedClock } from '@svc/shared/clock'
 import { jsonAnswer, jsonBody, type Route, route, state } from '@svc/shared/http'
 import { listOf, parseJson, shapedParser, unparsed } from '@svc/shared/wire'
@@ -10,8 +11,8 @@ import type { ClusterView } from './cluster-view.ts'
 const path = (rest: string): string => `/svc/simulation/v1${rest}`
 
 const runSchema = z.strictObject({
-  groups: listOf(z.string({ error: 'a text' }), {
-    error: 'a list of names of duty groups',
+  groups: listOf(z.string({ error: 'a string' }), {
+    error: 'a list of duty group names',
     max: 100,
   }).nullish(),
 })
@@ -28,14 +29,14 @@ const runShape = z
   })
   .meta({ title: 'DutyRuns' })
 
-/** The endpoints of the clock that can be moved, and of runs of the duties on demand. */
+/** Returns the endpoints that show and move the simulated clock and that run duties on demand. */
 export function clockAndDutyRunRoutes({ context, leadership, dutyGroups }: ClusterView): Route[] {
   const { simulatedClock, clock } = context
 
   const theClock = (): SimulatedClock => {
     if (simulatedClock) return simulatedClock
     throw forbidden(
-      'The clock of this cluster is not simulated; set [svc.simulation.clock.enabled] to true on every server',
+      'The clock of this cluster is not simulated: set [svc.simulation.clock.enabled] to [true] on every server',
     )
   }
   const describe = (simulated: SimulatedClock) => ({
@@ -48,7 +49,7 @@ export function clockAndDutyRunRoutes({ context, leadership, dutyGroups }: Clust
       method: 'GET',
       path: path('/clock'),
       access: state('READ'),
-      summary: 'The simulated time of the cluster, and how many times as fast as real time it goes',
+      summary: 'Get the simulated time of the cluster and its speed relative to real time',
       answers: [jsonAnswer(clockShape)],
       handle: async () => {
         const simulated = theClock()
@@ -60,7 +61,8 @@ export function clockAndDutyRunRoutes({ context, leadership, dutyGroups }: Clust
       method: 'POST',
       path: path('/clock'),
       access: state('WRITE'),
-      summary: 'Moves the simulated time to a time or by a period, or changes its pace; it never goes back',
+      summary:
+        'Move the simulated clock to a time or by a period, or change its speed; the clock cannot go back',
       body: jsonBody(unparsed(parseClockChange.shape)),
       answers: [jsonAnswer(clockShape)],
       handle: async ({ body, audit }) => {
@@ -76,20 +78,18 @@ export function clockAndDutyRunRoutes({ context, leadership, dutyGroups }: Clust
         method: 'POST',
         path: path('/run'),
         access: state('WRITE'),
-        summary: 'Runs the duties as of the time of the cluster, all or some groups, and tells what they did',
+        summary: 'Run all or some duty groups at the current time of the cluster and return what they did',
         body: jsonBody(parseRun, { optional: true }),
         answers: [jsonAnswer(runShape)],
         handle: async ({ body: names }) => {
           const known = dutyGroups.map(({ name }) => name)
           const unknown = names?.find((name) => !known.includes(name))
           if (unknown !== undefined) {
-            throw invalidInput(`groups names the duty group [${unknown}]; expected ${known.join(', ')}`, {
-              field: 'groups',
-            })
+            throw refuse('groups', unknown, `one of [${known.join(', ')}]`)
           }
           const term = leadership.term()
-          if (term === undefined) throw unavailable('This coordinator does not lead')
-          // Whoever has just moved the clock elsewhere means the time after that.
+          if (term === undefined) throw unavailable('This coordinator is not the leader')
+          // The clock may have just been moved through another coordinator.
           await simulatedClock?.refresh()
           const now = formatInstant(clock.now())
           const groups = []

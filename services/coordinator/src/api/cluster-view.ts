@@ -3,7 +3,7 @@ import type { DutyGroup } from '../duties/index.ts'
 import type { FollowedRules, SegmentInventory, ServerInventory } from '../inventory/index.ts'
 import type { Leadership } from '../leadership/index.ts'
 
-/** What the endpoints about the cluster show. */
+/** State that the cluster endpoints show. */
 export interface ClusterView {
   readonly context: ServiceContext
   readonly leadership: Leadership

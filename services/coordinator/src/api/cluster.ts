@@ -53,7 +53,7 @@ const dutyGroupShape = z
 const numbersShape = z.record(z.string(), z.number())
 const loadStatusShape = z.union([numbersShape, z.record(z.string(), numbersShape)])
 
-/** Leadership, the servers of the cluster, duties, and how far the loading of segments has come. */
+/** Returns the endpoints for leadership, the nodes of the cluster, duties, and the load status. */
 export function clusterRoutes(view: ClusterView): Route[] {
   const { context, leadership, dutyGroups } = view
   return [
@@ -61,7 +61,7 @@ export function clusterRoutes(view: ClusterView): Route[] {
       method: 'GET',
       path: path('/leader'),
       access: state('READ'),
-      summary: 'The address of the leading coordinator',
+      summary: 'Get the address of the leading coordinator',
       answers: [textAnswer('text/plain')],
       handle: () =>
         new Reply(200, context.discovery.leader('coordinator').baseUrl, { 'Content-Type': 'text/plain' }),
@@ -70,10 +70,10 @@ export function clusterRoutes(view: ClusterView): Route[] {
       method: 'GET',
       path: path('/isLeader'),
       access: open,
-      summary: 'Whether this coordinator leads; 404 if not',
+      summary: 'Check whether this coordinator is the leader; returns 404 if it is not',
       answers: [
         jsonAnswer(leaderShape),
-        jsonAnswer(leaderShape, { status: 404, description: 'It does not' }),
+        jsonAnswer(leaderShape, { status: 404, description: 'This coordinator is not the leader' }),
       ],
       handle: () => {
         const leader = leadership.term() !== undefined
@@ -84,11 +84,11 @@ export function clusterRoutes(view: ClusterView): Route[] {
       method: 'GET',
       path: path('/cluster'),
       access: state('READ'),
-      summary: 'The servers of the cluster by role',
+      summary: 'List the servers of the cluster by role',
       answers: [jsonAnswer(z.record(z.string(), z.array(nodeShape)))],
       handle: async ({ word }) => {
         await context.discovery.refresh()
-        // Workers of their own are named where there are some: most clusters run tasks on overlords only.
+        // Most clusters run tasks on overlords only, so list workers only if there are any.
         const named = roles.filter((role) => role !== 'worker' || context.discovery.nodes(role).length > 0)
         return Object.fromEntries(named.map((role) => [role, nodesOf(context, role, word)]))
       },
@@ -97,7 +97,7 @@ export function clusterRoutes(view: ClusterView): Route[] {
       method: 'GET',
       path: path('/duties'),
       access: state('READ'),
-      summary: 'How the runs of the duties went',
+      summary: 'Get statistics about the runs of the coordinator duties',
       answers: [jsonAnswer(z.object({ dutyGroups: z.array(dutyGroupShape) }))],
       handle: () => ({ dutyGroups: dutyGroups.map((group) => group.status()) }),
     }),
@@ -107,7 +107,7 @@ export function clusterRoutes(view: ClusterView): Route[] {
         path: path('/loadstatus'),
         access: state('READ'),
         summary:
-          'How much of each datasource is loaded: in percent, simple in segments left, full in copies left by tier',
+          'Get the load status of all datasources: percent loaded, segments left to load (simple), or replicas left to load by tier (full)',
         query: z.object({ simple: presence, full: presence }),
         answers: [jsonAnswer(loadStatusShape)],
         handle: async ({ query, caller }) => {
@@ -119,9 +119,9 @@ export function clusterRoutes(view: ClusterView): Route[] {
         method: 'GET',
         path: path('/datasources/:dataSource/loadstatus'),
         access: datasource('READ'),
-        summary: 'The same of one datasource',
+        summary: 'Get the load status of one datasource',
         query: z.object({ simple: presence, full: presence }),
-        answers: [jsonAnswer(loadStatusShape), noContent('It has no used segments')],
+        answers: [jsonAnswer(loadStatusShape), noContent('The datasource has no used segments')],
         handle: async ({ params, query }) => {
           const { status, headers } = await loadStatus(view, query, () => true, params.dataSource)
           return Object.keys(status).length === 0 ? new Reply(204) : new Reply(200, status, headers)
@@ -161,7 +161,7 @@ async function loadStatus(
     if (table.usedCountOf(number) === 0) continue
     const status = loadStatusOf(table, number, currentRules, loadingServers, context.clock.now())
     if (isShown(status.dataSource)) statuses.push(status)
-    // Some milliseconds each: other requests are answered in between.
+    // Takes a few milliseconds per datasource, so let other requests run in between.
     await setImmediate()
   }
   const warnings = loadWarnings(statuses, currentRules, loadingServers)
@@ -169,7 +169,7 @@ async function loadStatus(
   return { status: describeStatuses(statuses, query, loadingServers), headers }
 }
 
-/** What load rules want and no server can give: it stays missing, and nobody goes on trying. */
+/** Returns warnings about replicas that rules require and that no server can load. */
 function loadWarnings(
   statuses: readonly DatasourceLoadStatus[],
   rules: RulesByName,
@@ -184,13 +184,13 @@ function loadWarnings(
         dataSource,
         tier,
         copies,
-        message: `Datasource [${dataSource}]: [${copies}] copies are wanted in tier [${tier}], which has no servers`,
+        message: `Datasource [${dataSource}] needs [${copies}] replicas in tier [${tier}], which has no servers`,
       })),
   )
   const unable = serversThatCannotHold(rules, servers).map(({ name, type }) => ({
     type: 'serverCannotHoldSegments',
     server: name,
-    message: `The ${type} [${name}] has no room for segments and cannot hold broadcast ones; it needs [svc.segmentCache.locations]`,
+    message: `The ${type} [${name}] cannot load broadcast segments because it has no segment cache: set [svc.segmentCache.locations] on it`,
   }))
   return [...withoutServers, ...unable]
 }
@@ -202,7 +202,7 @@ function describeStatuses(
 ): object {
   if (query.full) {
     const historicals = servers.filter(({ type }) => type === 'historical')
-    // Sorted: the order in which servers were first seen differs from start to start, and clients compare answers.
+    // Sort the tiers, because the order in which servers were first seen changes with every start and clients compare responses.
     const tiers = [...new Set(historicals.map(({ tier }) => tier))].sort()
     const missingIn = (tier: string) =>
       Object.fromEntries(statuses.map((status) => [status.dataSource, status.missingCopies.get(tier) ?? 0]))

@@ -24,7 +24,7 @@ import { z } from 'zod'
 const path = '/svc/coordinator/v1/config/compaction'
 
 const numberParameter = z
-  .string({ error: 'one text, given once' })
+  .string({ error: 'a single value' })
   .regex(/^-?\d{1,12}(\.\d{1,12})?$/, { error: 'a number such as 0.1' })
   .transform(Number)
 
@@ -40,14 +40,14 @@ const allConfigsShape = z
   })
   .meta({ title: 'CompactionConfigs' })
 
-/** The endpoints of the configurations that the coordinator's own compaction duty follows. */
+/** Returns the endpoints for the compaction configurations that the coordinator's compaction duty uses. */
 export function compactionConfigRoutes({ database, clock }: ServiceContext): Route[] {
   return [
     route({
       method: 'GET',
       path,
       access: config('READ'),
-      summary: 'The configurations of all datasources, and what holds for the cluster',
+      summary: 'List the compaction configurations of all datasources and of the cluster',
       answers: [jsonAnswer(allConfigsShape)],
       handle: async ({ caller }) => {
         const configs = (await loadCompactionConfigs(database)).filter(({ dataSource }) =>
@@ -61,7 +61,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext): Rou
       method: 'POST',
       path,
       access: config('WRITE'),
-      summary: 'Sets the configuration of the datasource that the body names',
+      summary: 'Set the compaction configuration of the datasource that the body names',
       body: jsonBody(shapedParser(compactionConfigShape, (json) => parseCompactionConfig(json))),
       answers: [emptyAnswer],
       handle: ({ body, audit }) => saveCompactionConfig(database, body, audit, clock.now()),
@@ -70,7 +70,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext): Rou
       method: 'POST',
       path: `${path}/taskslots`,
       access: config('WRITE'),
-      summary: 'Sets how many task slots compaction may take; what is not given takes its default',
+      summary: 'Set the number of task slots for compaction; omitted parameters are set to their defaults',
       query: z.object({ ratio: numberParameter.optional(), max: numberParameter.optional() }),
       answers: [emptyAnswer],
       handle: async ({ query, audit }) => {
@@ -91,19 +91,19 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext): Rou
       method: 'GET',
       path: `${path}/taskslots`,
       access: authenticated,
-      summary: 'Not offered: task slots are only set here',
+      summary: 'Unsupported: task slots can only be set here',
       answers: [],
       failures: ['methodNotAllowed'],
       handle: ({ response }) => {
         response.setHeader('Allow', 'POST')
-        throw methodNotAllowed('Method [GET] is not offered here; expected [POST]')
+        throw methodNotAllowed('Unsupported method [GET]: expected [POST]')
       },
     }),
     route({
       method: 'GET',
       path: `${path}/:dataSource`,
       access: config('READ'),
-      summary: 'The configuration of a datasource',
+      summary: 'Get the compaction configuration of a datasource',
       answers: [jsonAnswer(wholeCompactionConfigShape)],
       handle: async ({ params, caller }) => {
         const dataSource = params.dataSource as string
@@ -116,7 +116,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext): Rou
       method: 'DELETE',
       path: `${path}/:dataSource`,
       access: config('WRITE'),
-      summary: 'Removes the configuration of a datasource: it is no longer compacted',
+      summary: 'Delete the compaction configuration of a datasource, which stops its automatic compaction',
       answers: [emptyAnswer],
       handle: async ({ params, audit }) => {
         const dataSource = params.dataSource as string
@@ -129,7 +129,8 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext): Rou
       method: 'GET',
       path: `${path}/:dataSource/history`,
       access: config('READ'),
-      summary: 'What held for a datasource after each change; with count the newest ones, newest first',
+      summary:
+        'Get the compaction configuration of a datasource after each change; with count, only the newest changes, newest first',
       query: compactionHistoryQuery,
       answers: [jsonAnswer(compactionHistoryShape)],
       handle: async ({ params, query, caller }) => {

@@ -9,18 +9,18 @@ import { z } from 'zod'
 
 const path = '/svc/coordinator/v1/compaction'
 
-/** How far the compaction that the duty runs has come; nothing where supervisors run it. */
+/** Returns the endpoints for the status of the compaction duty. The status is empty if supervisors run compaction. */
 export function compactionStatusRoutes(planner: CompactionPlanner, runNow: () => void): Route[] {
   const livePlan = async () => ((await planner.driver()) === 'duty' ? await planner.plan('duty') : undefined)
   const notEnabled = (dataSource: string) =>
-    notFound(`Datasource [${dataSource}] has no automatic compaction that the coordinator runs`)
+    notFound(`The coordinator does not run automatic compaction for datasource [${dataSource}]`)
 
   return [
     route({
       method: 'GET',
       path: `${path}/status`,
       access: state('READ'),
-      summary: 'How far the compaction of each datasource, or of one, is; with full every interval',
+      summary: 'Get the compaction status of all datasources or of one; full adds every interval',
       query: z.object({ dataSource: datasourceParameter.optional(), full: presence }),
       answers: [jsonAnswer(z.object({ latestStatus: z.array(compactionStatusShape) }))],
       handle: async ({ query: { dataSource, full }, caller }) => {
@@ -43,7 +43,7 @@ export function compactionStatusRoutes(planner: CompactionPlanner, runNow: () =>
       method: 'GET',
       path: `${path}/progress`,
       access: state('READ'),
-      summary: 'The bytes of a datasource that await compaction',
+      summary: 'Get the number of bytes of a datasource that await compaction',
       query: z.object({ dataSource: datasourceParameter.min(1, { error: 'the name of a datasource' }) }),
       answers: [jsonAnswer(z.object({ remainingSegmentSize: z.int() }))],
       handle: async ({ query: { dataSource }, caller }) => {
@@ -58,7 +58,7 @@ export function compactionStatusRoutes(planner: CompactionPlanner, runNow: () =>
       method: 'POST',
       path: `${path}/compact`,
       access: config('WRITE'),
-      summary: 'Runs the duty of compaction as soon as possible',
+      summary: 'Run the compaction duty as soon as possible',
       answers: [emptyAnswer],
       handle: () => runNow(),
     }),

@@ -44,19 +44,19 @@ const datasourceSummaryShape = z
   .object({ name: z.string(), properties: datasourceSizesShape })
   .meta({ title: 'DatasourceSummary' })
 
-/** Nothing of this name is served: the recorded system answers with no content. */
+/** Like Druid 37, return no content if no segment of a datasource is served. */
 const nothing = new Reply(204)
 
-/** The endpoints of what servers serve, by datasource and interval. */
+/** Returns the endpoints that show the served segments by datasource and interval. */
 export function datasourceRoutes(view: ClusterView): Route[] {
   const { context, leadership, segments, servers } = view
   const { database } = context
 
-  // Each handler refreshes the segments once, before it looks at them: a new leader knows none yet.
-  /** What is served of some datasources, in the order of their start. */
+  // Each handler refreshes the segments once before it reads them, because a new leader knows none yet.
+  /** Returns the served segments of some datasources, ordered by their start. */
   const servedOf = (dataSources: readonly string[], newestFirst = false): AsyncGenerator<ServedTogether> =>
     servedSegments(segments, servers, dataSources, newestFirst)
-  /** The same of one datasource, or undefined where nothing of it is served. */
+  /** Returns the served segments of one datasource, or undefined if there are none. */
   const servedOfOne = async (dataSource = '', newestFirst = false) => {
     const served = servedOf([dataSource], newestFirst)
     const first = await served.next()
@@ -78,7 +78,7 @@ export function datasourceRoutes(view: ClusterView): Route[] {
     segments.table.datasourceNames
       .filter((name) => caller.can('READ', 'DATASOURCE', name))
       .sort((a, b) => (a < b ? -1 : 1))
-  /** The intervals of one datasource, newest first: their segments with servers, their sizes, or themselves. */
+  /** Returns the intervals of one datasource, newest first: with segments and servers, with sizes, or as a list. */
   async function showIntervals(
     served: AsyncIterable<ServedTogether>,
     { simple, full }: { simple: boolean; full: boolean },
@@ -102,7 +102,7 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       method: 'GET',
       path: `${base}/datasources`,
       access: authenticated,
-      summary: 'The datasources that are served; simple with sizes, full with segments',
+      summary: 'List the served datasources; simple adds their sizes, full adds their segments',
       query: detail,
       answers: [
         jsonAnswer(z.union([namesShape, z.array(z.union([datasourceSummaryShape, datasourceShape]))])),
@@ -131,11 +131,11 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       method: 'GET',
       path: `${base}/datasources/:dataSource`,
       access: datasource('READ'),
-      summary: 'What is served of a datasource; full with its segments',
+      summary: 'Get the size of the served segments of a datasource; full returns the segments instead',
       query: detail,
       answers: [
         jsonAnswer(z.union([datasourceSizesShape, datasourceShape])),
-        noContent('Nothing of it is served'),
+        noContent('No segment of the datasource is served'),
       ],
       handle: async ({ params, query }) => {
         await segments.refresh()
@@ -150,7 +150,7 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       method: 'GET',
       path: `${base}/datasources/:dataSource/tiers`,
       access: datasource('READ'),
-      summary: 'The tiers that serve a datasource',
+      summary: 'List the tiers that serve a datasource',
       answers: [jsonAnswer(namesShape)],
       handle: async ({ params }) => {
         await segments.refresh()
@@ -164,9 +164,10 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       method: 'GET',
       path: `${base}/datasources/:dataSource/intervals`,
       access: datasource('READ'),
-      summary: 'The intervals that are served, newest first; simple with sizes, full with segments',
+      summary:
+        'List the served intervals of a datasource, newest first; simple adds their sizes, full adds their segments',
       query: detail,
-      answers: [jsonAnswer(intervalsShape), noContent('Nothing of it is served')],
+      answers: [jsonAnswer(intervalsShape), noContent('No segment of the datasource is served')],
       handle: async ({ params, query }) => {
         await segments.refresh()
         const served = await servedOfOne(params.dataSource, true)
@@ -178,9 +179,9 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       path: `${base}/datasources/:dataSource/intervals/:interval`,
       access: datasource('READ'),
       summary:
-        'The segments that are served in an interval (start_end); simple by interval with sizes, full with servers',
+        'List the served segments in an interval (start_end); simple returns sizes by interval, full adds servers',
       query: detail,
-      answers: [jsonAnswer(intervalsShape), noContent('Nothing of it is served')],
+      answers: [jsonAnswer(intervalsShape), noContent('No segment of the datasource is served')],
       handle: async ({ params, query }) => {
         const wanted = pathInterval(params.interval as string)
         const showsIntervals = query.simple || query.full
@@ -200,11 +201,11 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       method: 'GET',
       path: `${base}/datasources/:dataSource/segments`,
       access: datasource('READ'),
-      summary: 'The ids of the segments that are served; full with their metadata',
+      summary: 'List the IDs of the served segments of a datasource; full returns their metadata',
       query: detail,
       answers: [
         jsonAnswer(z.union([namesShape, z.array(segmentShape)])),
-        noContent('Nothing of it is served'),
+        noContent('No segment of the datasource is served'),
       ],
       handle: async ({ params, query }) => {
         await segments.refresh()
@@ -217,8 +218,8 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       method: 'GET',
       path: `${base}/datasources/:dataSource/segments/:segment`,
       access: datasource('READ'),
-      summary: 'A segment and the servers that serve it',
-      answers: [jsonAnswer(servedSegmentShape), noContent('Nothing of it is served')],
+      summary: 'Get a segment and the servers that serve it',
+      answers: [jsonAnswer(servedSegmentShape), noContent('No server serves the segment')],
       handle: async ({ params }) => {
         const { dataSource = '', segment: id = '' } = params
         if (!parseSegmentId(dataSource, id)) return nothing
@@ -234,7 +235,7 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       method: 'GET',
       path: `${base}/intervals`,
       access: authenticated,
-      summary: 'All intervals that are served, with sizes by datasource; full with segments',
+      summary: 'List all served intervals with sizes by datasource; full returns segments instead',
       query: detail,
       answers: [
         jsonAnswer(
@@ -280,12 +281,12 @@ async function* idTextsOf(served: AsyncIterable<ServedTogether>): AsyncGenerator
   for await (const ids of idsOf(served)) yield ids.map((id) => JSON.stringify(id))
 }
 
-/** An interval as it stands in a path: an underscore in place of the slash. */
+/** Parses an interval from a path, where an underscore replaces the slash. Throws invalidInput if it is invalid. */
 export function pathInterval(text: string): Interval {
   return parseInterval(text.replace('_', '/'))
 }
 
-/** Sizes and counts of what is served of one datasource; a copy counts once in `size`, each time in `replicatedSize`. */
+/** Returns sizes and counts of served segments. `size` counts each segment once, `replicatedSize` counts every replica. */
 async function describe(served: AsyncIterable<ServedTogether>) {
   const tiers = new Map<string, { size: number; replicatedSize: number; segmentCount: number }>()
   let replicatedSize = 0

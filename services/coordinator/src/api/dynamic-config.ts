@@ -16,14 +16,14 @@ import { warningsHeader } from './warnings-header.ts'
 
 const path = '/svc/coordinator/v1/config'
 
-/** The endpoints of the configuration that can be changed while the cluster runs. */
+/** Returns the endpoints for the dynamic configuration, which can be changed while the cluster runs. */
 export function dynamicConfigRoutes({ database, clock }: ServiceContext): Route[] {
   return [
     route({
       method: 'GET',
       path,
       access: config('READ'),
-      summary: 'The dynamic configuration of the coordinator',
+      summary: 'Get the dynamic configuration of the coordinator',
       answers: [jsonAnswer(coordinatorConfigShape)],
       handle: () => loadCoordinatorConfig(database),
     }),
@@ -31,7 +31,7 @@ export function dynamicConfigRoutes({ database, clock }: ServiceContext): Route[
       method: 'POST',
       path,
       access: config('WRITE'),
-      summary: 'Changes the fields that are given; the others keep their values',
+      summary: 'Change the given fields of the dynamic configuration; other fields keep their values',
       body: jsonBody(parseConfigChange),
       answers: [emptyAnswer],
       failures: ['conflict'],
@@ -49,7 +49,7 @@ export function dynamicConfigRoutes({ database, clock }: ServiceContext): Route[
       method: 'GET',
       path: `${path}/history`,
       access: config('READ'),
-      summary: 'Changes of the dynamic configuration',
+      summary: 'List the changes of the dynamic configuration',
       query: z.object({ interval: intervalParameter.optional(), count: positiveCount.optional() }),
       answers: [jsonAnswer(z.array(historyEntryShape))],
       handle: async ({ query }) => {

@@ -18,7 +18,7 @@ import { shapeOf, unparsed } from '@svc/shared/wire'
 import { z } from 'zod'
 import type { ServerInventory } from '../inventory/index.ts'
 
-// Enough of a random id to tell the faults of a cluster apart.
+// Long enough to keep the IDs of a cluster's faults unique.
 const idDigits = 8
 
 const faultShape = z
@@ -34,7 +34,7 @@ const faultShape = z
   .meta({ title: 'Fault' })
 const clearedShape = z.object({ cleared: z.int() })
 
-/** The endpoints of faults that users switch on and off, where the cluster is a simulation. */
+/** Returns the endpoints that inject and clear faults. They work only if the cluster is a simulation. */
 export function faultRoutes(
   { database, settings, discovery, clock }: ServiceContext,
   servers: Pick<ServerInventory, 'servers'>,
@@ -42,7 +42,7 @@ export function faultRoutes(
   const checkSimulated = (): void => {
     if (settings.get('svc.simulation.enabled')) return
     throw forbidden(
-      'Faults are for simulations only; set [svc.simulation.enabled] to true on every server, never on a cluster with data of worth',
+      'Faults are available in simulations only: set [svc.simulation.enabled] to [true] on every server, but never on a cluster with valuable data',
     )
   }
   const load = async () => {
@@ -51,7 +51,7 @@ export function faultRoutes(
   }
   const save = (faults: readonly Fault[], revision: number, audit: AuditInfo) =>
     saveConfig(database, faultsConfigName, JSON.stringify(faults), revision, audit, clock.now())
-  /** Also virtual servers, which are no processes, and what is struck already, which may be hard to see now. */
+  /** Includes virtual servers, which are not processes, and the targets of active faults, which may be unreachable now. */
   const targets = (faults: readonly Fault[]): string[] => [
     ...new Set([
       ...roles,
@@ -66,7 +66,7 @@ export function faultRoutes(
       method: 'GET',
       path: faultsPath,
       access: state('READ'),
-      summary: 'The faults that are switched on',
+      summary: 'List the active faults',
       answers: [jsonAnswer(z.array(faultShape))],
       handle: async () => {
         checkSimulated()
@@ -77,7 +77,7 @@ export function faultRoutes(
       method: 'POST',
       path: faultsPath,
       access: state('WRITE'),
-      summary: 'Switches a fault on: latency, cut, kill or slow-disk, of a role or a server',
+      summary: 'Inject a fault into a role or a server: latency, cut, kill, or slow-disk',
       body: jsonBody(unparsed(shapeOf(faultRequestSchema()))),
       answers: [jsonAnswer(faultShape)],
       failures: ['conflict'],
@@ -98,7 +98,7 @@ export function faultRoutes(
       method: 'DELETE',
       path: faultsPath,
       access: state('WRITE'),
-      summary: 'Switches all faults off',
+      summary: 'Clear all faults',
       answers: [jsonAnswer(clearedShape)],
       failures: ['conflict'],
       handle: async ({ audit }) => {
@@ -112,7 +112,7 @@ export function faultRoutes(
       method: 'DELETE',
       path: `${faultsPath}/:fault`,
       access: state('WRITE'),
-      summary: 'Switches a fault off',
+      summary: 'Clear a fault',
       answers: [jsonAnswer(clearedShape)],
       failures: ['conflict'],
       handle: async ({ params, audit }) => {
@@ -121,7 +121,9 @@ export function faultRoutes(
         const others = faults.filter(({ id }) => id !== params.fault)
         if (others.length === faults.length) {
           const on = faults.map(({ id }) => id).join(', ')
-          throw notFound(`Fault [${params.fault}] is not on; there ${on === '' ? 'is none' : `are [${on}]`}`)
+          throw notFound(
+            `Fault [${params.fault}] does not exist: ${on === '' ? 'no faults are active' : `expected one of [${on}]`}`,
+          )
         }
         await save(others, revision, audit)
         return { cleared: 1 }

@@ -3,7 +3,7 @@ import type { StoredAuditEntry } from '@svc/shared/postgres'
 import { auditInfoShape } from '@svc/shared/shapes'
 import { z } from 'zod'
 
-/** The shape of an entry of a history. */
+/** Shape of a history entry. */
 export const historyEntryShape = z
   .object({
     key: z.string(),
@@ -13,9 +13,9 @@ export const historyEntryShape = z
     payload: z.string(),
     auditTime: z.string(),
   })
-  .meta({ title: 'AuditEntry', description: 'The payload is what was stored, as a JSON text' })
+  .meta({ title: 'AuditEntry', description: 'The payload is the stored value as a JSON string' })
 
-/** An entry of a history as the endpoints of histories answer it. */
+/** Returns a history entry as the endpoints show it. */
 export function historyEntry(entry: StoredAuditEntry) {
   const { key, type, author, identity, comment, ip, payload, createdAt } = entry
   return {

@@ -15,7 +15,7 @@ import { type SegmentInventory, type ServerInventory, servedSegments } from '../
 import type { Leadership } from '../leadership/index.ts'
 import type { DirectoryFollowers } from '../users/index.ts'
 
-/** What the other servers ask of the coordinator: closed to everyone but them. */
+/** Returns the endpoints that only other servers may call. */
 export function internalRoutes(
   context: ServiceContext,
   leadership: Leadership,
@@ -28,14 +28,14 @@ export function internalRoutes(
       method: 'POST',
       path: reportPath,
       access: internal,
-      summary: 'What data servers serve, loaded, dropped and failed to do',
+      summary: 'Report which segments data servers serve, loaded, dropped, and failed to load or drop',
       body: jsonBody(parserOf(reportSchema, { subject: 'report' }), {
         limitBytes: reportLimitBytes,
       }),
       answers: [jsonAnswer(z.looseObject({}))],
       handle: ({ body }): ReportAnswer => {
         const term = leadership.term()
-        if (term === undefined) throw unavailable('This coordinator does not lead')
+        if (term === undefined) throw unavailable('This coordinator is not the leader')
         servers.forgetGone(body.gone ?? [])
         return servers.take(body.servers, term, performance.now(), body.awaited)
       },
@@ -44,11 +44,12 @@ export function internalRoutes(
       method: 'GET',
       path: segmentHoldersPath,
       access: internal,
-      summary: 'Which servers hold the used segments of a datasource, a list a line',
+      summary:
+        'List the used segments of a datasource with the servers that hold them, one JSON list per line',
       query: z.object({ dataSource: z.string() }),
       answers: [jsonAnswer(z.array(z.string()))],
       handle: ({ query }) => {
-        if (leadership.term() === undefined) throw unavailable('This coordinator does not lead')
+        if (leadership.term() === undefined) throw unavailable('This coordinator is not the leader')
         return new JsonPieces(holdersOf(segments, servers, query.dataSource))
       },
     }),
@@ -56,7 +57,7 @@ export function internalRoutes(
       method: 'GET',
       path: directoryPath,
       access: internal,
-      summary: 'Users and roles; held back until they differ from the version that the caller has',
+      summary: 'Get users and roles; waits until there is a version that the caller does not have',
       query: z.object({ version: z.coerce.number().int().default(-1) }),
       answers: [jsonAnswer(z.object({ directory: z.looseObject({}).nullable() }))],
       handle: async ({ query, signal, request }) => {
@@ -76,7 +77,8 @@ export function internalRoutes(
       method: 'GET',
       path: knownDirectoryPath,
       access: internal,
-      summary: 'Waits until the servers decide by a version of users and roles; tells those that do not',
+      summary:
+        'Wait until all servers use a given version of users and roles; returns the servers that do not',
       query: z.object({ version: z.coerce.number().int() }),
       answers: [jsonAnswer(z.object({ silent: z.array(z.string()) }))],
       handle: async ({ query }) => ({ silent: await followers.untilKnown(query.version) }),
@@ -97,7 +99,7 @@ async function* holdersOf(
   }
 }
 
-/** Resolves when users or roles change, the caller leaves, this server stops, or the wait has been long enough. */
+/** Resolves when users or roles change, the caller disconnects, this server stops, or the wait times out. */
 async function untilChange(context: ServiceContext, signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {
     const end = () => {

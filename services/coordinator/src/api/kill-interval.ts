@@ -4,13 +4,13 @@ import type { ServiceContext } from '@svc/shared/service'
 import { newKillTask } from '@svc/shared/tasks'
 import { pathInterval } from './datasources.ts'
 
-/** The endpoint by which unused segments of an interval are erased: it submits a kill task to the overlord. */
+/** Returns the endpoint that submits a kill task for the unused segments in an interval. */
 export function killIntervalRoute({ database, logger }: ServiceContext): Route {
   return route({
     method: 'DELETE',
     path: '/svc/coordinator/v1/datasources/:dataSource/intervals/:interval',
     access: datasource('WRITE'),
-    summary: 'Erases the unused segments of an interval (start_end) through a kill task',
+    summary: 'Submit a kill task that deletes the unused segments in an interval (start_end)',
     answers: [emptyAnswer],
     handle: async ({ params, caller }) => {
       const dataSource = params.dataSource as string

@@ -36,7 +36,7 @@ const names = z
   .transform((value) => (value === undefined ? undefined : new Set([value].flat())))
 
 const flagParameter = z
-  .enum(['true', 'false'], { error: 'true or false' })
+  .enum(['true', 'false'], { error: 'one of [true, false]' })
   .optional()
   .transform((value) => value === 'true')
 const mostIntervals = 1000
@@ -49,7 +49,7 @@ const sumOf = (counts: Iterable<number>): number => {
 
 function readIntervals(json: unknown): Interval[] {
   if (!Array.isArray(json) || json.length > mostIntervals || !json.every((one) => typeof one === 'string')) {
-    throw invalidInput(`The body is no list of intervals; expected up to ${mostIntervals} texts`)
+    throw invalidInput(`Invalid body: expected a list of at most [${mostIntervals}] intervals`)
   }
   return json.map((text: string, index) => parseInterval(text, `[${index}]`))
 }
@@ -62,7 +62,7 @@ const segmentWithStatusShape = segmentShape
     numRows: z.int().optional(),
     realtime: z.boolean().optional(),
   })
-  .meta({ title: 'SegmentWithStatus', description: 'The status is told where it is asked for' })
+  .meta({ title: 'SegmentWithStatus', description: 'The status fields are included only on request' })
 const unusedSegmentShape = z
   .object({
     dataSegment: segmentShape,
@@ -76,13 +76,13 @@ const unusedSegmentShape = z
   })
   .meta({ title: 'UnusedSegment' })
 
-/** How the rules of now see the used segments of a datasource: which are hidden, and how many copies are wanted. */
+/** Status of a datasource's used segments: which ones are overshadowed, and how many replicas the current rules require. */
 interface RulesView {
   readonly overshadowed: ReadonlySet<string>
   readonly copies: ReadonlyMap<string, number>
 }
 
-/** The endpoints of what the metadata store knows, whether it is served or not. */
+/** Returns the endpoints that show segments of the metadata store, whether they are served or not. */
 export function metadataRoutes({ context, segments, rules }: ClusterView): Route[] {
   const { database, clock } = context
 
@@ -123,7 +123,7 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
     return { overshadowed, copies }
   }
 
-  /** The payloads of a datasource, each with how the rules of now see it before it. */
+  /** Yields the payloads of a datasource. Each one starts with the status of the segment. */
   async function* withStatus(dataSource: string): AsyncGenerator<string[]> {
     const { overshadowed, copies } = await rulesView(dataSource)
     for await (const page of pagesOfUsedSegments(database, dataSource))
@@ -143,7 +143,7 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       method: 'GET',
       path: `${base}/datasources`,
       access: authenticated,
-      summary: 'The datasources with used segments; full with them',
+      summary: 'List the datasources with used segments; full adds their segments',
       query: z.object({ full: presence, includeUnused: presence }),
       answers: [jsonAnswer(z.union([namesShape, z.array(datasourceShape)]))],
       handle: async ({ caller, query }) => {
@@ -159,7 +159,7 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       method: 'GET',
       path: `${base}/datasources/:dataSource`,
       access: datasource('READ'),
-      summary: 'A datasource with its used segments',
+      summary: 'Get a datasource with its used segments',
       answers: [jsonAnswer(datasourceShape)],
       handle: async ({ params }) => {
         const name = params.dataSource as string
@@ -173,8 +173,7 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       method: 'GET',
       path: `${base}/segments`,
       access: authenticated,
-      summary:
-        'All used segments, of some datasources if they are named; on request whether they are overshadowed',
+      summary: 'List the used segments of all or some datasources, on request with their overshadowed status',
       query: z.object({ datasources: names, includeOvershadowedStatus: presence }),
       answers: [jsonAnswer(z.array(segmentWithStatusShape))],
       handle: async ({ caller, query }) => {
@@ -191,7 +190,7 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       method: 'GET',
       path: `${base}/datasources/:dataSource/segments`,
       access: datasource('READ'),
-      summary: 'The ids of the used segments; full with their metadata',
+      summary: 'List the IDs of the used segments of a datasource; full returns their metadata',
       query: fullOnly,
       answers: [jsonAnswer(idsOrSegmentsShape)],
       handle: async ({ params, query }) => {
@@ -207,7 +206,8 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       method: 'POST',
       path: `${base}/datasources/:dataSource/segments`,
       access: datasource('READ'),
-      summary: 'The ids of the used segments that overlap some intervals; full with their metadata',
+      summary:
+        'List the IDs of the used segments that overlap the given intervals; full returns their metadata',
       query: fullOnly,
       body: jsonBody(shapedParser(z.array(z.string()).max(mostIntervals), readIntervals)),
       answers: [jsonAnswer(idsOrSegmentsShape)],
@@ -226,7 +226,7 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       method: 'GET',
       path: `${base}/datasources/:dataSource/segments/:segment`,
       access: datasource('READ'),
-      summary: 'The metadata of a used segment, on request also of an unused one',
+      summary: 'Get the metadata of a used segment, or on request of an unused one',
       query: z.object({ includeUnused: flagParameter }),
       answers: [jsonAnswer(segmentShape)],
       handle: async ({ params, query }) => {
@@ -241,7 +241,8 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       method: 'GET',
       path: `${base}/datasources/:dataSource/unusedSegments`,
       access: datasource('READ'),
-      summary: 'The unused segments, page by page if a limit and the last id are given',
+      summary:
+        'List the unused segments of a datasource; pass a limit and the last segment ID to page through them',
       query: z.object({
         interval: z.string().optional(),
         limit: positiveCount.optional(),
@@ -252,7 +253,9 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       handle: async ({ params, query }) => {
         const order = query.sortOrder?.toUpperCase() ?? 'ASC'
         if (order !== 'ASC' && order !== 'DESC') {
-          throw invalidInput(`Parameter [sortOrder] is [${query.sortOrder}]; expected ASC or DESC`)
+          throw invalidInput(
+            `Invalid value [${query.sortOrder}] for [sortOrder]: expected one of [ASC, DESC]`,
+          )
         }
         const records = await loadSegmentRecords(database, {
           dataSource: params.dataSource,

@@ -1,10 +1,10 @@
 import { jsonList } from '@svc/shared/http'
 import { type Database, loadPayloadTexts } from '@svc/shared/postgres'
 
-// Payloads that are read at a time.
+// Payloads per read.
 const segmentsOfPage = 1000
 
-/** A datasource with the payloads of its segments, given as lists of JSON texts; the text of it, piece by piece. */
+/** Yields the JSON of a datasource in pieces. `payloads` are the payloads of its segments as JSON. */
 export async function* wholeDatasource(
   name: string,
   payloads: AsyncIterable<readonly string[]>,
@@ -14,13 +14,13 @@ export async function* wholeDatasource(
   yield '}'
 }
 
-/** A sequence again, of which the first was taken to see whether there is any. */
+/** Puts the first element back in front of a sequence. It was read to check whether the sequence is empty. */
 export async function* continued<One>(first: One, others: AsyncGenerator<One>): AsyncGenerator<One> {
   yield first
   yield* others
 }
 
-/** The payloads of segments as JSON texts by their ids, as many at a time as are read at once. */
+/** Yields the payloads of segments as JSON by segment ID, one page per read. */
 export async function* payloadTextPages(
   database: Database,
   idLists: AsyncIterable<readonly string[]> | Iterable<readonly string[]>,
@@ -28,7 +28,7 @@ export async function* payloadTextPages(
   for await (const ids of inPages(idLists)) yield { ids, texts: await loadPayloadTexts(database, ids) }
 }
 
-/** The same ids in pages of about as many as are read at a time. */
+/** Regroups IDs into pages of `segmentsOfPage`. */
 async function* inPages(
   idLists: AsyncIterable<readonly string[]> | Iterable<readonly string[]>,
 ): AsyncGenerator<readonly string[]> {

@@ -19,9 +19,9 @@ import type { ClusterView } from './cluster-view.ts'
 import type { RuleLists } from './rules.ts'
 import { rulesPreviewShape } from './rules-preview-shape.ts'
 
-// A hundred thousand rules find room in it, so that they can be told to be too many.
+// Has room for 100,000 rules, so that such a request fails because of the number of rules.
 const limitBytes = 16 * 1024 * 1024
-// Fifty thousand segments with all that an answer says of them.
+// Enough for 50,000 segments with all the fields of a response.
 const maxValues = 1_500_000
 const defaultPage = 1000
 const largestPage = 10_000
@@ -31,22 +31,22 @@ const requestShape = shapeOf({ anyOf: [previewRequestSchema(), rulesSchema()] })
 const query = z.object({
   full: presence,
   limit: positiveCount
-    .refine((limit) => limit <= largestPage, { error: `a whole number from 1 to ${largestPage}` })
+    .refine((limit) => limit <= largestPage, { error: `an integer from 1 to ${largestPage}` })
     .default(defaultPage),
   offset: z
-    .string({ error: 'one text, given once' })
-    .regex(/^\d{1,9}$/, { error: 'a whole number from 0 to 999999999' })
+    .string({ error: 'a single value' })
+    .regex(/^\d{1,9}$/, { error: 'an integer from 0 to 999999999' })
     .transform(Number)
     .default(0),
 })
 
-// A datasource may have the name that stands for previews.
+// A datasource may have the same name as the preview endpoint.
 const namesake = 'simulate'
 const path = `/svc/coordinator/v1/rules/${namesake}`
 
 /**
- * The endpoint that tells what a change of rules would do, and changes nothing. Its path is also that of the rules of a
- * datasource of this name: a list is what replaces them, and no preview.
+ * Returns the endpoint that previews a change of rules without applying it. Its path is also the path of the rules of a
+ * datasource named `simulate`, so a list as the body replaces these rules.
  */
 export function previewRulesRoutes(
   { leadership, context }: ClusterView,
@@ -57,7 +57,7 @@ export function previewRulesRoutes(
     method: 'GET',
     path,
     access: { kind: 'permission', action: 'READ', type: 'DATASOURCE', name: namesake },
-    summary: `The rules of a datasource that is called ${namesake}; with full the cluster default rules after them`,
+    summary: `Get the rules of a datasource named ${namesake}; full appends the cluster default rules`,
     query: z.object({ full: presence }),
     answers: [jsonAnswer(rulesShape)],
     handle: ({ query: { full } }) => lists.show(namesake, full),
@@ -70,12 +70,12 @@ export function previewRulesRoutes(
       path,
       access: statedDatasource('READ', 'the datasources that the body names; others are left out'),
       summary:
-        'What rules would do to given segments and servers, or to those of the cluster; full with a page of the segments of the cluster. A list replaces the rules of a datasource that is called simulate',
+        'Preview what rules would do to given segments and servers or to those of the cluster; full adds a page of the segments of the cluster. A list as the body replaces the rules of a datasource named simulate',
       query,
       body: jsonBody(unparsed(requestShape), { limitBytes, maxValues }),
       answers: [
         jsonAnswer(rulesPreviewShape, {
-          description: 'The preview; after a list of rules the body is empty',
+          description: 'The preview; the body is empty if the request was a list of rules',
         }),
       ],
       handle: async ({ body, query: page, caller, audit, signal }) => {
@@ -84,7 +84,7 @@ export function previewRulesRoutes(
             throw forbidden(`The permission [WRITE] on [DATASOURCE] [${namesake}] is missing`)
           const { length } = JSON.stringify(body)
           if (length > configLimitBytes)
-            throw tooLarge(`The rules have [${length}] characters; expected [${configLimitBytes}]`)
+            throw tooLarge(`The rules have [${length}] characters: expected at most [${configLimitBytes}]`)
           return await lists.replace(namesake, body, audit)
         }
         return new Reply(200, await previews.answer(body, page, caller, signal), {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 const ruleReferenceShape = z
   .object({ index: z.int(), type: z.enum(ruleTypes), source: z.enum(['datasource', 'default']) })
-  .meta({ title: 'RuleReference', description: 'A rule by its place, counted from 0' })
+  .meta({ title: 'RuleReference', description: 'A rule with its index in its list, starting at 0' })
 
 const segmentShape = z
   .object({
@@ -17,7 +17,7 @@ const segmentShape = z
     loaded: z.record(z.string(), z.int()),
     brokers: z.int(),
   })
-  .meta({ title: 'PreviewedSegment', description: 'Loaded are copies by tier' })
+  .meta({ title: 'PreviewedSegment', description: 'The field loaded has the number of replicas by tier' })
 
 const tallyShape = z.object({ segments: z.int(), bytes: z.int() })
 const copiesShape = z.object({ copies: z.int(), segments: z.int(), bytes: z.int() })
@@ -48,7 +48,7 @@ const tiersShape = z.record(
     .meta({ title: 'PreviewedTier' }),
 )
 
-/** What a change of rules would do. */
+/** Shape of the preview of a change of rules. */
 export const rulesPreviewShape = z
   .object({
     now: z.string(),

@@ -32,22 +32,22 @@ import { warningsHeader } from './warnings-header.ts'
 
 const rulesPath = '/svc/coordinator/v1/rules'
 
-// The recorded system looks back a week where neither an interval nor a count is given.
+// Like Druid 37, return one week if neither an interval nor a count is given.
 const defaultHistoryMs = 7 * 24 * 60 * 60 * 1000
 
 const historyQuery = z.object({ interval: intervalParameter.optional(), count: positiveCount.optional() })
 
-// Whoever changes rules does not wait longer than this to hear what may not have been meant.
+// Max time that a change of rules waits for its warnings.
 const warningsTimeoutMs = 2000
 
-/** What is to be said of the rules that a datasource has now. */
+/** Returns warnings about the current rules of a datasource. */
 type WarningsOf = (dataSource: string, signal: AbortSignal) => Promise<readonly PreviewWarning[]>
 
 /** Reads and replaces the rules of one datasource, or the cluster default rules under `_default`. */
 export interface RuleLists {
-  /** Its rules as JSON; with `full` the cluster default rules after them. */
+  /** Returns the rules as JSON. `full` appends the cluster default rules. */
   show(dataSource: string, full: boolean): Promise<object[]>
-  /** Stores the rules that JSON holds, and answers what is to be said of them. */
+  /** Stores rules given as JSON. Returns a reply with warnings about them. Throws invalidInput if they are invalid. */
   replace(dataSource: string, json: unknown, audit: AuditInfo): Promise<Reply>
 }
 
@@ -63,7 +63,7 @@ export function createRuleLists(
   async function replaceRules(dataSource: string, list: readonly Rule[], audit: AuditInfo): Promise<void> {
     if (dataSource === defaultRulesName && list.length === 0) {
       throw invalidInput(
-        'The cluster default rules [_default] cannot be empty; expected a list of at least one rule',
+        'The cluster default rules [_default] cannot be empty: expected a list of at least one rule',
       )
     }
     await saveRules(database, dataSource, JSON.stringify(list.map(formatRule)), audit, clock.now())
@@ -75,7 +75,7 @@ export function createRuleLists(
       .run(() => warningsOfList(dataSource, list, clock.now()), AbortSignal.timeout(warningsTimeoutMs))
       .catch(() => [])
 
-  /** The warnings about rules that have been stored: they are never a reason to refuse. */
+  /** Returns warnings about stored rules. A preview that fails does not fail the change. */
   async function warn(dataSource: string, list: readonly Rule[]): Promise<Reply> {
     const warnings = await warningsOf(dataSource, AbortSignal.timeout(warningsTimeoutMs)).catch((error) => {
       logger.warn('Failed to preview new rules', { dataSource, error: describeError(error) })
@@ -97,7 +97,7 @@ export function createRuleLists(
   }
 }
 
-/** The endpoints of retention rules. */
+/** Returns the endpoints for retention rules. */
 export function rulesRoutes(
   { database, clock }: Pick<ServiceContext, 'database' | 'clock'>,
   rules: FollowedRules,
@@ -119,7 +119,7 @@ export function rulesRoutes(
       method: 'GET',
       path: rulesPath,
       access: state('READ'),
-      summary: 'The cluster default rules, and those of all datasources that the caller may read',
+      summary: 'List the cluster default rules and the rules of all datasources that the caller may read',
       answers: [jsonAnswer(z.record(z.string(), rulesShape))],
       handle: async ({ caller }) =>
         Object.fromEntries(
@@ -133,11 +133,11 @@ export function rulesRoutes(
       path: `${rulesPath}/history`,
       access: state('READ'),
       summary:
-        'Changes of the cluster default rules, and of those of all datasources that the caller may read',
+        'List the changes of the cluster default rules and of the rules of all datasources that the caller may read',
       query: historyQuery,
       answers: [jsonAnswer(z.array(historyEntryShape))],
       handle: async ({ query, caller }) => {
-        // Changes that the caller may not read take no place among those that are counted.
+        // Changes that the caller may not read must not use up the count.
         const names = await loadAuditKeys(database, 'rules')
         return await history(
           names.filter((name) => name === defaultRulesName || caller.sees(name)),
@@ -150,7 +150,7 @@ export function rulesRoutes(
       path: `${rulesPath}/:dataSource`,
       isForRules: true,
       access: datasource('READ'),
-      summary: 'The rules of a datasource; with full the cluster default rules after them',
+      summary: 'Get the rules of a datasource; full appends the cluster default rules',
       query: z.object({ full: presence }),
       answers: [jsonAnswer(rulesShape)],
       handle: ({ params, query }) => lists.show(params.dataSource as string, query.full),
@@ -160,7 +160,7 @@ export function rulesRoutes(
       path: `${rulesPath}/:dataSource`,
       isForRules: true,
       access: datasource('WRITE'),
-      summary: 'Replaces the rules of a datasource, or the cluster default rules under _default',
+      summary: 'Replace the rules of a datasource, or the cluster default rules under _default',
       body: jsonBody(unparsed(shapeOf(rulesSchema())), { limitBytes: configLimitBytes }),
       answers: [emptyAnswer],
       handle: ({ params, body, audit }) => lists.replace(params.dataSource as string, body, audit),
@@ -170,7 +170,7 @@ export function rulesRoutes(
       path: `${rulesPath}/:dataSource/history`,
       isForRules: true,
       access: datasource('READ'),
-      summary: 'Changes of the rules of a datasource',
+      summary: 'List the changes of the rules of a datasource',
       query: historyQuery,
       answers: [jsonAnswer(z.array(historyEntryShape))],
       handle: ({ params, query }) => history([params.dataSource as string], query),
@@ -178,5 +178,5 @@ export function rulesRoutes(
   ]
 }
 
-/** The rule list that a new cluster begins with, as it is stored. */
+/** Default rules of a new cluster as stored JSON. */
 export const firstDefaultRules = JSON.stringify([formatRule(defaultRule)])

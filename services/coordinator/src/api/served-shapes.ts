@@ -1,7 +1,7 @@
 import { namesShape, segmentShape } from '@svc/shared/shapes'
 import { z } from 'zod'
 
-/** How much there is of segments: bytes, and their number. */
+/** Total size of segments in bytes and their number. */
 export const sizeAndCountShape = z.object({ size: z.int(), count: z.int() }).meta({ title: 'SizeAndCount' })
 
 /** A segment with the servers that serve it. */
@@ -14,7 +14,7 @@ export const datasourceShape = z
   .object({ name: z.string(), properties: z.looseObject({}), segments: z.array(segmentShape) })
   .meta({ title: 'Datasource' })
 
-/** What is served of a datasource, in sums. */
+/** Totals of the served segments of a datasource. */
 export const datasourceSizesShape = z
   .object({
     tiers: z.record(z.string(), z.object({ size: z.int(), replicatedSize: z.int(), segmentCount: z.int() })),
@@ -28,7 +28,7 @@ export const datasourceSizesShape = z
   })
   .meta({ title: 'DatasourceSizes' })
 
-/** Intervals: themselves, their sizes, or their segments by id. */
+/** Intervals as a list, with their sizes, or with their segments by ID. */
 export const intervalsShape = z.union([
   namesShape,
   z.record(z.string(), sizeAndCountShape),

@@ -44,7 +44,7 @@ const serverShape = z
     maxSize: z.int(),
     segments: z.record(z.string(), segmentShape).optional(),
   })
-  .meta({ title: 'Server', description: 'Segments by their ids are told where they are asked for' })
+  .meta({ title: 'Server', description: 'Segments by ID are included only on request' })
 const tierSizeShape = z.object({ currSize: z.int(), maxSize: z.int() })
 const loadQueueShape = z
   .object({ segmentsToLoad: namesShape, segmentsToDrop: namesShape })
@@ -58,7 +58,7 @@ const loadQueueSizeShape = z
   })
   .meta({ title: 'LoadQueueSize' })
 
-/** The endpoints of data servers, their tiers and their load queues. */
+/** Returns the endpoints for data servers, tiers, and load queues. */
 export function serverRoutes(view: ClusterView): Route[] {
   const { context, leadership, segments, servers } = view
 
@@ -76,7 +76,7 @@ export function serverRoutes(view: ClusterView): Route[] {
   const historicals = () => servers.servers().filter(({ type }) => type === 'historical')
   const isShown = (id: string, caller: Caller): boolean =>
     caller.sees(segments.get(id)?.dataSource ?? dataSourceOfId(id))
-  /** The ids of the segments of a server whose datasource the caller sees. */
+  /** Returns the IDs of the segments on a server whose datasource the caller may see. */
   const shownIds = (server: ServerState, caller: Caller): string[] =>
     [...server.served].filter((id) => isShown(id, caller))
   async function* withSegments(server: ServerState, caller: Caller): AsyncGenerator<string> {
@@ -94,7 +94,7 @@ export function serverRoutes(view: ClusterView): Route[] {
       method: 'GET',
       path: `${base}/servers`,
       access: state('READ'),
-      summary: 'The data servers; simple with their sizes, full with their segments',
+      summary: 'List the data servers; simple adds their sizes, full adds their segments',
       query: detail,
       answers: [jsonAnswer(z.union([namesShape, z.array(serverShape)]))],
       handle: async ({ query, caller }) => {
@@ -112,7 +112,7 @@ export function serverRoutes(view: ClusterView): Route[] {
       method: 'GET',
       path: `${base}/servers/:server`,
       access: state('READ'),
-      summary: 'A data server with its segments; simple without them',
+      summary: 'Get a data server with its segments; simple omits the segments',
       query: detail,
       answers: [jsonAnswer(serverShape)],
       handle: async (input) => {
@@ -126,7 +126,7 @@ export function serverRoutes(view: ClusterView): Route[] {
       method: 'GET',
       path: `${base}/servers/:server/segments`,
       access: state('READ'),
-      summary: 'The ids of the segments that a data server serves; full with their metadata',
+      summary: 'List the IDs of the segments that a data server serves; full returns their metadata',
       query: detail,
       answers: [jsonAnswer(z.union([namesShape, z.array(segmentShape)]))],
       handle: async (input) => {
@@ -142,7 +142,7 @@ export function serverRoutes(view: ClusterView): Route[] {
       method: 'GET',
       path: `${base}/servers/:server/segments/:segment`,
       access: state('READ'),
-      summary: 'The metadata of a segment that a data server serves',
+      summary: 'Get the metadata of a segment that a data server serves',
       answers: [jsonAnswer(segmentShape)],
       handle: async (input) => {
         const id = input.params.segment as string
@@ -158,7 +158,7 @@ export function serverRoutes(view: ClusterView): Route[] {
       method: 'GET',
       path: `${base}/tiers`,
       access: state('READ'),
-      summary: 'The tiers; simple with their sizes',
+      summary: 'List the tiers; simple adds their sizes',
       query: simpleOnly,
       answers: [jsonAnswer(z.union([namesShape, z.record(z.string(), tierSizeShape)]))],
       handle: ({ query }) => {
@@ -181,7 +181,7 @@ export function serverRoutes(view: ClusterView): Route[] {
       method: 'GET',
       path: `${base}/tiers/:tier`,
       access: state('READ'),
-      summary: 'The datasources of a tier; simple with sizes by interval',
+      summary: 'List the datasources of a tier; simple adds sizes by interval',
       query: simpleOnly,
       answers: [
         jsonAnswer(z.union([namesShape, z.record(z.string(), z.record(z.string(), sizeAndCountShape))])),
@@ -210,7 +210,7 @@ export function serverRoutes(view: ClusterView): Route[] {
       method: 'GET',
       path: `${base}/loadqueue`,
       access: state('READ'),
-      summary: 'What the data servers are asked to load and drop; simple in counts',
+      summary: 'Get the load queues of the data servers; simple returns counts',
       query: simpleOnly,
       answers: [jsonAnswer(z.record(z.string(), z.union([loadQueueShape, loadQueueSizeShape])))],
       handle: ({ query, caller }) =>
@@ -226,7 +226,7 @@ export function serverRoutes(view: ClusterView): Route[] {
   return routes.map((one) => atLeader(leadership, context, one))
 }
 
-/** Whether any of what is served lies in a tier. */
+/** Returns whether a tier serves any of the segments. */
 async function isServedIn(tier: string, served: AsyncIterable<ServedTogether>): Promise<boolean> {
   for await (const together of served) if (together.some(({ tiers }) => tiers.has(tier))) return true
   return false

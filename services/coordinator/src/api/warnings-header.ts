@@ -1,10 +1,10 @@
 const mostBytes = 4096
 
-/** Characters beyond ASCII as JSON writes them where a header cannot carry them. */
+/** Escapes non-ASCII characters as in JSON, because a header cannot carry them. */
 const inAscii = (text: string): string =>
   text.replace(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/** The value of the header that tells warnings: JSON of at most 4 KB with their number and the first of them. */
+/** Returns the value of the warnings header: JSON of at most 4 KiB with the number of warnings and the first of them. */
 export function warningsHeader(
   warnings: readonly { readonly type: string; readonly message: string }[],
 ): string {

@@ -1,10 +1,10 @@
 import { type Database, forgetOldRemovals, removeStaleNodes, removeStaleTroubles } from '@svc/shared/postgres'
 import type { Duty } from './duty-group.ts'
 
-// Long after every server that could still ask for them has been started anew.
+// By then, every server that could still need these rows has long been restarted.
 const keptMs = 24 * 60 * 60 * 1000
 
-/** Takes out of the metadata store what nobody will ask for again. */
+/** Removes rows from the metadata store that no server will read again. */
 export function cleanMetadata(database: Database): Duty {
   return {
     name: 'cleanMetadata',

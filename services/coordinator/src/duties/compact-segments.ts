@@ -3,7 +3,7 @@ import type { ServiceContext } from '@svc/shared/service'
 import type { Leadership } from '../leadership/index.ts'
 import type { Duty } from './duty-group.ts'
 
-/** Submits compact tasks for what needs compaction, unless supervisors do. */
+/** Submits compaction tasks for segments that need compaction, unless supervisors do. */
 export function compactSegments(
   context: Pick<ServiceContext, 'client' | 'clock' | 'logger' | 'stopping'>,
   planner: CompactionPlanner,

@@ -1,13 +1,13 @@
 import { describeError } from '@svc/domain/failure'
 import { type Logger, type Loop, startLoop } from '@svc/shared/runtime'
 
-/** One thing that the leading coordinator does again and again; it answers what it did, for the log. */
+/** A periodic job of the leading coordinator. Each run returns what it did, for the log. */
 export interface Duty {
   readonly name: string
   run(term: number): Promise<object | undefined>
 }
 
-/** How the runs of a group went, as the duties endpoint tells it. */
+/** Statistics about the runs of a group, as the duties endpoint shows them. */
 export interface DutyGroupStatus {
   readonly name: string
   readonly period: string
@@ -20,7 +20,7 @@ export interface DutyGroupStatus {
   readonly failures: Readonly<Record<string, number>>
 }
 
-/** How the runs of one duty went since this server started; times in milliseconds. */
+/** Statistics about the runs of one duty since this server started, in milliseconds. */
 export interface DutyTimes {
   readonly duty: string
   readonly runs: number
@@ -29,29 +29,29 @@ export interface DutyTimes {
   readonly lastMs: number
 }
 
-/** How one run of a duty went. */
+/** The result of one run of a duty. */
 export interface DutyRun {
   readonly duty: string
   readonly durationMs: number
-  /** What it did; null where there was nothing to do, or where it failed. */
+  /** What the run did; null if there was nothing to do or if it failed. */
   readonly did: object | null
   readonly error: string | null
 }
 
-/** Duties that run one after the other, at a period of their own, while this server leads. */
+/** Duties that run one after the other, once per period, while this server is the leader. */
 export interface DutyGroup {
   readonly name: string
-  /** Runs all duties now, after the run that may be under way, and tells what they did. */
+  /** Runs all duties, after any run in progress, and returns what they did. */
   runNow(term: number): Promise<readonly DutyRun[]>
   start(term: number): void
-  /** Runs as soon as possible, if this server leads. */
+  /** Runs the duties as soon as possible if this server is the leader. */
   wake(): void
   stop(): Promise<void>
   status(): DutyGroupStatus
   times(): readonly DutyTimes[]
 }
 
-/** A group of duties. One that fails is logged and counted; those after it run all the same. */
+/** Creates a group of duties. A failed duty is logged and counted, and the next duties still run. */
 export function createDutyGroup(
   name: string,
   periodMs: number,
@@ -75,7 +75,7 @@ export function createDutyGroup(
   let lastRunStart: Date | null = null
   let lastRunEnd: Date | null = null
 
-  // Runs are asked for by the period and by people; no two of them are under way at once.
+  // Both the period and users start runs. Only one run is in progress at a time.
   let lastRun: Promise<unknown> = Promise.resolve()
   const runInTurn = <Result>(run: () => Promise<Result>): Promise<Result> => {
     const turn = lastRun.then(run)
@@ -94,14 +94,14 @@ export function createDutyGroup(
       let problem: string | null = null
       try {
         did = await duty.run(term)
-        if (did) logger.info('Duty done', { duty: duty.name, ...did })
+        if (did) logger.info('Duty completed', { duty: duty.name, ...did })
       } catch (error) {
         problem = describeError(error)
         failures[duty.name] = (failures[duty.name] ?? 0) + 1
         logger.error('Duty failed', {
           duty: duty.name,
           error: problem,
-          // What is told to others leaves this out; whoever reads the log has to mend it.
+          // The cause is only logged, for the operator who must fix the problem. Clients do not see it.
           ...(error instanceof Error && error.cause !== undefined
             ? { cause: describeError(error.cause) }
             : {}),
@@ -134,7 +134,7 @@ export function createDutyGroup(
     runNow: (term) => runInTurn(() => runAll(term)),
     start: (term) => {
       currentTerm = term
-      // The last run of an earlier term may not be over yet; it stops at its next duty.
+      // The last run of an earlier term may still be in progress. It stops before its next duty.
       const before = stopped
       loop = startLoop(
         periodMs,

@@ -1,4 +1,4 @@
-/** What the leading coordinator does again and again, in groups with a period each. */
+/** Periodic jobs of the leading coordinator, in groups with a period each. */
 export { cleanMetadata } from './clean-metadata.ts'
 export { compactSegments } from './compact-segments.ts'
 export { createDutyGroup, type DutyGroup } from './duty-group.ts'

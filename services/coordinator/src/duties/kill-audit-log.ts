@@ -2,10 +2,10 @@ import { assertLeads, type Database, eraseOldAudit } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import type { Duty } from './duty-group.ts'
 
-// So many entries in one transaction: others come to the store in between.
+// Entries per transaction. Small transactions let other statements run in between.
 const batchSize = 1000
 
-/** Erases entries of the histories that are older than what is to be retained. */
+/** Deletes audit entries that are older than the duration to retain. */
 export function killAuditLog(
   { settings, clock, stopping }: ServiceContext,
   database: Database,

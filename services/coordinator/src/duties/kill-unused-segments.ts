@@ -12,12 +12,12 @@ import { newKillTask } from '@svc/shared/tasks'
 import { loadCoordinatorConfig } from '../inventory/index.ts'
 import type { Duty } from './duty-group.ts'
 
-// Who submits the tasks, as they are listed.
+// Listed as the submitter of the tasks.
 const submittedBy = 'coordinator'
 
 /**
- * Submits kill tasks for segments that have been unused for long: those that lie before what is to be retained, and
- * became unused before the buffer. A segment that changes before its task runs is spared by the task itself.
+ * Submits kill tasks for segments that are older than the duration to retain and that became unused before the buffer
+ * period. The task itself skips segments that have changed since.
  */
 export function killUnusedSegments(
   { settings, clock, discovery, logger }: ServiceContext,
@@ -48,7 +48,7 @@ export function killUnusedSegments(
         for (const { dataSource, interval } of killable) {
           if (free <= 0) break
           if (allowed.size > 0 && !allowed.has(dataSource)) continue
-          // The task that is under way may be erasing just these.
+          // A running task may already be deleting these segments.
           if (unfinished.has(dataSource)) continue
           const idPrefix = 'coordinator-issued_kill'
           const task = newKillTask({ idPrefix, dataSource, interval, limit, unusedUntil, submittedBy })

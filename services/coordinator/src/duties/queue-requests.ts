@@ -3,34 +3,34 @@ import { type Database, loadPayloads } from '@svc/shared/postgres'
 import type { RequestSender, SegmentRequest } from '@svc/shared/redis'
 import type { PendingRequest, ServerInventory } from '../inventory/index.ts'
 
-/** A copy of a segment on a server. */
+/** A replica of a segment on a server. */
 export interface RequestedCopy {
   readonly server: string
   readonly segmentId: string
 }
 
-/** A copy that is to be loaded. */
+/** A replica to load. */
 export interface RequestedLoad extends RequestedCopy {
   readonly sizeBytes: number
-  /** The load is to take the place of the copy of this server. */
+  /** The server whose replica this load replaces. */
   readonly replaces?: string
 }
 
-/** What is to be asked of the servers. */
+/** Loads and drops to request from the servers. */
 export interface Requests {
   readonly loads: readonly RequestedLoad[]
   readonly drops: readonly RequestedCopy[]
 }
 
-/** Who asks, and which servers are to work on several segments of a batch at a time. */
+/** Which leader sends the requests, and which servers should process several segments of a batch at a time. */
 export interface RequestStamp {
   readonly term: number
-  /** Whether that leader still leads; the servers that have heard of a later one do nothing for it. */
+  /** Whether that leader is still the leader. Servers that know a later leader ignore its requests. */
   leads(): boolean
   readonly turbo?: ReadonlySet<string>
 }
 
-/** What was asked of the servers. */
+/** Number of loads and drops that were requested from the servers. */
 export interface QueuedRequests {
   readonly loads: number
   readonly drops: number
@@ -43,15 +43,15 @@ interface PreparedRequest {
   readonly replaces: string | undefined
 }
 
-// Requests in one job: small enough that a server works on several at a time, large enough to be cheap.
+// Requests per job: few enough that a server processes several jobs at a time, and enough to be cheap.
 const batchSize = 32
 const payloadsAtOnce = 1000
-// Servers whose requests are sent at a time.
+// Servers to which requests are sent in parallel.
 const serversAtOnce = 16
 
 /**
- * Queues loads and drops for the servers concerned, while the leader leads. What cannot be queued is planned again once
- * the server has said that it will not do it; the first such error is thrown at the end.
+ * Queues loads and drops for their servers while the leader is the leader. Requests that cannot be queued are planned again
+ * once the server has confirmed that it ignores them. Throws the first such error at the end.
  */
 export async function queueRequests(
   requests: Requests,
@@ -78,7 +78,7 @@ export async function queueRequests(
     })
   for (const { server, segmentId, sizeBytes, replaces } of requests.loads) {
     const payload = payloads.get(segmentId)
-    // Erased since the plan was made: nothing is left to load.
+    // Without a payload, the segment was deleted after it was planned.
     if (payload) add(server, { id: segmentId, request: { action: 'load', payload }, sizeBytes, replaces })
   }
   let loads = 0
@@ -89,11 +89,11 @@ export async function queueRequests(
     const server = servers.get(name)
     if (!server) return
     for (let start = 0; start < prepared.length; start += batchSize) {
-      // The next leader may be this process again: it would wait for answers to what is void.
+      // This process may become the leader again, and would then wait for answers to ignored requests.
       if (!leads()) return
       const batch = prepared.slice(start, start + batchSize)
       const sentAtMs = performance.now()
-      // Noted before they are sent: the server may answer before this process hears that they were queued.
+      // Note the requests before sending them, because the server may answer before this process sees that they are queued.
       servers.note(
         name,
         new Map<string, PendingRequest>(
@@ -116,14 +116,14 @@ export async function queueRequests(
         for (const { request } of batch) request.action === 'load' ? loads++ : drops++
       } catch (error) {
         firstError ??= error
-        // The server may get it all the same: were it forgotten at once, another would be asked to drop its copy too.
+        // The server may still get the batch. If it were forgotten now, another server could be asked to drop its replica too.
         servers.voidAskedOf(name)
         return
       }
     }
   }
 
-  // One server's batches stay in their order; those of several go out at a time, for each waits for an answer.
+  // The batches of a server are sent in order. Batches of several servers are sent in parallel, because each waits for Redis.
   const queues = byServer.entries()
   const sendNext = async (): Promise<void> => {
     for (const [name, prepared] of queues) await sendAll(name, prepared)
@@ -133,7 +133,7 @@ export async function queueRequests(
   return { loads, drops }
 }
 
-/** The payloads of many segments, some at a time: reading them keeps this process from everything else. */
+/** Loads the payloads of many segments in chunks, because parsing them blocks this process. */
 async function loadAllPayloads(
   database: Database,
   ids: readonly string[],

@@ -26,7 +26,7 @@ import {
 import type { Duty } from './duty-group.ts'
 import { queueRequests, type RequestedCopy, type RequestedLoad, type Requests } from './queue-requests.ts'
 
-/** What the duty works with. */
+/** Dependencies of the duty. */
 export interface RunRulesInput {
   readonly database: Database
   readonly clock: Clock
@@ -38,24 +38,25 @@ export interface RunRulesInput {
   readonly servers: ServerInventory
   readonly rules: FollowedRules
   readonly requestTimeoutMs: number
-  /** Whether this server leads, and by that term. */
+  /** Whether this server is the leader under that term. */
   leads(term: number): boolean
-  /** When this server became the leader, in milliseconds of the process's own clock. */
+  /** When this server became the leader, in milliseconds of the monotonic clock of this process. */
   leadsSinceMs(): number
   /** Which servers of the cluster have reported to this leader. */
   readonly reportedServers: Pick<ReportedServers, 'awaited' | 'reported'>
 }
 
-// Segments that are decided at a stretch, some milliseconds of work: other requests are answered in between.
+// Segments per part, which takes a few milliseconds. Other requests run between parts.
 const partSize = 2000
-// Requests that are collected before they are sent: the more, the fuller the batches of each server.
+// Requests to collect before sending them. A higher number fills the batches of each server better.
 const requestsAtOnce = 20_000
-// Rows that one statement marks: a transaction must end well within the lease.
+// Rows per statement. A transaction must end well within the lease.
 const markBatchSize = 5000
 
 /**
- * Reads one snapshot, decides with pure functions, applies: segments are marked unused in the store before their
- * copies are asked away, so that a leader that dies in between leaves nothing that a later one would not finish.
+ * Creates the duty that applies the retention rules. It reads one snapshot, decides with pure functions, and applies the
+ * result. It marks segments as unused in the store before it drops their replicas, so that if the leader dies in between,
+ * the next leader completes the work.
  */
 export function runRules(input: RunRulesInput): Duty {
   const { database, clock, logger, redis, queuePrefix, sender, segments, servers, rules } = input
@@ -69,7 +70,7 @@ export function runRules(input: RunRulesInput): Duty {
   async function checkQueues(): Promise<void> {
     const found = await readQueueEpoch(redis, queuePrefix)
     if (epoch !== undefined && found !== epoch) {
-      logger.warn('The queues were lost; what is missing is asked for again', {
+      logger.warn('Queues were lost; requesting missing segments again', {
         requests: servers.voidAsked(),
       })
     }
@@ -90,7 +91,7 @@ export function runRules(input: RunRulesInput): Duty {
   const { table } = segments
   const planner = new RetentionPlanner(table)
 
-  /** Copies with segments and servers by their names, of which `names` has those of servers at their numbers. */
+  /** Returns replicas with segment IDs and server names. `names` has the names of the servers at their numbers. */
   const copiesOf = (
     { rows, servers: numbers }: RetentionPlan['loads'],
     names: readonly (string | undefined)[],
@@ -101,7 +102,7 @@ export function runRules(input: RunRulesInput): Duty {
       sizeBytes: table.sizeOf[row] as number,
     }))
 
-  /** The plan with segments and servers by their names: their numbers may mean others after a wait. */
+  /** Returns the plan with segment IDs and server names, because numbers may be reused while this duty waits. */
   function named(plan: RetentionPlan, names: readonly (string | undefined)[], takesOvershadowed: boolean) {
     return {
       unused: plan.markUnused
@@ -112,7 +113,7 @@ export function runRules(input: RunRulesInput): Duty {
     }
   }
 
-  /** What brings clones to what the servers that they follow hold, this run included. */
+  /** Returns the requests that make clones match their source servers, including the requests of this run. */
   function clonesOf(parts: ServerParts, { maxLoadsPerServer }: LoadingLimits): Requests {
     const clones = parts.clones.size === 0 ? [] : servers.clones(performance.now(), parts)
     const names: string[] = []
@@ -121,7 +122,7 @@ export function runRules(input: RunRulesInput): Duty {
     return { loads: copiesOf(loads, names), drops: copiesOf(drops, names) }
   }
 
-  /** Tells once of a server that has had a load in its queue for longer than so many runs. */
+  /** Warns once about a server that has had a load in its queue for more than `replicantLifetime` runs. */
   function tellSlowServers(replicantLifetime: number): void {
     runsStartedAtMs.push(performance.now())
     while (runsStartedAtMs.length > replicantLifetime + 1) runsStartedAtMs.shift()
@@ -134,20 +135,20 @@ export function runRules(input: RunRulesInput): Duty {
       .map(({ name }) => name)
     const news = slow.filter((name) => !toldSlow.has(name))
     if (news.length > 0)
-      logger.warn('Servers have had loads in their queues for very many runs', {
+      logger.warn('Load queues are stuck', {
         servers: news,
         runs: replicantLifetime,
       })
     toldSlow = new Set(slow)
   }
 
-  /** Tells once of servers that broadcast rules want to hold segments and that have no room for any. */
+  /** Warns once about servers that cannot hold the segments that broadcast rules assign to them. */
   function tellUnable(currentRules: RulesByName, loadingServers: readonly LoadingServer[]): void {
     const names = serversThatCannotHold(currentRules, loadingServers).map(({ name }) => name)
     const key = names.join()
     if (key !== toldUnable && names.length > 0) {
       logger.warn(
-        'Rules broadcast segments to servers that can hold none; they need [svc.segmentCache.locations]',
+        'Rules broadcast segments to servers without a segment cache; set [svc.segmentCache.locations] on them',
         {
           servers: names,
         },
@@ -160,7 +161,7 @@ export function runRules(input: RunRulesInput): Duty {
     const withoutServers = run.tiersWithoutServers()
     const tiers = JSON.stringify([...withoutServers.keys()])
     if (tiers !== toldTiers && withoutServers.size > 0) {
-      logger.warn('Rules name tiers that have no server; their copies are loaded nowhere', {
+      logger.warn('Rules reference tiers without servers', {
         tiers: Object.fromEntries(withoutServers),
       })
     }
@@ -168,7 +169,7 @@ export function runRules(input: RunRulesInput): Duty {
     const unplaced = run.unplaced().filter(({ reason }) => reason === 'noRoom')
     const unplacedKey = JSON.stringify(unplaced.map(({ tier }) => tier))
     if (unplacedKey !== toldUnplaced && unplaced.length > 0) {
-      logger.warn('Copies find no room on the servers of their tier', {
+      logger.warn('Not enough capacity in tier', {
         unplaced: unplaced.map(({ exampleRow, ...rest }) => ({
           ...rest,
           exampleSegmentId: table.idOf(exampleRow),
@@ -189,12 +190,12 @@ export function runRules(input: RunRulesInput): Duty {
         segments.refresh(),
       ])
       const leads = () => input.leads(term)
-      // While it waited, this server may have lost the lead, and may have it again by another term.
+      // This server may have lost leadership while it waited, and may be the leader again under another term.
       if (!leads()) return undefined
       const { requestTimeoutMs } = input
       const { replicateAfterLoadTimeout } = config
       for (const server of servers.expire(performance.now(), requestTimeoutMs, replicateAfterLoadTimeout)) {
-        logger.warn('A server went silent; its copies no longer count', { silentServer: server })
+        logger.warn('Server missed its heartbeats; ignoring its replicas', { silentServer: server })
       }
       if (config.pauseCoordination) return undefined
       const parts = serverPartsOf(config)
@@ -222,7 +223,7 @@ export function runRules(input: RunRulesInput): Duty {
       for (let part = run.next(partSize); part !== undefined; part = run.next(partSize)) {
         const { unused, loads, drops } = named(part, names, leadsLongEnough)
         done.markedUnused += await markAll(unused, term)
-        // One by one: a broadcast rule may lead to more of them than a call takes arguments.
+        // Push one by one, because a broadcast rule may produce more requests than a call can take as arguments.
         for (const load of loads) requests.loads.push(load)
         for (const drop of drops) requests.drops.push(drop)
         if (requests.loads.length + requests.drops.length >= requestsAtOnce) await sendRequests()

@@ -8,7 +8,7 @@ function* entriesOf({ copies }: SegmentTable, server: number, flags: number): Ge
     if (copies.serverOf[entry] === server && ((copies.flagsOf[entry] as number) & flags) !== 0) yield entry
 }
 
-/** The ids of the segments that one server serves. To go through them takes a look at every copy that there is. */
+/** IDs of the segments that one server serves. Iterating over them scans all replicas of the cluster. */
 export class ServedIds implements Iterable<string> {
   private readonly table: SegmentTable
   private readonly server: number
@@ -30,7 +30,7 @@ export class ServedIds implements Iterable<string> {
   }
 }
 
-/** What one server was asked and has not answered, by segment id. */
+/** Unanswered requests to one server, by segment ID. */
 export class PendingView implements Iterable<[string, PendingRequest]> {
   private readonly table: SegmentTable
   private readonly server: number

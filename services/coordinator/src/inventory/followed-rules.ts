@@ -1,18 +1,18 @@
 import type { RulesByName } from '@svc/domain/rules'
 import { type Database, loadRules, ParsedRules, rulesChannel } from '@svc/shared/postgres'
 
-/** The rules as the store has them, read again after every change that any server makes. */
+/** The rules in the metadata store, reloaded after every change by any server. */
 export interface FollowedRules {
   current(): Promise<RulesByName>
-  /** The rules changed here: the next reader must see it at once. */
+  /** Discards the cached rules after a change on this server, so that the next reader sees it. */
   invalidate(): void
-  /** Begins to hear of changes made elsewhere. */
+  /** Starts to listen for changes by other servers. */
   start(): Promise<void>
 }
 
 export function followRules(database: Database): FollowedRules {
   let reading: Promise<RulesByName> | undefined
-  // Lists that did not change stay the same objects, so that the next duty run looks only at the others.
+  // Unchanged lists stay the same objects, so that the next duty run checks only the others.
   const parsed = new ParsedRules()
   const invalidate = (): void => {
     reading = undefined
@@ -31,7 +31,7 @@ export function followRules(database: Database): FollowedRules {
     },
     start: async () => {
       await database.listen(rulesChannel, invalidate)
-      // What was read before may have changed before the listening began.
+      // Rules that were read earlier may have changed before the listener started.
       invalidate()
     },
   }

@@ -1,4 +1,4 @@
-/** What the leader knows: used segments, rules, the configuration, and the servers that report to it. */
+/** State that the leader tracks: used segments, rules, the configuration, and the servers that report to it. */
 export { type FollowedRules, followRules } from './followed-rules.ts'
 export {
   byInterval,

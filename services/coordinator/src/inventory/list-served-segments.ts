@@ -7,28 +7,27 @@ import type { ServerInventory, ServerState } from './server-inventory.ts'
 /** A segment that at least one server serves. */
 export interface ServedSegment {
   readonly segment: Segment
-  /** The names of the servers. */
+  /** Names of the servers. */
   readonly servers: readonly string[]
-  /** The number of copies on historicals by tier. */
+  /** Number of replicas on historicals by tier. */
   readonly tiers: ReadonlyMap<string, number>
 }
 
-/** Bytes and number of segments. */
+/** Total size of segments in bytes and their number. */
 export interface SizeAndCount {
   readonly size: number
   readonly count: number
 }
 
-/** Served segments that begin at the same time, by datasource and id, in the order that was asked for. */
+/** Served segments with the same start, sorted by datasource and ID in the requested direction. */
 export type ServedTogether = readonly ServedSegment[]
 
-// Segments that are looked at before other requests get their turn.
+// Segments to check before other requests get their turn.
 const segmentsAtOnce = 2000
 
 /**
- * The used segments of some datasources that are served, in the order of their start and then of datasource and id,
- * or wholly backwards. They are looked up as they are asked for: what changes in the meantime is told as it is then,
- * and a million of them take no room.
+ * Yields the served segments of some datasources, sorted by start, datasource, and ID, ascending or descending. Segments
+ * are looked up lazily, so a million of them need no memory, and changes in the meantime are visible.
  */
 export async function* servedSegments(
   { table }: SegmentInventory,
@@ -49,7 +48,7 @@ export async function* servedSegments(
       left -= 1
       if (!newestFirst) from += 1
       const group = groups[at] as number
-      // A group may have come to stand for another while others had their turn.
+      // The number of a group may have been reused while other requests had their turn.
       const place = placeOf.get(table.datasourceOf[group] as number)
       if (place === undefined || table.startOf[group] !== start) continue
       table.forEachRow(group, (row) => {
@@ -73,7 +72,7 @@ export async function* servedSegments(
   }
 }
 
-/** The groups of some datasources by their start, with the starts beside them; sorted without comparing one by one. */
+/** Returns the groups of some datasources sorted by start, with the starts. Sorts typed arrays, which is faster. */
 function orderedByStart(
   table: SegmentInventory['table'],
   numbers: readonly number[],
@@ -111,12 +110,12 @@ function tiersOf(servers: readonly ServerState[]): Map<string, number> {
   return tiers
 }
 
-/** Those that were taken together, by their intervals. */
+/** Returns the segments grouped by interval. */
 export function byInterval(together: ServedTogether): Map<string, ServedSegment[]> {
   return Map.groupBy(together, ({ segment }) => formatInterval(segment.interval))
 }
 
-/** Bytes and number of segments. */
+/** Total size of segments in bytes and their number. */
 export function sizeAndCount(served: readonly ServedSegment[]): SizeAndCount {
   return { size: served.reduce((sum, { segment }) => sum + segment.sizeBytes, 0), count: served.length }
 }

@@ -5,7 +5,7 @@ import {
 } from '@svc/shared/coordinator-config'
 import { type Database, loadConfig } from '@svc/shared/postgres'
 
-/** The dynamic configuration of the coordinator as the metadata store has it now. */
+/** Returns the current dynamic configuration of the coordinator from the metadata store. */
 export async function loadCoordinatorConfig(database: Database): Promise<CoordinatorConfig> {
   return readCoordinatorConfig(await loadConfig(database, coordinatorConfigName))
 }

@@ -1,19 +1,19 @@
-// A new leader gives the servers this long to report before it decides without them: otherwise it would take all
-// that the slow ones hold for missing. While some of them report, the others, behind them in line, have as long again.
+// A new leader gives servers this long to report before it decides without them. Otherwise, all replicas on slow servers
+// would look missing. Each server that reports gives the remaining ones the full time again.
 const patienceMs = 8000
 
-/** How long a new leader waits for the servers of its cluster; times are those of the process's own clock. */
+/** Decides how long a new leader waits for the servers of its cluster. Times are from the monotonic clock of this process. */
 export class Patience {
   private fewest = 0
   private untilMs = Number.NEGATIVE_INFINITY
 
-  /** The wait begins. */
+  /** Starts the wait. */
   restart(nowMs: number): void {
     this.fewest = Number.POSITIVE_INFINITY
     this.untilMs = nowMs + patienceMs
   }
 
-  /** Whether to wait while so many servers have not reported. Once its time has passed, the wait is over for good. */
+  /** Returns whether to keep waiting for `awaited` servers. Once the time is up, it returns false until the next restart. */
   waitsFor(awaited: number, nowMs: number): boolean {
     if (nowMs >= this.untilMs) return false
     if (awaited < this.fewest) this.untilMs = nowMs + patienceMs

@@ -1,9 +1,9 @@
-/** A request that was sent to a server and is not answered yet. */
+/** An unanswered request to a server. */
 export interface PendingRequest {
   readonly action: 'load' | 'drop'
   readonly sizeBytes: number
-  /** Milliseconds of the process's own clock. */
+  /** Milliseconds of the monotonic clock of this process. */
   readonly sentAtMs: number
-  /** A load that is to take the place of the copy of this server. */
+  /** The server whose replica this load replaces. */
   readonly replaces?: string
 }

@@ -2,23 +2,23 @@ import { SegmentTable } from '@svc/domain/inventory'
 import type { Segment } from '@svc/domain/segment'
 import { type Database, followSegmentChanges, type SegmentCursor } from '@svc/shared/postgres'
 
-/** The used segments of the metadata store, followed by reading what changed. */
+/** The used segments of the metadata store, kept current by reading what changed. */
 export interface SegmentInventory {
-  /** Where they stand. */
+  /** The table with the segments. */
   readonly table: SegmentTable
-  /** Reads what changed since the last time; concurrent callers share one reading. */
+  /** Reads what changed since the last refresh. Concurrent callers share one read. */
   refresh(): Promise<void>
-  /** Forgets everything, as a new leader must: what was erased long ago is no longer told as a change. */
+  /** Forgets everything. A new leader must do this, because the store does not keep old deletions as changes. */
   reset(): void
   isUsed(id: string): boolean
-  /** A used segment by its id. */
+  /** Returns a used segment by its ID. */
   get(id: string): Segment | undefined
 }
 
 export function createSegmentInventory(database: Database, table = new SegmentTable()): SegmentInventory {
   let cursor: SegmentCursor | undefined
   let underWay: Promise<void> | undefined
-  // Counts the resets: what a reading from before one brings is out of date.
+  // Number of resets. The results of a read that started before a reset are stale.
   let resets = 0
 
   const read = async (): Promise<void> => {
@@ -26,7 +26,7 @@ export function createSegmentInventory(database: Database, table = new SegmentTa
     const isFirst = cursor === undefined
     try {
       const next = await followSegmentChanges(database, cursor, {
-        // The changes are read again from where a transaction may have been open: most of them are known.
+        // Changes are read again from the point where a transaction may have been open, so most of them are known.
         used: (segment) => {
           if (readFor === resets) table.put(segment)
         },
@@ -38,7 +38,7 @@ export function createSegmentInventory(database: Database, table = new SegmentTa
       table.settleTimeline()
       cursor = next
     } catch (error) {
-      // The half of a first reading would not be brought up to date: nothing tells what has gone since.
+      // A partial first read cannot be updated, because nothing shows which segments are gone since.
       if (isFirst && readFor === resets) table.removeAll()
       throw error
     }

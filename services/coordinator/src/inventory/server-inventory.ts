@@ -5,9 +5,9 @@ import type { AwaitedServer, ReportAnswer, RequestFailure, ServerReport } from '
 import { PendingView, ServedIds } from './copy-views.ts'
 import type { PendingRequest } from './pending-request.ts'
 
-/** A data server as the leader knows it from its reports. */
+/** The state of a data server according to its reports to the leader. */
 export interface ServerState {
-  /** Its number in the segment table. */
+  /** Number of the server in the segment table. */
   readonly number: number
   readonly name: string
   readonly process: string
@@ -17,7 +17,7 @@ export interface ServerState {
   readonly maxSizeBytes: number
   readonly usedSizeBytes: number
   readonly session: string
-  /** The number of changes known. */
+  /** Number of known changes. */
   readonly sequence: number
   readonly lastReportAtMs: number
   readonly served: ServedIds
@@ -25,30 +25,30 @@ export interface ServerState {
 }
 
 interface MutableServer extends ServerState {
-  /** Segments that the server failed to load, with the time until which it is not asked again. */
+  /** Segments that the server failed to load, with the time until which the leader does not request them again. */
   readonly refused: Map<string, { readonly untilMs: number; readonly waitMs: number }>
-  /** Requests that ask for what is already so, as far as is known: the next report ends them. */
+  /** Requests that seem to be done already. The next report completes them. */
   readonly doubtful: Set<string>
-  /** What was sent until then may or may not have come: it is void, and forgotten once the server has said so. */
+  /** Requests sent until this time may be lost. They are void, and are forgotten once the server confirms it. */
   voidUntilMs: number | undefined
 }
 
-/** Loads and drops that servers were asked for and have not answered. */
+/** Unanswered loads and drops of a server. */
 export interface QueueSize {
   readonly loads: number
   readonly loadSizeBytes: number
   readonly drops: number
-  /** When the oldest load was sent; Infinity without any. */
+  /** When the oldest load was sent; Infinity if there is none. */
   readonly oldestLoadAtMs: number
 }
 
-/** What a server did with a copy: loaded where one was missing, moved in the place of another, dropped. */
+/** What a server did with a replica: loaded a missing one, moved it from another server, or dropped it. */
 type CopyChange = 'loaded' | 'moved' | 'dropped'
 
-/** Who is told of what servers report. */
+/** Listeners for what servers report. */
 export interface ServerInventoryEvents {
   onFailure?(server: ServerState, failure: RequestFailure): void
-  /** `row` is that of the segment in the table, or -1. */
+  /** `row` is the row of the segment in the table, or -1. */
   onCopyChange?(
     server: ServerState,
     segment: { readonly id: string; readonly row: number },
@@ -56,7 +56,7 @@ export interface ServerInventoryEvents {
   ): void
 }
 
-/** Historicals before brokers, by name. */
+/** Sorts historicals before brokers, then by name. */
 function inOrder(a: ServerState, b: ServerState): number {
   if (a.type !== b.type) return a.type === 'historical' ? -1 : 1
   return a.name < b.name ? -1 : 1
@@ -64,7 +64,7 @@ function inOrder(a: ServerState, b: ServerState): number {
 
 const noParts: ServerParts = { leaving: new Set(), clones: new Map() }
 
-// How long a server is left alone with a segment that it failed to load: doubled with every failure.
+// How long the leader does not request a segment again that a server failed to load. Doubles with every failure.
 const firstRefusalMs = 5000
 const longestRefusalMs = 300_000
 
@@ -72,22 +72,22 @@ const { served, loading, dropping, refused, moving, leaving } = copyFlag
 const pendingFlags = loading | dropping
 const requestFlags = pendingFlags | moving
 
-/** The data servers that report to the leader: what they serve, and what they were asked to do. */
+/** The data servers that report to the leader, with the segments that they serve and their pending requests. */
 export class ServerInventory {
-  /** Where it stands which server has which segment. */
+  /** The table that records which server has which segment. */
   readonly table: SegmentTable
   private readonly byName = new Map<string, MutableServer>()
   private readonly byNumber: (MutableServer | undefined)[] = []
   private readonly freeNumbers: number[] = []
-  /** Numbers that are free from the next run on: in the present one they stand for servers that have gone. */
+  /** Numbers of removed servers. They become free at the next run, because the current run still uses them. */
   private readonly retired: number[] = []
   private nextNumber = 0
-  /** Historicals that their processes have told of and whose lists have not come, by process. */
+  /** Historicals that their process announced but that have not reported their segments yet, by process. */
   private readonly awaitedOf = new Map<string, { list: readonly AwaitedServer[]; readonly atMs: number }>()
   private readonly silenceMs: number
   private readonly events: ServerInventoryEvents
 
-  /** A server is forgotten after `silenceMs` without a report. */
+  /** The inventory forgets a server after `silenceMs` milliseconds without a report. */
   constructor(silenceMs: number, events: ServerInventoryEvents = {}, table = new SegmentTable()) {
     this.silenceMs = silenceMs
     this.events = events
@@ -95,8 +95,8 @@ export class ServerInventory {
   }
 
   /**
-   * Takes in the reports of one process, which has `awaited` historicals beside; answers which servers must send their
-   * whole list.
+   * Applies the reports of one process, which has `awaited` more historicals. Returns which servers must send their complete
+   * list.
    */
   take(
     reports: readonly ServerReport[],
@@ -104,8 +104,8 @@ export class ServerInventory {
     nowMs: number,
     awaited: readonly AwaitedServer[] = [],
   ): ReportAnswer {
-    // A server that has not heard of this leader may still do what an earlier one asked: only from when it knows
-    // this term does its list stay true.
+    // A server that does not know this leader may still execute requests of an earlier leader. Its list is reliable only
+    // once it knows this term.
     const taken = (report: ServerReport) => report.term === term && this.takeOne(report, nowMs)
     const refused = reports.filter((report) => !taken(report))
     const resync = refused.map(({ name }) => name)
@@ -120,14 +120,14 @@ export class ServerInventory {
     return { term, resync, voidUntilMs: Object.fromEntries(voids) }
   }
 
-  /** The historicals that their processes have told of, and whose lists have never come. */
+  /** Returns the historicals that their processes announced but that have never reported their segments. */
   awaited(): readonly AwaitedServer[] {
     return [...this.awaitedOf.values()].flatMap(({ list }) =>
       list.filter(({ name }) => !this.byName.has(name)),
     )
   }
 
-  /** Forgets servers that their process has told to be no more. */
+  /** Forgets servers that their process reported as gone. */
   forgetGone(names: readonly string[]): void {
     if (names.length === 0) return
     const gone = new Set(names)
@@ -142,7 +142,7 @@ export class ServerInventory {
     if (report.segments === null && !follows) return false
     const sameLife = known?.session === report.session
     const number = known?.number ?? this.freeNumbers.pop() ?? this.nextNumber++
-    // Another life of the process knows nothing of what its former self was asked.
+    // A restarted process knows nothing about requests from before the restart.
     if (known && !sameLife) this.table.clearServers(new Set([number]), requestFlags | refused | leaving)
     const server: MutableServer = {
       number,
@@ -176,7 +176,7 @@ export class ServerInventory {
     return true
   }
 
-  /** Tells of a change that is news, before it is taken in: some reports come twice. */
+  /** Notifies listeners about a change before it is applied, unless it is known already. Some reports arrive twice. */
   private tellCopyChange(
     server: MutableServer,
     segment: { readonly id: string; readonly row: number },
@@ -207,7 +207,7 @@ export class ServerInventory {
     this.table.changeCopy(id, number, 0, served | dropping | leaving, row)
   }
 
-  /** Takes away the pending requests that the report answers, beside those that its changes did. */
+  /** Removes the pending requests that the report answers, in addition to those that its changes answered. */
   private settle(server: MutableServer, failures: readonly RequestFailure[], nowMs: number): void {
     const { table } = this
     for (const failure of failures) {
@@ -231,7 +231,7 @@ export class ServerInventory {
     server.doubtful.clear()
   }
 
-  /** Notes requests that are about to be sent. */
+  /** Records requests that are about to be sent. */
   note(name: string, requests: ReadonlyMap<string, PendingRequest>): void {
     const server = this.byName.get(name)
     if (!server) return
@@ -255,8 +255,9 @@ export class ServerInventory {
   }
 
   /**
-   * The queues were lost: what was asked until now is void, for what servers had taken out of them they would still
-   * do. It is forgotten, and may be asked again, once they say that they will not. Returns the number of requests.
+   * Voids all pending requests after the queues were lost. Servers may still execute requests that they had already taken,
+   * so a request is forgotten, and can be sent again, only once its server confirms that it will not execute it. Returns the
+   * number of pending requests.
    */
   voidAsked(): number {
     let count = 0
@@ -267,15 +268,16 @@ export class ServerInventory {
     return count
   }
 
-  /** What was sent to a server until now may or may not come to it: as with the loss of all queues. */
+  /** Voids all pending requests of one server, which may or may not receive them. */
   voidAskedOf(name: string): void {
     const server = this.byName.get(name)
     if (server) server.voidUntilMs = performance.now()
   }
 
   /**
-   * Forgets silent servers, and declares void what was never answered; returns the names of the silent ones. With
-   * `triesOthers`, a server that did not answer to a load is left alone with that segment, so that another gets it.
+   * Forgets servers that stopped reporting and voids requests that timed out. Returns the names of the forgotten servers.
+   * With `triesOthers`, a server that did not answer a load is not asked for that segment again for a while, so that another
+   * server gets it.
    */
   expire(nowMs: number, requestTimeoutMs: number, triesOthers = false): string[] {
     this.freeNumbers.push(...this.retired.splice(0))
@@ -305,7 +307,7 @@ export class ServerInventory {
     return silent.map(({ name }) => name)
   }
 
-  /** Forgets all servers, as a new leader must: each of them reports its whole list again. */
+  /** Forgets all servers. A new leader must do this. Each server then reports its complete list again. */
   reset(): void {
     const { copies } = this.table
     for (let entry = 0; entry < copies.limit; entry++) {
@@ -320,7 +322,7 @@ export class ServerInventory {
     this.nextNumber = 0
   }
 
-  /** The servers that report, historicals before brokers, by name. */
+  /** Returns the reporting servers, historicals before brokers, sorted by name. */
   servers(): readonly ServerState[] {
     return [...this.byName.values()].sort(inOrder)
   }
@@ -329,7 +331,7 @@ export class ServerInventory {
     return this.byName.get(name)
   }
 
-  /** The servers that serve a segment, in order. */
+  /** Returns the servers that serve a segment, historicals before brokers, sorted by name. */
   holdersOf(row: number): readonly ServerState[] {
     const { copies } = this.table
     const holders: ServerState[] = []
@@ -341,7 +343,7 @@ export class ServerInventory {
     return holders.sort(inOrder)
   }
 
-  /** What each server, by its number, was asked for and has not answered. */
+  /** Returns the unanswered requests of each server, by server number. */
   queues(): ReadonlyMap<number, QueueSize> {
     const { copies, sizeOf } = this.table
     const queues = new Map(
@@ -366,14 +368,14 @@ export class ServerInventory {
     return queues
   }
 
-  /** The servers as planning sees them, without clones; those that leave are to be emptied. */
+  /** Returns the servers for planning, without clones. Servers that are leaving are marked as decommissioning. */
   loadingServers(nowMs: number, { leaving, clones }: ServerParts = noParts): LoadingServer[] {
     return this.describe(nowMs, leaving).filter(({ name }) => !clones.has(name))
   }
 
   /**
-   * Servers that are there, while it is not known what they serve: their tiers have servers, so that what lies in other
-   * tiers waits for theirs, and they are given nothing.
+   * Returns placeholders for servers whose segments are not known yet. They make their tiers count as tiers with servers, so
+   * that replicas in other tiers are kept until these tiers have theirs. They are full, so nothing is loaded on them.
    */
   unknownServers(
     awaited: readonly { readonly name: string; readonly tier: string | undefined }[],
@@ -396,7 +398,7 @@ export class ServerInventory {
     })
   }
 
-  /** The clones that are there, each with the server that it follows. */
+  /** Returns the clones that report, each with its source server. */
   clones(nowMs: number, { leaving, clones }: ServerParts): ServerClone[] {
     return this.describe(nowMs, leaving).flatMap((target) => {
       const source = clones.get(target.name)
@@ -425,8 +427,8 @@ export class ServerInventory {
   }
 
   /**
-   * A server that just failed with a segment is not asked again for a while: for planning it is as busy with that
-   * segment as one that is dropping it.
+   * Marks segments that a server recently failed to load, so that they are not requested again for a while. Planning treats
+   * such a server as if it were dropping the segment.
    */
   private applyRefusals(server: MutableServer, nowMs: number): void {
     for (const [id, { untilMs }] of server.refused) {
@@ -435,7 +437,7 @@ export class ServerInventory {
     }
   }
 
-  /** Forgets servers with all that they had and were asked, and returns their numbers. */
+  /** Forgets servers with their segments and requests. Returns their numbers. */
   private remove(servers: readonly ServerState[]): readonly number[] {
     for (const { name, number } of servers) {
       this.byName.delete(name)
@@ -446,7 +448,7 @@ export class ServerInventory {
     return numbers
   }
 
-  /** Takes in until when a server takes what it was sent for void. */
+  /** Forgets void requests once the server confirms that it ignores everything sent until then. */
   private forgetVoid(server: MutableServer, confirmedUntilMs: number): void {
     const { voidUntilMs, number, pending } = server
     if (voidUntilMs === undefined || confirmedUntilMs < voidUntilMs) return

@@ -2,26 +2,26 @@ import type { ServiceContext } from '@svc/shared/service'
 import { Patience } from './patience.ts'
 import type { ServerInventory } from './server-inventory.ts'
 
-/** A historical that is there and that the leader knows nothing of but its tier, if that. */
+/** A historical of which the leader knows only the name and sometimes the tier. */
 export interface UnknownServer {
   readonly name: string
-  /** Undefined for a process whose servers have tiers of their own. */
+  /** Undefined for a process whose servers are in different tiers. */
   readonly tier: string | undefined
 }
 
-/** Whether a leader knows what the historicals of its cluster serve. */
+/** Tracks whether the leader knows which segments the historicals of its cluster serve. */
 export interface ReportedServers {
-  /** A new leader begins to wait for all of them. */
+  /** Starts to wait for all historicals, for a new leader. */
   restart(): void
-  /** Those that have not told this leader all that they serve. */
+  /** Returns the historicals that have not reported all their segments to this leader. */
   awaited(): readonly UnknownServer[]
-  /** Resolves when there are none of them, or when they have had their time. */
+  /** Resolves when all historicals have reported or the wait times out. */
   reported(): Promise<void>
 }
 
 const lookAgainMs = 25
 
-/** Watches who has reported, of those that are announced and those of which a process has told. */
+/** Creates the tracker for historicals that discovery lists and historicals that a process has announced. */
 export function watchReported(
   { discovery, stopping }: Pick<ServiceContext, 'discovery' | 'stopping'>,
   servers: Pick<ServerInventory, 'servers' | 'awaited'>,

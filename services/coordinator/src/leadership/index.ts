@@ -1,14 +1,14 @@
-/** How a change is left to the leader: the fencing number of this server, and the way to the leader where it has none. */
+/** Routes requests to the leader, and provides the term (fencing token) of this server while it is the leader. */
 import type { Election } from '@svc/shared/discovery'
 import { Reply, type Route, type RouteInput } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
 
-/** The fencing number while this server leads; for requests, a way to the leader where it does not. */
+/** The term (fencing token) of this server while it is the leader. */
 export interface Leadership {
   term(): number | undefined
 }
 
-/** Leadership that begins when the election does. */
+/** Creates a leadership that has no term until it follows an election. */
 export function createLeadership(): Leadership & { follow(election: Election): void } {
   let election: Election | undefined
   return {
@@ -19,14 +19,14 @@ export function createLeadership(): Leadership & { follow(election: Election): v
   }
 }
 
-/** The route, answered by the leader only: other coordinators send their callers to it. */
+/** Returns the route for the leader only. Other coordinators redirect the caller to the leader. */
 export function atLeader(leadership: Leadership, context: ServiceContext, route: Route): Route {
   return {
     ...route,
     handle: (input) => {
       if (leadership.term() !== undefined) return route.handle(input)
       const { baseUrl } = context.discovery.leader('coordinator')
-      // The path is taken as it came and put behind the leader's address: it can name no other host.
+      // Appending the path unchanged to the leader's address means that it cannot redirect to another host.
       const { request, word } = input as RouteInput<unknown, unknown>
       const path = (request.url ?? '/').replace(/^\/svc/, `/${word}`)
       return new Reply(307, undefined, { Location: `${baseUrl}${path}` })

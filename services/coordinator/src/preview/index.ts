@@ -1,2 +1,2 @@
-/** What a change of rules would do to the cluster as it is: looked at, decided in slices, and never applied. */
+/** Previews of what a change of rules would do to the current cluster. They are computed in slices and never applied. */
 export { createPreviews, type Previews } from './previews.ts'

@@ -2,7 +2,7 @@ import { copyFlag, type SegmentTable } from '@svc/domain/inventory'
 import type { LoadingServer } from '@svc/domain/loading'
 import type { PreviewSegments, PreviewServer, SegmentColumns } from '@svc/domain/preview'
 
-/** The segments of a datasource as they were when they were looked at: a preview pauses, and they change meanwhile. */
+/** A snapshot of the segments of a datasource. It stays stable while a preview pauses and the segments change. */
 interface DatasourceSnapshot {
   readonly changes: number
   readonly rows: Int32Array
@@ -11,16 +11,16 @@ interface DatasourceSnapshot {
   readonly sizes: Float64Array
   readonly partitionNums: Int32Array
   readonly hidden: Uint8Array
-  /** The place of each segment's version among `versions`. */
+  /** Index of each segment's version in `versions`. */
   readonly versionAt: Int32Array
   readonly versions: readonly string[]
   columns: SegmentColumns | undefined
 }
 
-// Snapshots are as good as long as the segments of their datasource are the same.
+// A snapshot is valid until the segments of its datasource change.
 const snapshotsOfTable = new WeakMap<SegmentTable, Map<number, DatasourceSnapshot>>()
 
-/** A datasource of the cluster as a preview reads it. */
+/** A datasource of the cluster in the form that a preview reads. */
 export interface LiveDatasource {
   readonly segments: PreviewSegments
   readonly columns: SegmentColumns | undefined
@@ -28,7 +28,7 @@ export interface LiveDatasource {
   keep(columns: SegmentColumns): void
 }
 
-/** The servers of the cluster as a preview sees them. */
+/** Returns the servers of the cluster in the form that a preview reads. */
 export function liveServers(servers: readonly LoadingServer[]): PreviewServer[] {
   return servers.map(({ name, type, tier, maxSizeBytes, decommissioning }) => ({
     name,
@@ -39,7 +39,7 @@ export function liveServers(servers: readonly LoadingServer[]): PreviewServer[] 
   }))
 }
 
-/** Used segments of the cluster, by the numbers of their datasources, with the servers that serve them; pauses now and then. */
+/** Returns the used segments of some datasources, given by number, with the servers that serve them. Yields to pause. */
 export function* liveDatasources(
   table: SegmentTable,
   numbers: Iterable<number>,
@@ -108,7 +108,7 @@ function* snapshotOf(table: SegmentTable, number: number): Generator<undefined, 
     columns: undefined,
   }
   let index = 0
-  // Without a pause: it is some milliseconds a hundred thousand segments, and half a change must not be seen.
+  // No pause here, so that no half-applied change is visible. It takes a few milliseconds per 100,000 segments.
   for (const group of table.groupsOf(number)) {
     const at = snapshot.versions.push(table.version(group)) - 1
     table.forEachRow(group, (row) => {

@@ -28,22 +28,22 @@ import {
 import type { Leadership } from '../leadership/index.ts'
 import { liveDatasources, liveServers } from './live-cluster.ts'
 
-/** Which part of the segments of the live cluster is told, if any. */
+/** Which page of the segments of the live cluster the answer includes, if any. */
 export interface PreviewPage {
   readonly full: boolean
   readonly offset: number
   readonly limit: number
 }
 
-/** Answers what a change of rules would do. */
+/** Previews what a change of rules would do. */
 export interface Previews {
-  /** The answer to a request, as JSON text. */
+  /** Returns the answer to a request as a JSON string. */
   answer(json: unknown, page: PreviewPage, caller: Caller, signal: AbortSignal): Promise<string>
-  /** What is to be said of the rules that a datasource has, or the cluster by default. */
+  /** Returns warnings about the current rules of a datasource or about the cluster default rules. */
   warningsOf(dataSource: string, signal: AbortSignal): Promise<readonly PreviewWarning[]>
 }
 
-/** A datasource that a preview looks at, with its rules after the change. */
+/** A datasource in a preview, with its rules after the change. */
 interface Subject {
   readonly segments: PreviewSegments
   readonly columns: PreviewResult['outcome']['datasources'][number]['columns'] | undefined
@@ -63,7 +63,7 @@ const withoutSegments = (dataSource: string): PreviewSegments => ({
   forEachCopy: () => undefined,
 })
 
-/** What previews are decided on. */
+/** State of the cluster that previews are based on. */
 interface PreviewedCluster {
   readonly context: ServiceContext
   readonly leadership: Leadership
@@ -72,7 +72,7 @@ interface PreviewedCluster {
   readonly rules: FollowedRules
 }
 
-/** Previews over what the leader knows. One is decided at a time, in slices. */
+/** Creates previews of the state that the leader knows. They run one at a time, in slices. */
 export function createPreviews({
   context,
   leadership,
@@ -119,7 +119,7 @@ export function createPreviews({
       }))
       const named = namesIn(request)
       const present = new Set(subjects.map((subject) => subject.segments.dataSource))
-      // Rules can be looked at before there are data.
+      // Rules can be previewed before a datasource has data.
       const missing = named.filter((name) => !present.has(name))
       if (present.size === 0 && missing.length === 0) missing.push(previewDatasource)
       for (const name of missing) {
@@ -151,7 +151,7 @@ export function createPreviews({
         const { rows, total } = yield* pageOfRows(result, { offset, limit })
         parts.push(`,"segmentsTotal":${total},"segments":[`, yield* inSlices(rows), ']')
       }
-      // What whole tiers hold is told to those who may see the state of the cluster, or where it is none of it.
+      // Only callers who may read the state of the cluster see the totals of its tiers. Anyone may see those of given servers.
       const withTiers =
         caller.can('READ', 'STATE', 'STATE') || (groups !== undefined && request.servers !== undefined)
       parts.push(',"summary":', yield* jsonInSlices(formatSummary(result, withTiers)))
@@ -163,7 +163,7 @@ export function createPreviews({
   async function warningsOf(dataSource: string, signal: AbortSignal): Promise<readonly PreviewWarning[]> {
     const isForAll = dataSource === defaultRulesName
     if (leadership.term() === undefined) {
-      // Only the leader knows servers and segments: here the rules are looked at by themselves.
+      // Only the leader knows the servers and segments, so check the rules alone.
       const list = (await rules.current()).get(dataSource) ?? []
       return await slices.run(() => warningsOfList(dataSource, list, clock.now()), signal)
     }
@@ -201,7 +201,7 @@ export function createPreviews({
   return { answer, warningsOf }
 }
 
-/** The datasources that a request names. */
+/** Returns the datasources that a request names. */
 function namesIn({ rules, segments }: PreviewRequest): string[] {
   const named = isListForAll(rules) ? [] : [...rules.keys()].filter((name) => name !== defaultRulesName)
   const given = (segments ?? []).map(({ dataSource }) => dataSource)
@@ -210,7 +210,7 @@ function namesIn({ rules, segments }: PreviewRequest): string[] {
 
 const isListForAll = (rules: PreviewRequest['rules']): rules is readonly Rule[] => Array.isArray(rules)
 
-/** What a request names it must be allowed to read; the name that stands where none was given is nobody's. */
+/** Throws forbidden if the caller may not read a datasource that the request names. The placeholder name needs no permission. */
 function refuseUnreadable(request: PreviewRequest, caller: Caller): void {
   for (const name of namesIn(request)) {
     if (name !== previewDatasource && !caller.can('READ', 'DATASOURCE', name))
@@ -223,7 +223,7 @@ function rulesAfter({ rules }: PreviewRequest, stored: RulesByName, dataSource: 
   return rules.get(dataSource) ?? stored.get(dataSource) ?? []
 }
 
-/** The JSON text of an object, one entry after the other where it has large objects in it. */
+/** Returns the JSON of an object. Pauses between the entries of large objects. */
 function* jsonInSlices(value: object, depth = 2): Generator<undefined, string> {
   yield
   if (depth === 0) return JSON.stringify(value)
@@ -238,7 +238,7 @@ function* jsonInSlices(value: object, depth = 2): Generator<undefined, string> {
   return Array.isArray(value) ? `[${parts.join(',')}]` : `{${parts.join(',')}}`
 }
 
-// Characters of text that are made between two pauses.
+// Characters of JSON that are produced between two pauses.
 const textSlice = 200_000
 
 function* inSlices(entries: readonly object[]): Generator<undefined, string> {

@@ -3,26 +3,26 @@ import { roles } from '@svc/shared/config'
 import { type FollowedDirectory, knownDirectoryPath, type ServiceContext } from '@svc/shared/service'
 import type { Leadership } from '../leadership/index.ts'
 
-/** Which version of users and roles the servers have, as far as they have told. */
+/** Tracks which version of users and roles each server uses. */
 export interface DirectoryFollowers {
-  /** A server has asked for what is newer than this version: it decides by this one. */
+  /** Records that a server uses a version, because it requested anything newer. */
   heard(server: string, version: number): void
   /**
-   * Resolves when this coordinator and, where it leads, every server that is known to be alive decides by this version
-   * or a newer one, or after six seconds; answers with those that do not.
+   * Resolves when this coordinator and, if it is the leader, every live server use this version or a newer one, or after
+   * six seconds. Returns the servers that do not.
    */
   untilKnown(version: number): Promise<readonly string[]>
-  /** The same for all coordinators: what a change waits for before it is answered. */
+  /** Does the same for all coordinators. Requests that change users or roles wait for it. */
   untilKnownEverywhere(): Promise<void>
 }
 
 const followingRoles = roles.filter((role) => role !== 'coordinator')
 
-// A server that died is taken for alive so long, and one that lost its coordinator asks again by then.
+// A dead server counts as alive for this long. A server that lost its coordinator has reconnected by then.
 const longestWaitMs = 6000
 const lookPeriodMs = 100
 
-/** Follows the followers: each asks the leader for what is newer than the version that it has. */
+/** Creates the tracker. Every server requests from the leader what is newer than its own version. */
 export function createDirectoryFollowers(
   context: ServiceContext,
   leadership: Leadership,
@@ -55,26 +55,28 @@ export function createDirectoryFollowers(
     }
   }
 
-  /** What another coordinator says of the servers that follow it. */
+  /** Returns the servers that, according to another coordinator, do not use a version yet. */
   async function untilKnownAt(name: string, baseUrl: string, version: number): Promise<readonly string[]> {
     try {
       const path = `${knownDirectoryPath}?version=${version}`
       const timeoutMs = longestWaitMs + 2000
       return (await client.call<{ silent: string[] }>(baseUrl, { method: 'GET', path, timeoutMs })).silent
     } catch (error) {
-      logger.debug('Another coordinator could not be told of a change', { error: describeError(error) })
+      logger.debug('Failed to check whether another coordinator uses a change of users and roles', {
+        error: describeError(error),
+      })
       return [`coordinator ${name}`]
     }
   }
 
-  /** The version that this coordinator decides by once it has looked; undefined where the store is away. */
+  /** Returns the version of this coordinator after a refresh, or undefined if the store is unavailable. */
   async function ownVersion(): Promise<number | undefined> {
     try {
       await context.directory().refresh()
       return versionOf(context.directory())
     } catch (error) {
-      // The change is stored all the same, and is heard of as soon as the store is back.
-      logger.debug('Users and roles cannot be read after a change', { error: describeError(error) })
+      // The change is stored anyway. This server sees it as soon as the store is back.
+      logger.debug('Failed to read users and roles after a change', { error: describeError(error) })
       return undefined
     }
   }
@@ -101,13 +103,13 @@ export function createDirectoryFollowers(
       const servers = [...new Set(missing.flat())]
       if (servers.length > 0)
         logger.warn(
-          `A change of users and roles is not known to [${servers.join(', ')}] yet; they decide by what was before until they reach the coordinator`,
+          `Servers [${servers.join(', ')}] do not use the latest change of users and roles yet; they keep using the previous version until they reach the coordinator`,
         )
     },
   }
 }
 
-/** The version that a server decides by; -1 where it has none yet. */
+/** Returns the version that a server uses, or -1 if it has none yet. */
 function versionOf(directory: FollowedDirectory): number {
   const current = directory.current()
   return 'missing' in current ? -1 : current.version

@@ -22,18 +22,18 @@ import type { ServiceContext } from '@svc/shared/service'
 
 const adminUser = 'admin'
 
-/** Everything there is to permit: what the roles of the first users hold. */
+/** All permissions there are. The roles of the initial users get them. */
 const allPermissions: readonly Permission[] = [
   ...resourceTypes.flatMap((type) => actions.map((action) => ({ resource: { type, name: '.*' }, action }))),
-  // Changing users and roles takes a permission that names them.
+  // Changing users and roles needs a permission that names them.
   ...actions.map((action) => ({ resource: { type: 'CONFIG', name: securityResource }, action }) as const),
 ]
 const adminMapping = 'adminGroupMapping'
 
 /**
- * Fills the stores of users and roles that were never filled: `admin` and the internal user. A store that was
- * filled once is left alone, so that a deleted administrator does not come back with its first password. Throws an
- * invalidInput Failure for a first password that no user could be given; one that has served is not looked at.
+ * Creates the users `admin` and the internal user in new stores of users and roles. A store is initialized only once, so a
+ * deleted administrator does not come back with the initial password. Throws invalidInput if an initial password is
+ * invalid; one that has already been used is not checked.
  */
 export async function createFirstUsers({ settings, database, logger }: ServiceContext): Promise<void> {
   const internalUser = settings.get('svc.escalator.internalClientUsername')
@@ -47,11 +47,11 @@ export async function createFirstUsers({ settings, database, logger }: ServiceCo
     for (const [user, property] of passwords) {
       const password = settings.getNamed(`svc.auth.authenticator.<name>.${property}`, authenticator)
       if (!password) {
-        logger.warn('A first user is not made while it has no initial password', { authenticator, user })
+        logger.warn('Skipped creating a user without an initial password', { authenticator, user })
         continue
       }
       await database.transaction(async (transaction) => {
-        // Hashing under the lock is short, and happens once in the life of a cluster.
+        // Hashing under the lock is fast and happens only once in the life of a cluster.
         if (!(await claimInitialization(transaction, 'authenticator', `${authenticator} ${user}`))) return
         if (!isAllowedPassword(password, shortest)) {
           throw invalidInput(
@@ -72,7 +72,7 @@ export async function createFirstUsers({ settings, database, logger }: ServiceCo
       const initialUser = settings.getNamed('svc.auth.authorizer.<name>.initialAdminUser', authorizer)
       const initialRole = settings.getNamed('svc.auth.authorizer.<name>.initialAdminRole', authorizer)
       await saveRole(transaction, authorizer, initialRole, allPermissions)
-      // As in Druid, the users that are stored in any case have their own roles only.
+      // As in Druid, `admin` and the internal user have only their own roles.
       if (initialUser !== adminUser && initialUser !== internalUser)
         await saveUserWithRole(transaction, authorizer, initialUser, initialRole, allPermissions)
       const group = settings.getNamed('svc.auth.authorizer.<name>.initialAdminGroupMapping', authorizer)

@@ -19,7 +19,7 @@ type Kind = keyof typeof kinds
 const kindOf = (type: string): Kind | undefined =>
   (Object.keys(kinds) as Kind[]).find((kind) => kinds[kind] === type)
 
-const queryText = z.string({ error: 'one text, given once' }).max(256, { error: 'at most 256 characters' })
+const queryText = z.string({ error: 'a single value' }).max(256, { error: 'at most 256 characters' })
 
 const auditQuery = z.strictObject({
   kind: z
@@ -32,7 +32,7 @@ const auditQuery = z.strictObject({
   address: queryText.optional(),
   interval: intervalParameter.optional(),
   count: positiveCount
-    .refine((count) => count <= mostCount, { error: `a whole number from 1 to ${mostCount}` })
+    .refine((count) => count <= mostCount, { error: `an integer from 1 to ${mostCount}` })
     .default(usualCount),
   before: positiveCount.optional(),
 })
@@ -54,15 +54,15 @@ const auditShape = z
     ),
     before: z.int().nullable(),
   })
-  .meta({ title: 'SecurityAudit', description: 'With the number in before the next page is asked for' })
+  .meta({ title: 'SecurityAudit', description: 'Pass the value of before to request the next page' })
 
-/** The endpoint of what happened to users and roles and at the doors of the servers, newest first, page by page. */
+/** Returns the endpoint that lists security events in pages, newest first. */
 export function securityAuditRoute({ database }: ServiceContext): Route {
   return route({
     method: 'GET',
     path: '/svc-ext/basic-security/audit',
     access: securityConfig('READ'),
-    summary: 'Changes of users and roles, refused logins, missing permissions and logins of administrators',
+    summary: 'List changes of users and roles, failed logins, missing permissions, and administrator logins',
     query: auditQuery,
     answers: [jsonAnswer(auditShape)],
     handle: async ({ query: { kind, identity, key, address, interval, count, before } }) => {
@@ -82,7 +82,7 @@ export function securityAuditRoute({ database }: ServiceContext): Route {
           time: formatInstant(entry.createdAt),
           details: JSON.parse(entry.payload) as unknown,
         })),
-        // The number to ask for the next page with; null where there is none.
+        // Null if this is the last page.
         before: found.length > count ? (shown.at(-1)?.id ?? null) : null,
       }
     },

@@ -17,18 +17,18 @@ import { isLoginName } from './has-administrator.ts'
 const base = '/svc-ext/basic-security/authentication'
 const usersPath = `${base}/db/:authenticator/users`
 
-/** A parser of new passwords with at least `shortest` characters. Refusals do not repeat values, which are secrets. */
+/** Returns a parser for new passwords of at least `shortest` characters. Errors do not repeat the value, which is a secret. */
 function credentialsParser(shortest: number): Parser<{ readonly password: string }> {
   const allowed = allowedPasswords(shortest)
   const schema = z.strictObject({
     password: z
-      .string({ error: `a text of ${allowed}` })
+      .string({ error: `a string of ${allowed}` })
       .refine((password) => isAllowedPassword(password, shortest), { error: allowed }),
   })
   return parserOf(schema.meta({ title: 'Credentials' }), { subject: 'credentials', hideValues: true })
 }
 
-/** The endpoints of users that can log in. */
+/** Returns the endpoints for users who can log in. */
 export function authenticationRoutes(context: ServiceContext, change: ChangeSecurity): Route[] {
   const { settings, database } = context
   const known = settings
@@ -51,7 +51,7 @@ export function authenticationRoutes(context: ServiceContext, change: ChangeSecu
       method: 'GET',
       path: usersPath,
       access: securityConfig('READ'),
-      summary: 'The names of the users that can log in',
+      summary: 'List the names of the users who can log in',
       answers: [jsonAnswer(namesShape)],
       handle: async (input) => Object.keys(await loadUsers(authenticatorOf(input))),
     }),
@@ -59,7 +59,7 @@ export function authenticationRoutes(context: ServiceContext, change: ChangeSecu
       method: 'GET',
       path: `${usersPath}/:user`,
       access: securityConfig('READ'),
-      summary: 'A user and whether it has a password; salt and hash are never shown',
+      summary: 'Get a user and whether the user has a password; the salt and hash are never shown',
       answers: [
         jsonAnswer(
           z.object({ name: z.string(), credentials: z.object({ algorithm: z.string() }).nullable() }),
@@ -77,7 +77,7 @@ export function authenticationRoutes(context: ServiceContext, change: ChangeSecu
       method: 'POST',
       path: `${usersPath}/:user`,
       access: securityConfig('WRITE'),
-      summary: 'Makes a user, which cannot log in before it has a password',
+      summary: 'Create a user, who cannot log in until a password is set',
       answers: [emptyAnswer],
       failures: ['conflict'],
       handle: async (input) => {
@@ -85,12 +85,12 @@ export function authenticationRoutes(context: ServiceContext, change: ChangeSecu
         const user = nameParameter(input.params, 'user')
         expect(
           isLoginName(user),
-          `The name of the user is [${user}]; expected a name without a colon, at which a login ends its name`,
+          `Invalid value [${user}] for [user]: expected a name without a colon, because a colon ends the name in a login`,
         )
         await change(input, `${authenticator}/users/${user}`, { created: user }, async (transaction) => {
           expect(
             await addAuthenticationUser(transaction, authenticator, user),
-            `User [${user}] exists already`,
+            `User [${user}] already exists`,
           )
         })
       },
@@ -99,7 +99,7 @@ export function authenticationRoutes(context: ServiceContext, change: ChangeSecu
       method: 'DELETE',
       path: `${usersPath}/:user`,
       access: securityConfig('WRITE'),
-      summary: 'Removes a user that can log in',
+      summary: 'Delete a user who can log in',
       answers: [emptyAnswer],
       failures: ['conflict'],
       handle: async (input) => {
@@ -117,7 +117,7 @@ export function authenticationRoutes(context: ServiceContext, change: ChangeSecu
       method: 'POST',
       path: `${usersPath}/:user/credentials`,
       access: securityConfig('WRITE'),
-      summary: 'Sets the password of a user',
+      summary: 'Set the password of a user',
       body: jsonBody(credentialsParser(settings.get('svc.auth.credentials.minLength'))),
       answers: [emptyAnswer],
       failures: ['conflict'],
@@ -139,7 +139,7 @@ export function authenticationRoutes(context: ServiceContext, change: ChangeSecu
       method: 'GET',
       path: `${base}/db/:authenticator/cachedSerializedUserMap`,
       access: securityConfig('READ'),
-      summary: 'The users as servers know them, without what proves them',
+      summary: 'Get the users as servers cache them, without their credentials',
       answers: [jsonAnswer(z.record(z.string(), z.object({ name: z.string() })))],
       handle: async (input) => {
         const users = await loadUsers(authenticatorOf(input))
@@ -150,7 +150,8 @@ export function authenticationRoutes(context: ServiceContext, change: ChangeSecu
       method: 'GET',
       path: `${base}/refreshAll`,
       access: securityConfig('READ'),
-      summary: 'Nothing needs to be refreshed here: every change reaches all servers by itself',
+      summary:
+        'Refresh users and roles; never needed, because every change reaches all servers automatically',
       answers: [emptyAnswer],
       handle: () => context.directory().refresh(),
     }),

@@ -48,8 +48,8 @@ type View = z.infer<typeof viewQuery>
 const mappingSchema = z.strictObject({
   name: z.string().optional(),
   groupPattern: z
-    .string({ error: 'a text' })
-    .refine(isGroupPattern, { error: '[*], a distinguished name, [*,suffix] or [prefix,*]' })
+    .string({ error: 'a string' })
+    .refine(isGroupPattern, { error: '[*], a distinguished name, [*,suffix], or [prefix,*]' })
     .refine((pattern) => !hasControlCharacter(pattern), { error: 'a pattern without control characters' }),
   roles: listOf(z.string()).default([]),
 })
@@ -64,7 +64,7 @@ const roleShape = z
     groups: namesShape.optional(),
     permissions: permissionsShape,
   })
-  .meta({ title: 'Role', description: 'Users and group mappings are told where they are asked for' })
+  .meta({ title: 'Role', description: 'Users and group mappings are included only on request' })
 const rolesShape = z.union([namesShape, z.array(roleShape)])
 const userShape = z.object({ name: z.string(), roles: rolesShape }).meta({ title: 'User' })
 const mappingShape = z
@@ -74,7 +74,7 @@ const roleMapShape = z.record(z.string(), z.array(shapeOf(permissionSchema())))
 
 type Input = Pick<RouteInput<unknown, unknown>, 'params'>
 
-/** The endpoints of users, roles, permissions and group mappings of authorizers. */
+/** Returns the endpoints for the users, roles, permissions, and group mappings of authorizers. */
 export function authorizationRoutes(context: ServiceContext, change: ChangeSecurity): Route[] {
   const { settings, database } = context
   const known = settings
@@ -93,7 +93,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
   const read = async (transaction: Transaction, authorizer: string): Promise<AuthorizerDirectory> =>
     (await readSecurityDirectory(transaction)).authorizers[authorizer] ?? emptyAuthorizer
 
-  /** A route that changes one named thing of an authorizer. */
+  /** Returns a route that changes one user, role, or group mapping of an authorizer. */
   const changing = (
     method: 'POST' | 'DELETE',
     path: string,
@@ -125,7 +125,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       method: 'GET',
       path: `${store}/users`,
       access: securityConfig('READ'),
-      summary: 'The names of the users',
+      summary: 'List the names of the users',
       answers: [jsonAnswer(namesShape)],
       handle: async (input) => Object.keys((await load(input)).users),
     }),
@@ -133,7 +133,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       method: 'GET',
       path: `${store}/users/:user`,
       access: securityConfig('READ'),
-      summary: 'A user with its roles; full with their permissions',
+      summary: 'Get a user with its roles; full adds their permissions',
       query: viewQuery,
       answers: [jsonAnswer(userShape)],
       handle: async (input) => {
@@ -146,30 +146,30 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
         }
       },
     }),
-    changing('POST', '/users/:user', 'Makes a user', async (transaction, authorizer, { user = '' }) => {
-      expect(await addAuthorizationUser(transaction, authorizer, user), `User [${user}] exists already`)
+    changing('POST', '/users/:user', 'Create a user', async (transaction, authorizer, { user = '' }) => {
+      expect(await addAuthorizationUser(transaction, authorizer, user), `User [${user}] already exists`)
     }),
-    changing('DELETE', '/users/:user', 'Removes a user', async (transaction, authorizer, { user = '' }) => {
+    changing('DELETE', '/users/:user', 'Delete a user', async (transaction, authorizer, { user = '' }) => {
       expect(await removeAuthorizationUser(transaction, authorizer, user), `User [${user}] does not exist`)
     }),
     changing(
       'POST',
       '/users/:user/roles/:role',
-      'Gives a user a role',
+      'Assign a role to a user',
       async (transaction, authorizer, { user = '', role = '' }) => {
         const directory = await read(transaction, authorizer)
         entryOf(directory.users, user, 'User')
         entryOf(directory.roles, role, 'Role')
         expect(
           await assignRole(transaction, authorizer, user, role),
-          `User [${user}] has role [${role}] already`,
+          `User [${user}] already has role [${role}]`,
         )
       },
     ),
     changing(
       'DELETE',
       '/users/:user/roles/:role',
-      'Takes a role from a user',
+      'Remove a role from a user',
       async (transaction, authorizer, { user = '', role = '' }) => {
         const directory = await read(transaction, authorizer)
         entryOf(directory.users, user, 'User')
@@ -184,7 +184,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       method: 'GET',
       path: `${store}/roles`,
       access: securityConfig('READ'),
-      summary: 'The names of the roles',
+      summary: 'List the names of the roles',
       answers: [jsonAnswer(namesShape)],
       handle: async (input) => Object.keys((await load(input)).roles),
     }),
@@ -192,7 +192,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       method: 'GET',
       path: `${store}/roles/:role`,
       access: securityConfig('READ'),
-      summary: 'A role with its permissions; full with its users and group mappings',
+      summary: 'Get a role with its permissions; full adds its users and group mappings',
       query: viewQuery,
       answers: [jsonAnswer(roleShape)],
       handle: async (input) => {
@@ -213,7 +213,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       method: 'GET',
       path: `${store}/roles/:role/permissions`,
       access: securityConfig('READ'),
-      summary: 'The permissions of a role',
+      summary: 'Get the permissions of a role',
       query: viewQuery,
       answers: [jsonAnswer(permissionsShape)],
       handle: async (input) => {
@@ -221,17 +221,17 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
         return showPermissions(entryOf(roles, nameParameter(input.params, 'role'), 'Role'), input.query)
       },
     }),
-    changing('POST', '/roles/:role', 'Makes a role', async (transaction, authorizer, { role = '' }) => {
-      expect(await addRole(transaction, authorizer, role), `Role [${role}] exists already`)
+    changing('POST', '/roles/:role', 'Create a role', async (transaction, authorizer, { role = '' }) => {
+      expect(await addRole(transaction, authorizer, role), `Role [${role}] already exists`)
     }),
-    changing('DELETE', '/roles/:role', 'Removes a role', async (transaction, authorizer, { role = '' }) => {
+    changing('DELETE', '/roles/:role', 'Delete a role', async (transaction, authorizer, { role = '' }) => {
       expect(await removeRole(transaction, authorizer, role), `Role [${role}] does not exist`)
     }),
     route({
       method: 'POST',
       path: `${store}/roles/:role/permissions`,
       access: securityConfig('WRITE'),
-      summary: 'Replaces the permissions of a role',
+      summary: 'Replace the permissions of a role',
       body: jsonBody(
         shapedParser(shapeOf(permissionsSchema()), (json) => parsePermissions(json, isNamePattern)),
       ),
@@ -250,7 +250,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       method: 'GET',
       path: `${store}/groupMappings`,
       access: securityConfig('READ'),
-      summary: 'The names of the group mappings',
+      summary: 'List the names of the group mappings',
       answers: [jsonAnswer(namesShape)],
       handle: async (input) => Object.keys((await load(input)).groupMappings),
     }),
@@ -258,7 +258,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       method: 'GET',
       path: `${store}/groupMappings/:mapping`,
       access: securityConfig('READ'),
-      summary: 'A group mapping; full with the permissions of its roles',
+      summary: 'Get a group mapping; full adds the permissions of its roles',
       query: viewQuery,
       answers: [jsonAnswer(mappingShape)],
       handle: async (input) => {
@@ -274,7 +274,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       method: 'POST',
       path: `${store}/groupMappings/:mapping`,
       access: securityConfig('WRITE'),
-      summary: 'Makes a group mapping',
+      summary: 'Create a group mapping',
       body: jsonBody(parseMapping),
       answers: [emptyAnswer],
       failures: ['conflict'],
@@ -282,12 +282,15 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
         const authorizer = authorizerOf(input)
         const mapping = nameParameter(input.params, 'mapping')
         const { name = mapping, groupPattern, roles } = input.body
-        expect(name === mapping, `Field [name] is [${name}]; expected the name in the path, [${mapping}]`)
+        expect(
+          name === mapping,
+          `Invalid value [${name}] for [name]: expected [${mapping}], the name in the path`,
+        )
         await change(input, `${authorizer}/groupMappings/${mapping}`, input.body, async (transaction) => {
           const directory = await read(transaction, authorizer)
           for (const role of roles) entryOf(directory.roles, role, 'Role')
           const made = await addGroupMapping(transaction, authorizer, mapping, groupPattern)
-          expect(made, `Group mapping [${mapping}] exists already`)
+          expect(made, `Group mapping [${mapping}] already exists`)
           for (const role of new Set(roles)) await assignMappingRole(transaction, authorizer, mapping, role)
         })
       },
@@ -295,7 +298,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
     changing(
       'DELETE',
       '/groupMappings/:mapping',
-      'Removes a group mapping',
+      'Delete a group mapping',
       async (transaction, authorizer, { mapping = '' }) => {
         const removed = await removeGroupMapping(transaction, authorizer, mapping)
         expect(removed, `Group mapping [${mapping}] does not exist`)
@@ -304,19 +307,19 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
     changing(
       'POST',
       '/groupMappings/:mapping/roles/:role',
-      'Gives a group mapping a role',
+      'Assign a role to a group mapping',
       async (transaction, authorizer, { mapping = '', role = '' }) => {
         const directory = await read(transaction, authorizer)
         entryOf(directory.groupMappings, mapping, 'Group mapping')
         entryOf(directory.roles, role, 'Role')
         const assigned = await assignMappingRole(transaction, authorizer, mapping, role)
-        expect(assigned, `Group mapping [${mapping}] has role [${role}] already`)
+        expect(assigned, `Group mapping [${mapping}] already has role [${role}]`)
       },
     ),
     changing(
       'DELETE',
       '/groupMappings/:mapping/roles/:role',
-      'Takes a role from a group mapping',
+      'Remove a role from a group mapping',
       async (transaction, authorizer, { mapping = '', role = '' }) => {
         const directory = await read(transaction, authorizer)
         entryOf(directory.groupMappings, mapping, 'Group mapping')
@@ -329,7 +332,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       method: 'GET',
       path: `${store}/cachedSerializedUserMap`,
       access: securityConfig('READ'),
-      summary: 'Users and roles as servers know them',
+      summary: 'Get users and roles as servers cache them',
       answers: [jsonAnswer(z.object({ userMap: z.record(z.string(), namesShape), roleMap: roleMapShape }))],
       handle: async (input) => {
         const { users, roles } = await load(input)
@@ -340,7 +343,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       method: 'GET',
       path: `${store}/cachedSerializedGroupMappingMap`,
       access: securityConfig('READ'),
-      summary: 'Group mappings and roles as servers know them',
+      summary: 'Get group mappings and roles as servers cache them',
       answers: [
         jsonAnswer(
           z.object({
@@ -358,7 +361,8 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
       method: 'GET',
       path: `${base}/refreshAll`,
       access: securityConfig('READ'),
-      summary: 'Nothing needs to be refreshed here: every change reaches all servers by itself',
+      summary:
+        'Refresh users and roles; never needed, because every change reaches all servers automatically',
       answers: [emptyAnswer],
       handle: () => context.directory().refresh(),
     }),
@@ -373,7 +377,7 @@ function entryOf<Value>(entries: Readonly<Record<string, Value>>, name: string, 
 const namesWith = (users: AuthorizerDirectory['users'], role: string): string[] =>
   Object.keys(users).filter((user) => users[user]?.includes(role))
 
-/** As the recorded system shows permissions: wrapped, or plain where that is asked for. */
+/** Returns permissions in the format of Druid 37: wrapped, or plain if they are simplified. */
 function showPermissions(permissions: readonly Permission[], { simplifyPermissions }: View): unknown[] {
   if (simplifyPermissions) return [...permissions]
   return permissions.map((permission) => ({

@@ -15,7 +15,7 @@ import type { ServiceContext } from '@svc/shared/service'
 import type { DirectoryFollowers } from '../../users/index.ts'
 import { administratorTest } from './has-administrator.ts'
 
-/** Makes one change of users, roles or mappings; `key` says what it is about, `payload` what was stored. */
+/** Applies one change of users, roles, or mappings. The audit entry gets `key`, which names the target, and `payload`. */
 export type ChangeSecurity = (
   input: RouteInput<unknown, unknown>,
   key: string,
@@ -23,7 +23,7 @@ export type ChangeSecurity = (
   change: (transaction: Transaction) => Promise<void>,
 ) => Promise<void>
 
-// What the servers do among themselves needs these; without them the cluster would stop working.
+// Servers need these permissions to call each other. Without them the cluster would stop working.
 const internalNeeds = [
   { action: 'READ', type: 'STATE', name: 'STATE' },
   { action: 'WRITE', type: 'STATE', name: 'STATE' },
@@ -33,8 +33,8 @@ const internalNeeds = [
 export const emptyAuthorizer: AuthorizerDirectory = { users: {}, roles: {}, groupMappings: {} }
 
 /**
- * A change that leaves nobody who could administer, or takes from the internal user what it needs, is a conflict and not
- * made. One that is made is answered when the servers decide by it: whoever reads the answer may rely on it everywhere.
+ * Returns the function that changes users, roles, and mappings. It throws conflict if a change would leave no user who can
+ * administer, or would take from the internal user what it needs. It resolves once the servers use the change.
  */
 export function securityChanges(context: ServiceContext, followers: DirectoryFollowers): ChangeSecurity {
   const { settings, database, clock } = context
@@ -50,7 +50,7 @@ export function securityChanges(context: ServiceContext, followers: DirectoryFol
     })
 
   const withStoredUsers = askedAuthenticators(settings).filter((name) => storesUsers(settings, name))
-  /** Who verifies the internal user. */
+  /** Returns the authenticator that verifies the internal user. */
   const internalAuthenticator = (directory: SecurityDirectory): string | undefined =>
     withStoredUsers.find((name) => storedCredentials(directory, name, internalUser) !== undefined)
 
@@ -62,18 +62,18 @@ export function securityChanges(context: ServiceContext, followers: DirectoryFol
       const after = await readSecurityDirectory(transaction)
       if (hasAdministrator(before) && !hasAdministrator(after)) {
         throw conflict(
-          'Nobody who is known to be able to log in could administer users and roles any more; give another user a password and a role with the permission [WRITE] on [CONFIG] by a pattern that names [security] first, or let somebody of a directory who administers make this change',
+          'This change would leave no user who can certainly log in and administer users and roles: first give another user a password and a role with the permission [WRITE] on [CONFIG] and a pattern that names [security], or make this change as an administrator from a directory',
         )
       }
       if (internalIsAble(before) && !internalIsAble(after)) {
         throw conflict(
-          `The internal user [${internalUser}] would lose permissions that the servers need among themselves; it keeps READ and WRITE on [STATE] and READ on [CONFIG]`,
+          `This change would take permissions from the internal user [${internalUser}] that servers need to call each other: keep [READ] and [WRITE] on [STATE] and [READ] on [CONFIG]`,
         )
       }
       const authenticator = internalAuthenticator(before)
       if (authenticator !== undefined && internalAuthenticator(after) !== authenticator) {
         throw conflict(
-          `The internal user [${internalUser}] would not be known to authenticator [${authenticator}] any more, and the servers could not log in to each other; it stays there`,
+          `This change would remove the internal user [${internalUser}] from authenticator [${authenticator}], so servers could no longer log in to each other: keep the user in this authenticator`,
         )
       }
     })
@@ -81,17 +81,17 @@ export function securityChanges(context: ServiceContext, followers: DirectoryFol
   }
 }
 
-/** Refuses, as the recorded system does with a 400, what a change or a question found not to be so. */
+/** Throws invalidInput (status 400, like Druid 37) unless a condition holds. */
 export function expect(holds: boolean, message: string): void {
   if (!holds) throw invalidInput(message)
 }
 
-/** A name of a user, role or mapping from the path. */
+/** Returns the name of a user, role, or mapping from the path. Throws invalidInput if it is invalid. */
 export function nameParameter(params: Readonly<Record<string, string>>, parameter: string): string {
   const name = params[parameter] as string
   expect(
     name.trim() !== '' && name.length <= longestName && !hasControlCharacter(name),
-    `The name of the ${parameter} is [${name.slice(0, longestName)}]; expected 1 to ${longestName} characters that are not all blank, without control characters`,
+    `Invalid value [${name.slice(0, longestName)}] for [${parameter}]: expected a name of 1 to ${longestName} characters, not all blank, without control characters`,
   )
   return name
 }

@@ -2,25 +2,25 @@ import { notFound } from '@svc/domain/failure'
 import type { Access } from '@svc/shared/http'
 import { readStoredDocument } from '@svc/shared/openapi'
 
-/** An endpoint of any server, with what a path has in place of its parameters. */
+/** An endpoint of any server, with the parameters of a path. */
 export interface FoundEndpoint {
   readonly template: string
   readonly access: Access
   readonly parameters: Readonly<Record<string, string>>
 }
 
-/** The endpoint that a method and path name. Throws notFound where no server has it. */
+/** Returns the endpoint for a method and a path. Throws notFound if no server has it. */
 export async function findEndpoint(method: string, path: string): Promise<FoundEndpoint> {
   const {
     document: { paths },
   } = await readStoredDocument()
   const asked = path.split('?', 1)[0] as string
-  // Those of the servers among themselves stand in no document.
+  // The OpenAPI document does not list internal endpoints.
   if (asked.startsWith('/svc-internal/'))
     return { template: '/svc-internal/**', access: { kind: 'internal' }, parameters: {} }
   const candidates = [asked, `/proxy/coordinator${asked}`, `/proxy/overlord${asked}`]
   for (const candidate of candidates) {
-    // Literal paths come before those with parameters, as in the servers.
+    // Like the servers, match literal paths before paths with parameters.
     const templates = Object.keys(paths).sort((a, b) => a.split('{').length - b.split('{').length)
     for (const template of templates) {
       const parameters = matchTemplate(template, candidate)
@@ -28,7 +28,7 @@ export async function findEndpoint(method: string, path: string): Promise<FoundE
       if (operation) return { template, access: operation['x-access'], parameters }
     }
   }
-  throw notFound(`No server has an endpoint [${method}] [${asked}]`)
+  throw notFound(`No server has the endpoint [${method} ${asked}]`)
 }
 
 function matchTemplate(template: string, path: string): Record<string, string> | undefined {

@@ -19,7 +19,7 @@ import { z } from 'zod'
 import { emptyAuthorizer, expect } from './change.ts'
 import { findEndpoint } from './endpoint-access.ts'
 
-const text = z.string({ error: 'one text, given once' }).min(1, { error: 'a text that is not empty' })
+const text = z.string({ error: 'a single value' }).min(1, { error: 'a non-empty string' })
 
 const explainQuery = z.strictObject({
   user: text,
@@ -27,7 +27,7 @@ const explainQuery = z.strictObject({
   method: z
     .enum(['GET', 'POST', 'PUT', 'DELETE'], { error: 'one of [GET, POST, PUT, DELETE]' })
     .default('GET'),
-  /** The directory groups of the user, one a parameter; those that the directory tells where none is given. */
+  /** Directory groups of the user, one per parameter. Defaults to the groups that the directory returns. */
   group: z.union([text.transform((one) => [one]), z.array(text).max(1000)]).default([]),
 })
 
@@ -58,10 +58,10 @@ const explanationShape = z
   })
   .meta({ title: 'AccessExplanation' })
 
-/** What an authenticator knows of a user. */
+/** What an authenticator knows about a user. */
 const knowledgeTexts = {
-  everyone: 'lets everyone in',
-  directory: 'asks its directory',
+  everyone: 'accepts everyone',
+  directory: 'queries its directory',
   found: 'found the user in its directory',
   unknown: 'does not know the user',
   withoutPassword: 'knows the user, who has no password yet',
@@ -76,7 +76,7 @@ interface Verdict {
   readonly because: string
 }
 
-/** The endpoint that tells why a user may or may not do something: what the servers would answer to the right password. */
+/** Returns the endpoint that explains why a request of a user, with the right password, is allowed or not. */
 export function explainRoute({ settings, database, logger }: ServiceContext): Route {
   const chain = settings.get('svc.auth.authenticatorChain')
   const internalUser = settings.get('svc.escalator.internalClientUsername')
@@ -92,7 +92,7 @@ export function explainRoute({ settings, database, logger }: ServiceContext): Ro
     path: '/svc-ext/basic-security/authorization/db/:authorizer/explain',
     access: securityConfig('READ'),
     summary:
-      'Which authenticators, roles, mappings and permissions decide about a request of a user, and why',
+      'Explain which authenticators, roles, mappings, and permissions decide about a request of a user, and why',
     query: explainQuery,
     answers: [jsonAnswer(explanationShape)],
     handle: async ({ params, query: { user, path, method, group: given } }) => {
@@ -135,7 +135,7 @@ export function explainRoute({ settings, database, logger }: ServiceContext): Ro
     },
   })
 
-  /** The authorizer that decides about somebody. */
+  /** Returns the authorizer that decides about a user. */
   function authorizerOf({ authenticator }: Known): string {
     if (authenticator === 'allowAll' && chain[0] === 'allowAll') return 'allowAll'
     return settings.getNamed('svc.auth.authenticator.<name>.authorizerName', authenticator) ?? ''
@@ -155,7 +155,7 @@ export function explainRoute({ settings, database, logger }: ServiceContext): Ro
     return users[user] === null ? 'withoutPassword' : 'known'
   }
 
-  /** The members of the chain, in order, with what each knows of the user. */
+  /** Returns the authenticators of the chain in order, with what each one knows about the user. */
   function authenticatorsOf(
     stored: SecurityDirectory,
     authorizer: string,
@@ -173,7 +173,7 @@ export function explainRoute({ settings, database, logger }: ServiceContext): Ro
     })
   }
 
-  /** The verdict about paths that ask for no login; undefined where one is needed. */
+  /** Returns the verdict for paths that need no login, or undefined if a login is needed. */
   function withoutLogin(access: Access, path: string): Verdict | undefined {
     if (access.kind === 'open') return { allowed: true, because: 'The endpoint needs no login' }
     if (!isUnsecured(path.split('?', 1)[0] as string)) return undefined
@@ -181,11 +181,11 @@ export function explainRoute({ settings, database, logger }: ServiceContext): Ro
       ? {
           allowed: false,
           because:
-            'The endpoint is for the servers only, and its path is one of [svc.auth.unsecuredPaths], by which nobody is known as a server',
+            'The endpoint is for servers only, and its path is in [svc.auth.unsecuredPaths], so callers are not identified as servers',
         }
       : {
           allowed: true,
-          because: 'The path is one of [svc.auth.unsecuredPaths], which need neither login nor permission',
+          because: 'The path is in [svc.auth.unsecuredPaths], so it needs no login and no permission',
         }
   }
 
@@ -194,17 +194,17 @@ export function explainRoute({ settings, database, logger }: ServiceContext): Ro
       case 'unavailable':
         return {
           allowed: false,
-          because: `${recognition.message}. Until then a login of [${user}] is answered with 503, and groups of the directory are not looked up`,
+          because: `${recognition.message}. While the directory is unavailable, logins of [${user}] fail with 503 and directory groups are not looked up`,
         }
       case 'hidden':
         return {
           allowed: false,
-          because: `[${user}] cannot log in: the directory of [${recognition.authenticator}] knows that user as [${recognition.identity}], which is the name of a user of another authenticator`,
+          because: `[${user}] cannot log in: the directory of [${recognition.authenticator}] calls this user [${recognition.identity}], which is the name of a user of another authenticator`,
         }
       case 'unknown':
         return {
           allowed: false,
-          because: `[${user}] cannot log in: no authenticator that is asked knows a password of that user`,
+          because: `[${user}] cannot log in: no authenticator that is tried has a password for this user`,
         }
     }
   }
@@ -223,14 +223,14 @@ export function explainRoute({ settings, database, logger }: ServiceContext): Ro
     const { allowed, because } = decide(who, authorizer, access, needed, granted)
     const networks = settings.get('svc.auth.internalClientAllowedNetworks')
     const prefixes = [
-      ...(who.identity === user ? [] : [`[${user}] is known as [${who.identity}]`]),
+      ...(who.identity === user ? [] : [`[${user}] logs in as [${who.identity}]`]),
       ...(who.identity === internalUser && networks.length > 0
-        ? [`[${internalUser}] is let in from [${networks.join(', ')}] only`]
+        ? [`[${internalUser}] can log in only from [${networks.join(', ')}]`]
         : []),
       ...(authorizer === asked
         ? []
         : [
-            `Authorizer [${asked}] does not decide: authenticator [${who.authenticator}] has the user, and [${authorizer}] decides about its users`,
+            `Authorizer [${asked}] does not decide: the user belongs to authenticator [${who.authenticator}], which uses authorizer [${authorizer}]`,
           ]),
     ]
     return { allowed, because: [...prefixes, because].join('. ') }
@@ -245,17 +245,20 @@ export function explainRoute({ settings, database, logger }: ServiceContext): Ro
   ): Verdict {
     if (access.kind === 'internal') {
       if (!asksForLogin(settings))
-        return { allowed: true, because: 'Nobody has to log in, so that everyone may ask what servers may' }
+        return { allowed: true, because: 'No login is required, so everyone may call internal endpoints' }
       return identity === internalUser && !letsEveryoneIn(settings, authenticator)
-        ? { allowed: true, because: `The endpoint is for the servers, and [${identity}] is their user` }
-        : { allowed: false, because: `The endpoint is for the servers only, whose user is [${internalUser}]` }
+        ? { allowed: true, because: `The endpoint is for servers, and [${identity}] is the internal user` }
+        : {
+            allowed: false,
+            because: `The endpoint is for servers only, and the internal user is [${internalUser}]`,
+          }
     }
     if (allowsEverything(settings, authorizer))
       return { allowed: true, because: 'The authorizer allows everything' }
     if (access.kind === 'open' || access.kind === 'authenticated')
       return {
         allowed: true,
-        because: 'Any login will do; what is shown is filtered by the permissions of the user',
+        because: 'Any login is sufficient; the response is filtered by the permissions of the user',
       }
     if (!needed) {
       const about = access.kind === 'stated' ? access.about : ''
@@ -271,7 +274,7 @@ export function explainRoute({ settings, database, logger }: ServiceContext): Ro
   }
 }
 
-/** What an endpoint needs for a path; undefined where no permission, or one that the request itself names. */
+/** Returns the permission that an endpoint needs, or undefined if it needs none or if it depends on the request. */
 function neededAccess(
   access: Access,
   parameters: Readonly<Record<string, string>>,

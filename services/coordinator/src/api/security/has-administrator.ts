@@ -10,8 +10,8 @@ import {
 } from '@svc/shared/security'
 
 /**
- * A test of whether somebody besides the servers can log in for certain, and change users and roles then. Who can log in
- * by a directory, and with which groups, is certain of the caller only, who just did.
+ * Returns a test for whether any user except the internal user can certainly log in and change users and roles. For users
+ * of an LDAP directory, this is certain only for the caller, who has just logged in.
  */
 export function administratorTest(
   settings: Settings,
@@ -42,5 +42,5 @@ export function administratorTest(
   }
 }
 
-/** Whether a name can be the one of a login, which is told from its password by the first colon (RFC 7617). */
+/** Returns whether a user with this name can log in. A colon ends the name in HTTP Basic credentials (RFC 7617). */
 export const isLoginName = (name: string): boolean => !name.includes(':')

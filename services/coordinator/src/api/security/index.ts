@@ -1,4 +1,4 @@
-/** Users, roles, permissions and group mappings, as endpoints. */
+/** Endpoints for users, roles, permissions, and group mappings. */
 import type { Route } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
 import type { DirectoryFollowers } from '../../users/index.ts'
@@ -8,7 +8,7 @@ import { authorizationRoutes } from './authorization.ts'
 import { securityChanges } from './change.ts'
 import { explainRoute } from './explain.ts'
 
-/** All endpoints below /svc-ext/basic-security that only the coordinator answers. */
+/** Returns all endpoints under /svc-ext/basic-security that only the coordinator serves. */
 export function securityRoutes(context: ServiceContext, followers: DirectoryFollowers): Route[] {
   const change = securityChanges(context, followers)
   return [
