@@ -140,7 +140,7 @@ describe('explain', () => {
     assert.deepEqual(JSON.parse(byGroup.stdout).roles[0].from, ['group mapping [analysts]'])
     const unknown = await ask('admin', '/nosuch')
     assert.equal(unknown.status, 1)
-    assert.match(unknown.stderr, /No server has an endpoint \[GET\] \[\/nosuch\]/)
+    assert.match(unknown.stderr, /No server has the endpoint \[GET \/nosuch\]/)
   })
 })
 

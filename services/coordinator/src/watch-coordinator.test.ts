@@ -20,7 +20,7 @@ const segment = (dataSource: string, day: number): Segment => {
   return { ...key, id: segmentId(key), partitions: 1, sizeBytes: 10, totalRows: 1 }
 }
 
-/** A coordinator with two servers, of which the first has told that it serves some segments. */
+/** Creates a coordinator with two servers. The first one serves some segments. */
 function setUp(term: number | undefined, served: readonly Segment[]) {
   const metrics = createMetrics('coordinator')
   const segments = createSegmentInventory(database)
@@ -92,7 +92,7 @@ describe('the metrics of a leading coordinator', () => {
     await storeSegments(database, [first, second])
   })
 
-  it('tell what is used, served and missing, by datasource and tier', async () => {
+  it('count used segments and served and missing replicas by datasource and tier', async () => {
     const { told } = setUp(1, [first])
     assert.deepEqual(await told('svc_segments_used'), { wiki: 2 })
     assert.deepEqual(await told('svc_segments_unavailable'), { wiki: 1 })
@@ -103,7 +103,7 @@ describe('the metrics of a leading coordinator', () => {
     assert.deepEqual(await told('svc_server_used_bytes'), { hot: 10, cold: 10 })
   })
 
-  it('count no copies on clones, which are servers all the same', async () => {
+  it('count clones as servers but ignore their replicas', async () => {
     const { told, report } = setUp(1, [first])
     report('c', 'cold', { segments: [first.id, second.id] })
     const config = JSON.stringify({ cloneServers: { c: 'b' } })
@@ -115,7 +115,7 @@ describe('the metrics of a leading coordinator', () => {
     assert.deepEqual(await told('svc_server_capacity_bytes'), { hot: 100, cold: 200 })
   })
 
-  it('tell what servers were asked for and have not answered', async () => {
+  it('include the unanswered requests of servers', async () => {
     const { told, servers, segments } = setUp(1, [first])
     await segments.refresh()
     const sentAtMs = performance.now() - 10_000
@@ -133,7 +133,7 @@ describe('the metrics of a leading coordinator', () => {
     assert.ok(cold >= 10)
   })
 
-  it('count copies that come, move and go, of segments that are not used any more too', async () => {
+  it('count loaded, moved, and dropped replicas, even of unused segments', async () => {
     const { told, servers, report, segments } = setUp(1, [first])
     await segments.refresh()
     servers.note('b', new Map([[second.id, { action: 'load', sizeBytes: 10, sentAtMs: 0, replaces: 'a' }]]))
@@ -147,14 +147,14 @@ describe('the metrics of a leading coordinator', () => {
     assert.deepEqual(await told('svc_segment_copies_loaded_total'), { 'wiki hot': 1 })
   })
 
-  it('come from one look at the segments, of whoever asks at the same time or soon after', async () => {
+  it('come from one scan of the segments for scrapes within a short time', async () => {
     const { told, looks } = setUp(1, [first])
     await Promise.all([told('svc_segments_used'), told('svc_servers')])
     await told('svc_segments_used')
     assert.equal(looks(), 1)
   })
 
-  it('are not told by others', async () => {
+  it('have no values on other coordinators', async () => {
     const { told } = setUp(undefined, [first])
     assert.deepEqual(await told('svc_segments_used'), {})
   })

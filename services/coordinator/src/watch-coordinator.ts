@@ -41,7 +41,7 @@ export function watchCoordinator(metrics: Metrics, view: ClusterView): void {
   let latest: { readonly picture: Promise<LoadPicture>; goodUntilMs: number } | undefined
   const picture = (): Promise<LoadPicture> => {
     if (latest && performance.now() < latest.goodUntilMs) return latest.picture
-    // Everyone who needs the picture while it is taken shares it, however long it takes.
+    // Share the picture with everyone who needs it while it is being taken, however long that takes.
     const taking = { picture: takePicture(view), goodUntilMs: Number.POSITIVE_INFINITY }
     latest = taking
     taking.picture = taking.picture.then((taken) => {

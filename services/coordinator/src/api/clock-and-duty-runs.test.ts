@@ -40,7 +40,7 @@ before(async () => {
   await real.serve({ routes: clockAndDutyRunRoutes({ ...shared, context: real }) })
   group.start(1)
   other.start(1)
-  await waitUntil('the first run is over', () => ranAt.length === 1)
+  await waitUntil('the first run has ended', () => ranAt.length === 1)
 })
 
 const ask = (path: string, body?: unknown, port = simulated.port) =>
@@ -50,7 +50,7 @@ const ask = (path: string, body?: unknown, port = simulated.port) =>
   })
 
 describe('the clock', () => {
-  it('is shown and moved', async () => {
+  it('can be shown and moved', async () => {
     const moved = await ask('clock', { now: '2100-01-01T00:00:00Z', rate: 0 })
     assert.deepEqual([moved.status, moved.json], [200, { now: '2100-01-01T00:00:00.000Z', rate: 0 }])
     assert.deepEqual((await ask('clock', { advance: 'P1M' })).json, {
@@ -60,13 +60,16 @@ describe('the clock', () => {
     assert.deepEqual((await ask('clock')).json, { now: '2100-02-01T00:00:00.000Z', rate: 0 })
   })
 
-  it('is not set back', async () => {
+  it('cannot be set back', async () => {
     const answer = await ask('clock', { now: '2099-01-01T00:00:00Z' })
     assert.equal(answer.status, 400)
-    assert.match((answer.json as { errorMessage: string }).errorMessage, /^now .*never goes back/)
+    assert.match(
+      (answer.json as { errorMessage: string }).errorMessage,
+      /\[2099-01-01T00:00:00\.000Z\] for \[now\]: expected .*never goes back/,
+    )
   })
 
-  it('is refused where time is real', async () => {
+  it('is unavailable in a cluster that uses real time', async () => {
     for (const body of [undefined, { advance: 'P1D' }]) {
       const answer = await ask('clock', body, real.port)
       assert.equal(answer.status, 403)
@@ -88,7 +91,7 @@ describe('a run on demand', () => {
     }[]
   }
 
-  it('is answered when it is over, with what each duty did', async () => {
+  it('returns what each duty did after all duties have run', async () => {
     const moved = (await ask('clock', { advance: 'P1D' })).json as { now: string }
     const answer = await ask('run', {})
     assert.equal(answer.status, 200, answer.text)
@@ -110,7 +113,7 @@ describe('a run on demand', () => {
     )
   })
 
-  it('may be of some groups, and several asked for at once follow each other', async () => {
+  it('can be limited to some groups, and concurrent requests run one after the other', async () => {
     const before = ranAt.length
     const answers = await Promise.all([1, 2, 3].map(() => ask('run', { groups: ['SomeDuties'] })))
     for (const { json } of answers) assert.deepEqual((json as Run).groups.length, 1)

@@ -90,7 +90,7 @@ function reportOf(name: string, tier: string, served: readonly Segment[] = [], g
 const report = (...reports: object[]) => ask(reportPath, { method: 'POST', body: { servers: reports } })
 
 describe('the load status', () => {
-  it('says which tiers have no servers, and which servers can hold nothing', async () => {
+  it('warns about tiers without servers and about servers that cannot hold segments', async () => {
     const warnings = async () => {
       const answer = await ask('/svc/coordinator/v1/loadstatus?full')
       return JSON.parse(answer.headers['x-svc-warnings'] as string) as {
@@ -116,7 +116,7 @@ describe('the load status', () => {
     assert.match(unable!.message, /svc\.segmentCache\.locations/)
   })
 
-  it('is told in percent, in segments and in copies', async () => {
+  it('is available as a percentage, as segments, and as replicas', async () => {
     const list = [1, 2, 3, 4].map((number) => segment('wiki', number))
     await store(...list, segment('koalas', 1))
     await setRules('wiki', { hot: 2 })
@@ -134,14 +134,14 @@ describe('the load status', () => {
     assert.equal((await ask('/svc/coordinator/v1/datasources/unknown/loadstatus')).status, 204)
   })
 
-  it('is 100 for what is wanted nowhere, and empty where there is nothing', async () => {
+  it('is 100 for datasources that need no replicas, and empty without datasources', async () => {
     assert.deepEqual(await loadStatus(), {})
     await store(segment('wiki', 1))
     await setRules('wiki', {})
     assert.deepEqual(await loadStatus(), { wiki: 100 })
   })
 
-  it('has every datasource and tier, whatever their names', async () => {
+  it('includes every datasource and tier, whatever their names', async () => {
     const names = ['__proto__', 'constructor']
     await store(...names.map((name) => segment(name, 1)))
     await report(...names.map((name) => reportOf(name, name)))
@@ -153,7 +153,7 @@ describe('the load status', () => {
 })
 
 describe('a report', () => {
-  it('is taken by the leader only', async () => {
+  it('is accepted only by the leader', async () => {
     term = undefined
     const refused = await report(reportOf('a', 'hot'))
     assert.equal(refused.status, 503)
@@ -177,17 +177,17 @@ describe('a report', () => {
     { servers: [reportOf('a', 'hot', [], { type: 'router' })] },
   ]
   for (const body of bad) {
-    it(`is refused if it is ${JSON.stringify(body).slice(0, 60)}`, async () => {
+    it(`is rejected if it is ${JSON.stringify(body).slice(0, 60)}`, async () => {
       assert.equal((await ask(reportPath, { method: 'POST', body })).status, 400)
       assert.deepEqual(servers.servers(), [])
     })
   }
 })
 
-describe('the directory for the other servers', () => {
+describe('the directory of users and roles for other servers', () => {
   const directory = (version: number) => ({ version, authenticators: {}, authorizers: {} })
 
-  it('is told at once to who has another version, and else when it changes', async () => {
+  it('is returned immediately to servers with another version, and to others when it changes', async () => {
     context.replaceDirectory(directory(5))
     assert.deepEqual((await ask(`${directoryPath}?version=4`)).json, { directory: directory(5) })
     assert.deepEqual((await ask(directoryPath)).json, { directory: directory(5) })
@@ -203,10 +203,10 @@ describe('the directory for the other servers', () => {
   })
 })
 
-describe('a version of the directory', () => {
+describe('waiting for a version of the directory', () => {
   const version = 40
   const known = () => ask(`${knownDirectoryPath}?version=${version}`)
-  /** What a server says by asking for what is newer; nobody waits for the answer. */
+  /** Reports the version of a server, as its request for a newer one does. Does not wait for the answer. */
   const follow = (server: string, has: number) =>
     ask(`${directoryPath}?version=${has}`, { headers: { 'X-Svc-From': server } }).catch(() => undefined)
   const alive = ['router r', 'historical h'] as const
@@ -220,7 +220,7 @@ describe('a version of the directory', () => {
     context.replaceDirectory({ version, authenticators: {}, authorizers: {} })
   })
 
-  it('is known when every server that is alive asks for what is newer', async () => {
+  it('ends when every live server has requested a newer version', async () => {
     await Promise.all(alive.map((server) => follow(server, version - 1)))
     let isAnswered = false
     const answer = known().finally(() => {
@@ -228,12 +228,12 @@ describe('a version of the directory', () => {
     })
     void follow(alive[0], version)
     await ask('/svc/coordinator/v1/isLeader')
-    assert.equal(isAnswered, false, 'the historical decides by the version before')
+    assert.equal(isAnswered, false, 'the historical still uses the previous version')
     void follow(alive[1], version)
     assert.deepEqual((await answer).json, { silent: [] })
   })
 
-  it('is not waited for where a server is dead', async () => {
+  it('ends when the missing server is dead', async () => {
     const later = version + 1
     context.replaceDirectory({ version: later, authenticators: {}, authorizers: {} })
     const answer = ask(`${knownDirectoryPath}?version=${later}`)
@@ -243,21 +243,21 @@ describe('a version of the directory', () => {
     assert.deepEqual((await answer).json, { silent: [] })
   })
 
-  it('that this coordinator has not read yet is told as such', async () => {
+  it('names this coordinator if it has not read the version yet', async () => {
     const { json } = await ask(`${knownDirectoryPath}?version=99`)
     assert.deepEqual(json, { silent: [`coordinator ${context.node().name}`] })
   })
 
-  it('is waited for by the leader only', async () => {
+  it('happens only on the leader', async () => {
     term = undefined
     context.replaceDirectory({ version: 50, authenticators: {}, authorizers: {} })
     assert.deepEqual((await ask(`${knownDirectoryPath}?version=50`)).json, { silent: [] })
   })
 })
 
-describe('what only the leader knows', () => {
+describe('state that only the leader knows', () => {
   const paths = ['/loadstatus', '/datasources/wiki/loadstatus']
-  it('is asked of the leader by others, with the path as it came', async () => {
+  it('is served by redirecting to the leader with an unchanged path', async () => {
     term = undefined
     await acquireLease(
       database,
@@ -277,9 +277,9 @@ describe('what only the leader knows', () => {
     assert.equal(reply.headers.Location, 'http://192.0.2.1:8081/druid/coordinator/v1/loadstatus?full')
   })
 
-  it('is not to be had while nobody leads', async () => {
+  it('is unavailable while there is no leader', async () => {
     term = undefined
-    await waitUntil('the picture is new', async () => {
+    await waitUntil('discovery is up to date', async () => {
       await context.discovery.refresh()
       return !context.discovery.hasLeader('coordinator')
     })
@@ -289,7 +289,7 @@ describe('what only the leader knows', () => {
 })
 
 describe('leadership and duties', () => {
-  it('are told', async () => {
+  it('are shown', async () => {
     const leading = await ask('/svc/coordinator/v1/isLeader')
     assert.deepEqual([leading.status, leading.json], [200, { leader: true }])
     term = undefined

@@ -41,7 +41,7 @@ beforeEach(async () => {
 })
 
 describe('faults', () => {
-  it('are refused on a cluster that is no simulation', async () => {
+  it('are rejected on a cluster that is not a simulation', async () => {
     for (const [method, body] of [
       ['GET', undefined],
       ['POST', { kind: 'cut', target: 'router' }],
@@ -53,7 +53,7 @@ describe('faults', () => {
     }
   })
 
-  it('are switched on, listed, cleared one by one and all at once, each with an audit entry', async () => {
+  it('can be injected, listed, and cleared one by one or all at once, with an audit entry for each change', async () => {
     const ids: string[] = []
     for (const kind of ['latency', 'slow-disk', 'cut']) {
       const answer = await ask('POST', '', { kind, target: 'historical', forMs: 60_000 })
@@ -67,13 +67,13 @@ describe('faults', () => {
     assert.deepEqual((await ask('DELETE', `/${ids[1]}`)).json, { cleared: 1 })
     const unknown = await ask('DELETE', '/nothing')
     assert.equal(unknown.status, 404)
-    assert.ok(messageOf(unknown).includes(`there are [${ids[0]}, ${ids[2]}]`))
+    assert.ok(messageOf(unknown).includes(`expected one of [${ids[0]}, ${ids[2]}]`))
     assert.deepEqual((await ask('DELETE')).json, { cleared: 2 })
     assert.deepEqual(await listed(), [])
     assert.equal((await loadAudit(database, { type: 'simulation.faults' })).length, 5)
   })
 
-  it('on names that do not exist are refused with those that do', async () => {
+  it('with an unknown target are rejected with the list of valid targets', async () => {
     const answer = await ask('POST', '', { kind: 'kill', target: 'historical-9' })
     assert.equal(answer.status, 400)
     assert.match(messageOf(answer), /historical-9/)
@@ -82,19 +82,19 @@ describe('faults', () => {
     assert.deepEqual(await listed(), [])
   })
 
-  it('end by themselves', async () => {
+  it('end when their time is up', async () => {
     await ask('POST', '', { kind: 'cut', target: 'router', forMs: 200 })
-    await waitUntil('it is over', listed, (found) => found.length === 0)
+    await waitUntil('the fault has ended', listed, (found) => found.length === 0)
   })
 })
 
 describe('a server', () => {
   const path = '/svc/coordinator/v1/rules'
 
-  it('breaks off requests while it is cut off, but for those that end the fault', async () => {
+  it('drops requests while it is cut off, except those that clear the fault', async () => {
     await ask('POST', '', { kind: 'cut', target: self.name })
     await waitUntil(
-      'it is cut off',
+      'the server is cut off',
       () => faults.strikeRequest(path),
       (struck) => struck === 'cut',
     )
@@ -102,13 +102,13 @@ describe('a server', () => {
     assert.equal(await faults.strikeRequest(directoryPath), undefined)
     await ask('DELETE')
     await waitUntil(
-      'it is reached again',
+      'the server is reachable again',
       () => faults.strikeRequest(path),
       (struck) => struck === undefined,
     )
   })
 
-  it('is slow where it is told to', async () => {
+  it('slows down its disk and its requests on demand', async () => {
     await ask('POST', '', { kind: 'slow-disk', target: 'coordinator', delayMs: 70 })
     await waitUntil('its disk is slow', faults.diskDelayMs, (waitMs) => waitMs === 70)
     await ask('POST', '', { kind: 'latency', target: 'coordinator', delayMs: 50 })
@@ -118,25 +118,25 @@ describe('a server', () => {
       return performance.now() - began >= 49
     })
     await ask('DELETE')
-    await waitUntil('its disk is well', faults.diskDelayMs, (waitMs) => waitMs === 0)
+    await waitUntil('its disk is fast again', faults.diskDelayMs, (waitMs) => waitMs === 0)
   })
 
-  it('is not struck by what is for others', async () => {
+  it('ignores faults of other roles', async () => {
     await ask('POST', '', { kind: 'slow-disk', target: 'historical', delayMs: 70 })
     await ask('POST', '', { kind: 'slow-disk', target: 'coordinator', delayMs: 7 })
-    await waitUntil('its own fault strikes', faults.diskDelayMs, (waitMs) => waitMs === 7)
+    await waitUntil('its own fault is active', faults.diskDelayMs, (waitMs) => waitMs === 7)
   })
 
-  it('calls nobody while it is cut off, but for those that end the fault', async () => {
+  it('makes no calls while it is cut off, except those that clear the fault', async () => {
     await ask('POST', '', { kind: 'cut', target: self.name })
-    await waitUntil('its calls are broken off', () => faults.cutsCall(path))
+    await waitUntil('its calls fail', () => faults.cutsCall(path))
     assert.equal(faults.cutsCall('/svc/simulation/v1/faults/1'), false)
     assert.equal(faults.cutsCall(`${directoryPath}?version=1`), false)
     await ask('DELETE')
-    await waitUntil('its calls come through', () => !faults.cutsCall(path))
+    await waitUntil('its calls succeed', () => !faults.cutsCall(path))
   })
 
-  it('of a process of virtual servers is struck alone', async () => {
+  it('can have a fault alone if it is one of several virtual servers in a process', async () => {
     const [struck, other] = [faults.at('10.0.0.1:8083'), faults.at('10.0.0.2:8083')]
     const target = '10.0.0.1:8083'
     const deaths: string[] = []
@@ -151,17 +151,17 @@ describe('a server', () => {
       const answer = await ask('POST', '', { ...more, target })
       assert.equal(answer.status, 200, answer.text)
     }
-    await waitUntil('it is killed', () => deaths.length > 0)
+    await waitUntil('the server is killed', () => deaths.length > 0)
     assert.deepEqual([struck.isCut(), struck.requestDelayMs(), struck.diskDelayMs()], [true, 50, 7])
     assert.deepEqual([other.isCut(), other.requestDelayMs(), other.diskDelayMs()], [false, 0, 0])
     assert.deepEqual([deaths, killed, faults.cutsCall(path), faults.diskDelayMs()], [[target], 0, false, 0])
   })
 
-  it('is killed once, or again and again for a time', async () => {
+  it('is killed once or repeatedly for some time', async () => {
     killed = 0
     await ask('POST', '', { kind: 'kill', target: 'coordinator' })
-    await waitUntil('it is killed', () => killed === 1)
+    await waitUntil('the server is killed', () => killed === 1)
     await ask('POST', '', { kind: 'kill', target: 'coordinator', forMs: 60_000 })
-    await waitUntil('it is killed twice more', () => killed === 3)
+    await waitUntil('the server is killed twice more', () => killed === 3)
   })
 })

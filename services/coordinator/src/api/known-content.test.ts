@@ -1,5 +1,5 @@
-// What the endpoints of servers, tiers, datasources, intervals and metadata tell of a cluster whose content is known
-// to the byte, and what marking segments and changing the configuration does to it.
+// What the endpoints for servers, tiers, datasources, intervals, and metadata return for a cluster with known content, and
+// what changes when segments are marked and the configuration is changed.
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
@@ -86,7 +86,7 @@ const all = [wiki1a, wiki1b, wiki2, wiki3, koalas1, koalas9]
 const days = (first: number, last = first) =>
   formatInterval({ start: first * dayMs, end: (last + 1) * dayMs })
 
-// wiki3 is served nowhere, koalas9 is only on a broker.
+// No server serves wiki3, and only a broker serves koalas9.
 const content = {
   'hot:1': { type: 'historical', tier: 'hot', maxSizeBytes: 5000, served: [wiki1a, wiki2] },
   'cold:1': { type: 'historical', tier: 'cold', maxSizeBytes: 3000, served: [wiki1a, wiki1b, koalas1] },
@@ -110,7 +110,7 @@ function reportOf(name: keyof typeof content): ServerReport {
   }
 }
 
-/** Brings the cluster to its known content. */
+/** Resets the cluster to its known content. */
 async function setUp(): Promise<void> {
   for (const table of [sql`segments`, sql`rules`, sql`dynamic_configs`, sql`audit`, sql`tasks`])
     await database.query(sql`DELETE FROM ${table}`)
@@ -142,7 +142,7 @@ function report(to: ServerInventory): void {
 
 const ask = (path: string, method = 'GET', body?: unknown) =>
   httpRequest(context.port, { path: base + path, method, ...(body === undefined ? {} : { body }) })
-/** The text of an answer: long lists are sent piece by piece, and must be the JSON that they were always. */
+/** Returns the body of a response. Long lists are sent in pieces but must be the same JSON. */
 const text = async (path: string) => {
   const answer = await ask(path)
   assert.equal(answer.status, 200, `${path}: ${answer.text}`)
@@ -273,40 +273,40 @@ const expected: Record<string, unknown> = {
   '/metadata/datasources/koalas/segments?full': payloads([koalas1, koalas9]),
   '/loadstatus': { wiki: 75, koalas: 50 },
   '/loadstatus?simple': { wiki: 1, koalas: 1 },
-  // In the cold tier one copy of wiki1b is missing, two of wiki2 and one of wiki3.
+  // The cold tier lacks one replica of wiki1b, two of wiki2, and one of wiki3.
   '/loadstatus?full': { hot: { wiki: 1, koalas: 0 }, cold: { wiki: 4, koalas: 1 } },
   '/datasources/wiki/loadstatus?forceMetadataRefresh=true': { wiki: 75 },
 }
 
-describe('a cluster of known content', () => {
+describe('a cluster with known content', () => {
   before(setUp)
 
   for (const [asked, answer] of Object.entries(expected))
-    it(`tells ${asked}`, async () => {
+    it(`answers ${asked}`, async () => {
       refreshes = 0
       const found = await text(asked)
-      assert.ok(refreshes <= 1, `The segments were read [${refreshes}] times`)
+      assert.ok(refreshes <= 1, `The segments were refreshed [${refreshes}] times`)
       if (asked.startsWith('/loadstatus')) assert.deepEqual(JSON.parse(found), answer)
       else assert.equal(found, JSON.stringify(answer))
     })
 
   for (const asked of ['/datasources/none', '/datasources/none/intervals', '/datasources/none/segments?full'])
-    it(`has nothing to tell of ${asked}`, async () => {
+    it(`has no content for ${asked}`, async () => {
       const { status, text: body } = await ask(asked)
       assert.deepEqual([status, body], [204, ''])
     })
 
-  it('tells the ids of what a server serves, in no order', async () => {
+  it('lists the IDs of the segments on a server in any order', async () => {
     const ids = JSON.parse(await text('/servers/cold:1/segments')) as string[]
     assert.deepEqual(ids.sort(), [koalas1, wiki1a, wiki1b].map(({ id }) => id).sort())
   })
 })
 
-describe('a new leader of it', () => {
+describe('a new leader', () => {
   before(setUp)
 
   for (const asked of ['/datasources', '/datasources/wiki', '/intervals', '/tiers/cold'])
-    it(`tells ${asked} before it looks at segments for anything else`, async (test) => {
+    it(`answers ${asked} before anything else has refreshed the segments`, async (test) => {
       const leading = await createTestContext(test, stores, 'coordinator')
       const own = createSegmentInventory(database)
       const reported = new ServerInventory(60_000, {}, own.table)
@@ -317,10 +317,10 @@ describe('a new leader of it', () => {
     })
 })
 
-describe('what happens to it', () => {
+describe('a change of the cluster', () => {
   beforeEach(setUp)
 
-  it('is told in its queues: what was asked', async () => {
+  it('shows pending requests in the load queues', async () => {
     const request = (action: 'load' | 'drop', sizeBytes = 0) => ({
       action,
       sizeBytes,
@@ -360,7 +360,7 @@ describe('what happens to it', () => {
     assert.deepEqual(queues['hot:1']?.segmentsToLoad.sort(), [wiki1b.id, wiki3.id].sort())
   })
 
-  it('is told in its metadata: what a newer version hides', async () => {
+  it('shows overshadowed segments in the metadata', async () => {
     const newer = segment('wiki', 2, { version: 'v2' })
     await storeSegments(database, [newer])
     const shown = JSON.parse(await text('/metadata/segments?datasources=wiki&includeOvershadowedStatus'))
@@ -379,7 +379,7 @@ describe('long lists', () => {
   const count = 5001
   const many = Array.from({ length: count }, (_, number) => segment('many', number))
 
-  it('are whole, whichever way they are asked for', async () => {
+  it('are complete in every form', async () => {
     await storeSegments(database, many)
     const { served, ...server } = content['hot:1']
     const report = { ...reportOf('hot:1'), ...server, segments: [...served, ...many].map(({ id }) => id) }
@@ -421,7 +421,7 @@ describe('marking segments', () => {
     readonly used: readonly Segment[]
   }[] = [
     {
-      name: 'an interval takes what lies wholly within',
+      name: 'an interval marks segments completely inside it as unused',
       send: [
         '/markUnused',
         'POST',
@@ -431,28 +431,33 @@ describe('marking segments', () => {
       used: [wiki1a, wiki1b],
     },
     {
-      name: 'again nothing changes',
+      name: 'marking again changes nothing',
       send: ['/markUnused', 'POST', { interval: days(2, 3) }],
       changed: 0,
       used: [wiki1a, wiki1b],
     },
     {
-      name: 'ids take just these',
+      name: 'IDs mark exactly these segments',
       send: ['/markUsed', 'POST', { segmentIds: [wiki3.id, 'unknown'] }],
       changed: 1,
       used: [wiki1a, wiki1b, wiki3],
     },
     {
-      name: 'an interval brings back',
+      name: 'an interval marks segments as used',
       send: ['/markUsed', 'POST', { interval: days(2) }],
       changed: 1,
       used: [wiki1a, wiki1b, wiki2, wiki3],
     },
-    { name: 'everything goes', send: ['', 'DELETE'], changed: 4, used: [] },
-    { name: 'and comes back', send: ['', 'POST'], changed: 4, used: [wiki1a, wiki1b, wiki2, wiki3] },
+    { name: 'all segments are marked as unused', send: ['', 'DELETE'], changed: 4, used: [] },
+    {
+      name: 'all segments are marked as used',
+      send: ['', 'POST'],
+      changed: 4,
+      used: [wiki1a, wiki1b, wiki2, wiki3],
+    },
   ]
 
-  it('does what is asked and no more, and tells how many changed', async () => {
+  it('changes only the given segments and returns how many changed', async () => {
     for (const { name, send, changed: count, used } of steps) {
       const [end, method, body] = send
       const answer = await ask(`/datasources/wiki${end}`, method, body)
@@ -460,7 +465,7 @@ describe('marking segments', () => {
       assert.deepEqual(answer.json, changed(count), name)
       assert.deepEqual(await usedOf('wiki'), idsOf(...used), name)
     }
-    assert.deepEqual(await usedOf('koalas'), idsOf(koalas1, koalas9), 'other datasources are left alone')
+    assert.deepEqual(await usedOf('koalas'), idsOf(koalas1, koalas9), 'other datasources do not change')
     const entries = await loadAudit(database, { type: 'segments', key: 'wiki' })
     assert.deepEqual(entries.map(({ payload: told }) => told).sort(), [
       '{"markUnused":2}',
@@ -471,7 +476,7 @@ describe('marking segments', () => {
     ])
   })
 
-  it('keeps to the versions that are named', async () => {
+  it('changes only the given versions', async () => {
     await storeSegments(database, [newer])
     const mark = async (end: string, versions: string[]) =>
       (await ask(`/datasources/wiki/${end}`, 'POST', { interval: days(1, 3), versions })).json
@@ -481,12 +486,12 @@ describe('marking segments', () => {
     assert.deepEqual(await mark('markUnused', ['v1', 'v2']), changed(4))
     assert.deepEqual(await mark('markUsed', ['v2']), changed(1))
     assert.deepEqual(await usedOf('wiki'), idsOf(newer))
-    // What the newer version hides does not come back.
+    // Overshadowed segments stay unused.
     assert.deepEqual(await mark('markUsed', ['v1']), changed(3))
     assert.deepEqual(await usedOf('wiki'), idsOf(wiki1a, wiki1b, wiki3, newer))
   })
 
-  it('is told of unused segments, page by page', async () => {
+  it('lists unused segments in pages', async () => {
     await ask('/datasources/wiki', 'DELETE')
     const pageOf = async (query: string) =>
       (
@@ -503,7 +508,7 @@ describe('marking segments', () => {
     assert.deepEqual(await pageOf(`?interval=${path(days(2, 3))}`), shown(wiki2, wiki3))
   })
 
-  it('and killing: the task is for just the interval', async () => {
+  it('submits a kill task for exactly the interval', async () => {
     const { status, text: body } = await ask(`/datasources/wiki/intervals/${path(days(2))}`, 'DELETE')
     assert.deepEqual([status, body], [200, ''])
     const [task, ...others] = await database.query<{
@@ -519,7 +524,7 @@ describe('marking segments', () => {
 describe('the dynamic configuration', () => {
   beforeEach(setUp)
 
-  it('changes by the fields that are given, and keeps its history with who, when and why', async () => {
+  it('changes only the given fields and keeps a history of who changed what and why', async () => {
     const before = (await ask('/config')).json as Record<string, unknown>
     assert.equal(before.maxSegmentsToMove, 100)
     assert.deepEqual((await ask('/config/history')).json, [])

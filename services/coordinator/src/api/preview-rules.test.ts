@@ -72,7 +72,7 @@ const answerTo = async (body: unknown, query = ''): Promise<Answer> => {
   return answer.json as Answer
 }
 
-/** A segment of one day, so many days ago. */
+/** Returns a segment of the day `daysAgo` days ago. */
 function segment(dataSource: string, daysAgo: number, version = 'v1'): Segment {
   const start = today - daysAgo * dayMs
   const key = { dataSource, interval: { start, end: start + dayMs }, version, partitionNum: 0 }
@@ -132,8 +132,8 @@ const recorded = <Line>(name: string, count: number): Line[] =>
     .slice(0, count)
     .map((line) => JSON.parse(line))
 
-describe('given segments and servers', () => {
-  it('end as the recorded clusters did', async () => {
+describe('a preview of given segments and servers', () => {
+  it('ends in the same state as Druid 37', async () => {
     interface Cluster {
       readonly now: string
       readonly servers: object[]
@@ -151,7 +151,7 @@ describe('given segments and servers', () => {
     }
   })
 
-  it('fall under the rules that they were recorded under', async () => {
+  it('matches segments with the same rules as Druid 37', async () => {
     interface Decision {
       readonly rule: object
       readonly now: string
@@ -169,7 +169,7 @@ describe('given segments and servers', () => {
     }
   })
 
-  it('are hidden as they were recorded', async () => {
+  it('treats the same segments as overshadowed as Druid 37', async () => {
     interface Timeline {
       readonly segments: readonly { readonly overshadowed: boolean }[]
     }
@@ -182,7 +182,7 @@ describe('given segments and servers', () => {
     }
   })
 
-  it('are matched with the defaults of the cluster where the request gives none', async () => {
+  it('uses the cluster default rules if the request has none', async () => {
     await setRules('_default', [{ type: 'dropForever' }])
     const { segments: rows } = await answerTo({
       rules: {},
@@ -192,7 +192,7 @@ describe('given segments and servers', () => {
     assert.deepEqual(rows![0]!.rule, { index: 0, type: 'dropForever', source: 'default' })
   })
 
-  it('as many as a request may give are answered, while others are served', async () => {
+  it('handles the max number of segments while other requests are served', async () => {
     const given = Array.from({ length: 50_000 }, (_, index) => ({
       interval: formatInterval(segment('x', index).interval),
     }))
@@ -213,11 +213,11 @@ describe('given segments and servers', () => {
     const answer = await large
     assert.equal(answer.status, 200, answer.text.slice(0, 200))
     assert.equal((answer.json as Answer).segments!.length, 50_000)
-    assert.ok(served > 5, `${served} other requests were answered meanwhile`)
+    assert.ok(served > 5, `${served} other requests were answered in the meantime`)
   })
 })
 
-describe('the cluster as it is', () => {
+describe('a preview of the live cluster', () => {
   const wiki = [1, 2, 3, 40].map((daysAgo) => segment('wiki', daysAgo))
   const month = [
     { type: 'loadByPeriod', period: 'P1M', tieredReplicants: { hot: 1 } },
@@ -231,7 +231,7 @@ describe('the cluster as it is', () => {
     report('c', '_default_tier', [...wiki, segment('koalas', 1)])
   })
 
-  it('is told in sums: what is loaded, dropped and marked unused', async () => {
+  it('sums up what would be loaded, dropped, and marked as unused', async () => {
     const { summary, warnings, segments: rows } = await answerTo({ rules: { wiki: month } })
     assert.equal(rows, undefined)
     const none = { segments: 0, copies: 0, bytes: 0 }
@@ -265,7 +265,7 @@ describe('the cluster as it is', () => {
     )
   })
 
-  it('is told of all datasources where the rules are for all', async () => {
+  it('covers all datasources if the rules are for all of them', async () => {
     const names = async (body: object) => Object.keys((await answerTo(body)).summary.datasources).sort()
     assert.deepEqual(await names({ rules: month }), ['koalas', 'wiki'])
     assert.deepEqual(await names({ rules: {}, defaultRules: month }), ['koalas', 'wiki'])
@@ -273,7 +273,7 @@ describe('the cluster as it is', () => {
     assert.deepEqual(await names({ rules: {} }), [])
   })
 
-  it('shows its segments page by page', async () => {
+  it('shows the segments in pages', async () => {
     const all = await answerTo({ rules: month }, '?full')
     assert.equal(all.segmentsTotal, 6)
     assert.equal(all.segments!.length, 6)
@@ -290,7 +290,7 @@ describe('the cluster as it is', () => {
       assert.equal((await simulate({ rules: month }, query)).status, 400, query)
   })
 
-  it('takes given servers in place of its own', async () => {
+  it('uses given servers instead of the live ones', async () => {
     const given = [{ name: 'x', type: 'historical', tier: 'hot', maxSize: 15 }]
     const { segments: rows, warnings } = await answerTo({ rules: { wiki: month }, servers: given }, '?full')
     assert.deepEqual(
@@ -305,7 +305,7 @@ describe('the cluster as it is', () => {
     assert.ok(warnings.some(({ type }) => type === 'doesNotFit'))
   })
 
-  it('keeps what a broadcast rule gave to brokers', async () => {
+  it('keeps segments that a broadcast rule loaded on brokers', async () => {
     report('d', '_default_tier', wiki.slice(0, 2), { type: 'broker' })
     const brokers = async (type: string) =>
       (await answerTo({ rules: { wiki: [{ type }] } }, '?full')).segments!.map((row) => row.brokers)
@@ -319,7 +319,7 @@ describe('the cluster as it is', () => {
     assert.equal(summary.steps!.length, 60)
   })
 
-  it('is not changed by any of it, nor are the queues', async () => {
+  it('changes neither the cluster nor the load queues', async () => {
     const redis = openProducerConnection(stores.settings('coordinator'))
     after(() => redis.disconnect())
     await new Promise((resolve) => redis.once('ready', resolve))
@@ -330,7 +330,7 @@ describe('the cluster as it is', () => {
       assert.ok(tables.length > 10)
       const rows: Record<string, unknown> = {}
       for (const { name } of tables) {
-        // Who is alive is told all the time, whether anybody asks for a preview or not.
+        // Heartbeats change all the time, with or without previews.
         const [table] = await database.query<{ xml: string }>(
           sql`SELECT table_to_xml(${name}::regclass, true, false, '')::text AS xml`,
         )
@@ -356,11 +356,11 @@ describe('the cluster as it is', () => {
   })
 })
 
-describe('what is wrong with a request', () => {
+describe('an invalid preview request with', () => {
   const rule = { type: 'loadForever' }
   const cases: [name: string, body: unknown, message: RegExp][] = [
-    ['a hundred thousand rules', { rules: Array(100_000).fill(rule) }, /The number of rules .*\[100000\]/],
-    ['a horizon of ten thousand years', { rules: [], horizon: 'P10000Y' }, /^horizon .*\[P10000Y\]/],
+    ['a hundred thousand rules', { rules: Array(100_000).fill(rule) }, /\[100000\] for \[.*rules\]/],
+    ['a horizon of ten thousand years', { rules: [], horizon: 'P10000Y' }, /\[P10000Y\] for \[horizon\]/],
     [
       'servers without tiers',
       { rules: [], servers: [{ name: 'a', type: 'historical' }] },
@@ -369,17 +369,17 @@ describe('what is wrong with a request', () => {
     [
       'a negative size',
       { rules: [], segments: [{ interval: '2026/2027', size: -5 }] },
-      /segments\[0\]\.size .*\[-5\]/,
+      /\[-5\] for \[segments\[0\]\.size\]/,
     ],
-    ['a text', '"rules"', /an object with rules/],
+    ['a string', '"rules"', /an object with rules/],
     [
       'too many segments',
       { rules: [], segments: Array(50_001).fill({}) },
-      /\[50001\]; expected at most 50000/,
+      /\[50001\] for \[.*segments\]: expected at most/,
     ],
   ]
   for (const [name, body, message] of cases) {
-    it(`${name}: 400`, async () => {
+    it(`${name} fails with 400`, async () => {
       const answer = await simulate(body)
       assert.equal(answer.status, 400, answer.text.slice(0, 200))
       assert.match((answer.json as { errorMessage: string }).errorMessage, message)
@@ -387,8 +387,8 @@ describe('what is wrong with a request', () => {
   }
 })
 
-describe('a datasource that is called simulate', () => {
-  it('has its rules shown and replaced by a list', async () => {
+describe('a datasource named simulate', () => {
+  it('can have its rules shown and replaced', async () => {
     const list = [{ type: 'loadForever', useDefaultTierForNull: true, tieredReplicants: { hot: 1 } }]
     const replaced = await simulate(list)
     assert.equal(replaced.status, 200, replaced.text)
@@ -401,12 +401,12 @@ describe('a datasource that is called simulate', () => {
     assert.deepEqual((all.json as Record<string, unknown>).simulate, list)
     const history = await httpRequest(context.port, { path: `${path}/history` })
     assert.equal((history.json as object[]).length > 0, true)
-    // And a preview changes nothing of it.
+    // A preview does not change them.
     assert.equal((await simulate({ rules: { simulate: [{ type: 'dropForever' }] } })).status, 200)
     assert.deepEqual(await shown(), list)
   })
 
-  it('has no rules that are none', async () => {
+  it('rejects invalid rules', async () => {
     const answer = await simulate([{ type: 'loadSometimes' }])
     assert.equal(answer.status, 400)
     assert.match(answer.text, /loadSometimes/)
@@ -415,7 +415,7 @@ describe('a datasource that is called simulate', () => {
   })
 })
 
-describe('the warnings of a POST of rules', () => {
+describe('the warnings for new rules', () => {
   const post = async (dataSource: string, body: object[]) => {
     const answer = await httpRequest(context.port, {
       path: `/svc/coordinator/v1/rules/${encodeURIComponent(dataSource)}`,
@@ -428,7 +428,7 @@ describe('the warnings of a POST of rules', () => {
     return JSON.parse(header) as { count: number; warnings: { type: string; dataSource?: string }[] }
   }
 
-  it('are none where there is nothing to say', async () => {
+  it('are empty if there is nothing to warn about', async () => {
     report('a', 'hot', [])
     assert.deepEqual(await post('wiki', [{ type: 'loadForever', tieredReplicants: { hot: 1 } }]), {
       count: 0,
@@ -436,7 +436,7 @@ describe('the warnings of a POST of rules', () => {
     })
   })
 
-  it('are those of a preview', async () => {
+  it('are the same as in a preview', async () => {
     await store([segment('wiki', 100), segment('koalas', 1)])
     report('a', 'hot', [])
     const list = [
@@ -459,14 +459,14 @@ describe('the warnings of a POST of rules', () => {
     )
   })
 
-  it('of the defaults tell of every datasource', async () => {
+  it('for the cluster default rules cover every datasource', async () => {
     await store([segment('wiki', 100), segment('koalas', 1)])
     const { warnings } = await post('_default', [{ type: 'dropForever' }])
     const unused = warnings.filter(({ type }) => type === 'dataBecomesUnused')
     assert.deepEqual(unused.map(({ dataSource }) => dataSource).sort(), ['koalas', 'wiki'])
   })
 
-  it('are the first of many, and in characters that a header can carry', async () => {
+  it('are limited to the first ones and escaped for a header', async () => {
     const { count, warnings } = await post('ü🐨', [
       { type: 'dropForever' },
       ...Array(500).fill({ type: 'loadForever' }),

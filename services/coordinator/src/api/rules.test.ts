@@ -42,7 +42,7 @@ const dropAll = [{ type: 'dropForever' }]
 const [defaultRule] = JSON.parse(firstDefaultRules)
 
 describe('rules', () => {
-  it('are shown as they were stored, in all three ways', async () => {
+  it('are shown as stored in all three forms', async () => {
     assert.deepEqual((await ask()).json, { _default: [defaultRule] })
     const stored = await post('wiki', [{ type: 'loadByPeriod', period: 'P1M', tieredReplicants: { hot: 1 } }])
     assert.deepEqual([stored.status, stored.text], [200, ''])
@@ -61,7 +61,7 @@ describe('rules', () => {
     assert.deepEqual(Object.keys((await ask()).json as object), ['_default', 'wiki'])
   })
 
-  it('replace each other, and an empty list leaves those of the cluster', async () => {
+  it('replace earlier rules, and an empty list leaves only the cluster default rules', async () => {
     await post('wiki', dropAll)
     await post('wiki', [])
     assert.deepEqual((await ask('/wiki?full')).json, [defaultRule])
@@ -80,7 +80,7 @@ describe('rules', () => {
     '..',
     'x'.repeat(255),
   ]) {
-    it(`may be those of [${name.slice(0, 20)}]`, async () => {
+    it(`can be set for a datasource named [${name.slice(0, 20)}]`, async () => {
       assert.equal((await post(encodeURIComponent(name), dropAll)).status, 200)
       assert.deepEqual((await ask(`/${encodeURIComponent(name)}`)).json, dropAll)
       assert.ok(Object.hasOwn((await ask()).json as object, name))
@@ -99,29 +99,35 @@ describe('rules', () => {
     status: number,
     message: RegExp,
   ][] = [
-    ['no list', 'wiki', {}, 400, /list/],
+    ['an object', 'wiki', {}, 400, /list/],
     ['null', 'wiki', 'null', 400, /list/],
-    ['no body', 'wiki', '', 400, /no body/],
-    ['malformed', 'wiki', '[', 400, /not valid JSON/],
+    ['an empty body', 'wiki', '', 400, /no body/],
+    ['malformed JSON', 'wiki', '[', 400, /not valid JSON/],
     ['an unknown type', 'wiki', [{ type: 'loadSometimes' }], 400, /loadSometimes/],
     [
-      'a bad period in the second',
+      'an invalid period in the second rule',
       'wiki',
       [...dropAll, { type: 'dropByPeriod', period: 'a month' }],
       400,
-      /\[1\].*a month/,
+      /\[a month\] for \[rules\[1\]\.period\]/,
     ],
-    ['an empty list for the cluster', '_default', [], 400, /\[_default\] cannot be empty/],
-    ['a path as its name', 'a%2f..%2fb', dropAll, 400, /\[a\/\.\.\/b\]; expected a name/],
+    ['an empty list of cluster default rules', '_default', [], 400, /\[_default\] cannot be empty/],
+    ['a path as the datasource name', 'a%2f..%2fb', dropAll, 400, /\[a\/\.\.\/b\] for .*expected a name/],
     ['a blank name', '%20', dropAll, 400, /1 to 255 characters/],
-    ['a long name', 'x'.repeat(256), dropAll, 400, /\[x{120}…\]; expected a name of 1 to 255 characters/],
+    [
+      'a long name',
+      'x'.repeat(256),
+      dropAll,
+      400,
+      /\[x{120}…\] for .*expected a name of 1 to 255 characters/,
+    ],
     ['a name with a NUL', 'a%00b', dropAll, 400, /without control characters/],
     ['a name of two lines', 'a%0Ab', dropAll, 400, /\[a\\u000ab\] for \[dataSource\].*without control/],
     ['a name with DEL', 'a%7Fb', dropAll, 400, /without control characters/],
     ['more than a megabyte', 'wiki', JSON.stringify(dropAll) + ' '.repeat(1024 * 1024), 413, /1048576/],
   ]
   for (const [name, dataSource, body, status, message] of refused) {
-    it(`that are ${name} are refused, and nothing changes`, async () => {
+    it(`reject ${name} and stay unchanged`, async () => {
       const before = (await ask()).json
       const answer = await post(dataSource, body)
       assert.equal(answer.status, status, answer.text)
@@ -131,14 +137,14 @@ describe('rules', () => {
     })
   }
 
-  it('just below a megabyte are taken', async () => {
+  it('accept a body just below one megabyte', async () => {
     const text = JSON.stringify(dropAll)
     assert.equal((await post('wiki', text + ' '.repeat(1024 * 1024 - text.length))).status, 200)
   })
 })
 
-describe('the history', () => {
-  it('tells who changed what, when and why', async () => {
+describe('the history of rules', () => {
+  it('shows who changed what, when, and why', async () => {
     await post('wiki', dropAll, { 'X-Svc-Author': 'ann', 'X-Svc-Comment': 'too old' })
     assert.deepEqual((await ask('/wiki/history')).json, [
       {
@@ -152,7 +158,7 @@ describe('the history', () => {
     ])
   })
 
-  it('is of a week, an interval or a number of changes', async () => {
+  it('covers a week, an interval, or a number of changes', async () => {
     const today = now
     const hour = 3_600_000
     for (const [hours, name] of [
@@ -187,8 +193,8 @@ describe('the history', () => {
   })
 })
 
-describe('many writers at once', () => {
-  it('leave one of their lists, and each its entry', async () => {
+describe('concurrent changes of rules', () => {
+  it('leave one of the lists and add one history entry each', async () => {
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
         post('busy', [{ type: 'loadForever', tieredReplicants: { hot: index } }], {

@@ -5,7 +5,7 @@ import { createDutyGroup } from './index.ts'
 
 type Run = (term: number) => Promise<object | undefined>
 
-/** A group whose duties note their runs as `name term`. */
+/** Creates a group whose duties record their runs as `name term`. */
 function setUp(scope: TestContext, runs: Record<string, Run>, periodMs = 1_000_000) {
   const seen: string[] = []
   const logger = recordingLogger()
@@ -22,7 +22,7 @@ function setUp(scope: TestContext, runs: Record<string, Run>, periodMs = 1_000_0
 }
 const nothing: Run = async () => undefined
 
-/** A run that ends when the test says so. */
+/** Creates a run that ends when the test releases it. */
 function heldRun() {
   let release: () => void = () => undefined
   const held: { run: Run; release: () => void; isRunning: boolean } = {
@@ -41,7 +41,7 @@ function heldRun() {
 }
 
 describe('a group of duties', () => {
-  it('runs them in their order, at once and again after each period', async (scope) => {
+  it('runs its duties in order, immediately and after each period', async (scope) => {
     const { group, seen } = setUp(scope, { first: nothing, second: nothing }, 20)
     assert.deepEqual(seen, [])
     group.start(7)
@@ -49,7 +49,7 @@ describe('a group of duties', () => {
     assert.deepEqual(seen.slice(0, 4), ['first 7', 'second 7', 'first 7', 'second 7'])
   })
 
-  it('begins a run a period after the last one began, however long that took', async (scope) => {
+  it('starts a run one period after the start of the last one, however long that took', async (scope) => {
     const starts: number[] = []
     const { group } = setUp(
       scope,
@@ -68,7 +68,7 @@ describe('a group of duties', () => {
     assert.ok(between >= 95 && between < 155, String(between))
   })
 
-  it('goes on with the next duty after one that fails, and counts and logs it', async (scope) => {
+  it('counts and logs a failed duty and continues with the next one', async (scope) => {
     const { group, seen, logger } = setUp(
       scope,
       {
@@ -88,10 +88,10 @@ describe('a group of duties', () => {
     const [failed, again] = logger.having('Duty failed')
     assert.deepEqual(failed?.details, { duty: 'failing', error: 'it broke', failures: 1 })
     assert.equal(again?.details.failures, 2)
-    assert.deepEqual(logger.having('Duty done')[0]?.details, { duty: 'fine', loads: 3 })
+    assert.deepEqual(logger.having('Duty completed')[0]?.details, { duty: 'fine', loads: 3 })
   })
 
-  it('survives a duty that fails before it begins', async (scope) => {
+  it('survives a duty that throws synchronously', async (scope) => {
     const { group } = setUp(
       scope,
       {
@@ -107,7 +107,7 @@ describe('a group of duties', () => {
     assert.ok((group.status().failures.failing ?? 0) >= 2)
   })
 
-  it('tells how its runs went', async (scope) => {
+  it('reports statistics about its runs', async (scope) => {
     const { group } = setUp(scope, { one: nothing, two: nothing }, 2500)
     assert.deepEqual(group.status(), {
       name: 'SomeDuties',
@@ -133,11 +133,11 @@ describe('a group of duties', () => {
 })
 
 describe('the end of a term', () => {
-  it('stops the run after the duty that is under way', async (scope) => {
+  it('stops the run after the current duty', async (scope) => {
     const held = heldRun()
     const { group, seen } = setUp(scope, { held: held.run, next: nothing }, 10)
     group.start(1)
-    await waitUntil('it runs', () => held.isRunning)
+    await waitUntil('the duty runs', () => held.isRunning)
     let isStopped = false
     const stopped = group.stop().then(() => {
       isStopped = true
@@ -149,11 +149,11 @@ describe('the end of a term', () => {
     assert.deepEqual(seen, ['held 1'])
   })
 
-  it('and the beginning of another do not let two runs meet', async (scope) => {
+  it('never lets runs of two terms overlap', async (scope) => {
     const held = heldRun()
     const { group, seen } = setUp(scope, { held: held.run, next: nothing }, 10)
     group.start(1)
-    await waitUntil('it runs', () => held.isRunning)
+    await waitUntil('the duty runs', () => held.isRunning)
     const stopped = group.stop()
     group.start(2)
     await new Promise((resolve) => setTimeout(resolve, 30))
@@ -162,23 +162,23 @@ describe('the end of a term', () => {
     await stopped
     await waitUntil('the new term runs', () => seen.includes('held 2'))
     held.release()
-    await waitUntil('all duties run in it', () => seen.includes('next 2'))
+    await waitUntil('all duties run in the new term', () => seen.includes('next 2'))
     assert.deepEqual(seen.slice(0, 3), ['held 1', 'held 2', 'next 2'])
     assert.equal(seen.includes('next 1'), false)
-    await waitUntil('it runs once more', () => held.isRunning)
+    await waitUntil('the duty runs again', () => held.isRunning)
     const last = group.stop()
     held.release()
     await last
     const { length } = seen
     await new Promise((resolve) => setTimeout(resolve, 50))
-    assert.equal(seen.length, length, 'the last stop ends the last term')
+    assert.equal(seen.length, length, 'no duty runs after the last stop')
   })
 
-  it('many times over leaves nothing running', async (scope) => {
+  it('leaves nothing running, even many times in a row', async (scope) => {
     const { group, seen } = setUp(scope, { duty: nothing }, 5)
     for (let term = 1; term <= 10; term++) {
       group.start(term)
-      if (term % 2 === 0) await waitUntil('it runs', () => seen.includes(`duty ${term}`))
+      if (term % 2 === 0) await waitUntil('the duty runs', () => seen.includes(`duty ${term}`))
       void group.stop()
     }
     await group.stop()

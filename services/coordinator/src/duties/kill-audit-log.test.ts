@@ -38,8 +38,8 @@ const kept = async () => ({
 })
 const all = [400, 91, 90, 89, 1, 0]
 
-describe('entries of the histories', () => {
-  it('are kept for ninety days unless another time is given', async () => {
+describe('audit entries', () => {
+  it('are kept for 90 days unless another duration is set', async () => {
     await writeDaysAgo(...all)
     assert.deepEqual(await runDuty(), { erasedAuditEntries: 4 })
     assert.deepEqual(await kept(), { audit: [90, 89, 1, 0], history: [90, 89, 1, 0] })
@@ -48,7 +48,7 @@ describe('entries of the histories', () => {
     assert.deepEqual(await kept(), { audit: [1, 0], history: [1, 0] })
   })
 
-  it('are erased in batches until none is left', async () => {
+  it('are deleted in batches until none is left', async () => {
     await writeDaysAgo(1)
     await database.query(sql`
       INSERT INTO audit (type, key, author, comment, identity, ip, payload, created_at)
@@ -57,7 +57,7 @@ describe('entries of the histories', () => {
     assert.deepEqual(await kept(), { audit: [1], history: [1] })
   })
 
-  it('are not erased by a former leader', async () => {
+  it('are not deleted by a former leader', async () => {
     await writeDaysAgo(...all)
     await assert.rejects(runDuty({}, 2), /no longer the leader/)
     assert.equal(await runDuty({}, 1, false), undefined)

@@ -18,7 +18,7 @@ beforeEach(async () => {
   await acquireLease(database, candidate, 60_000)
 })
 
-/** A segment of a day so many days ago, which has been unused for so many days. */
+/** Stores a segment of the day `daysAgo` days ago that has been unused for `unusedForDays` days. */
 async function unused(dataSource: string, daysAgo: number, unusedForDays: number | undefined): Promise<void> {
   const start = now - daysAgo * dayMs
   const key = { dataSource, interval: { start, end: start + dayMs }, version: 'v1', partitionNum: 0 }
@@ -49,8 +49,8 @@ async function runDuty(properties: Record<string, string> = {}, term = 1) {
 const intervalOf = (first: number, last: number) =>
   [first, last - 1].map((daysAgo) => new Date(now - daysAgo * dayMs).toISOString()).join('/')
 
-describe('segments that have been unused for long', () => {
-  it('are given to a task for each datasource, around the oldest of them', async () => {
+describe('segments that have been unused for a long time', () => {
+  it('are deleted by one task per datasource, starting with the oldest ones', async () => {
     await unused('wiki', 200, 40)
     await unused('wiki', 150, 31)
     await unused('wiki', 120, 29)
@@ -77,28 +77,28 @@ describe('segments that have been unused for long', () => {
     ])
   })
 
-  it('are no more than one task may erase', async () => {
+  it('are limited to the max number per task', async () => {
     for (const daysAgo of [200, 190, 180]) await unused('wiki', daysAgo, 40)
     const [task] = await runDuty({ 'svc.coordinator.kill.maxSegments': '2' })
     assert.deepEqual([task!.interval, task!.limit], [intervalOf(200, 190), 2])
   })
 
-  it('may be new data where that is said', async () => {
+  it('include recent data if ignoreDurationToRetain is set', async () => {
     await unused('wiki', 5, 40)
     assert.deepEqual(await runDuty(), [])
     const [task] = await runDuty({ 'svc.coordinator.kill.ignoreDurationToRetain': 'true' })
     assert.equal(task!.interval, intervalOf(5, 5))
   })
 
-  it('wait while a task of their datasource is under way, and for a slot', async () => {
+  it('wait for a running task of their datasource and for a free slot', async () => {
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await unused(name, 200, 40)
-    assert.equal((await runDuty()).length, 4, 'a tenth of forty slots')
+    assert.equal((await runDuty()).length, 4, '10% of 40 slots')
     assert.equal((await runDuty()).length, 4)
     await database.query(sql`UPDATE tasks SET state = 'SUCCESS'`)
     assert.equal((await runDuty()).length, 8)
   })
 
-  it('are those of the datasources that are listed, if any are', async () => {
+  it('are limited to the listed datasources if there is a list', async () => {
     for (const name of ['a', 'b']) await unused(name, 200, 40)
     const audit = { author: '', comment: '', identity: '', ip: '' }
     const value = JSON.stringify({ killDataSourceWhitelist: ['b'] })
@@ -110,7 +110,7 @@ describe('segments that have been unused for long', () => {
     )
   })
 
-  it('are left alone by a former leader', async () => {
+  it('are not deleted by a former leader', async () => {
     await unused('wiki', 200, 40)
     await assert.rejects(() => runDuty({}, 7))
     assert.deepEqual(await database.query(sql`SELECT id FROM tasks`), [])

@@ -32,7 +32,7 @@ const store = async (count: number) => {
   return segments
 }
 
-/** Servers that have reported, each with a session of its own, and how they report again. */
+/** Returns servers that have reported, each with its own session, and a function that makes them report again. */
 function reportingServers(...names: string[]) {
   const inventory = new ServerInventory(60_000)
   const logs = names.map((name) => ({ name, log: new ReportLog(new ServedSegments()) }))
@@ -62,7 +62,7 @@ function reportingServers(...names: string[]) {
   return { inventory, report }
 }
 
-/** Servers that have reported, each with a session of its own. */
+/** Returns servers that have reported, each with its own session. */
 const inventoryOf = (...names: string[]): ServerInventory => reportingServers(...names).inventory
 
 async function openSender(scope: TestContext) {
@@ -74,7 +74,7 @@ async function openSender(scope: TestContext) {
   return { gate, sender: createRequestSender(redis, settings.get('svc.queue.prefix')) }
 }
 
-/** The batches that have come for a server. */
+/** Returns the list of batches that a server receives. */
 async function receive(scope: TestContext, name: string): Promise<RequestBatch[]> {
   const batches: RequestBatch[] = []
   const receiver = await receiveRequests(
@@ -93,7 +93,7 @@ const loadOf = (server: string, one: Segment) => ({ server, segmentId: one.id, s
 const asLeader = { term: 3, leads: () => true }
 
 describe('the loads and drops of a plan', () => {
-  it('are neither noted nor queued from when the leader leads no longer', async (scope) => {
+  it('are neither noted nor queued after the leader lost leadership', async (scope) => {
     const segments = await store(70)
     const { sender } = await openSender(scope)
     const servers = inventoryOf('a0')
@@ -111,7 +111,7 @@ describe('the loads and drops of a plan', () => {
     assert.equal(servers.get('a0')?.pending.size, 32)
   })
 
-  it('are queued for their servers with payload, term and session, and noted', async (scope) => {
+  it('are noted and queued for their servers with payload, term, and session', async (scope) => {
     const [one, two] = (await store(2)) as [Segment, Segment]
     const { sender } = await openSender(scope)
     const servers = inventoryOf('a1', 'b1')
@@ -140,7 +140,7 @@ describe('the loads and drops of a plan', () => {
     )
   })
 
-  it('tell the servers that are to load several at a time', async (scope) => {
+  it('mark batches for turbo servers, which load several segments at a time', async (scope) => {
     const [one] = (await store(1)) as [Segment]
     const { sender } = await openSender(scope)
     const plan = { loads: [loadOf('a3', one), loadOf('b3', one)], drops: [] }
@@ -151,7 +151,7 @@ describe('the loads and drops of a plan', () => {
     assert.deepEqual([slow[0]?.turbo, fast[0]?.turbo], [undefined, true])
   })
 
-  it('are queued some in a batch', async (scope) => {
+  it('are queued in batches', async (scope) => {
     const segments = await store(70)
     const { sender } = await openSender(scope)
     const servers = inventoryOf('a2')
@@ -176,7 +176,7 @@ describe('the loads and drops of a plan', () => {
     assert.equal(servers.get('a2')?.pending.size, 70)
   })
 
-  it('are left out for servers that are gone and segments that were erased', async (scope) => {
+  it('skip servers that are gone and segments that were deleted', async (scope) => {
     const [one] = (await store(1)) as [Segment]
     const { sender } = await openSender(scope)
     const servers = inventoryOf('a3')
@@ -191,7 +191,7 @@ describe('the loads and drops of a plan', () => {
     assert.deepEqual([...(servers.get('a3')?.pending.keys() ?? [])], [one.id])
   })
 
-  it('are none where there is nothing to do', async (scope) => {
+  it('are empty if there is nothing to do', async (scope) => {
     const { sender, gate } = await openSender(scope)
     await gate.cut()
     assert.deepEqual(
@@ -203,7 +203,7 @@ describe('the loads and drops of a plan', () => {
     )
   })
 
-  it('that cannot be queued while Redis is away may be queued again once their server knows, and that is told at once', async (scope) => {
+  it('fail quickly while Redis is unavailable and can be queued again once their server confirms', async (scope) => {
     const segments = await store(40)
     const { sender, gate } = await openSender(scope)
     const { inventory: servers, report } = reportingServers('a5', 'b5')
@@ -222,14 +222,14 @@ describe('the loads and drops of a plan', () => {
     const startedAt = performance.now()
     await assert.rejects(queueRequests(plan, asLeader, database, servers, sender), { code: 'unavailable' })
     assert.ok(performance.now() - startedAt < 3000)
-    assert.equal(servers.get('a5')?.pending.size, 33, 'the first batch may have come through')
+    assert.equal(servers.get('a5')?.pending.size, 33, 'the first batch may have arrived')
     assert.equal(servers.get('b5')?.pending.size, 32)
     report()
     report()
     assert.equal(servers.get('a5')?.pending.size, 0)
     assert.equal(servers.get('b5')?.pending.size, 0)
     await gate.mend()
-    const queued = await waitUntil('it works again', () =>
+    const queued = await waitUntil('queueing works again', () =>
       queueRequests(plan, asLeader, database, servers, sender).catch(() => undefined),
     )
     assert.deepEqual(queued, { loads: 78, drops: 1 })

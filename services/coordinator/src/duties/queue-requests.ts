@@ -50,8 +50,8 @@ const payloadsAtOnce = 1000
 const serversAtOnce = 16
 
 /**
- * Queues loads and drops for their servers while the leader is the leader. Requests that cannot be queued are planned again
- * once the server has confirmed that it ignores them. Throws the first such error at the end.
+ * Queues loads and drops for their servers as long as this server is the leader. Requests that cannot be queued are planned
+ * again once the server has confirmed that it ignores them. Throws the first such error at the end.
  */
 export async function queueRequests(
   requests: Requests,
@@ -116,7 +116,7 @@ export async function queueRequests(
         for (const { request } of batch) request.action === 'load' ? loads++ : drops++
       } catch (error) {
         firstError ??= error
-        // The server may still get the batch. If it were forgotten now, another server could be asked to drop its replica too.
+        // The server may still get the batch. If it were forgotten now, the next run could drop the replica on another server too.
         servers.voidAskedOf(name)
         return
       }

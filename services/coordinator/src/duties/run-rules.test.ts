@@ -53,12 +53,12 @@ const recentOnly = [
 ]
 
 let servers = 0
-// When the leader of a test became one, in milliseconds of this process.
+// When this server became the leader, in milliseconds of the monotonic clock.
 let ledSinceMs = 0
 let leadingTerm = 1
 let whileWaiting = () => {}
 
-/** The duty with real stores, and one server that serves what the test says. */
+/** Creates the duty with real stores and one server that serves the given segments. */
 async function setUp(scope: TestContext, ...served: Segment[]) {
   const settings = stores.settings('coordinator')
   const gate = await startTcpGate(scope, settings.get('svc.metadata.storage.connector.port'))
@@ -128,7 +128,7 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
 }
 
 describe('a run of the rules', () => {
-  it('asks for nothing when this server leads by another term than the one that it began under', async (scope) => {
+  it('requests nothing if the term has changed since the run began', async (scope) => {
     await store(segment(1))
     await setRules(loadOn('hot'))
     const { duty, asked } = await setUp(scope)
@@ -139,41 +139,38 @@ describe('a run of the rules', () => {
       whileWaiting = () => {}
       leadingTerm = 1
     })
-    // Nobody would answer: the servers have heard of the later term by then.
+    // No server would answer, because the servers know the later term by then.
     assert.equal(await duty.run(1), undefined)
     assert.deepEqual(asked(), [])
     assert.deepEqual(await duty.run(2), { loads: 1, drops: 0, markedUnused: 0 })
   })
 
-  it('drops nothing that may be the last copy while servers of a named tier have not reported', async (scope) => {
+  it('drops no replica that may be the last one while servers of a required tier have not reported', async (scope) => {
     await store(segment(1))
     await setRules(loadOn('icy'))
     const { duty, asked, awaited, logger } = await setUp(scope, segment(1))
     awaited.push({ name: 'slow', tier: 'icy' })
     assert.equal(await duty.run(1), undefined)
     assert.deepEqual(asked(), [])
-    assert.equal(
-      logger.having('Rules name tiers that have no server; their copies are loaded nowhere').length,
-      0,
-    )
+    assert.equal(logger.having('Rules reference tiers without servers').length, 0)
     awaited.pop()
     assert.deepEqual(await duty.run(1), { loads: 0, drops: 1, markedUnused: 0 })
   })
 
-  it('asks for the copies that rules want, once', async (scope) => {
+  it('requests the replicas that rules require once', async (scope) => {
     await store(segment(1), segment(2))
     await setRules(loadOn('hot'))
     const { duty, asked, waits, batches, receive } = await setUp(scope, segment(2))
     assert.deepEqual(await duty.run(1), { loads: 1, drops: 0, markedUnused: 0 })
     assert.deepEqual(asked(), [`load ${segment(1).id}`])
     assert.deepEqual(waits, ['waited'])
-    assert.equal(await duty.run(1), undefined, 'it is asked already')
+    assert.equal(await duty.run(1), undefined, 'the requests are already pending')
     await receive()
     await waitUntil('the request', () => batches.length === 1)
     assert.equal(batches[0]?.term, 1)
   })
 
-  it('marks unused what a drop rule catches, and asks its copies away', async (scope) => {
+  it('marks segments that match a drop rule as unused and drops their replicas', async (scope) => {
     await store(segment(1), segment(10))
     await setRules(...recentOnly)
     const { duty, asked } = await setUp(scope, segment(1), segment(10))
@@ -183,10 +180,10 @@ describe('a run of the rules', () => {
     const [row] = await database.query<{ at: number }>(
       sql`SELECT used_changed_at AS at FROM segments WHERE NOT used`,
     )
-    assert.equal(row?.at, now, 'by the time of the cluster')
+    assert.equal(row?.at, now, 'uses the clock of the cluster')
   })
 
-  it('by a former leader changes nothing and asks for nothing', async (scope) => {
+  it('changes and requests nothing under a former leader', async (scope) => {
     await store(segment(1), segment(10))
     await setRules(...recentOnly)
     const { duty, asked } = await setUp(scope, segment(10))
@@ -199,7 +196,7 @@ describe('a run of the rules', () => {
     assert.deepEqual(asked(), [])
   })
 
-  it('sees new rules and new segments at the next time', async (scope) => {
+  it('picks up new rules and segments in the next run', async (scope) => {
     await store(segment(1))
     await setRules(loadOn('hot'))
     const { duty, asked } = await setUp(scope)
@@ -219,7 +216,7 @@ describe('a run of the rules', () => {
     assert.deepEqual(asked(), [])
   })
 
-  it('empties a server that is to leave, and gives it nothing', async (scope) => {
+  it('loads nothing on a decommissioning server', async (scope) => {
     await store(segment(1))
     await setRules(loadOn('hot'))
     const { duty, asked, name, inventory } = await setUp(scope)
@@ -244,7 +241,7 @@ describe('a run of the rules', () => {
     assert.deepEqual([...(inventory.get('other')?.pending.keys() ?? [])], [segment(1).id])
   })
 
-  it('gives a queue no more than it may hold', async (scope) => {
+  it('respects the max size of load queues', async (scope) => {
     await store(...Array.from({ length: 9 }, (_, index) => segment(index + 1)))
     await setRules(loadOn('hot'))
     await saveConfig(database, coordinatorConfigName, '{"maxSegmentsInNodeLoadingQueue":4}', 0, audit, now)
@@ -255,7 +252,7 @@ describe('a run of the rules', () => {
     assert.equal(asked().length, 4)
   })
 
-  it('moves copies from a full server to an empty one, which gives them up once they are there', async (scope) => {
+  it('moves segments from a full server to an empty one and drops them after they are loaded', async (scope) => {
     const held = [1, 2, 3, 4].map(segment)
     await store(...held)
     await setRules(loadOn('hot'))
@@ -266,14 +263,14 @@ describe('a run of the rules', () => {
     assert.deepEqual(await duty.run(1), { loads: 0, drops: 0, markedUnused: 0, moves: 2 })
     const moved = [...(inventory.get('emptier')?.pending.keys() ?? [])]
     assert.equal(moved.length, 2)
-    assert.deepEqual(asked(), [], 'nothing goes before it is there')
+    assert.deepEqual(asked(), [], 'drops nothing before it is loaded elsewhere')
     assert.equal(await duty.run(1), undefined)
     inventory.take([report({ ...other, segments: moved, usedSizeBytes: 20 })], 1, performance.now())
     assert.deepEqual(await duty.run(1), { loads: 0, drops: 2, markedUnused: 0 })
     assert.deepEqual(asked(), moved.map((id) => `drop ${id}`).sort())
   })
 
-  it('moves nothing where no segment may move', async (scope) => {
+  it('moves nothing if maxSegmentsToMove is 0', async (scope) => {
     await store(segment(1), segment(2))
     await setRules(loadOn('hot'))
     const config = JSON.stringify({ maxSegmentsToMove: 0 })
@@ -288,7 +285,7 @@ describe('a run of the rules', () => {
   const configure = (change: object) =>
     saveConfig(database, coordinatorConfigName, JSON.stringify(change), 0, audit, now)
 
-  it('brings to a clone what its server holds and loads, and counts it for no rule', async (scope) => {
+  it('makes a clone match its source server and does not count its replicas for rules', async (scope) => {
     await store(segment(1), segment(2))
     await setRules(loadOn('hot'))
     const { duty, inventory, report, name } = await setUp(scope, segment(1))
@@ -303,14 +300,14 @@ describe('a run of the rules', () => {
       askedOfClone.sort(),
       [`drop ${segment(3).id}`, `load ${segment(1).id}`, `load ${segment(2).id}`].sort(),
     )
-    assert.equal(await duty.run(1), undefined, 'it is asked already')
+    assert.equal(await duty.run(1), undefined, 'the requests are already pending')
   })
 
   for (const { replicateAfterLoadTimeout, asksAgain } of [
     { replicateAfterLoadTimeout: false, asksAgain: 'the same server' },
     { replicateAfterLoadTimeout: true, asksAgain: 'another server' },
   ])
-    it(`asks ${asksAgain} for a load that timed out, replicateAfterLoadTimeout ${replicateAfterLoadTimeout}`, async (scope) => {
+    it(`requests a load that timed out from ${asksAgain} if replicateAfterLoadTimeout is ${replicateAfterLoadTimeout}`, async (scope) => {
       await store(segment(1))
       await setRules(loadOn('hot'))
       const { duty, inventory, report, name } = await setUp(scope)
@@ -330,7 +327,7 @@ describe('a run of the rules', () => {
       )
     })
 
-  it('marks what is overshadowed once the leader has led for as long as is wanted', async (scope) => {
+  it('marks overshadowed segments as unused after the leader has led for millisToWaitBeforeDeleting', async (scope) => {
     const newer = { ...segment(1), version: 'v2', id: segmentId({ ...segment(1), version: 'v2' }) }
     await store(segment(1), newer)
     await setRules(loadOn('hot'))
@@ -347,14 +344,14 @@ describe('a run of the rules', () => {
     assert.deepEqual(await used(), [newer.id])
   })
 
-  it('asks again for what was lost with the queues', async (scope) => {
+  it('requests segments again after the queues were lost', async (scope) => {
     await store(segment(1))
     await setRules(loadOn('hot'))
     const { duty, logger, inventory, report, batches, receive } = await setUp(scope)
     await duty.run(1)
     await stores.emptyQueues()
     await duty.run(1)
-    const lost = 'The queues were lost; what is missing is asked for again'
+    const lost = 'Queues were lost; requesting missing segments again'
     assert.deepEqual(
       logger.having(lost).map(({ details }) => details),
       [{ requests: 1 }],
@@ -367,14 +364,14 @@ describe('a run of the rules', () => {
     assert.equal(logger.having(lost).length, 1)
   })
 
-  it('tells tiers without servers and copies without room once, and again when they change', async (scope) => {
+  it('warns once about tiers without servers and about insufficient capacity, and again on changes', async (scope) => {
     await store(segment(1), segment(2))
     await setRules({ type: 'loadForever', tieredReplicants: { icy: 2, hot: 1 } })
     const { duty, logger, report, inventory } = await setUp(scope)
     inventory.take([report({ maxSizeBytes: 5 })], 1, performance.now())
     for (let times = 0; times < 3; times++) await duty.run(1)
-    const noServer = 'Rules name tiers that have no server; their copies are loaded nowhere'
-    const noRoom = 'Copies find no room on the servers of their tier'
+    const noServer = 'Rules reference tiers without servers'
+    const noRoom = 'Not enough capacity in tier'
     assert.deepEqual(
       logger.having(noServer).map(({ details }) => details),
       [{ tiers: { icy: 4 } }],
@@ -387,20 +384,20 @@ describe('a run of the rules', () => {
     assert.deepEqual([unplaced?.tier, unplaced?.copies], ['hot', 2])
   })
 
-  it('counts a silent server no more, and says so', async (scope) => {
+  it('ignores the replicas of a server that missed its heartbeats and logs a warning', async (scope) => {
     await store(segment(1))
     await setRules(loadOn('hot'))
     const { duty, logger, inventory, report, name } = await setUp(scope)
     inventory.take([report()], 1, performance.now() - 61_000)
     await duty.run(1)
     assert.deepEqual(
-      logger.having('A server went silent; its copies no longer count').map(({ details }) => details),
+      logger.having('Server missed its heartbeats; ignoring its replicas').map(({ details }) => details),
       [{ silentServer: name }],
     )
     assert.equal(inventory.servers().length, 0)
   })
 
-  it('fails while the store is away, and asks for nothing; then it goes on', async (scope) => {
+  it('fails and requests nothing while the store is unavailable, then recovers', async (scope) => {
     await store(segment(1))
     await setRules(loadOn('hot'))
     const { duty, gate, asked } = await setUp(scope)
@@ -411,7 +408,7 @@ describe('a run of the rules', () => {
     assert.deepEqual(await duty.run(1), { loads: 1, drops: 0, markedUnused: 0 })
   })
 
-  it('has ten thousand segments marked in a moment', async (scope) => {
+  it('marks ten thousand segments within eight seconds', async (scope) => {
     await database.query(sql`
       INSERT INTO segments (id, datasource, start_ms, end_ms, version, partition_num, partitions, size_bytes,
         total_rows, used, created_at, used_changed_at, payload)

@@ -23,8 +23,8 @@ async function throughGate(scope: TestContext) {
   return { gate, rules: followRules(gated) }
 }
 
-describe('rules that are followed', () => {
-  it('are read once until they change', async () => {
+describe('followed rules', () => {
+  it('are read only once until they change', async () => {
     const rules = followRules(database)
     await rules.start()
     await save('a')
@@ -32,7 +32,7 @@ describe('rules that are followed', () => {
     assert.equal(rules.current(), rules.current())
   })
 
-  it('show a change that was made elsewhere', async () => {
+  it('show a change by another server', async () => {
     const rules = followRules(database)
     await rules.start()
     assert.equal(await names(rules), '')
@@ -42,7 +42,7 @@ describe('rules that are followed', () => {
     await waitUntil('the next change', async () => (await names(rules)) === 'a,b')
   })
 
-  it('show a change of this server to the next reader', async () => {
+  it('show a change by this server to the next reader', async () => {
     const rules = followRules(database)
     for (const name of ['a', 'b', 'c']) {
       await rules.current()
@@ -52,7 +52,7 @@ describe('rules that are followed', () => {
     }
   })
 
-  it('show a change that came between an early look and the start', async () => {
+  it('show a change between an early read and the start', async () => {
     const rules = followRules(database)
     assert.equal(await names(rules), '')
     await save('a')
@@ -60,7 +60,7 @@ describe('rules that are followed', () => {
     assert.equal(await names(rules), 'a')
   })
 
-  it('do not keep what was read before a change that came meanwhile', async () => {
+  it('discard a read that overlaps with a change', async () => {
     const rules = followRules(database)
     const before = rules.current()
     await save('a')
@@ -71,7 +71,7 @@ describe('rules that are followed', () => {
     assert.equal(await names(rules), 'a')
   })
 
-  it('are read again after a failure, and after a broken connection', async (scope) => {
+  it('are read again after a failure or a lost connection', async (scope) => {
     const { gate, rules } = await throughGate(scope)
     await rules.start()
     await names(rules)

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Patience } from './patience.ts'
 
-describe('the wait for servers', () => {
+describe('waiting for servers', () => {
   const courses: readonly [
     name: string,
     looks: readonly [awaited: number, nowMs: number, waits: boolean][],
   ][] = [
-    ['ends at once when all have reported', [[0, 1, false]]],
+    ['ends immediately if all have reported', [[0, 1, false]]],
     [
-      'ends when all have reported, and goes on for those that come soon after',
+      'ends when all have reported and resumes for servers that appear soon after',
       [
         [2, 1, true],
         [0, 2, false],
@@ -18,7 +18,7 @@ describe('the wait for servers', () => {
       ],
     ],
     [
-      'ends when none has reported for eight seconds',
+      'ends when no server has reported for eight seconds',
       [
         [2, 0, true],
         [2, 7999, true],
@@ -26,7 +26,7 @@ describe('the wait for servers', () => {
       ],
     ],
     [
-      'goes on for eight seconds after each that reports',
+      'continues for eight seconds after each report',
       [
         [3, 0, true],
         [2, 7000, true],
@@ -37,7 +37,7 @@ describe('the wait for servers', () => {
       ],
     ],
     [
-      'goes on when more are told of, but no longer for that',
+      'is not extended when more servers are announced',
       [
         [1, 0, true],
         [900, 4000, true],
@@ -54,9 +54,9 @@ describe('the wait for servers', () => {
         assert.equal(patience.waitsFor(awaited, nowMs), waits, `${awaited} at ${nowMs}`)
     })
 
-  it('begins again with another lead', () => {
+  it('starts again with a new leader', () => {
     const patience = new Patience()
-    assert.equal(patience.waitsFor(1, 0), false, 'nobody has begun')
+    assert.equal(patience.waitsFor(1, 0), false, 'the wait has not started')
     patience.restart(0)
     assert.equal(patience.waitsFor(1, 9000), false)
     patience.restart(10_000)

@@ -35,8 +35,8 @@ const seen = ({ table }: SegmentInventory) =>
   )
 const [one, two, other] = [segment('wiki', 1), segment('wiki', 2), segment('koalas', 1)]
 
-describe('the segments', () => {
-  it('are those that are used, by datasource', async () => {
+describe('the segment inventory', () => {
+  it('has the used segments by datasource', async () => {
     await copy(one, two, other)
     await markUnused(database, [two.id], 0)
     const inventory = createSegmentInventory(database)
@@ -51,7 +51,7 @@ describe('the segments', () => {
     assert.equal(inventory.get(two.id), undefined)
   })
 
-  it('follow every change', async () => {
+  it('follows every change', async () => {
     const inventory = createSegmentInventory(database)
     await inventory.refresh()
     await copy(one, other)
@@ -71,7 +71,7 @@ describe('the segments', () => {
     assert.deepEqual(seen(inventory), { wiki: [two.id] })
   })
 
-  it('are known to be hidden by newer ones, and not when those are gone', async () => {
+  it('marks segments as overshadowed by newer ones until these are gone', async () => {
     const newer = segment('wiki', 1, 'v2')
     await copy(one, two, newer)
     const inventory = createSegmentInventory(database)
@@ -82,7 +82,7 @@ describe('the segments', () => {
     assert.deepEqual(seen(inventory), { wiki: [one.id, two.id] })
   })
 
-  it('are read once for all who ask at the same time', async () => {
+  it('shares one read between concurrent callers', async () => {
     await copy(one)
     const inventory = createSegmentInventory(database)
     const readings = [inventory.refresh(), inventory.refresh(), inventory.refresh()]
@@ -91,7 +91,7 @@ describe('the segments', () => {
     assert.deepEqual(seen(inventory), { wiki: [one.id] })
   })
 
-  it('are read from the beginning after a reset, whatever reading was under way', async () => {
+  it('starts from scratch after a reset, even during a read', async () => {
     await copy(one, two)
     const inventory = createSegmentInventory(database)
     await inventory.refresh()
@@ -105,7 +105,7 @@ describe('the segments', () => {
     assert.deepEqual(seen(inventory), { wiki: [one.id] })
   })
 
-  it('stay as they are while the store is away, and are read again after that', async (context) => {
+  it('keeps its segments while the store is unavailable and catches up afterwards', async (context) => {
     const port = stores.settings('coordinator').get('svc.metadata.storage.connector.port')
     const gate = await startTcpGate(context, port)
     const gated = createDatabase(
@@ -125,7 +125,7 @@ describe('the segments', () => {
     assert.deepEqual(seen(inventory), { wiki: [one.id, two.id] })
   })
 
-  it('may be a hundred thousand, read in seconds', async () => {
+  it('reads 100,000 segments within ten seconds', async () => {
     await database.query(sql`
       INSERT INTO segments (id, datasource, start_ms, end_ms, version, partition_num, partitions, size_bytes,
         total_rows, used, created_at, used_changed_at, payload)

@@ -8,7 +8,7 @@ import { type PendingRequest, ServerInventory } from './index.ts'
 const silenceMs = 10_000
 const timeoutMs = 60_000
 
-/** A data server as its process would report it. */
+/** A data server that reports the way its process does. */
 class Reporter {
   readonly name: string
   served = new ServedSegments()
@@ -20,7 +20,7 @@ class Reporter {
     this.name = name
   }
 
-  /** Another life: what is on disk is served again, what was noted is not. */
+  /** Restarts the server. It serves what is on disk again and forgets everything else. */
   restart(): void {
     const ids = this.served.ids()
     this.served = new ServedSegments()
@@ -44,11 +44,11 @@ class Reporter {
       ...this.log.next(),
       ...given,
     }
-    // What arrives is what JSON makes of it.
+    // The leader receives the report as JSON.
     return reportSchema.parse(JSON.parse(JSON.stringify({ servers: [report] }))).servers[0] ?? assert.fail()
   }
 
-  /** A report on its way to the leader and back; either way it may get lost. */
+  /** Sends a report to the leader. The report or its answer may get lost. */
   send(
     inventory: ServerInventory,
     term: number,
@@ -66,7 +66,7 @@ class Reporter {
     else this.log.taken(report)
   }
 
-  /** Reports until the leader has all. */
+  /** Reports until the leader knows everything. */
   sync(inventory: ServerInventory, term: number, nowMs = 0): void {
     for (let times = 0; times < 3; times++) this.send(inventory, term, nowMs)
   }
@@ -88,7 +88,7 @@ function setUp(...ids: string[]) {
   const server = new Reporter('a')
   for (const id of ids) server.served.add(id)
   server.sync(inventory, 1)
-  const state = () => inventory.get('a') ?? assert.fail('the server is not known')
+  const state = () => inventory.get('a') ?? assert.fail('the server is unknown')
   const planned = (nowMs = 0) => {
     const [seen = assert.fail()] = inventory.loadingServers(nowMs)
     const { copies, rowLimit } = inventory.table
@@ -107,7 +107,7 @@ function setUp(...ids: string[]) {
 }
 
 describe('a report', () => {
-  it('of the whole list makes a server known', () => {
+  it('with the complete list makes a server known', () => {
     const { state } = setUp('s', 't')
     const { name, process, type, tier, maxSizeBytes, usedSizeBytes } = state()
     assert.deepEqual(
@@ -117,7 +117,7 @@ describe('a report', () => {
     assert.deepEqual([...state().served], ['s', 't'])
   })
 
-  it('of changes is taken if it follows what is known', () => {
+  it('with changes is accepted if it continues the known state', () => {
     const { inventory, server, state } = setUp('s')
     server.served.add('t')
     server.served.remove('s')
@@ -125,25 +125,29 @@ describe('a report', () => {
     assert.deepEqual([...state().served], ['t'])
   })
 
-  it('tells which historicals are still to report all that they serve, and that they have', () => {
+  it('names historicals that have not reported all their segments yet', () => {
     const inventory = new ServerInventory(silenceMs)
     const [first, second] = ['p-1', 'p-2'].map((name) => new Reporter(name)) as [Reporter, Reporter]
     const line = ({ name }: Reporter) => ({ name, process: 'p', tier: 'hot' })
     const report = (server: Reporter, term: number) => server.report({ process: 'p', term })
     const awaited = () => inventory.awaited().map(({ name }) => name)
     inventory.take([report(first, 0)], 1, 0, [line(second)])
-    assert.deepEqual(awaited(), ['p-2', 'p-1'], 'one is refused, since it knows nothing of this leader yet')
+    assert.deepEqual(
+      awaited(),
+      ['p-2', 'p-1'],
+      'one report is rejected because its server does not know this leader yet',
+    )
     inventory.take([report(first, 1)], 1, 0, [line(second)])
     assert.deepEqual(awaited(), ['p-2'])
     inventory.take([], 1, 0)
-    assert.deepEqual(awaited(), ['p-2'], 'another process has said something')
+    assert.deepEqual(awaited(), ['p-2'], 'another process has reported')
     inventory.take([report(second, 1)], 1, 0)
     assert.deepEqual(awaited(), [])
     inventory.take([report(first, 0)], 1, 0)
-    assert.deepEqual(awaited(), [], 'what was known before stays known')
+    assert.deepEqual(awaited(), [], 'known servers stay known')
   })
 
-  it('of what is still to come holds as long as its process is heard, and for one leader', () => {
+  it('with awaited historicals is valid while its process reports and for one leader only', () => {
     const inventory = new ServerInventory(silenceMs)
     const line = { name: 'p-1', process: 'p', tier: 'hot' }
     inventory.take([], 1, 0, [line])
@@ -158,7 +162,7 @@ describe('a report', () => {
     assert.deepEqual(inventory.awaited(), [])
   })
 
-  it('tells of copies that came and went, once, and of those that take the place of others', () => {
+  it('announces loaded, moved, and dropped replicas once', () => {
     const { inventory, server, changes } = setUp('s')
     const other = new Reporter('b')
     other.sync(inventory, 1)
@@ -172,15 +176,15 @@ describe('a report', () => {
   })
 
   const refused: readonly [name: string, change: (report: ServerReport) => Partial<ServerReport>][] = [
-    ['of changes that do not follow', ({ from }) => ({ from: from + 1 })],
-    ['of changes that were taken before', () => ({ from: 0 })],
-    ['of changes of another life', () => ({ session: 'other' })],
-    ['of a server that is not known', () => ({ name: 'b' })],
-    ['of a server that does not know this leader', () => ({ term: 0 })],
-    ['of a server that knows a later leader', () => ({ term: 2 })],
+    ['with a gap in the changes', ({ from }) => ({ from: from + 1 })],
+    ['with changes that were already accepted', () => ({ from: 0 })],
+    ['with changes from another session', () => ({ session: 'other' })],
+    ['from an unknown server', () => ({ name: 'b' })],
+    ['from a server that does not know this leader', () => ({ term: 0 })],
+    ['from a server that knows a later leader', () => ({ term: 2 })],
   ]
   for (const [name, change] of refused) {
-    it(`${name} is answered with the wish for the whole list, and changes nothing`, () => {
+    it(`${name} changes nothing and is answered with a request for the complete list`, () => {
       const { inventory, server, state } = setUp('s')
       server.served.add('t')
       const report = server.report()
@@ -191,7 +195,7 @@ describe('a report', () => {
     })
   }
 
-  it('may speak for several servers, of which some must begin anew', () => {
+  it('can cover several servers, some of which must send their complete list', () => {
     const inventory = new ServerInventory(silenceMs)
     const [known, unknown] = [new Reporter('known'), new Reporter('unknown')]
     known.sync(inventory, 1)
@@ -199,7 +203,7 @@ describe('a report', () => {
     assert.deepEqual(inventory.take([known.report(), unknown.report()], 1, 0).resync, ['unknown'])
   })
 
-  it('tells the latest of what a server is', () => {
+  it('updates the properties of a server', () => {
     const { inventory, server, state } = setUp()
     inventory.take([server.report({ tier: 'cold', priority: 9, maxSizeBytes: 7, usedSizeBytes: 3 })], 1, 50)
     const { tier, priority, maxSizeBytes, usedSizeBytes, lastReportAtMs } = state()
@@ -208,7 +212,7 @@ describe('a report', () => {
 })
 
 describe('requests', () => {
-  it('are pending until the server serves, or serves no more, what they are about', () => {
+  it('are pending until the server has loaded or dropped the segment', () => {
     const { inventory, server, state, planned } = setUp('old')
     inventory.note(
       'a',
@@ -229,7 +233,7 @@ describe('requests', () => {
     assert.equal(state().pending.size, 0)
   })
 
-  it('of another life of the server are void', () => {
+  it('from before a restart of the server are discarded', () => {
     const { inventory, server, state } = setUp('s')
     inventory.note('a', new Map([['t', asked('load')]]))
     server.restart()
@@ -238,14 +242,14 @@ describe('requests', () => {
     assert.deepEqual([...state().served], ['s'])
   })
 
-  it('that concern a server that is gone are not noted', () => {
+  it('to a server that is gone are not noted', () => {
     const { inventory } = setUp()
     inventory.note('gone', new Map([['s', asked('load')]]))
     inventory.voidAskedOf('gone')
     assert.equal(inventory.get('gone'), undefined)
   })
 
-  it('that are never answered are void after their time, and forgotten when the server says so too', () => {
+  it('time out and are forgotten once the server confirms that it ignores them', () => {
     const { inventory, server, state } = setUp()
     inventory.note(
       'a',
@@ -267,15 +271,19 @@ describe('requests', () => {
 
   for (const [how, lose] of [
     ['with the queues', (inventory: ServerInventory) => assert.equal(inventory.voidAsked(), 1)],
-    ['on their way', (inventory: ServerInventory) => inventory.voidAskedOf('a')],
+    ['in transit', (inventory: ServerInventory) => inventory.voidAskedOf('a')],
   ] as const)
-    it(`that may have been lost ${how} are forgotten when the server says that it will not do them`, () => {
+    it(`that may have been lost ${how} are forgotten when the server confirms that it ignores them`, () => {
       const { inventory, server, state } = setUp()
       inventory.note('a', new Map([['lost', asked('load', performance.now())]]))
       lose(inventory)
       inventory.note('a', new Map([['asked since', asked('load', performance.now() + 1000)]]))
       for (const lost of ['report', 'answer', 'nothing'] as const) server.send(inventory, 1, 0, lost)
-      assert.deepEqual([...state().pending.keys()], ['lost', 'asked since'], 'it has only been told so')
+      assert.deepEqual(
+        [...state().pending.keys()],
+        ['lost', 'asked since'],
+        'the server has not confirmed yet',
+      )
       server.send(inventory, 1, 0)
       assert.deepEqual([...state().pending.keys()], ['asked since'])
       assert.equal(inventory.voidAsked(), 1)
@@ -285,7 +293,7 @@ describe('requests', () => {
 describe('a failure', () => {
   const failing = (id: string, action: 'load' | 'drop' = 'load') => ({ id, action, message: 'no' })
 
-  it('ends its request, is told once, and keeps the server from being asked for a while', () => {
+  it('completes its request, is announced once, and blocks new requests for a while', () => {
     const { inventory, server, failures, state, planned } = setUp()
     inventory.note('a', new Map([['s', asked('load')]]))
     server.log.noteFailure(failing('s'))
@@ -298,7 +306,7 @@ describe('a failure', () => {
     assert.deepEqual([...planned(6000).dropping], [])
   })
 
-  it('that comes again keeps it away for twice as long, up to five minutes', () => {
+  it('that repeats blocks requests for twice as long, up to five minutes', () => {
     const { inventory, server, planned } = setUp()
     let nowMs = 0
     const waits: number[] = []
@@ -313,7 +321,7 @@ describe('a failure', () => {
     assert.deepEqual(waits, [5, 10, 20, 40, 80, 160, 300, 300, 300])
   })
 
-  it('is over when the segment is served after all, or after a long time', () => {
+  it('is forgotten when the server serves the segment after all or after a long time', () => {
     const { inventory, server, planned } = setUp()
     const fail = (nowMs: number) => {
       inventory.note('a', new Map([['s', asked('load', nowMs)]]))
@@ -337,7 +345,7 @@ describe('a failure', () => {
     assert.equal(waitAfter(400_001), 5000)
   })
 
-  it('of something that was not asked is nobody’s business', () => {
+  it('without a matching request is ignored', () => {
     const { inventory, server, failures } = setUp()
     inventory.note('a', new Map([['s', asked('drop')]]))
     server.log.noteFailure(failing('s', 'load'))
@@ -347,21 +355,21 @@ describe('a failure', () => {
   })
 })
 
-describe('a silent server', () => {
-  it('is forgotten after its time, and known again by its whole list', () => {
+describe('a server that stopped reporting', () => {
+  it('is forgotten after the timeout and known again after it reports its complete list', () => {
     const { inventory, server } = setUp('s')
     assert.deepEqual(inventory.expire(silenceMs, timeoutMs), [])
     assert.deepEqual(inventory.expire(silenceMs + 1, timeoutMs), ['a'])
     assert.deepEqual(inventory.servers(), [])
     server.send(inventory, 1, silenceMs + 2)
-    assert.deepEqual(inventory.servers(), [], 'changes are not enough')
+    assert.deepEqual(inventory.servers(), [], 'reporting only changes is not enough')
     server.sync(inventory, 1, silenceMs + 2)
     assert.deepEqual([...(inventory.get('a')?.served ?? [])], ['s'])
   })
 })
 
-describe('servers as planning sees them', () => {
-  it('are without clones, which are told with the server that they follow', () => {
+describe('servers for planning', () => {
+  it('exclude clones, which are listed with their source servers', () => {
     const inventory = new ServerInventory(silenceMs)
     for (const name of ['a', 'b', 'c']) new Reporter(name).sync(inventory, 1)
     const parts = {
@@ -385,7 +393,7 @@ describe('servers as planning sees them', () => {
     )
   })
 
-  it('are those that report, those that are to be emptied marked', () => {
+  it('are the reporting servers, with decommissioning ones marked', () => {
     const inventory = new ServerInventory(silenceMs)
     for (const name of ['a', 'b']) new Reporter(name).sync(inventory, 1)
     assert.deepEqual(
@@ -400,7 +408,7 @@ describe('servers as planning sees them', () => {
   })
 })
 
-describe('whatever gets lost', () => {
+describe('after any loss of messages', () => {
   const ids = ['s', 't', 'u', 'v']
   const step = fc.record({
     kind: fc.constantFrom(
@@ -422,7 +430,7 @@ describe('whatever gets lost', () => {
     lost: fc.constantFrom('nothing', 'nothing', 'report', 'answer'),
   } as const)
 
-  it('the leader ends up knowing exactly what is served, and waits for nothing that will not come', () => {
+  it('the leader finally knows exactly what is served and waits for nothing', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
         let told = 0
@@ -458,7 +466,7 @@ describe('whatever gets lost', () => {
             inventory.expire(nowMs, timeoutMs)
           } else if (kind === 'failed send') inventory.voidAskedOf(server.name)
           else inventory.voidAsked()
-          // Nothing is ever believed of a life that is over, under a leader that is none.
+          // A server in its current session never has more known changes than it reported.
           for (const { name, session, sequence } of inventory.servers()) {
             const now = servers.find((one) => one.name === name) as Reporter
             if (session === now.served.session) assert.ok(sequence <= now.served.sequence)
@@ -470,7 +478,7 @@ describe('whatever gets lost', () => {
           assert.deepEqual(new Set(known?.served), new Set(server.served.ids()))
           assert.equal(known?.session, server.served.session)
           for (const [id, { action }] of known?.pending ?? [])
-            assert.equal(server.served.has(id), action === 'drop', 'only what is not done is pending')
+            assert.equal(server.served.has(id), action === 'drop', 'only incomplete requests are pending')
         }
         nowMs += timeoutMs + 1
         for (const server of servers) server.send(inventory, term, nowMs)

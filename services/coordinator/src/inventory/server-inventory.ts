@@ -29,7 +29,7 @@ interface MutableServer extends ServerState {
   readonly refused: Map<string, { readonly untilMs: number; readonly waitMs: number }>
   /** Requests that seem to be done already. The next report completes them. */
   readonly doubtful: Set<string>
-  /** Requests sent until this time may be lost. They are void, and are forgotten once the server confirms it. */
+  /** The server must ignore requests sent until this time, which may be lost. They are forgotten once it confirms. */
   voidUntilMs: number | undefined
 }
 
@@ -375,7 +375,7 @@ export class ServerInventory {
 
   /**
    * Returns placeholders for servers whose segments are not known yet. They make their tiers count as tiers with servers, so
-   * that replicas in other tiers are kept until these tiers have theirs. They are full, so nothing is loaded on them.
+   * that replicas in other tiers are kept until these tiers have loaded them. They are full, so nothing is loaded on them.
    */
   unknownServers(
     awaited: readonly { readonly name: string; readonly tier: string | undefined }[],

@@ -27,8 +27,8 @@ async function login(user: string, password: string) {
   return result.kind === 'known' ? result.caller : undefined
 }
 
-describe('the first users', () => {
-  it('are the administrator and the internal user, who may do everything', async () => {
+describe('the initial users', () => {
+  it('are the administrator and the internal user with all permissions', async () => {
     await Promise.all([createFirstUsers(context), createFirstUsers(context)])
     for (const [user, password] of [
       ['admin', 'first admin'],
@@ -53,7 +53,7 @@ describe('the first users', () => {
     assert.deepEqual(Object.keys(authorizers.Z?.roles ?? {}).sort(), ['admin', 'svc_system'])
   })
 
-  it('do not come back when they were deleted or changed', async () => {
+  it('are not restored after they are deleted or changed', async () => {
     await database.query(sql`DELETE FROM authentication_users WHERE name = 'admin'`)
     await database.query(sql`DELETE FROM authorization_users WHERE name = 'admin'`)
     const before = await loadSecurityDirectory(database)
@@ -62,7 +62,7 @@ describe('the first users', () => {
     assert.equal(await login('admin', 'first admin'), undefined)
   })
 
-  it('are not made without a password, which is said', async (scope) => {
+  it('are skipped with a warning if they have no password', async (scope) => {
     const bare = await createTestContext(scope, await createTestStores(scope), 'coordinator', {
       ...properties,
       'svc.auth.authenticator.A.initialAdminPassword': '',
@@ -78,7 +78,7 @@ describe('the first users', () => {
   })
 
   for (const property of ['initialAdminPassword', 'initialInternalClientPassword']) {
-    it(`are not made with a password that no user could be given as ${property}`, async (scope) => {
+    it(`are not created with an invalid password in ${property}`, async (scope) => {
       const testStores = await createTestStores(scope)
       const short = await createTestContext(scope, testStores, 'coordinator', {
         ...properties,
@@ -96,7 +96,7 @@ describe('the first users', () => {
     })
   }
 
-  it('are not given a password with a control character', async (scope) => {
+  it('are not created with control characters in the password', async (scope) => {
     const eightNuls = await createTestContext(scope, await createTestStores(scope), 'coordinator', {
       ...properties,
       'svc.auth.authenticator.A.initialAdminPassword': '\0'.repeat(8),
@@ -132,7 +132,7 @@ describe('the first users', () => {
     ],
   ]
   for (const [name, more, users] of rolesCases) {
-    it(`have their own roles only, ${name} and a group mapping`, async (scope) => {
+    it(`have only their own roles, ${name} and a group mapping`, async (scope) => {
       const mapped = await createTestContext(scope, await createTestStores(scope), 'coordinator', {
         ...properties,
         ...more,
@@ -149,7 +149,7 @@ describe('the first users', () => {
     })
   }
 
-  it('are none where nobody logs in', async (scope) => {
+  it('are not created if no login is required', async (scope) => {
     const open = await createTestContext(scope, await createTestStores(scope), 'coordinator')
     await createFirstUsers(open)
     assert.deepEqual(await loadSecurityDirectory(open.database), {

@@ -39,7 +39,7 @@ export function authenticationRoutes(context: ServiceContext, change: ChangeSecu
     const name = params.authenticator as string
     expect(
       known.includes(name),
-      `Authenticator [${name}] does not exist; expected one of [${known.join(', ')}]`,
+      `Authenticator [${name}] does not exist: expected one of [${known.join(', ')}]`,
     )
     return name
   }

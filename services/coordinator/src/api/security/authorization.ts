@@ -83,7 +83,7 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
 
   const authorizerOf = ({ params }: Input): string => {
     const name = params.authorizer as string
-    expect(known.includes(name), `Authorizer [${name}] does not exist; expected one of [${known.join(', ')}]`)
+    expect(known.includes(name), `Authorizer [${name}] does not exist: expected one of [${known.join(', ')}]`)
     return name
   }
   const load = async (input: Input): Promise<AuthorizerDirectory> => {

@@ -8,7 +8,7 @@ import { explainRoute } from './explain.ts'
 const stores = await createTestStores({ after })
 const readsAll = [{ resource: { type: 'CONFIG', name: '.*' }, action: 'READ' }] as const
 
-/** A coordinator that asks authenticator B of users whom A does not know, or A alone. */
+/** Starts a coordinator that tries authenticator B for users whom A does not know, or only A. */
 async function startCoordinator(skipOnFailure: boolean, more: Readonly<Record<string, string>> = {}) {
   const properties = Object.fromEntries(
     ['A', 'B'].flatMap((name) => [
@@ -54,31 +54,37 @@ before(async () => {
 
 const [anyLogin, needsRole, open] = ['/svc/indexer/v1/tasks', '/svc/coordinator/v1/config', '/status/health']
 
-describe('why a request is allowed or not', () => {
+describe('the explanation of access', () => {
   for (const [user, path, context, allowed, because] of [
-    ['of A', anyLogin, both, true, /^Any login will do/],
+    ['of A', anyLogin, both, true, /^Any login is sufficient/],
     ['of A', needsRole, both, true, /^A role of the user grants/],
-    ['of B', anyLogin, both, true, /^Any login will do/],
+    ['of B', anyLogin, both, true, /^Any login is sufficient/],
     ['of B', anyLogin, first, false, /^\[of B\] cannot log in/],
     ['of B', needsRole, both, false, /^No role of the user grants/],
     ['new', anyLogin, both, false, /^\[new\] cannot log in/],
     ['nobody', anyLogin, both, false, /^\[nobody\] cannot log in/],
     ['left', needsRole, both, false, /^\[left\] cannot log in/],
     ['nobody', open, both, true, /needs no login/],
-    ['nobody', '/status/selfDiscovered/status', both, true, /one of \[svc.auth.unsecuredPaths\]/],
-    ['of A', '/svc-internal/v1/segments', both, false, /for the servers only, whose user is \[svc_system\]/],
-    ['svc_system', '/svc-internal/v1/segments', both, true, /\[svc_system\] is their user/],
-    ['svc_system', '/svc-internal/v1/open', both, false, /nobody is known as a server/],
+    ['nobody', '/status/selfDiscovered/status', both, true, /in \[svc.auth.unsecuredPaths\]/],
+    [
+      'of A',
+      '/svc-internal/v1/segments',
+      both,
+      false,
+      /for servers only, and the internal user is \[svc_system\]/,
+    ],
+    ['svc_system', '/svc-internal/v1/segments', both, true, /\[svc_system\] is the internal user/],
+    ['svc_system', '/svc-internal/v1/open', both, false, /callers are not identified as servers/],
     ['of A', needsRole, apart, true, /^A role of the user grants/],
     [
       'of B',
       needsRole,
       apart,
       true,
-      /^Authorizer \[Z\] does not decide.* \[Y\] decides.* A role of the user/,
+      /^Authorizer \[Z\] does not decide.* uses authorizer \[Y\]\. A role of the user/,
     ],
   ] as const)
-    it(`is told of [${user}] at ${path} where ${context === first ? 'the first alone is' : 'both are'} asked${context === apart ? ', with authorizers of their own' : ''}`, async () => {
+    it(`covers [${user}] at ${path} when ${context === first ? 'only the first authenticator is' : 'both authenticators are'} tried${context === apart ? ' and have different authorizers' : ''}`, async () => {
       const query = new URLSearchParams({ user, path })
       const answer = await httpRequest(context.port, {
         path: `/svc-ext/basic-security/authorization/db/Z/explain?${query}`,
@@ -91,7 +97,7 @@ describe('why a request is allowed or not', () => {
     })
 })
 
-it('is told by the authorizer that decides, whichever is asked about', async () => {
+it('uses the authorizer that decides, whichever authorizer is in the path', async () => {
   await saveUserWithRole(stores.database, 'Y', 'ann', 'all', readsAll)
   await saveAuthenticationUser(stores.database, 'A', 'ann', await hashPassword('pw'))
   const query = new URLSearchParams({ user: 'ann', path: needsRole })
@@ -108,6 +114,6 @@ it('is told by the authorizer that decides, whichever is asked about', async () 
   assert.equal(told.authorizer, 'Z')
   assert.match(
     told.because,
-    /^Authorizer \[Y\] does not decide: authenticator \[A\] has the user, and \[Z\] decides.*No role/,
+    /^Authorizer \[Y\] does not decide: the user belongs to authenticator \[A\], which uses authorizer \[Z\].*No role/,
   )
 })

@@ -100,7 +100,7 @@ export function explainRoute({ settings, database, logger }: ServiceContext): Ro
       const known = settings.get('svc.auth.authorizers')
       expect(
         known.includes(asked),
-        `Authorizer [${asked}] does not exist; expected one of [${known.join(', ')}]`,
+        `Authorizer [${asked}] does not exist: expected one of [${known.join(', ')}]`,
       )
       const endpoint = await findEndpoint(method, path)
       const needed = neededAccess(endpoint.access, endpoint.parameters)

@@ -18,14 +18,14 @@ const group = 'cn=administrators,dc=example,dc=org'
 
 interface Row {
   readonly name: string
-  /** The chain of A and B, which have stored users, and L and K, which ask a directory. */
+  /** The chain. A and B have stored users, L and K query a directory. */
   readonly chain: readonly string[]
-  /** The members that skip. */
+  /** Authenticators with skipOnFailure. */
   readonly skips?: readonly string[]
   readonly authenticators?: Readonly<Record<string, Readonly<Record<string, Credentials | null>>>>
-  /** The users who have the role. */
+  /** Users with the role. */
   readonly administrators?: readonly string[]
-  /** Whether the group of administrators is mapped to the role. */
+  /** Whether the administrator group is mapped to the role. */
   readonly isMapped?: boolean
   readonly properties?: Readonly<Record<string, string>>
   readonly caller?: { readonly identity: string; readonly authenticator: string; readonly groups: string[] }
@@ -66,7 +66,7 @@ const rows: readonly Row[] = [
     expected: false,
   },
   {
-    name: 'a user of a member that is asked',
+    name: 'a user of an authenticator that is tried',
     chain: ['A', 'B'],
     skips: ['A'],
     authenticators: { B: { ann: password } },
@@ -74,21 +74,21 @@ const rows: readonly Row[] = [
     expected: true,
   },
   {
-    name: 'a user of a member that is never asked',
+    name: 'a user of an authenticator that is never tried',
     chain: ['A', 'B'],
     authenticators: { B: { ann: password } },
     administrators: ['ann'],
     expected: false,
   },
   {
-    name: 'a user of a member that no chain names',
+    name: 'a user of an authenticator outside the chain',
     chain: ['A'],
     authenticators: { B: { ann: password } },
     administrators: ['ann'],
     expected: false,
   },
   {
-    name: 'a user whose name an earlier member has for somebody else',
+    name: 'a user whose name another user has in an earlier authenticator',
     chain: ['A', 'B'],
     skips: ['A'],
     authenticators: { A: { ann: password }, B: { ann: password } },
@@ -97,7 +97,7 @@ const rows: readonly Row[] = [
     expected: false,
   },
   {
-    name: 'a user of whom only a directory could know',
+    name: 'a user whom only a directory could know',
     chain: ['A', 'L'],
     skips: ['A'],
     administrators: ['ann'],
@@ -105,7 +105,7 @@ const rows: readonly Row[] = [
   },
   { name: 'a group that may have no members', chain: ['L'], isMapped: true, expected: false },
   {
-    name: 'the caller, by a group of the directory',
+    name: 'the caller through a directory group',
     chain: ['A', 'L'],
     skips: ['A'],
     isMapped: true,
@@ -113,20 +113,20 @@ const rows: readonly Row[] = [
     expected: true,
   },
   {
-    name: 'the caller, by a role',
+    name: 'the caller through a role',
     chain: ['L'],
     administrators: ['dan'],
     caller: { identity: 'dan', authenticator: 'L', groups: [] },
     expected: true,
   },
   {
-    name: 'the caller, without the mapping',
+    name: 'the caller without the group mapping',
     chain: ['L'],
     caller: { identity: 'dan', authenticator: 'L', groups: [group] },
     expected: false,
   },
   {
-    name: 'the caller, by a group that the filters leave out',
+    name: 'the caller through a group that the filters exclude',
     chain: ['L'],
     isMapped: true,
     properties: { 'svc.auth.authorizer.Z.roleProvider.groupFilters': '["cn=others,*"]' },
@@ -134,7 +134,7 @@ const rows: readonly Row[] = [
     expected: false,
   },
   {
-    name: 'the caller, whom a stored user hides from now on',
+    name: 'the caller, now hidden by a stored user',
     chain: ['A', 'L'],
     skips: ['A'],
     isMapped: true,
@@ -143,7 +143,7 @@ const rows: readonly Row[] = [
     expected: false,
   },
   {
-    name: 'the caller, who is the internal user of the directory',
+    name: 'the caller as the internal user of the directory',
     chain: ['L'],
     administrators: ['svc_system'],
     caller: { identity: 'svc_system', authenticator: 'L', groups: [] },
@@ -157,7 +157,7 @@ const rows: readonly Row[] = [
     expected: false,
   },
   {
-    name: 'whoever can log in, where that is enough',
+    name: 'any user who can log in if that is enough',
     chain: ['A'],
     authenticators: ofA,
     properties: { 'svc.auth.authorizer.Z.type': 'allowAll' },
@@ -165,7 +165,7 @@ const rows: readonly Row[] = [
   },
   { name: 'everyone', chain: ['A', 'allowAll'], skips: ['A'], expected: false },
   {
-    name: 'everyone, where everyone may do everything',
+    name: 'everyone if everyone may do everything',
     chain: ['open'],
     properties: {
       'svc.auth.authenticator.open.type': 'allowAll',
@@ -175,10 +175,10 @@ const rows: readonly Row[] = [
   },
 ]
 
-describe('who could administer', () => {
+describe('the test for an administrator', () => {
   for (const row of rows) {
     const { name, chain, skips = [], authenticators = {}, administrators = [], isMapped, expected } = row
-    it(`${name}: ${expected ? 'somebody' : 'nobody'}`, () => {
+    it(`${expected ? 'accepts' : 'does not accept'} ${name}`, () => {
       const settings = testSettings('coordinator', {
         'svc.auth.authenticatorChain': JSON.stringify(chain),
         ...Object.fromEntries(
