@@ -36,7 +36,7 @@ const names = z
   .transform((value) => (value === undefined ? undefined : new Set([value].flat())))
 
 const flagParameter = z
-  .enum(['true', 'false'], { error: 'one of [true, false]' })
+  .enum(['true', 'false'], { error: 'true or false' })
   .optional()
   .transform((value) => value === 'true')
 const mostIntervals = 1000
