@@ -63,7 +63,7 @@ describe('a query in SQL', () => {
         errorCode: 'cancelled',
         persona: 'USER',
         category: 'CANCELED',
-        errorMessage: `Query [${id}] was cancelled`,
+        errorMessage: `Query [${id}] was canceled`,
         context: {},
       })
     }
@@ -97,7 +97,7 @@ describe('a query in SQL', () => {
   test('that nobody knows is none', async () => {
     const { status, text } = await cancel('/svc/v2/sql/never')
     assert.equal(status, 404)
-    assert.match(text, /No SQL query \[never\] is under way/)
+    assert.match(text, /SQL query \[never\] is not running/)
     assert.equal((await cancel('/svc/v2/sql/never', credentialsOf('other'))).status, 404)
     assert.equal(
       (await router.send({ method: 'DELETE', path: '/svc/v2/sql/x', credentials: null })).status,

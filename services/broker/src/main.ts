@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { createQueries } from './query/index.ts'
 import { createServedView, type ServedView } from './served/index.ts'
 
-/** A broker knows what is served where, and holds the segments of broadcast rules itself if it has a cache. */
+/** A broker knows which servers serve which segments. With a segment cache, it also loads the segments of broadcast rules. */
 function buildBroker(context: ServiceContext): ServicePart {
   const view = createServedView(context)
   const dataServer = createDataServer(context, 'broker')
@@ -32,7 +32,7 @@ function brokerRoutes(view: ServedView): Route[] {
       method: 'GET',
       path: '/svc/broker/v1/loadstatus',
       access: state('READ'),
-      summary: 'Whether the broker knows what every historical serves',
+      summary: 'Return whether the broker knows the segments of every historical',
       answers: [jsonAnswer(z.object({ inventoryInitialized: z.boolean(), segmentCount: z.int() }))],
       handle: () => ({ inventoryInitialized: view.isInitialized(), segmentCount: view.segmentCount() }),
     }),
@@ -40,11 +40,11 @@ function brokerRoutes(view: ServedView): Route[] {
       method: 'GET',
       path: '/svc/broker/v1/readiness',
       access: open,
-      summary: 'The same as a status code',
+      summary: 'Return 200 if the broker knows the segments of every historical, 503 otherwise',
       answers: [emptyAnswer],
       handle: () => {
         if (!view.isInitialized())
-          throw unavailable('The broker does not know yet what every historical serves')
+          throw unavailable('The broker does not know the segments of every historical yet')
       },
     }),
   ]

@@ -18,14 +18,14 @@ import { watchQueries } from './watch-queries.ts'
 /** The part of a broker that answers queries. */
 export interface Queries {
   readonly routes: readonly Route[]
-  /** Leaves queries under way some seconds, and ends what is left of them and their processes. */
+  /** Gives running queries a few seconds to finish, then cancels the rest and stops the query processes. */
   stop(): Promise<void>
 }
 
-// Shorter than the time that a stopping server leaves its requests, so that callers are told what became of theirs.
+// Shorter than the grace period for requests of a stopping server, so that callers still get an answer.
 const queryGraceMs = 4000
 
-/** Makes it; nothing is opened, started or loaded before the first query. */
+/** Creates the query part of a broker. Nothing is opened, started, or loaded before the first query. */
 export function createQueries(context: ServiceContext, view: ServedView, own: DataServer): Queries {
   const { settings, client, logger, database } = context
   const directory = path.resolve(settings.get('svc.query.directory'))

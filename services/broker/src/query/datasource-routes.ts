@@ -5,14 +5,14 @@ import { z } from 'zod'
 
 const mostLookedAt = 200
 
-/** The endpoints that tell what can be queried. */
+/** The endpoints that list what can be queried. */
 export function datasourceRoutes(database: Database): Route[] {
   return [
     route({
       method: 'GET',
       path: '/svc/v2/datasources',
       access: authenticated,
-      summary: 'The names of the datasources that the caller may query',
+      summary: 'List the datasources that the caller may query',
       answers: [jsonAnswer(namesShape)],
       handle: async ({ caller }) =>
         (await loadDatasourceNames(database, false)).filter((name) => caller.can('READ', 'DATASOURCE', name)),
@@ -21,7 +21,7 @@ export function datasourceRoutes(database: Database): Route[] {
       method: 'GET',
       path: '/svc/v2/datasources/:dataSource',
       access: datasource('READ'),
-      summary: 'The dimensions and metrics of the newest segments of a datasource',
+      summary: 'List the dimensions and metrics in the newest segments of a datasource',
       answers: [jsonAnswer(z.object({ dimensions: namesShape, metrics: namesShape }))],
       handle: async ({ params }) => {
         const newest = await loadSegmentRecords(database, {

@@ -8,7 +8,7 @@ import {
 import { ownText } from './own-text.ts'
 import { rowsOf } from './rows-of.ts'
 
-/** The length of the white space and comments at the start of a query. Takes linear time: one comment at a time. */
+/** Returns the length of the white space and comments at the start of a query. Takes linear time. */
 function leadingGap(sql: string): number {
   const gap = /\s+|--.*\n|\/\*[\s\S]*?\*\//y
   let length = 0
@@ -16,7 +16,10 @@ function leadingGap(sql: string): number {
   return length
 }
 
-/** The query that `EXPLAIN PLAN FOR` is about, with every character at its place; undefined for any other query. */
+/**
+ * Returns the query after `EXPLAIN PLAN FOR`, padded with spaces so that offsets stay the same. Returns undefined for
+ * any other query.
+ */
 export function withoutExplain(sql: string): string | undefined {
   const explainKeywords = /EXPLAIN\s+PLAN\s+FOR(?=\s)/iy
   explainKeywords.lastIndex = leadingGap(sql)
@@ -37,8 +40,8 @@ const describing = ({ sql, shifts, macros }: RunText): RunText => ({
 })
 
 /**
- * The order that tells what another would do, in the columns of the recorded system: the query as it is run with the
- * columns of its answer, and what it reads.
+ * Returns the order that explains another one, with the columns of Druid: the query with the columns of its result, and
+ * the datasources that it reads.
  */
 export async function explain(
   session: QuerySession,

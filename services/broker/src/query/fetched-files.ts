@@ -9,7 +9,7 @@ import type { DeepStorage } from '@svc/shared/deep-storage'
 import type { DiscoveredNode } from '@svc/shared/discovery'
 import type { Logger } from '@svc/shared/runtime'
 
-/** A segment whose file is needed, and where it can be had. */
+/** A segment whose file is needed, and where to fetch it from. */
 export interface NeededSegment {
   readonly id: string
   /** The servers that serve it. */
@@ -19,20 +19,20 @@ export interface NeededSegment {
   readonly fromDeepStorage: boolean
 }
 
-/** Files that stay until they are released. */
+/** Files that are not evicted until they are released. */
 export interface HeldFiles {
   fileOf(segmentId: string): string
   payloadOf(segmentId: string): SegmentPayload
   release(): void
 }
 
-/** The Parquet files that queries read: fetched when they are needed, kept while there is room. */
+/** The Parquet files that queries read. They are fetched on demand and cached while there is room. */
 export interface FetchedFiles {
-  /** Whether a segment's file is here. */
+  /** Whether a segment's file is in the cache. */
   has(segmentId: string): boolean
   /**
-   * Brings all files here. Failures: conflict (they are virtual), tooLarge (they do not fit together), unavailable
-   * (one cannot be had from where it should be), or the signal's reason.
+   * Fetches all files. Throws conflict if a segment is virtual, tooLarge if the files do not fit together, unavailable
+   * if a file cannot be fetched, or the signal's reason.
    */
   hold(needed: readonly NeededSegment[], signal: AbortSignal): Promise<HeldFiles>
   readonly usedSizeBytes: number
@@ -50,13 +50,13 @@ export interface FetchedFilesOptions {
 interface Entry {
   readonly payload: SegmentPayload
   readonly file: string
-  /** Queries that read it or wait for it. */
+  /** Number of queries that read the file or wait for it. */
   holders: number
   ready: boolean
   fetched: Promise<void>
 }
 
-/** A file that is to be brought. */
+/** A file to fetch. */
 interface Fetch {
   readonly needed: NeededSegment
   readonly entry: Entry
@@ -68,19 +68,19 @@ interface Batch {
 }
 
 const fetchedAtOnce = 8
-// A request of its own for each file costs more than a small file does.
+// Fetching small files one per request costs more than the files themselves.
 const mostInBatch = 100
 const batchSizeBytes = 16 * 1024 * 1024
 const answerMs = 10_000
 
 export function createFetchedFiles(options: FetchedFilesOptions): FetchedFiles {
   const { directory, maxSizeBytes, client, deepStorage, logger } = options
-  // In the order of their last use.
+  // Least recently used first.
   const entries = new Map<string, Entry>()
   let usedSizeBytes = 0
   let opened: Promise<unknown> | undefined
 
-  /** What an earlier life left is not known any more. */
+  /** Creates an empty directory. Files from before a restart are deleted, because nothing refers to them. */
   const openDirectory = (): Promise<unknown> => {
     opened ??= rm(directory, { recursive: true, force: true }).then(() =>
       mkdir(directory, { recursive: true }),
@@ -92,7 +92,7 @@ export function createFetchedFiles(options: FetchedFilesOptions): FetchedFiles {
     if (entries.get(id) === entry) entries.delete(id)
     usedSizeBytes -= entry.payload.size
     rm(entry.file, { force: true }).catch((error: unknown) =>
-      logger.warn('A fetched segment could not be removed', { error: describeError(error) }),
+      logger.warn('Failed to delete a fetched segment file', { error: describeError(error) }),
     )
   }
 
@@ -103,11 +103,11 @@ export function createFetchedFiles(options: FetchedFilesOptions): FetchedFiles {
     }
     if (usedSizeBytes + neededBytes <= maxSizeBytes) return
     throw tooLarge(
-      `The query needs segments of [${neededBytes}] bytes that are not here, beside [${usedSizeBytes}] bytes that queries hold; [svc.query.cacheSize] allows [${maxSizeBytes}]`,
+      `The query must fetch segments of [${neededBytes}] bytes, but running queries already use [${usedSizeBytes}] of the [${maxSizeBytes}] bytes of [svc.query.cacheSize]`,
     )
   }
 
-  /** Fetches files from a server that serves them; `onFetched` is called with each that is here whole. */
+  /** Fetches files from a server that serves them. Calls `onFetched` for each complete file. */
   async function fetchFrom(
     server: DiscoveredNode,
     wanted: readonly Fetch[],
@@ -123,7 +123,7 @@ export function createFetchedFiles(options: FetchedFilesOptions): FetchedFiles {
     let output: { readonly file: FileHandle; readonly path: string; readonly hash: Hash } | undefined
     const present = (): Fetch => wanted[index] as Fetch
     const other = (): Failure =>
-      unavailable(`Server [${server.name}] sent other bytes than those of segment[${present().needed.id}]`)
+      unavailable(`Server [${server.name}] sent the wrong data for segment [${present().needed.id}]`)
     try {
       await takeFiles(body as AsyncIterable<Buffer>, wanted.length, {
         begin: async (sizeBytes) => {
@@ -160,14 +160,14 @@ export function createFetchedFiles(options: FetchedFilesOptions): FetchedFiles {
     }
   }
 
-  /** Takes files together from one server, and those that it does not give from wherever they can be had. */
+  /** Fetches the files of a batch from its server in one request, and the files that it does not send from anywhere else. */
   async function bringTogether({ server, fetches }: Batch, signal: AbortSignal): Promise<void> {
     await openDirectory()
     if (server !== undefined) {
       await fetchFrom(server, fetches, ({ entry }) => {
         entry.ready = true
       }).catch((error: unknown) =>
-        logger.info('Segments could not be fetched from a server', {
+        logger.info('Failed to fetch segments from a server', {
           segments: fetches.filter(({ entry }) => !entry.ready).length,
           server: server.name,
           error: describeError(error),
@@ -182,7 +182,7 @@ export function createFetchedFiles(options: FetchedFilesOptions): FetchedFiles {
     }
   }
 
-  /** Brings one file; `tried` has just been asked. */
+  /** Fetches one file. `tried` is the server that has just failed to send it. */
   async function bring(fetch: Fetch, tried: DiscoveredNode | undefined): Promise<void> {
     const { needed, entry } = fetch
     const { payload, file } = entry
@@ -198,14 +198,14 @@ export function createFetchedFiles(options: FetchedFilesOptions): FetchedFiles {
     }
     let last: unknown
     const others = needed.servers.filter((server) => server !== tried)
-    // A server that has just begun to serve it, or dropped the connection, is asked once more at the end.
+    // The server that failed may have dropped the connection or not served the segment yet: try it again last.
     for (const server of [...shuffled(others), ...needed.servers.filter((one) => one === tried)]) {
       let isHere = false
       await fetchFrom(server, [fetch], () => {
         isHere = true
       }).catch((error: unknown) => {
         last = error
-        logger.info('A segment could not be fetched from a server', {
+        logger.info('Failed to fetch a segment from a server', {
           segment: needed.id,
           server: server.name,
           error: describeError(error),
@@ -217,7 +217,7 @@ export function createFetchedFiles(options: FetchedFilesOptions): FetchedFiles {
       await deepStorage.fetch(payload.loadSpec, payload.size, file)
       return
     }
-    throw new Failure('unavailable', `Segment[${payload.identifier}] can be had from no server`, {}, last)
+    throw new Failure('unavailable', `No server can send segment [${payload.identifier}]`, {}, last)
   }
 
   function fetchEntry(needed: NeededSegment, payload: SegmentPayload): Entry {
@@ -266,7 +266,7 @@ export function createFetchedFiles(options: FetchedFilesOptions): FetchedFiles {
         makeRoom(toFetch.reduce((sum, { id }) => sum + (payloads.get(id)?.size ?? 0), 0))
         const fetching = toFetch.map((one) => {
           const payload = payloads.get(one.id)
-          if (!payload) throw notFound(`Segment[${one.id}] has been erased`)
+          if (!payload) throw notFound(`Segment [${one.id}] was deleted`)
           const entry = fetchEntry(one, payload)
           hold(one.id, entry)
           return { needed: one, entry }
@@ -292,7 +292,8 @@ export function createFetchedFiles(options: FetchedFilesOptions): FetchedFiles {
         const workers = Array.from({ length: Math.min(fetchedAtOnce, batches.length) }, () => fetchNext())
         for (const { entry } of fetching) {
           entry.fetched = Promise.allSettled(workers).then(() => {
-            if (!entry.ready) throw unavailable('A segment that another query fetched did not come')
+            if (!entry.ready)
+              throw unavailable('Another query failed to fetch a segment that this query needs')
           })
           entry.fetched.catch(() => undefined)
         }
@@ -300,7 +301,7 @@ export function createFetchedFiles(options: FetchedFilesOptions): FetchedFiles {
           for (const batch of batches.slice(next)) giveUp(batch)
           next = batches.length
         })
-        // Others may be on their way for another query.
+        // Another query may still be fetching the rest.
         await Promise.all([...held.values()].map((entry) => entry.fetched))
         signal.throwIfAborted()
       } catch (error) {
@@ -316,24 +317,24 @@ export function createFetchedFiles(options: FetchedFilesOptions): FetchedFiles {
   }
 }
 
-/** No server will ever have what a virtual segment stands for, so that waiting or asking elsewhere would not help. */
+/** Throws a conflict for a virtual segment. No server will ever have its rows, so retrying would not help. */
 function refuseVirtual(payloads: Iterable<SegmentPayload>): void {
   for (const { dataSource, loadSpec, identifier } of payloads) {
     if (loadSpec.type !== 'virtual') continue
     throw conflict(
-      `Datasource [${dataSource}] has virtual segments, such as [${identifier}]; they have sizes and no rows, so that only tables of [sys] tell of them`,
+      `Datasource [${dataSource}] has virtual segments such as [${identifier}]. Virtual segments have no rows; query [sys.segments] instead`,
       { dataSource },
     )
   }
 }
 
-/** Files that are asked for together: of one server, as many as are worth a request; each alone without a server. */
+/** Groups files into one request per server and up to the maximum batch size. A file without a server is its own batch. */
 function inBatches(fetching: readonly Fetch[]): Batch[] {
   const batches: Batch[] = []
   const open = new Map<DiscoveredNode, { fetches: Fetch[]; sizeBytes: number }>()
   for (const [index, fetch] of fetching.entries()) {
     const { servers, ownFile } = fetch.needed
-    // In turn, so that the servers share the work.
+    // Round robin, so that the servers share the work.
     const server = ownFile === undefined ? servers[index % servers.length] : undefined
     if (server === undefined) {
       batches.push({ server, fetches: [fetch] })
@@ -353,7 +354,7 @@ function inBatches(fetching: readonly Fetch[]): Batch[] {
   return batches
 }
 
-/** Waits for all workers; the first failure is thrown after `onFailure` and after the others have ended. */
+/** Waits for all workers. Calls `onFailure` at the first failure, and throws it once the other workers have finished. */
 async function settle(workers: readonly Promise<void>[], onFailure: () => void): Promise<void> {
   let failure: { readonly error: unknown } | undefined
   await Promise.all(
@@ -367,7 +368,7 @@ async function settle(workers: readonly Promise<void>[], onFailure: () => void):
   if (failure) throw failure.error
 }
 
-/** The servers in another order each time, so that they share the work. */
+/** Rotates a list by a random offset, so that servers share the work. */
 function shuffled<Item>(items: readonly Item[]): Item[] {
   const start = Math.floor(Math.random() * items.length)
   return [...items.slice(start), ...items.slice(0, start)]

@@ -37,16 +37,16 @@ const cases: readonly (readonly [string, unknown, readonly number[]])[] = [
   ['a value', { type: 'selector', dimension: 'page', value: 'a' }, [1]],
   ['a value with a quote', { type: 'selector', dimension: 'page', value: "it's" }, [2]],
   ['a value with a NUL', { type: 'in', dimension: 'page', values: ['a\0', '\0a', "it's"] }, [2]],
-  ['no value', { type: 'selector', dimension: 'page', value: null }, [3]],
-  ['a number as a text', { type: 'selector', dimension: 'added', value: '10' }, [2]],
-  ['a column that is not there', { type: 'selector', dimension: 'x', value: null }, [1, 2, 3]],
+  ['a null value', { type: 'selector', dimension: 'page', value: null }, [3]],
+  ['a number as a string', { type: 'selector', dimension: 'added', value: '10' }, [2]],
+  ['a missing column', { type: 'selector', dimension: 'x', value: null }, [1, 2, 3]],
   ['an equal number', { type: 'equals', column: 'added', matchValueType: 'LONG', matchValue: 5 }, [1]],
   ['null', { type: 'null', column: 'page' }, [3]],
   ['a list', { type: 'in', dimension: 'page', values: ['a', null] }, [1, 3]],
   ['an empty list', { type: 'in', dimension: 'page', values: [] }, []],
-  ['bounds of texts', { type: 'bound', dimension: 'added', lower: '1', upper: '4' }, [2]],
+  ['string bounds', { type: 'bound', dimension: 'added', lower: '1', upper: '4' }, [2]],
   [
-    'bounds of numbers',
+    'numeric bounds',
     { type: 'bound', dimension: 'added', lower: '5', lowerStrict: true, ordering: 'numeric' },
     [2],
   ],
@@ -59,11 +59,11 @@ const cases: readonly (readonly [string, unknown, readonly number[]])[] = [
   ['an interval', { type: 'interval', dimension: '__time', intervals: ['2026-01-02/P1D'] }, [2]],
   ['a time as a number', { type: 'selector', dimension: '__time', value: String(Date.UTC(2026, 0, 1)) }, [1]],
   [
-    'not, also of nothing',
+    'not, including null values',
     { type: 'not', field: { type: 'selector', dimension: 'page', value: 'a' } },
     [2, 3],
   ],
-  ['and of nothing', { type: 'and', fields: [] }, [1, 2, 3]],
+  ['and without filters', { type: 'and', fields: [] }, [1, 2, 3]],
   [
     'or',
     {
@@ -81,10 +81,10 @@ const cases: readonly (readonly [string, unknown, readonly number[]])[] = [
 
 describe('native filters', () => {
   for (const [name, filter, expected] of cases) {
-    it(name, async () => assert.deepEqual(await matching(filterSql(filter, columns)), expected))
+    it(`match ${name}`, async () => assert.deepEqual(await matching(filterSql(filter, columns)), expected))
   }
 
-  it('have no way out of their texts', async () => {
+  it('cannot inject SQL', async () => {
     const hostile = `x' OR true; COPY (SELECT 1) TO '${folder}/out'; --`
     for (const field of ['dimension', 'value', 'pattern', 'column', 'matchValue', 'lower']) {
       for (const type of ['selector', 'in', 'bound', 'like', 'equals', 'range', 'null']) {
@@ -106,7 +106,10 @@ describe('native filters', () => {
 
   const bad: readonly (readonly [unknown, RegExp])[] = [
     ['x', /^Invalid value \[x\] for \[filter\]/],
-    [{ type: 'javascript' }, /^Invalid value \[javascript\] for \[filter.type\]: expected one of selector/],
+    [
+      { type: 'javascript' },
+      /^Invalid value \[javascript\] for \[filter.type\]: expected one of \[selector, /,
+    ],
     [{ type: 'selector' }, /^Missing value for \[filter\.dimension\]/],
     [{ type: 'null', column: 'page\0' }, /^Invalid value \[page\\u0000\] for \[filter\.column\]/],
     [{ type: 'in', dimension: 'page' }, /^Missing value for \[filter\.values\]/],
@@ -118,16 +121,22 @@ describe('native filters', () => {
       { type: 'bound', dimension: 'added', lower: 'x', ordering: 'numeric' },
       /^Invalid value \[x\] for \[filter\.lower\]/,
     ],
-    [{ type: 'equals', column: 'page', matchValue: {} }, /^filter.matchValue/],
-    [{ type: 'interval', dimension: '__time', intervals: ['x'] }, /^filter.intervals\[0\]/],
+    [
+      { type: 'equals', column: 'page', matchValue: {} },
+      /^Invalid value \[\{\}\] for \[filter\.matchValue\]: expected a string, number, or boolean$/,
+    ],
+    [
+      { type: 'interval', dimension: '__time', intervals: ['x'] },
+      /^Invalid value \[x\] for \[filter\.intervals\[0\]\]: expected an ISO 8601 interval/,
+    ],
   ]
   for (const [filter, message] of bad) {
-    it(`refuse ${JSON.stringify(filter)}`, () => {
+    it(`reject ${JSON.stringify(filter)}`, () => {
       assert.throws(() => filterSql(filter, columns), { code: 'invalidInput', message })
     })
   }
 
-  it('of intervals', async () => {
+  it('select rows by the intervals of a query', async () => {
     const day = (date: number) => Date.UTC(2026, 0, date)
     assert.deepEqual(await matching(intervalsSql([{ start: -Infinity, end: day(2) }])), [1])
     assert.deepEqual(

@@ -2,7 +2,7 @@ import { parseInterval } from '@svc/domain/time'
 import { hasControlCharacter, isJsonObject, type JsonObject, refuse } from '@svc/domain/validation'
 import { identifier, instantLiteral, literal } from '@svc/shared/duckdb'
 
-/** The columns of a datasource with their types in DuckDB. */
+/** The columns of a datasource with their DuckDB types. */
 export type ColumnTypes = ReadonlyMap<string, string>
 
 const filterTypes = [
@@ -22,10 +22,10 @@ const filterTypes = [
 ]
 const mostLevels = 50
 
-/** SQL that is true for the rows of a native filter; `path` names it in failures. */
+/** Returns SQL that is true for the rows that match a native filter. Errors show `path` as its field. */
 export function filterSql(filter: unknown, columns: ColumnTypes, path = 'filter'): string {
-  if (path.split('.').length > mostLevels) throw refuse(path, '', `a filter of at most ${mostLevels} levels`)
-  if (!isJsonObject(filter)) throw refuse(path, filter, 'a filter: an object with a type')
+  if (path.split('.').length > mostLevels) throw refuse(path, '', `at most ${mostLevels} levels of filters`)
+  if (!isJsonObject(filter)) throw refuse(path, filter, 'a filter, which is an object with a type')
   const inner = (value: unknown, at: string): string => filterSql(value, columns, `${path}.${at}`)
   switch (filter.type) {
     case 'selector':
@@ -53,23 +53,23 @@ export function filterSql(filter: unknown, columns: ColumnTypes, path = 'filter'
       return `(${parts.join(filter.type === 'and' ? ' AND ' : ' OR ')})`
     }
     case 'not':
-      // Nothing compared with something is not equal to it, in native filters.
+      // In native filters, null is not equal to any value, so NOT includes it.
       return `(NOT coalesce(${inner(filter.field, 'field')}, false))`
     case 'true':
     case 'false':
       return filter.type
     default:
-      throw refuse(`${path}.type`, filter.type, `one of ${filterTypes.join(', ')}`)
+      throw refuse(`${path}.type`, filter.type, `one of [${filterTypes.join(', ')}]`)
   }
 }
 
-/** A column as SQL; one that the datasource does not have is without values. */
+/** Returns the SQL for a column. A column that the datasource does not have is null. */
 function columnSql(filter: JsonObject, field: string, columns: ColumnTypes, path: string): string {
   const name = filter[field]
   if (typeof name !== 'string' || hasControlCharacter(name))
-    throw refuse(`${path}.${field}`, name, 'the name of a column, without control characters')
+    throw refuse(`${path}.${field}`, name, 'a column name without control characters')
   if (filter.extractionFn !== undefined && filter.extractionFn !== null)
-    throw refuse(`${path}.extractionFn`, filter.extractionFn, 'none')
+    throw refuse(`${path}.extractionFn`, filter.extractionFn, 'no extraction function')
   const type = columns.get(name)
   if (type === undefined) return 'NULL::VARCHAR'
   return type.startsWith('TIMESTAMP') ? `epoch_ms(${identifier(name)})` : identifier(name)
@@ -81,13 +81,13 @@ function valueSql(value: unknown, path: string): string {
   if (typeof value === 'string') return literal(value)
   if (typeof value === 'number' && Number.isFinite(value)) return String(value)
   if (typeof value === 'boolean') return String(value)
-  throw refuse(path, value, 'a text, number, true or false')
+  throw refuse(path, value, 'a string, number, or boolean')
 }
 
 function selectorSql(filter: JsonObject, columns: ColumnTypes, path: string): string {
   const column = columnSql(filter, 'dimension', columns, path)
   const { value } = filter
-  // The recorded system takes the empty text for nothing in this filter.
+  // Without a value, the filter matches null, as in Druid 37.
   if (value === null || value === undefined) return `(${column} IS NULL)`
   return `(${asText(column)} = ${literal(String(value))})`
 }
@@ -109,7 +109,7 @@ function boundSql(filter: JsonObject, columns: ColumnTypes, path: string): strin
   const column = columnSql(filter, 'dimension', columns, path)
   const isNumeric = filter.ordering === 'numeric'
   if (![undefined, null, 'lexicographic', 'numeric'].includes(filter.ordering as string | undefined | null))
-    throw refuse(`${path}.ordering`, filter.ordering, 'lexicographic or numeric')
+    throw refuse(`${path}.ordering`, filter.ordering, 'one of [lexicographic, numeric]')
   const compared = isNumeric ? `TRY_CAST(${column} AS DOUBLE)` : asText(column)
   const side = (field: 'lower' | 'upper', strict: unknown, operator: '>' | '<'): string[] => {
     const value = filter[field]
@@ -132,16 +132,17 @@ function rangeSql(filter: JsonObject, columns: ColumnTypes, path: string): strin
     return [`${column} ${operator}${isOpen === true ? '' : '='} ${valueSql(value, `${path}.${field}`)}`]
   }
   const parts = [...side('lower', filter.lowerOpen, '>'), ...side('upper', filter.upperOpen, '<')]
-  if (parts.length === 0) throw refuse(`${path}.lower`, filter.lower, 'a value there or in upper')
+  if (parts.length === 0) throw refuse(`${path}.lower`, filter.lower, 'a value for lower or upper')
   return `(${parts.join(' AND ')})`
 }
 
 function likeSql(filter: JsonObject, columns: ColumnTypes, path: string): string {
   const column = asText(columnSql(filter, 'dimension', columns, path))
   const { pattern, escape: mark } = filter
-  if (typeof pattern !== 'string') throw refuse(`${path}.pattern`, pattern, 'a pattern of LIKE')
+  if (typeof pattern !== 'string') throw refuse(`${path}.pattern`, pattern, 'a LIKE pattern')
   if (mark === undefined || mark === null) return `(${column} LIKE ${literal(pattern)})`
-  if (typeof mark !== 'string' || mark.length !== 1) throw refuse(`${path}.escape`, mark, 'one character')
+  if (typeof mark !== 'string' || mark.length !== 1)
+    throw refuse(`${path}.escape`, mark, 'a single character')
   return `(${column} LIKE ${literal(pattern)} ESCAPE ${literal(mark)})`
 }
 
@@ -161,7 +162,7 @@ function intervalSql(filter: JsonObject, columns: ColumnTypes, path: string): st
   return parts.length > 0 ? `(${parts.join(' OR ')})` : 'false'
 }
 
-/** SQL that is true for rows in any of the intervals of a query. */
+/** Returns SQL that is true for rows in any interval of a query. */
 export function intervalsSql(intervals: readonly { start: number; end: number }[]): string {
   const parts = intervals.map(({ start, end }) => {
     const bounds = [

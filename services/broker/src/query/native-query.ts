@@ -24,20 +24,18 @@ import {
 } from './run-statement.ts'
 import { contextSchema, type QueryContext } from './sql-request.ts'
 
-const text = z.string({ error: 'a text' })
+const text = z.string({ error: 'a string' })
 const name = text.refine((value) => !hasControlCharacter(value), {
   error: 'a name without control characters',
 })
 const whole = (least: number) =>
   z
-    .number({ error: `a whole number from ${least}` })
-    .int({ error: `a whole number from ${least}` })
-    .min(least, {
-      error: `a whole number from ${least}`,
-    })
+    .number({ error: `an integer of at least ${least}` })
+    .int({ error: `an integer of at least ${least}` })
+    .min(least, { error: `an integer of at least ${least}` })
 const tableSchema = z.union(
   [name, z.object({ type: z.literal('table'), name }).transform((table) => table.name)],
-  { error: 'the name of a datasource, or {"type": "table", "name"}' },
+  { error: 'a datasource name or {"type": "table", "name": "<datasource>"}' },
 )
 const intervalsSchema = z
   .union(
@@ -63,42 +61,44 @@ const schema = z.discriminatedUnion(
   [
     z.strictObject({
       queryType: z.literal('timeBoundary'),
-      bound: z.enum(['minTime', 'maxTime'], { error: 'minTime or maxTime' }).nullish(),
+      bound: z.enum(['minTime', 'maxTime'], { error: 'one of [minTime, maxTime]' }).nullish(),
       ...common,
     }),
     z.strictObject({ queryType: z.literal('dataSourceMetadata'), ...common }),
     z.strictObject({
       queryType: z.literal('scan'),
       columns: z
-        .array(name, { error: 'a list of names of columns' })
+        .array(name, { error: 'a list of column names' })
         .refine((names) => new Set(names.map((name) => name.toLowerCase())).size === names.length, {
-          error: 'a list of names of columns, each once',
+          error: 'a list of column names without duplicates',
         })
         .nullish(),
-      resultFormat: z.enum(['list', 'compactedList'], { error: 'list or compactedList' }).default('list'),
+      resultFormat: z
+        .enum(['list', 'compactedList'], { error: 'one of [list, compactedList]' })
+        .default('list'),
       batchSize: whole(1).default(20_480),
       limit: whole(0).nullish(),
       offset: whole(0).default(0),
       order: z
-        .enum(['none', 'ascending', 'descending'], { error: 'none, ascending or descending' })
+        .enum(['none', 'ascending', 'descending'], { error: 'one of [none, ascending, descending]' })
         .default('none'),
       legacy: z.literal(false, { error: 'false' }).nullish(),
       ...common,
     }),
   ],
-  { error: 'timeBoundary, dataSourceMetadata or scan; other questions are asked at /svc/v2/sql' },
+  { error: 'one of [timeBoundary, dataSourceMetadata, scan]; use [/svc/v2/sql] for other queries' },
 )
 
 /** A native query. */
 export type NativeQuery = z.output<typeof schema> & { readonly context: QueryContext }
 type ScanQuery = NativeQuery & { readonly queryType: 'scan' }
 
-/** The native query that JSON stands for, or an invalidInput failure. */
+/** Parses a native query from JSON. Throws invalidInput if it is not valid. */
 export const parseNativeQuery: Parser<NativeQuery> = limitedParser(
   parserOf(schema.meta({ title: 'NativeQuery' }), { subject: 'body' }),
 )
 
-/** Answers a native query into the response; `begin` writes its head. */
+/** Runs a native query and writes the result to the response. `begin` writes the response head. */
 export async function runNativeQuery(
   engine: QueryEngine,
   query: NativeQuery,
@@ -112,7 +112,7 @@ export async function runNativeQuery(
   const times = query.intervals && timesOf(query.intervals)
   await withSession(engine, { caller, signal }, async (session, folder) => {
     const prepared = await prepareTables(engine.sources, [dataSource], {
-      // What was ingested last is told of all times.
+      // The latest ingested event is the latest of all times.
       timesOf: () => (query.queryType === 'dataSourceMetadata' ? undefined : times),
       fromDeepStorage: query.context.fromDeepStorage,
       signal: session.signal,
@@ -137,7 +137,7 @@ export async function runNativeQuery(
   })
 }
 
-/** The times of a list of intervals, joined and sorted; undefined for an empty list, which stands for all of time. */
+/** Returns the intervals, merged and sorted, or undefined for an empty list, which means all of time. */
 function timesOf(texts: readonly string[]): readonly Interval[] | undefined {
   if (texts.length === 0) return undefined
   return joinTimes(texts.map((text, index) => parseInterval(text, `intervals[${index}]`)))
@@ -199,7 +199,7 @@ async function dataSourceMetadata(run: NativeRun) {
   ]
 }
 
-/** A column name that is not in use, for the path of a row's file. It is cut off before anyone sees it. */
+/** Returns an unused column name for the path of a row's file. The column is removed before rows are returned. */
 function unusedName(columns: readonly string[]): string {
   const used = new Set(columns.map((column) => column.toLowerCase()))
   let name = '__svc_file'
@@ -231,7 +231,7 @@ async function scan(
     name,
     type: nativeScalarType(types.get(name) ?? 'VARCHAR'),
   }))
-  // The events are bytes of UTF-8 as they came, one character each; so is what surrounds them.
+  // Events are UTF-8 bytes read as latin1, one character per byte. The JSON around them must have the same form.
   const latin1Of = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('latin1')
   const columnsText = latin1Of(columns)
   const signatureText = latin1Of(rowSignature)
@@ -297,7 +297,7 @@ async function* batchRows(
   }
   for await (const line of latin1Lines(chunks)) {
     if (line === '') continue
-    // The path is a text of JSON without a quote in it: names of fetched files are made here.
+    // The path is a JSON string without escaped quotes, because this broker generates the file names.
     const pathEnd = line.indexOf('"', lineStart.length + 1)
     const from = line.slice(lineStart.length + 1, pathEnd)
     const isFull = events.length === batchSize || sizeBytes >= maxBatchSizeBytes
@@ -311,7 +311,7 @@ async function* batchRows(
   yield Buffer.from(isFirst ? '[]' : ']')
 }
 
-/** The lines of a text, with one character for each byte. */
+/** Splits bytes into lines, with one character per byte. */
 async function* latin1Lines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let begun: string[] = []
   for await (const chunk of chunks) {

@@ -19,18 +19,18 @@ import type { ServedView } from '../served/index.ts'
 import type { FetchedFiles, HeldFiles, NeededSegment } from './fetched-files.ts'
 import type { QueriedSegment, UsedSegments } from './used-segments.ts'
 
-/** How the tables of a query are to be made ready. */
+/** How to prepare the tables of a query. */
 export interface TableOptions {
-  /** Segments that no server holds are read from deep storage. */
+  /** Whether to read segments from deep storage that no server has loaded. */
   readonly fromDeepStorage: boolean
   readonly signal: AbortSignal
-  /** The times whose rows count, sorted and apart; undefined where those of any time do. */
+  /** Returns the time ranges that the query reads, sorted and disjoint, or undefined for all of time. */
   timesOf?(dataSource: string): readonly Interval[] | undefined
-  /** What a datasource without segments is answered with. */
+  /** Returns the failure for a datasource without segments. */
   onUnknown(dataSource: string): Failure
 }
 
-/** One datasource of a query: its plan, and where its files lie. */
+/** One datasource of a query: its plan and where its files are. */
 export interface PreparedTable {
   readonly dataSource: string
   readonly plan: AnswerPlan
@@ -41,26 +41,26 @@ export interface PreparedTable {
 /** All datasources of a query as they were at one moment. */
 export interface PreparedTables {
   readonly tables: readonly PreparedTable[]
-  /** Gives the files free. */
+  /** Releases the files, so that they may be evicted. */
   release(): void
 }
 
-/** What the tables are made of. */
+/** What tables are prepared from. */
 export interface TableSources {
   readonly context: ServiceContext
   readonly view: ServedView
   readonly own: DataServer
   readonly used: UsedSegments
   readonly files: FetchedFiles
-  /** Keeps rules from one query to the next, because a list may be long and every query needs it. */
+  /** Caches parsed rules between queries, because every query needs them and the list may be long. */
   readonly parsedRules: ParsedRules
 }
 
-// How long a query waits for segments that are missing for a moment: a server that starts again, a change of versions.
+// How long a query waits for segments that are briefly unavailable, such as while a server restarts or versions change.
 const patienceMs = 20_000
 const retryMs = 200
 
-/** A moment at which there was no answer; another one may have it. */
+/** A temporary problem: retrying may succeed. */
 class NotNow extends Error {
   readonly failure: Failure
 
@@ -71,15 +71,15 @@ class NotNow extends Error {
 }
 
 /**
- * Finds the segments that answer, of all datasources at one moment, and brings their files here. Waits where something
- * is missing for the moment; an unavailable failure tells what is missing for longer.
+ * Finds the segments that answer the query, for all datasources at one moment, and fetches their files. Waits while
+ * segments are briefly unavailable. Throws unavailable if they are missing for longer.
  */
 export async function prepareTables(
   sources: TableSources,
   dataSources: readonly string[],
   options: TableOptions,
 ): Promise<PreparedTables> {
-  // The tables about servers answer above all when one of them does not.
+  // Do not wait for servers here: system tables must work while a server is down.
   if (dataSources.length === 0) return { tables: [], release: () => undefined }
   const deadline = performance.now() + patienceMs
   for (;;) {
@@ -89,7 +89,7 @@ export async function prepareTables(
     } catch (error) {
       if (!(error instanceof NotNow)) throw error
       if (performance.now() > deadline) throw error.failure
-      sources.context.logger.debug('A query waits for segments', { reason: error.message })
+      sources.context.logger.debug('Waiting for the segments of a query', { reason: error.message })
     }
     await new Promise((resolve) => setTimeout(resolve, retryMs))
   }
@@ -102,11 +102,11 @@ async function tryToPrepare(
 ): Promise<PreparedTables> {
   const { view, used, files, own } = sources
   await refreshUsed(sources, dataSources)
-  // Looked at after the store: a segment that became unused before was replaced by one that is served by now.
+  // Read the view after the store: a segment that is unused in the store was replaced by one that is already served.
   await view.catchUp()
   if (await refreshUsed(sources, dataSources)) throw new NotNow(unavailable('Segments are being published'))
   if (!view.isInitialized())
-    throw new NotNow(unavailable('The broker does not know yet what every historical serves'))
+    throw new NotNow(unavailable('The broker does not know the segments of every historical yet'))
   const plans = await Promise.all(dataSources.map((name) => planOf(sources, name, options)))
   const needed = plans.flatMap(({ plan: { answering } }) =>
     answering.map(
@@ -119,7 +119,7 @@ async function tryToPrepare(
     ),
   )
   const held = await files.hold(needed, options.signal).catch((error: unknown) => {
-    // Dropped, erased or gone with its server since the look.
+    // The segment was dropped, deleted, or lost with its server in the meantime.
     if (error instanceof Failure && (error.code === 'unavailable' || error.code === 'notFound'))
       throw new NotNow(unavailable(error.message, error.context, error))
     throw error
@@ -138,7 +138,7 @@ async function tryToPrepare(
   }
 }
 
-/** Whether anything changed. Without the metadata store, what was known last still answers. */
+/** Returns whether anything changed. While the metadata store is unavailable, the last known segments are used. */
 async function refreshUsed(
   { used, context }: TableSources,
   dataSources: readonly string[],
@@ -148,7 +148,7 @@ async function refreshUsed(
     dataSources.map((name) =>
       used.refresh(name).catch((error: unknown) => {
         if (!used.isKnown(name)) throw error
-        context.logger.warn('A query is answered without a look into the metadata store', {
+        context.logger.warn('Metadata store is unavailable; answering a query from the last known segments', {
           dataSource: name,
           error: describeError(error),
         })
@@ -159,7 +159,7 @@ async function refreshUsed(
   return changes.some((changed, index) => changed && known[index])
 }
 
-/** What answers, and the columns that it has with all that was left out. */
+/** The plan, and the columns of all segments, including pruned ones. */
 interface TablePlan {
   readonly plan: AnswerPlan
   readonly schemas: readonly (readonly SegmentColumn[])[] | undefined
@@ -191,13 +191,13 @@ async function planOf(
   })
   const times = timesOf?.(dataSource)
   const schemaIds = times && schemaIdsOf(whole)
-  // The columns of what is left out must be known: without them it would be another table.
+  // Pruning must not change the columns of the table, so it requires the columns of the pruned segments.
   const plan = times && schemaIds ? pruneAnswer(whole, times) : whole
   const isPruned = plan.answering.length < whole.answering.length
   if (plan.missing.length > 0) {
     throw new NotNow(
       unavailable(
-        `[${plan.missing.length}] segments of datasource[${dataSource}] were served and cannot be had now; an answer without them would be wrong`,
+        `[${plan.missing.length}] segments of datasource [${dataSource}] were served before but are unavailable now, so the result would be incomplete`,
         { dataSource, segments: String(plan.missing.length) },
       ),
     )
@@ -205,10 +205,10 @@ async function planOf(
   return { plan, schemas: isPruned && schemaIds ? await used.schemasOf(schemaIds) : undefined }
 }
 
-// Segments that are looked at before other requests get a turn.
+// Segments to process before other requests get a turn.
 const segmentsAtOnce = 5000
 
-/** The plan of an answer, made without holding up other requests. */
+/** Plans an answer in parts, so that other requests are not blocked. */
 async function planWithPauses(snapshot: AnswerSnapshot<QueriedSegment>): Promise<AnswerPlan<QueriedSegment>> {
   const planning = planAnswerInParts(snapshot, segmentsAtOnce)
   for (;;) {
@@ -219,8 +219,8 @@ async function planWithPauses(snapshot: AnswerSnapshot<QueriedSegment>): Promise
 }
 
 /**
- * The numbers of the lists of columns that a plan's segments have, in the order in which they come about in a table of
- * all of them; undefined where that of one is not known.
+ * Returns the ids of the schemas of a plan's segments, in the order of the files of the table. Returns undefined if the
+ * schema of any segment is not known.
  */
 function schemaIdsOf({ answering }: AnswerPlan<QueriedSegment>): number[] | undefined {
   const inOrder = [
@@ -235,7 +235,7 @@ function schemaIdsOf({ answering }: AnswerPlan<QueriedSegment>): number[] | unde
   return [...ids]
 }
 
-/** The segments of a datasource that were served or used, found without holding up other requests. */
+/** Returns the segments of a datasource that were served or used before. Does not block other requests. */
 async function formerSegments({ view, used }: TableSources, dataSource: string): Promise<FormerSegment[]> {
   const former = [...used.retired(dataSource)]
   let seen = 0
@@ -249,7 +249,7 @@ async function formerSegments({ view, used }: TableSources, dataSource: string):
   return former
 }
 
-/** The first rule that applies to an interval; undefined where the rules cannot be read. */
+/** Returns a function that finds the first rule for an interval. It returns undefined if the rules cannot be read. */
 async function ruleFor(
   { context, parsedRules }: TableSources,
   dataSource: string,
@@ -260,7 +260,7 @@ async function ruleFor(
   return (interval) => boundaries.ruleAt(boundaries.match(interval))
 }
 
-/** Unused segments that a rule for their interval keeps off all tiers, and whose files are still there. */
+/** Returns unused segments that were dropped by an interval rule. Their files are still in deep storage. */
 async function heldBackByRules(
   { context }: TableSources,
   dataSource: string,
@@ -305,7 +305,7 @@ function insideSql({ start, end }: Interval): string {
   return bounds.length > 0 ? `(${bounds.join(' AND ')})` : 'true'
 }
 
-/** Files of single segments, for what only their columns tell. */
+/** Fetches one file for each set of columns of a datasource, to read its columns. */
 export async function holdNewest(
   sources: TableSources,
   dataSource: string,
@@ -319,7 +319,7 @@ export async function holdNewest(
     context.database,
     served.slice(0, mostLookedAt).map(({ id }) => id),
   )
-  // One file of each set of columns; the newest have them all in most datasources.
+  // In most datasources, the newest segments have all columns.
   const byColumns = new Map<string, string>()
   for (const [id, { dimensions, metrics, loadSpec }] of payloads) {
     if (loadSpec.type === 'virtual') continue

@@ -28,7 +28,7 @@ const contentTypes: Readonly<Record<AnswerStyle['format'], string>> = {
   csv: 'text/csv; charset=utf-8',
 }
 
-/** Queries under way, which can be cancelled; those of either endpoint have ids of their own. */
+/** Running queries, which can be canceled. SQL and native queries have separate ids. */
 export interface CancellableQueries {
   readonly sql: RunningQueries
   readonly native: RunningQueries
@@ -38,7 +38,7 @@ const readOfQuery = statedDatasource('READ', 'every datasource of the query')
 
 const sqlAnswer: Answer = {
   status: 200,
-  description: 'Rows as objects or lists, as the resultFormat of the query says: one list, lines, or CSV',
+  description: 'Rows in the resultFormat of the query: a JSON list of objects or lists, JSON lines, or CSV',
   content: {
     'application/json': z.array(z.union([z.looseObject({}), z.array(z.unknown())])),
     'text/plain': z.string(),
@@ -54,11 +54,11 @@ const scanBatchShape = z
   })
   .meta({
     title: 'ScanBatch',
-    description: 'Events are objects or lists, as the resultFormat of the query says',
+    description: 'Events are objects or lists, depending on the resultFormat of the query',
   })
 const timeResultShape = z
   .object({ timestamp: z.string(), result: z.record(z.string(), z.string()) })
-  .meta({ title: 'TimeResult', description: 'What timeBoundary and dataSourceMetadata tell' })
+  .meta({ title: 'TimeResult', description: 'Result of a timeBoundary or dataSourceMetadata query' })
 const queryFailures: readonly FailureCode[] = ['conflict', 'busy', 'cancelled', 'timedOut']
 
 /** A request with a query. */
@@ -72,11 +72,11 @@ interface QueryRequest {
 
 const retryAfterSeconds = 1
 
-/** The endpoints of queries. */
+/** The endpoints that run and cancel queries. */
 export function queryRoutes(engine: QueryEngine, running: CancellableQueries): Route[] {
   const { settings } = engine.sources.context
 
-  /** Answers a query while it can be canceled by its id; `run` writes the answer. */
+  /** Runs a query that can be canceled by its id. `run` writes the result. */
   async function answerQuery(
     queries: RunningQueries,
     { id, timeoutMs, caller, signal, response }: QueryRequest,
@@ -102,7 +102,7 @@ export function queryRoutes(engine: QueryEngine, running: CancellableQueries): R
       method: 'POST',
       path: '/svc/v2/sql',
       access: statedDatasource('READ', 'every table of the query'),
-      summary: 'Answers a SELECT statement as a stream',
+      summary: 'Run a SELECT statement and stream the result',
       body: jsonBody(parseSqlRequest, { limitBytes: configLimitBytes }),
       answers: [sqlAnswer],
       failures: queryFailures,
@@ -139,7 +139,7 @@ export function queryRoutes(engine: QueryEngine, running: CancellableQueries): R
       method: 'POST',
       path: '/svc/v2',
       access: statedDatasource('READ', 'the datasource of the query'),
-      summary: 'Answers a native query: timeBoundary, dataSourceMetadata or scan',
+      summary: 'Run a native query: timeBoundary, dataSourceMetadata, or scan',
       body: jsonBody(parseNativeQuery, { limitBytes: configLimitBytes }),
       answers: [jsonAnswer(z.array(z.union([scanBatchShape, timeResultShape])))],
       failures: queryFailures,
@@ -161,11 +161,11 @@ export function queryRoutes(engine: QueryEngine, running: CancellableQueries): R
       method: 'DELETE',
       path: '/svc/v2/sql/:queryId',
       access: readOfQuery,
-      summary: 'Cancels the SQL queries of an id that are under way',
+      summary: 'Cancel the running SQL queries with an id',
       answers: [cancelling],
       handle: ({ params: { queryId = '' }, caller }) => {
         if (running.sql.cancel(queryId, caller) === 0)
-          throw notFound(`No SQL query [${queryId}] is under way`, { queryId })
+          throw notFound(`SQL query [${queryId}] is not running`, { queryId })
         return accepted
       },
     }),
@@ -173,7 +173,7 @@ export function queryRoutes(engine: QueryEngine, running: CancellableQueries): R
       method: 'DELETE',
       path: '/svc/v2/:queryId',
       access: readOfQuery,
-      summary: 'Cancels the native queries of an id that are under way, if there are any',
+      summary: 'Cancel the running native queries with an id, if there are any',
       answers: [cancelling],
       handle: ({ params: { queryId = '' }, caller }) => {
         running.native.cancel(queryId, caller)
@@ -186,17 +186,17 @@ export function queryRoutes(engine: QueryEngine, running: CancellableQueries): R
 const accepted = new Reply(202)
 const cancelling: Answer = {
   status: 202,
-  description: 'They are being ended; the body is empty',
+  description: 'The queries are being canceled; the body is empty',
   content: {},
 }
 
-/** What a header can hold. */
+/** Encodes a text for a header. */
 const headerText = (text: string): string => encodeURI(text)
 
-/** Tells that used segments are not in the answer, because no server has loaded them. */
+/** Returns the header that reports used segments missing from the result because no server has loaded them. */
 function responseContext(notLoaded: Readonly<Record<string, number>>): Record<string, string> {
   if (Object.keys(notLoaded).length === 0) return {}
-  // JSON, with everything escaped that a header cannot hold.
+  // Headers cannot contain these characters, so escape them in the JSON.
   const text = JSON.stringify({ segmentsNotLoaded: notLoaded }).replace(
     /[^\x20-\x7e]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

@@ -20,7 +20,7 @@ const inFilter = (count: number) => ({
   },
 })
 
-describe('the size of a query', () => {
+describe('query size limits', () => {
   const refused: readonly [name: string, parse: () => unknown, message: string][] = [
     [
       'parameters',
@@ -64,7 +64,7 @@ describe('the size of a query', () => {
     ],
   ]
   for (const [name, parse, message] of refused) {
-    it(`has a limit for ${name}`, () => {
+    it(`reject too many ${name}`, () => {
       assert.throws(parse, (error: Failure) => {
         assert.equal(error.code, 'invalidInput')
         assert.equal(error.message, message)
@@ -79,5 +79,5 @@ describe('the size of a query', () => {
     ['intervals', scan({ intervals: list(10_000, () => day) })],
     ['intervals in a filter', scan({ filter: inFilter(10_000) })],
   ]
-  for (const [name, parse] of accepted) it(`accepts the maximum of ${name}`, () => assert.ok(parse()))
+  for (const [name, parse] of accepted) it(`accept the maximum of ${name}`, () => assert.ok(parse()))
 })

@@ -2,25 +2,25 @@ import { invalidInput } from '@svc/domain/failure'
 import { isJsonObject } from '@svc/domain/validation'
 import { type Parser, shapedParser } from '@svc/shared/wire'
 
-/** Maximum number of entries of lists in a query, and of keys of its context. */
+/** Maximum number of entries in each list of a query, and of keys in its context. */
 const maxEntriesOf = {
   parameters: 10_000,
   columns: 10_000,
   intervals: 10_000,
   context: 1000,
 } as const
-// Each datasource takes queries of the metadata store.
+// Each datasource costs queries to the metadata store.
 const maxDatasources = 100
-// A longer name is repeated in every batch of rows.
+// Column names are repeated in every batch of rows.
 const maxColumnNameLength = 1000
 
-/** Throws an invalidInput failure if a query reads more datasources than allowed. */
+/** Throws invalidInput if a query reads too many datasources. */
 export function assertMaxDatasources(count: number): void {
   if (count <= maxDatasources) return
   throw invalidInput(`Invalid number of datasources in the query: expected at most [${maxDatasources}]`)
 }
 
-/** Throws an invalidInput failure if a list has more entries than allowed. `field` is the path to it. */
+/** Throws invalidInput if a list has too many entries. `field` is the path of the list. */
 function assertMaxEntries(field: string, entries: number, maxEntries: number, kind = 'entries'): void {
   if (entries <= maxEntries) return
   throw invalidInput(
@@ -29,14 +29,14 @@ function assertMaxEntries(field: string, entries: number, maxEntries: number, ki
   )
 }
 
-/** The number of entries of a list or keys of an object; those of the list within an intervals spec. */
+/** Returns the number of entries of a list, of intervals in an intervals spec, or of keys of any other object. */
 function entriesOf(member: unknown): number {
   if (Array.isArray(member)) return member.length
   if (!isJsonObject(member)) return 0
   return Array.isArray(member.intervals) ? member.intervals.length : Object.keys(member).length
 }
 
-/** A parser that checks the sizes of the members of a query before it looks at what is in them. */
+/** Returns a parser that checks the sizes of the fields of a query before it parses their content. */
 export function limitedParser<Value>(parse: Parser<Value>): Parser<Value> {
   return shapedParser(parse.shape, (json) => {
     if (isJsonObject(json)) {
@@ -61,7 +61,7 @@ function assertColumnNames(columns: unknown): void {
   }
 }
 
-/** The number of intervals in all parts of a filter. */
+/** Returns the number of intervals in a filter, including nested filters. */
 function filterIntervals(filter: unknown): number {
   let count = 0
   const parts = [filter]

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { QueryOrder, QuerySession } from '@svc/shared/query'
 
-/** The rows of an order, all at once. */
+/** Runs an order and returns all its rows. */
 export async function rowsOf(
   session: QuerySession,
   order: Omit<QueryOrder, 'style'>,

@@ -34,32 +34,32 @@ import { type DescribedColumn, findSystemTable, type SystemTable } from './syste
 export interface QueryEngine {
   readonly sources: TableSources
   readonly processes: QueryProcesses
-  /** Working files of queries, a folder each. */
+  /** Contains a folder with working files for each query. */
   readonly workDirectory: string
-  /** Ends the queries of a server that stops, with the failure that they are to be told. */
+  /** Cancels all queries when the server stops. The reason is the failure that callers get. */
   readonly ending: AbortSignal
 }
 
-/** A query of a caller. */
+/** A query submitted by a caller. */
 export interface AskedQuery extends QueryText {
   readonly style: AnswerStyle
   readonly fromDeepStorage: boolean
-  /** Rows beyond that many are left out. */
+  /** Maximum number of rows; the rest is left out. */
   readonly outerLimit: number | undefined
   readonly caller: Caller
   readonly signal: AbortSignal
-  /** Hears which datasources the query reads, as soon as that is known and the caller may. */
+  /** Called with the datasources that the query reads, once they are known and the caller's permissions are checked. */
   onRead(dataSources: readonly string[]): void
 }
 
-/** Gives up with a timedOut failure after the time, or with the failure with which one of the signals is aborted. */
+/** Runs `work`. Throws timedOut after the timeout, or the abort reason of a signal. */
 export async function withinTime<T>(
   timeoutMs: number,
   signals: readonly AbortSignal[],
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const late = new AbortController()
-  const failure = timedOut(`The query took longer than the [${timeoutMs}] ms that it may`)
+  const failure = timedOut(`The query exceeded its timeout of [${timeoutMs}] ms`)
   const timer = setTimeout(() => late.abort(failure), timeoutMs)
   const any = AbortSignal.any([...signals, late.signal])
   try {
@@ -72,8 +72,8 @@ export async function withinTime<T>(
 }
 
 /**
- * Answers a query. `onBegin` is called before the first byte of the answer with how many used segments of each
- * datasource are not loaded anywhere, and tells where the answer goes.
+ * Runs a query. `onBegin` is called before the first byte of the result with the number of used segments of each
+ * datasource that no server has loaded. It returns the stream for the result.
  */
 export async function runStatement(
   engine: QueryEngine,
@@ -107,7 +107,7 @@ export async function runStatement(
         datasources: prepared.tables.map(({ relation }) => relation),
         systemTables,
         style: asked.style,
-        // What is told of a query is told whole.
+        // The plan of a query is a single row and is never limited.
         outerLimit: explained === undefined ? asked.outerLimit : undefined,
         ...limitsOf(engine.sources.context.settings, folder),
       }
@@ -120,7 +120,7 @@ export async function runStatement(
   })
 }
 
-/** What a query may use. */
+/** Returns the resource limits of a query. */
 export function limitsOf(settings: Settings, spillDirectory: string) {
   return {
     spillDirectory,
@@ -131,10 +131,10 @@ export function limitsOf(settings: Settings, spillDirectory: string) {
   }
 }
 
-// Queries of callers who may read nothing have no tables with rows in them.
+// Callers without read permissions cannot query any rows, so their queries should be fast.
 const maxRunMsWithoutPermission = 1000
 
-/** On whose behalf a query runs. */
+/** Returns the owner of a query, for scheduling. */
 function ownerOf(caller: Caller, settings: Settings): QueryOwner {
   const mayRead = caller.hasAny('READ', 'DATASOURCE') || caller.hasAny('READ', 'STATE')
   return {
@@ -145,8 +145,8 @@ function ownerOf(caller: Caller, settings: Settings): QueryOwner {
 }
 
 /**
- * Runs `work` with a process and a folder of its own, which are released afterwards. `work` must end when the signal of
- * its session is aborted.
+ * Runs `work` with its own process and folder, and releases both afterward. `work` must end when the signal of its
+ * session is aborted.
  */
 export async function withSession<T>(
   { processes, workDirectory, sources }: QueryEngine,
@@ -175,13 +175,13 @@ export function notLoadedOf({ tables }: PreparedTables): Record<string, number> 
   )
 }
 
-/** Throws where the caller may not read a datasource, whether it exists or not. */
+/** Throws forbidden if the caller may not read a datasource, whether or not it exists. */
 export function assertMayRead(caller: Caller, dataSource: string): void {
   if (caller.can('READ', 'DATASOURCE', dataSource)) return
   throw forbidden(`The permission [READ] on [DATASOURCE] [${dataSource}] is missing`)
 }
 
-/** The datasources of a query with the place of the first mention. */
+/** Returns the datasources of a query, with the offset of the first mention of each. */
 function datasourcesOf({ caller, sql }: AskedQuery, tables: readonly TableReference[]) {
   const places = new Map<string, number | undefined>()
   const written = new Map<string, string>()
@@ -193,7 +193,7 @@ function datasourcesOf({ caller, sql }: AskedQuery, tables: readonly TableRefere
       throw queryFailure(
         sql,
         offset,
-        `Datasources [${other}] and [${name}] differ only in case; expected one of them in a query`,
+        `Datasources [${other}] and [${name}] differ only in case: expected only one of them in a query`,
       )
     }
     written.set(name.toLowerCase(), name)
@@ -203,7 +203,7 @@ function datasourcesOf({ caller, sql }: AskedQuery, tables: readonly TableRefere
   return places
 }
 
-/** The times whose rows of a datasource count for any mention of it; undefined where those of any time do for one. */
+/** Returns the time ranges that the query reads from a datasource. Returns undefined if a mention reads all of time. */
 function timesOf(dataSource: string, tables: Statement['tables']): readonly Interval[] | undefined {
   const times: Interval[] = []
   for (const table of tables) {
@@ -255,7 +255,7 @@ async function writeSystemTables(
   return written
 }
 
-/** The columns of datasources, from the newest files of each. Those without a file have none. */
+/** Returns the columns of datasources, read from the newest files of each. Datasources without a file are left out. */
 async function describeColumns(
   engine: QueryEngine,
   session: QuerySession,
@@ -267,7 +267,7 @@ async function describeColumns(
   await engine.sources.view.catchUp()
   for (const dataSource of dataSources) {
     const newest = await holdNewest(engine.sources, dataSource, signal).catch((error: unknown) => {
-      // Its servers are away: what can be told of the others is told.
+      // The servers of this datasource are unavailable; the others can still be described.
       if (error instanceof Failure && error.code === 'unavailable') return undefined
       throw error
     })
@@ -288,7 +288,7 @@ async function describeColumns(
   return described
 }
 
-/** The rows of a query of our own, all at once. */
+/** Runs an internal query and returns all its rows. */
 export function askRows(
   { sources }: QueryEngine,
   session: QuerySession,

@@ -18,28 +18,28 @@ const bob = callerOf('basic', 'bob', 'wiki')
 const operator = callerOf('basic', 'operator', 'STATE')
 const otherAnn = callerOf('directory', 'ann')
 
-describe('cancelling', () => {
-  // Who asks, what the query of ann reads, and how many are cancelled.
+describe('canceling queries', () => {
+  // Who cancels, what the query of ann reads, and how many queries are canceled or the error.
   const cases: readonly [
     name: string,
     who: Caller,
     reads: readonly string[] | undefined,
     told: number | RegExp,
   ][] = [
-    ['of one by its own caller', ann, ['wiki'], 1],
-    ['of one that has not been read, by its own caller', ann, undefined, 1],
-    ['of one by another who may read all of it', bob, ['wiki'], 1],
+    ['lets callers cancel their own query', ann, ['wiki'], 1],
+    ['lets callers cancel their own query before it is parsed', ann, undefined, 1],
+    ['lets users cancel a query if they may read all of its datasources', bob, ['wiki'], 1],
     [
-      'of one by another who may not read all of it',
+      'rejects users who may not read all datasources of the query',
       bob,
       ['wiki', 'secret'],
       /\[READ\] on all datasources that the query reads is missing/,
     ],
-    ['of one that has not been read, by another', bob, undefined, 0],
-    ['of one that has not been read, by who sees the state', operator, undefined, 1],
-    ['of one that reads no datasource, by another', bob, [], /is missing/],
-    ['of one that reads no datasource, by who sees the state', operator, [], 1],
-    ['of one by somebody of that name from elsewhere', otherAnn, ['wiki'], /is missing/],
+    ['hides a query that is not parsed yet from other users', bob, undefined, 0],
+    ['lets users who may read the state cancel a query before it is parsed', operator, undefined, 1],
+    ['rejects other users if the query reads no datasource', bob, [], /is missing/],
+    ['lets users who may read the state cancel a query that reads no datasource', operator, [], 1],
+    ['rejects a user with the same name from another authenticator', otherAnn, ['wiki'], /is missing/],
   ]
   for (const [name, who, reads, told] of cases) {
     it(name, () => {
@@ -53,7 +53,7 @@ describe('cancelling', () => {
     })
   }
 
-  it('is of all that have the id and may be cancelled, and of no other', () => {
+  it('cancels only queries that have the id and that the caller may cancel', () => {
     const queries = createRunningQueries()
     const begun = ['a', 'a', 'a', 'b'].map((id) => queries.begin(id, ann))
     for (const [index, reads] of ['wiki', 'secret', 'wiki', 'wiki'].entries()) begun[index]?.onRead([reads])
@@ -64,7 +64,7 @@ describe('cancelling', () => {
     )
   })
 
-  it('finds nothing of what is over, however it ended', async () => {
+  it('does not find queries that succeeded or failed', async () => {
     const queries = createRunningQueries()
     assert.equal(await underWay(queries, 'a', ann, async () => queries.cancel('a', ann)), 1)
     await assert.rejects(underWay(queries, 'a', ann, () => Promise.reject(new Error('no'))))

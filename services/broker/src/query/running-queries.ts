@@ -1,21 +1,21 @@
 import { cancelled, forbidden } from '@svc/domain/failure'
 import type { Caller } from '@svc/shared/security'
 
-/** A query under way, as what runs it sees it. */
+/** A running query, as seen by the code that runs it. */
 export interface QueryUnderWay {
-  /** Aborted with a cancelled failure when the query is cancelled. */
+  /** Aborted with a `cancelled` failure when the query is canceled. */
   readonly signal: AbortSignal
-  /** Notes what the query reads: who may read all of it may cancel it, as may its own caller. */
+  /** Records what the query reads. Users who may read all of it may cancel the query, and so may its caller. */
   readonly onRead: (dataSources: readonly string[]) => void
 }
 
-/** The queries under way in this server, by their ids, which callers choose: several may have the same. */
+/** The running queries of this server by id. Callers choose the ids, so several queries may have the same id. */
 export interface RunningQueries {
-  /** Notes a query; `end` forgets it. */
+  /** Adds a query. `end` removes it. */
   begin(id: string, caller: Caller): QueryUnderWay & { end(): void }
   /**
-   * Cancels the queries of an id that the caller may cancel, and tells how many there were. A forbidden failure where
-   * there are some, and the caller may cancel none of them.
+   * Cancels the queries with an id that the caller may cancel, and returns their number. Throws forbidden if there are
+   * queries with the id, but the caller may not cancel any of them.
    */
   cancel(id: string, caller: Caller): number
 }
@@ -23,11 +23,11 @@ export interface RunningQueries {
 interface RunningQuery {
   readonly caller: Pick<Caller, 'identity' | 'authenticator'>
   readonly cancelling: AbortController
-  /** Undefined until the query has been read. */
+  /** Undefined until the query is parsed. */
   dataSources: readonly string[] | undefined
 }
 
-/** Makes it; no query is under way. */
+/** Creates an empty set of running queries. */
 export function createRunningQueries(): RunningQueries {
   const byId = new Map<string, Set<RunningQuery>>()
   return {
@@ -50,16 +50,19 @@ export function createRunningQueries(): RunningQueries {
     cancel: (id, caller) => {
       const found = [...(byId.get(id) ?? [])]
       const allowed = found.filter((query) => mayCancel(caller, query))
-      // As long as nobody knows what a query reads, others are not told that it is there.
+      // Until a query is parsed, other users must not learn that it exists.
       if (allowed.length === 0 && found.some(({ dataSources }) => dataSources !== undefined))
         throw forbidden('The permission [READ] on all datasources that the query reads is missing')
-      for (const { cancelling } of allowed) cancelling.abort(cancelled(`Query [${id}] was cancelled`))
+      for (const { cancelling } of allowed) cancelling.abort(cancelled(`Query [${id}] was canceled`))
       return allowed.length
     },
   }
 }
 
-/** A query that reads no datasource, or is not read yet, is the business of its own caller and of who sees the state. */
+/**
+ * Returns whether a caller may cancel a query. If the query reads no datasource or is not parsed yet, only its own
+ * caller and users who may read the state may cancel it.
+ */
 function mayCancel(caller: Caller, { caller: own, dataSources = [] }: RunningQuery): boolean {
   if (own.identity === caller.identity && own.authenticator === caller.authenticator) return true
   return dataSources.length === 0
@@ -67,7 +70,7 @@ function mayCancel(caller: Caller, { caller: own, dataSources = [] }: RunningQue
     : dataSources.every((name) => caller.can('READ', 'DATASOURCE', name))
 }
 
-/** Does the work of a query while it can be cancelled by its id. */
+/** Runs the work of a query, which can be canceled by its id meanwhile. */
 export async function underWay<T>(
   queries: RunningQueries,
   id: string,

@@ -3,7 +3,7 @@ import { describe, it, test } from 'node:test'
 import { parseNativeQuery } from './native-query.ts'
 import { parseSqlRequest } from './sql-request.ts'
 
-test('a query of SQL may say that it is one', () => {
+test('accepts queryType [sql] only', () => {
   assert.equal(parseSqlRequest({ queryType: 'sql', query: 'SELECT 1' }).query, 'SELECT 1')
   assert.throws(() => parseSqlRequest({ queryType: 'scan', query: 'SELECT 1' }), {
     code: 'invalidInput',
@@ -11,23 +11,23 @@ test('a query of SQL may say that it is one', () => {
   })
 })
 
-describe('the rows that a caller wants', () => {
+describe('sqlOuterLimit', () => {
   for (const [sqlOuterLimit, expected] of [
     [undefined, undefined],
     [-1, undefined],
     [0, 0],
     [1001, 1001],
   ] as const) {
-    it(`sqlOuterLimit [${sqlOuterLimit}] is [${expected}]`, () => {
+    it(`[${sqlOuterLimit}] sets the outer limit to [${expected}]`, () => {
       const { context } = parseSqlRequest({ query: 'SELECT 1', context: { sqlOuterLimit } })
       assert.equal(context.outerLimit, expected)
     })
   }
-  it('are a whole number', () => {
+  it('must be an integer', () => {
     for (const sqlOuterLimit of [1.5, '7', true]) {
       assert.throws(() => parseSqlRequest({ query: 'SELECT 1', context: { sqlOuterLimit } }), {
         code: 'invalidInput',
-        message: /^Invalid value .* for \[context\.sqlOuterLimit\]: expected a whole number of rows$/,
+        message: /^Invalid value .* for \[context\.sqlOuterLimit\]: expected an integer number of rows$/,
       })
     }
   })
@@ -43,22 +43,27 @@ describe('the id of a query', () => {
     ['queryId', scan],
   ] as const
   for (const [field, parse] of requests) {
-    it(`may be any text, as ${field} of a ${parse === sql ? 'statement' : 'native query'}`, () => {
+    it(`may be any string, as ${field} of a ${parse === sql ? 'statement' : 'native query'}`, () => {
       const id = 'é 𝒳 \u0000\n%'
       assert.equal(parse({ [field]: id }).context.queryId, id)
     })
-    it(`has no halves of characters, as ${field} of a ${parse === sql ? 'statement' : 'native query'}`, () => {
+    it(`must not have unpaired surrogates, as ${field} of a ${parse === sql ? 'statement' : 'native query'}`, () => {
       for (const id of ['\ud800', 'a\udc00b', '\udc00\ud800']) {
         assert.throws(() => parse({ [field]: id }), {
           code: 'invalidInput',
           message: new RegExp(
-            `^contextInvalid value .* for [\\.${field}]: expected a text of whole characters$`,
+            `^Invalid value .* for \\[context\\.${field}\\]: expected a string without unpaired surrogates$`,
           ),
         })
       }
     })
-    it(`has at most 200 characters, as ${field} of a ${parse === sql ? 'statement' : 'native query'}`, () => {
-      assert.throws(() => parse({ [field]: 'x'.repeat(201) }), { code: 'invalidInput', message: /context/ })
+    it(`must have at most 200 characters, as ${field} of a ${parse === sql ? 'statement' : 'native query'}`, () => {
+      assert.throws(() => parse({ [field]: 'x'.repeat(201) }), {
+        code: 'invalidInput',
+        message: new RegExp(
+          `^Invalid value .* for \\[context\\.${field}\\]: expected a string of at most 200 characters$`,
+        ),
+      })
     })
   }
 })

@@ -5,7 +5,7 @@ import { parserOf } from '@svc/shared/wire'
 import { z } from 'zod'
 import { limitedParser } from './request-limits.ts'
 
-/** A query as it is asked. */
+/** The body of a SQL request. */
 export interface SqlRequest {
   readonly query: string
   readonly parameters: readonly Parameter[]
@@ -13,12 +13,12 @@ export interface SqlRequest {
   readonly context: QueryContext
 }
 
-/** What a query says about how it is to be answered. */
+/** The context of a query, which controls how it runs. */
 export interface QueryContext {
-  /** 0 for as long as the server allows. */
+  /** 0 means the maximum that the server allows. */
   readonly timeoutMs: number | undefined
   readonly fromDeepStorage: boolean
-  /** Rows beyond that many are left out, without a word; undefined for none. */
+  /** Maximum number of rows; the rest is silently left out. Undefined means no limit. */
   readonly outerLimit: number | undefined
   readonly queryId: string | undefined
 }
@@ -42,24 +42,26 @@ const parameterTypes = [
 const trueOrFalse = z.boolean({ error: 'true or false' })
 const wholeMs = z
   .union([z.number(), z.string().regex(/^\d+$/).transform(Number)], {
-    error: 'a number of milliseconds from 0',
+    error: 'a non-negative number of milliseconds',
   })
-  .refine((value) => Number.isSafeInteger(value) && value >= 0, { error: 'a number of milliseconds from 0' })
+  .refine((value) => Number.isSafeInteger(value) && value >= 0, {
+    error: 'a non-negative number of milliseconds',
+  })
 
 const queryId = z
-  .string({ error: 'a text of at most 200 characters' })
-  .max(200)
-  // It comes back in a header, which halves of characters cannot be written into.
-  .refine((text) => text.isWellFormed(), { error: 'a text of whole characters' })
+  .string({ error: 'a string of at most 200 characters' })
+  .max(200, { error: 'a string of at most 200 characters' })
+  // The id is returned in a header, which cannot encode unpaired surrogates.
+  .refine((text) => text.isWellFormed(), { error: 'a string without unpaired surrogates' })
   .optional()
 
-/** The context of any query; what is not known here is for others, as in the recorded system. */
+/** The context of any query. Unknown keys are ignored, as in Druid 37. */
 export const contextSchema = z
   .looseObject(
     {
       timeout: wholeMs.optional(),
       fromDeepStorage: trueOrFalse.optional(),
-      sqlOuterLimit: z.int({ error: 'a whole number of rows' }).optional(),
+      sqlOuterLimit: z.int({ error: 'an integer number of rows' }).optional(),
       sqlQueryId: queryId,
       queryId,
     },
@@ -70,7 +72,7 @@ export const contextSchema = z
     (context): QueryContext => ({
       timeoutMs: context?.timeout,
       fromDeepStorage: context?.fromDeepStorage ?? false,
-      // As recorded of the clients that send it, less than 0 stands for none.
+      // Clients of Druid send a negative limit for no limit.
       outerLimit: (context?.sqlOuterLimit ?? -1) < 0 ? undefined : context?.sqlOuterLimit,
       queryId: context?.sqlQueryId ?? context?.queryId,
     }),
@@ -78,33 +80,33 @@ export const contextSchema = z
 
 const schema = z
   .strictObject({
-    query: z.string({ error: 'a text with one SELECT statement' }),
+    query: z.string({ error: 'a string with one SELECT statement' }),
     parameters: z
       .array(
         z.strictObject({
           type: z
-            .string({ error: `one of ${parameterTypes.join(', ')}` })
+            .string({ error: `one of [${parameterTypes.join(', ')}]` })
             .refine((type) => parameterTypes.includes(type.toUpperCase()), {
-              error: `one of ${parameterTypes.join(', ')}`,
+              error: `one of [${parameterTypes.join(', ')}]`,
             }),
           value: z.union([z.string(), z.number(), z.boolean(), z.null()], {
-            error: 'a text, number, true, false or null',
+            error: 'a string, number, boolean, or null',
           }),
         }),
-        { error: 'a list of {"type", "value"}' },
+        { error: 'a list of objects with type and value' },
       )
       .optional(),
-    resultFormat: z.enum(resultFormats, { error: `one of ${resultFormats.join(', ')}` }).optional(),
+    resultFormat: z.enum(resultFormats, { error: `one of [${resultFormats.join(', ')}]` }).optional(),
     header: trueOrFalse.optional(),
     typesHeader: trueOrFalse.optional(),
     sqlTypesHeader: trueOrFalse.optional(),
     context: contextSchema,
-    // Some clients say here too which kind of query it is.
+    // Some clients also send the query type.
     queryType: z.literal('sql', { error: 'sql' }).optional(),
   })
   .meta({ title: 'SqlQuery' })
 
-/** The request that JSON stands for, or an invalidInput failure. */
+/** Parses a SQL request from JSON. Throws invalidInput if it is not valid. */
 export const parseSqlRequest = limitedParser(
   parserOf(
     schema,
@@ -113,11 +115,12 @@ export const parseSqlRequest = limitedParser(
       const { header = false, typesHeader = false, sqlTypesHeader = false, context } = rest
       if (!header && (typesHeader || sqlTypesHeader)) {
         const field = typesHeader ? 'typesHeader' : 'sqlTypesHeader'
-        throw invalidInput(`Invalid value [true] for [${field}]: expected true only where header is true`, {
+        throw invalidInput(`Invalid value [true] for [${field}]: expected false unless header is true`, {
           field,
         })
       }
-      if (query.includes('\0')) throw invalidInput('query has a character U+0000; expected a text without it')
+      if (query.includes('\0'))
+        throw invalidInput('Invalid value for [query]: expected a string without the character U+0000')
       return {
         query,
         parameters,
@@ -128,13 +131,13 @@ export const parseSqlRequest = limitedParser(
   ),
 )
 
-/** How long a query may take in milliseconds. */
+/** Returns the timeout of a query in milliseconds. Throws invalidInput if it exceeds the maximum. */
 export function timeoutOf({ timeoutMs }: QueryContext, settings: Settings): number {
   const mostMs = settings.get('svc.query.maxTimeout')
   if (timeoutMs === undefined) return Math.min(settings.get('svc.query.timeout'), mostMs)
   if (timeoutMs > mostMs) {
     throw invalidInput(
-      `Invalid value [${timeoutMs}] for [context.timeout]: expected a number of milliseconds up to [${mostMs}], the value of [svc.query.maxTimeout]`,
+      `Invalid value [${timeoutMs}] for [context.timeout]: expected at most [${mostMs}] ms, the value of [svc.query.maxTimeout]`,
       { field: 'context.timeout' },
     )
   }

@@ -18,28 +18,28 @@ import type { Caller } from '@svc/shared/security'
 import { withExactLimits } from '@svc/shared/wire'
 import type { TableSources } from './prepare-tables.ts'
 
-/** A column of a datasource as INFORMATION_SCHEMA tells it. */
+/** A column of a datasource, as INFORMATION_SCHEMA shows it. */
 export interface DescribedColumn {
   readonly name: string
-  /** In the words of SQL: VARCHAR, BIGINT, FLOAT, DOUBLE, BOOLEAN, TIMESTAMP. */
+  /** The SQL type: VARCHAR, BIGINT, FLOAT, DOUBLE, BOOLEAN, or TIMESTAMP. */
   readonly type: string
 }
 
-/** What system tables are made from, for one caller. */
+/** What the rows of system tables are computed from, for one caller. */
 export interface SystemTableInput {
   readonly sources: TableSources
   readonly caller: Caller
   readonly signal: AbortSignal
-  /** The catalog, and the schema of the datasources. */
+  /** The name of the catalog, which is also the schema of the datasources. */
   readonly word: string
-  /** The columns of datasources, by reading their newest segments. */
+  /** Returns the columns of datasources, read from their newest segments. */
   columnsOf(dataSources: readonly string[]): Promise<ReadonlyMap<string, readonly DescribedColumn[]>>
 }
 
 /** A row of a system table, by column. */
 export type SystemRow = Readonly<Record<string, unknown>>
 
-/** A system table: its columns with their types in SQL, and its rows as far as the caller may see them. */
+/** A system table: its columns with their SQL types, and the rows that the caller may see. */
 export interface SystemTable {
   readonly schema: 'sys' | 'information_schema'
   readonly name: string
@@ -53,7 +53,7 @@ const segmentsAtOnce = 5000
 const text = 'VARCHAR'
 const whole = 'BIGINT'
 
-/** A table definition in short: names of columns by type, in the order of `order`. */
+/** Returns the columns of a definition: names separated by spaces, where `#` marks BIGINT columns. */
 const columns = (definition: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
     definition
@@ -66,7 +66,7 @@ const mayRead = (caller: Caller, dataSource: string): boolean => caller.can('REA
 
 function assertReadsState(caller: Caller, table: string): void {
   if (caller.can('READ', 'STATE', 'STATE')) return
-  throw forbidden(`The permission [READ] on [STATE] [STATE] is missing, which table [sys.${table}] needs`)
+  throw forbidden(`The permission [READ] on [STATE] [STATE] is missing; table [sys.${table}] requires it`)
 }
 
 async function readableDatasources({ sources, caller }: SystemTableInput): Promise<string[]> {
@@ -79,7 +79,7 @@ async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
   const { database, clock } = context
   await view.catchUp()
   const rules = await loadRules(database, input.sources.parsedRules)
-  // What is held by servers that are no processes can be followed from none.
+  // Virtual servers are not processes, so the view cannot follow them. The coordinator knows what they serve.
   const historicals = context.settings.get('svc.simulation.enabled')
     ? new Set(
         (await listedServers(input)).filter(({ type }) => type === 'historical').map(({ host }) => host),
@@ -139,7 +139,7 @@ async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
   }
 }
 
-/** The overshadowed ones of a datasource's segments, found without holding up other requests. */
+/** Returns the overshadowed segments of a datasource. Does not block other requests. */
 async function overshadowedOf(segments: readonly StoredSegment[]): Promise<ReadonlySet<StoredSegment>> {
   const found = new Set<StoredSegment>()
   for (const part of separateParts(segments, segmentsAtOnce)) {
@@ -150,7 +150,7 @@ async function overshadowedOf(segments: readonly StoredSegment[]): Promise<Reado
   return found
 }
 
-/** How many of some servers hold each segment of a datasource; those that none holds are left out. */
+/** Returns how many of the given servers hold each segment of a datasource. Segments that no server holds are left out. */
 async function copiesOn(
   servers: ReadonlySet<string>,
   input: SystemTableInput,
@@ -162,7 +162,7 @@ async function copiesOn(
   return copies
 }
 
-/** How many replicas are wanted in all; -1 for a broadcast rule, where that depends on the servers. */
+/** Returns the total number of wanted replicas, or -1 for a broadcast rule, where it depends on the servers. */
 function replicationFactorOf(wanted: WantedCopies): number {
   if (wanted.action !== 'load') return wanted.action === 'drop' ? 0 : -1
   let factor = 0
@@ -175,7 +175,7 @@ function compactionStateOf(payload: object): string | null {
   return state === undefined || state === null ? null : withExactLimits(JSON.stringify(state))
 }
 
-/** A server that holds segments, as the coordinator lists it; virtual ones are no processes. */
+/** A server that holds segments, as the coordinator lists it. Virtual servers are not processes. */
 interface ListedServer {
   readonly host: string
   readonly type: string
@@ -191,7 +191,7 @@ const listedServers = ({ sources, signal }: SystemTableInput): Promise<ListedSer
     signal,
   })
 
-/** The used segments of a datasource that are held somewhere, with the names of the servers, as the coordinator knows them. */
+/** Returns the used segments of a datasource that any server holds, with the server names, as the coordinator knows them. */
 async function* segmentHolders(
   { sources, signal }: SystemTableInput,
   dataSource: string,
@@ -217,7 +217,7 @@ async function serverRows(input: SystemTableInput): Promise<SystemRow[]> {
   const nodes = (['coordinator', 'overlord', 'broker', 'historical', 'router', 'worker'] as const).flatMap(
     (role) =>
       discovery.nodes(role).flatMap(({ name, host, plaintextPort, tlsPort, details: { tier } }) => {
-        // A historical that is virtual servers, whose tiers are their own, holds nothing itself: only they are listed.
+        // A historical that runs virtual servers holds nothing itself, so only its virtual servers are listed.
         if (role === 'historical' && tier === null) return []
         const leads = role === 'coordinator' || role === 'overlord'
         const isLeader = leads && discovery.hasLeader(role) && discovery.leader(role).node === name
@@ -325,7 +325,7 @@ async function supervisorRows({ sources, caller, signal }: SystemTableInput): Pr
     }))
 }
 
-/** The tables that the caller may know of, with their columns; those of datasources only where `withColumns`. */
+/** Returns the tables that the caller may see. The columns of datasources are included only if `withColumns` is set. */
 async function knownTables(input: SystemTableInput, withColumns: boolean) {
   const names = await readableDatasources(input)
   const described = withColumns ? await input.columnsOf(names) : new Map<string, DescribedColumn[]>()
@@ -362,7 +362,7 @@ async function tableRows(input: SystemTableInput): Promise<SystemRow[]> {
   }))
 }
 
-// The codes of java.sql.Types, which clients of the recorded system read.
+// The codes of java.sql.Types, which clients of Druid read.
 const jdbcTypes: Readonly<Record<string, number>> = {
   VARCHAR: 12,
   BIGINT: -5,
@@ -408,7 +408,7 @@ async function schemaRows({ word }: SystemTableInput): Promise<SystemRow[]> {
   }))
 }
 
-/** All system tables, with the columns that the recorded system documents. */
+/** All system tables, with the columns that Druid 37 documents. */
 const systemTables: readonly SystemTable[] = [
   {
     schema: 'information_schema',
@@ -471,7 +471,7 @@ const systemTables: readonly SystemTable[] = [
   },
 ]
 
-/** The system table of a name, in any case. */
+/** Returns the system table with a name, ignoring case. */
 export function findSystemTable(schema: string, name: string): SystemTable | undefined {
   return systemTables.find(
     (table) => table.schema === schema && table.name.toLowerCase() === name.toLowerCase(),

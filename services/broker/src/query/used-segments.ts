@@ -9,18 +9,18 @@ import {
   type StoredSegment,
 } from '@svc/shared/postgres'
 
-/** A segment with what queries need to know of it. */
+/** A segment with the fields that queries need. */
 export type QueriedSegment = Omit<StoredSegment, 'used' | 'compactionState'>
 
-/** The used segments of the datasources that are queried, followed by reading what changed. */
+/** The used segments of queried datasources, kept up to date by reading only changes. */
 export interface UsedSegments {
-  /** Reads what changed; whether anything did, the first reading included. */
+  /** Reads what changed. Returns whether anything changed; the first read counts as a change. */
   refresh(dataSource: string): Promise<boolean>
   isKnown(dataSource: string): boolean
   of(dataSource: string): readonly QueriedSegment[]
-  /** Segments that became unused since they were followed, until `forgetRetired`. */
+  /** Segments that became unused since the datasource was first read or `forgetRetired` was called. */
   retired(dataSource: string): readonly FormerSegment[]
-  /** Lists of columns by the numbers that segments have them by. */
+  /** Returns the lists of columns with the given schema ids. */
   schemasOf(ids: readonly number[]): Promise<(readonly SegmentColumn[])[]>
   forgetRetired(dataSource: string): void
 }
@@ -32,7 +32,7 @@ interface Followed {
   cursor: SegmentCursor | undefined
 }
 
-// The datasources that were queried last stay in memory.
+// The most recently queried datasources stay in memory.
 const mostFollowed = 50
 
 function byStart({ interval: a }: QueriedSegment, { interval: b }: QueriedSegment): number {
@@ -41,7 +41,7 @@ function byStart({ interval: a }: QueriedSegment, { interval: b }: QueriedSegmen
 
 export function createUsedSegments(database: Database): UsedSegments {
   const followed = new Map<string, Followed>()
-  // There are few of them: a task has one.
+  // There are few schemas: one per task.
   const schemas = new Map<number, readonly SegmentColumn[]>()
   const underWay = new Map<string, Promise<boolean>>()
 
@@ -67,7 +67,7 @@ export function createUsedSegments(database: Database): UsedSegments {
     for (const id of removed) retire(id)
     entry.cursor = next
     if (differs) entry.list = undefined
-    // Names that hold nothing are not kept: anyone can ask for any.
+    // Do not keep names without segments: callers can query any name.
     followed.delete(dataSource)
     if (entry.segments.size > 0 || entry.retired.length > 0) followed.set(dataSource, entry)
     if (followed.size > mostFollowed) followed.delete(followed.keys().next().value as string)
@@ -76,7 +76,7 @@ export function createUsedSegments(database: Database): UsedSegments {
 
   return {
     refresh: (dataSource) => {
-      // Two readings at once would each take the other's changes for its own.
+      // Two concurrent reads would mix up their changes.
       const last = underWay.get(dataSource) ?? Promise.resolve(false)
       const current = last.catch(() => false).then(() => read(dataSource))
       underWay.set(dataSource, current)
@@ -90,7 +90,7 @@ export function createUsedSegments(database: Database): UsedSegments {
     of: (dataSource) => {
       const entry = followed.get(dataSource)
       if (!entry) return []
-      // In order of time, in which they are planned part by part.
+      // Queries are planned in parts, in time order.
       entry.list ??= [...entry.segments.values()].sort(byStart)
       return entry.list
     },
@@ -100,7 +100,7 @@ export function createUsedSegments(database: Database): UsedSegments {
       return ids.map((id) => {
         const columns = schemas.get(id)
         if (columns === undefined)
-          throw unavailable(`The columns [${id}] of segments are not in the metadata store`)
+          throw unavailable(`Segment schema [${id}] is missing from the metadata store`)
         return columns
       })
     },

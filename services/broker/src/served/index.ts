@@ -1,26 +1,26 @@
-/** What the historicals serve, followed from them. */
+/** A view of the segments that the historicals serve, kept up to date by following each historical. */
 import { describeError } from '@svc/domain/failure'
 import { type ServedSegmentsAnswer, servedSegmentsPath } from '@svc/shared/data-server'
 import type { DiscoveredNode } from '@svc/shared/discovery'
 import { createTroubleLog, growingDelay, type Loop, startLoop } from '@svc/shared/runtime'
 import type { ServiceContext } from '@svc/shared/service'
 
-/** Which historical serves which segments, followed from the historicals themselves. */
+/** A view of which historical serves which segments. */
 export interface ServedView {
-  /** Whether the first list of every announced historical has come. */
+  /** Whether the view has received the first list from every announced historical. */
   isInitialized(): boolean
-  /** The servers that serve a segment and can be reached. */
+  /** Returns the reachable servers that serve a segment. */
   serversOf(segmentId: string): readonly DiscoveredNode[]
-  /** How many servers are said to serve a segment, those included that do not answer at the moment. */
+  /** Returns how many servers serve a segment, including servers that are not reachable at the moment. */
   replicasOf(segmentId: string): number
   segmentCount(): number
-  /** The ids that a server serves. */
+  /** Returns the ids of the segments that a server serves. */
   servedBy(serverName: string): ReadonlySet<string>
-  /** Whether the servers of a segment went away or cannot be reached, and nobody else serves it. */
+  /** Whether a segment is unavailable because all its servers left or are unreachable. */
   isLost(segmentId: string): boolean
-  /** The segments that were served and that nobody who can be reached serves now; the oldest of very many are left out. */
+  /** Returns the segments that were served before and that no reachable server serves now. The number is limited. */
   formerly(): Iterable<string>
-  /** Resolves when the view holds all that the historicals which can be reached served at the moment of the call. */
+  /** Resolves when the view includes everything that reachable historicals served at the time of the call. */
   catchUp(): Promise<void>
   start(): void
   stop(): Promise<void>
@@ -31,21 +31,21 @@ interface FollowedServer {
   readonly served: Set<string>
   synced: boolean
   reachable: boolean
-  /** Asks for what has changed without waiting for a change. */
+  /** Fetches changes without waiting for new ones. */
   catchUp(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Told of every segment that a server begins or ends to serve. */
+/** Called for every segment that a server starts or stops serving. */
 interface Holders {
   add(id: string, server: FollowedServer): void
   remove(id: string, server: FollowedServer, how: 'lost' | 'dropped'): void
 }
 
-// How long a historical holds its answer back while nothing changes.
+// How long a historical delays its response while nothing changes.
 const waitMs = 20_000
 const lookPeriodMs = 500
-// A query does not wait longer than this for one historical; the segments of one that is silent count as lost.
+// How long a query waits for one historical. The segments of a historical that does not respond count as lost.
 const catchUpMs = 2000
 const mostFormer = 100_000
 
@@ -83,7 +83,7 @@ export function createServedView(context: ServiceContext): ServedView {
     for (const [name, server] of followed) {
       if (announced.some((node) => node.name === name)) continue
       followed.delete(name)
-      logger.info('A historical has left; what it served is no longer looked for there', { historical: name })
+      logger.info('Historical left', { historical: name })
       void server.stop()
       for (const id of server.served) holders.remove(id, server, 'lost')
       server.served.clear()
@@ -110,7 +110,7 @@ export function createServedView(context: ServiceContext): ServedView {
       }
     },
     catchUp: async () => {
-      // Without the metadata store nobody joins or leaves: the servers known so far are looked at.
+      // While the metadata store is unavailable, use the servers known so far.
       await discovery.refresh().catch(() => undefined)
       look()
       await Promise.all([...followed.values()].map((server) => server.catchUp()))
@@ -121,7 +121,7 @@ export function createServedView(context: ServiceContext): ServedView {
         async () => look(),
         (error) => {
           if (!stopping.aborted)
-            logger.warn('Historicals cannot be looked for', { error: describeError(error) })
+            logger.warn('Failed to discover historicals', { error: describeError(error) })
         },
       )
     },
@@ -132,7 +132,7 @@ export function createServedView(context: ServiceContext): ServedView {
   }
 }
 
-/** Follows one historical as the escalator: the whole list first, then the changes. */
+/** Follows one historical as the escalator: first the full list of its segments, then the changes. */
 function follow(context: ServiceContext, node: DiscoveredNode, holders: Holders): FollowedServer {
   const { client, logger, stopping } = context
   const controller = new AbortController()
@@ -151,18 +151,18 @@ function follow(context: ServiceContext, node: DiscoveredNode, holders: Holders)
     if (served.delete(id)) holders.remove(id, server, how)
   }
 
-  /** Takes an answer over; of two that were under way at once, the later one may tell again what is known. */
+  /** Applies a response. Of two concurrent requests, the second response may repeat changes that were already applied. */
   function take(answer: ServedSegmentsAnswer, askedFor: { counter: number; hash: string }): void {
     const told = answer.counter
     if (answer.resetCounter) {
       if (told.hash === hash && told.counter <= counter) return
       const ids = new Set(answer.requests.map(({ id }) => id))
-      // A server that starts again may have lost what lay on its disk.
+      // A restarted server may have lost segments on its disk.
       for (const id of served) if (!ids.has(id)) remove(id, 'lost')
       for (const id of ids) add(id)
     } else {
       if (askedFor.hash !== hash || told.counter <= counter) return
-      // Each change counts one up, so those that are known already are the first ones.
+      // Each change increments the counter, so changes that are already applied come first.
       for (const { action, id } of answer.requests.slice(counter - askedFor.counter)) {
         if (action === 'load') add(id)
         else remove(id, 'dropped')
@@ -206,12 +206,12 @@ function follow(context: ServiceContext, node: DiscoveredNode, holders: Holders)
     async () => {
       await ask(waitMs, waitMs + 10_000)
       delay.reset()
-      trouble.over(`Historical [${node.name}] can be followed again`)
+      trouble.over(`Resumed following historical [${node.name}]`)
     },
     (error) => {
       if (stopping.aborted || controller.signal.aborted) return undefined
       server.reachable = false
-      trouble.tell(`Historical [${node.name}] cannot be followed`, { error: describeError(error) })
+      trouble.tell(`Failed to follow historical [${node.name}]`, { error: describeError(error) })
       return delay.next()
     },
   )

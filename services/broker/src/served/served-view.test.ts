@@ -8,7 +8,7 @@ import { createServedView } from './index.ts'
 const stores = await createTestStores({ after })
 beforeEach(() => stores.database.query(sql`DELETE FROM nodes`))
 
-/** A historical that serves what the test says. */
+/** Starts a historical that serves the given segments. */
 async function startHistorical(scope: TestContext, ...ids: string[]) {
   const context = await createTestContext(scope, stores, 'historical', {
     'svc.discovery.heartbeatPeriod': 'PT0.1S',
@@ -67,13 +67,13 @@ async function startView(scope: TestContext) {
   return { context, view, serving }
 }
 
-describe('the view of what is served', () => {
-  it('is complete at once where there is no historical', async (scope) => {
+describe('the view of served segments', () => {
+  it('is initialized immediately if there is no historical', async (scope) => {
     const { view } = await startView(scope)
     assert.equal(view.segmentCount(), 0)
   })
 
-  it('knows what every historical serves, and which serve the same', async (scope) => {
+  it('knows which historicals serve each segment', async (scope) => {
     const a = await startHistorical(scope, 's', 't')
     const b = await startHistorical(scope, 't', 'u')
     const { view, serving } = await startView(scope)
@@ -83,7 +83,7 @@ describe('the view of what is served', () => {
     assert.equal(serving('nothing'), '')
   })
 
-  it('follows loads and drops within a moment', async (scope) => {
+  it('follows loads and drops within a second', async (scope) => {
     const a = await startHistorical(scope, 's')
     const { view, serving } = await startView(scope)
     await waitUntil('it is known', () => view.segmentCount() === 1)
@@ -99,26 +99,29 @@ describe('the view of what is served', () => {
     }
   })
 
-  it('begins anew with a historical that was restarted', async (scope) => {
+  it('starts over with a restarted historical', async (scope) => {
     const a = await startHistorical(scope, 's', 't')
     const { view, serving } = await startView(scope)
     await waitUntil('it is known', () => view.segmentCount() === 2)
     a.served().add('wakes the follower')
     a.restart('u')
-    await waitUntil('the new life', () => serving('u') === a.name)
+    await waitUntil('the restart is known', () => serving('u') === a.name)
     a.served().add('v')
-    await waitUntil('its changes', () => serving('v') === a.name && view.segmentCount() === 2)
+    await waitUntil(
+      'changes after the restart are known',
+      () => serving('v') === a.name && view.segmentCount() === 2,
+    )
     assert.equal(serving('s'), '')
   })
 
-  it('is not complete while a new historical has not told what it serves, and then is', async (scope) => {
+  it('is initialized again once a new historical has reported its segments', async (scope) => {
     const { view, serving } = await startView(scope)
     const a = await startHistorical(scope, 's')
-    await waitUntil('the newcomer', () => serving('s') === a.name)
+    await waitUntil('the new historical is known', () => serving('s') === a.name)
     assert.equal(view.isInitialized(), true)
   })
 
-  it('forgets what a historical served that has left', async (scope) => {
+  it('forgets the segments of a historical that left', async (scope) => {
     const a = await startHistorical(scope, 's')
     const b = await startHistorical(scope, 's')
     const { view, serving } = await startView(scope)
@@ -126,24 +129,24 @@ describe('the view of what is served', () => {
     await a.leave()
     await waitUntil('one has left', () => serving('s') === b.name)
     await b.leave()
-    await waitUntil('the other too', () => view.segmentCount() === 0)
+    await waitUntil('the other has left too', () => view.segmentCount() === 0)
   })
 
-  it('tells of a historical that does not answer, and goes on with the others', async (scope) => {
+  it('warns about a historical that does not respond, and keeps following the others', async (scope) => {
     const a = await startHistorical(scope, 's')
     const { context, serving, view } = await startView(scope)
     await waitUntil('it is known', () => serving('s') === a.name)
     const silent = await createTestContext(scope, stores, 'historical')
     await silent.discovery.announce(silent.node())
-    const told = `Historical [${silent.node().name}] cannot be followed`
-    await waitUntil('the trouble', () => context.logger.having(told).length === 1)
+    const told = `Failed to follow historical [${silent.node().name}]`
+    await waitUntil('the warning', () => context.logger.having(told).length === 1)
     assert.equal(view.isInitialized(), false)
     a.served().add('t')
     await waitUntil('the other is followed', () => serving('t') === a.name)
     assert.equal(context.logger.having(told).length, 1)
   })
 
-  it('holds, once it has caught up, all that was served before', async (scope) => {
+  it('includes all earlier changes once it has caught up', async (scope) => {
     const a = await startHistorical(scope, 's')
     const { view, serving } = await startView(scope)
     await view.catchUp()
@@ -161,19 +164,19 @@ describe('the view of what is served', () => {
     assert.deepEqual([...view.servedBy(a.name)], ['s'])
   })
 
-  it('knows what is lost with a historical, and what comes back', async (scope) => {
+  it('knows which segments are lost with a historical, and which come back', async (scope) => {
     const a = await startHistorical(scope, 's', 't')
     const b = await startHistorical(scope, 't')
     const { view, serving } = await startView(scope)
     await waitUntil('both are known', () => serving('t').split(',').length === 2)
     a.served().add('wakes the follower')
     a.restart('u')
-    await waitUntil('the new life', () => serving('u') === a.name)
+    await waitUntil('the restart is known', () => serving('u') === a.name)
     assert.ok(view.isLost('s'))
     assert.ok(!view.isLost('t'))
     await b.leave()
     await waitUntil('the other has left', () => view.isLost('t'))
-    // Whether it has heard of the third one depends on when the restart came.
+    // Depending on the timing of the restart, the view may or may not have seen the third segment.
     const formerly = [...view.formerly()].filter((id) => id !== 'wakes the follower')
     assert.deepEqual(formerly.sort(), ['s', 't'])
     a.served().add('t')
