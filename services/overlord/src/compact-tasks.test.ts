@@ -41,7 +41,7 @@ const append = { appendToExisting: true }
 const used = () => loadStoredSegments(database, { dataSource: 'wiki', used: true })
 
 describe('a compact task', () => {
-  it('makes one segment of a month, with the state that it was compacted to', async (scope) => {
+  it('creates one segment for a month, and stores its compaction state', async (scope) => {
     const worker = await startWorker(scope, stores, folders)
     for (const days of [
       [1, 2],
@@ -81,13 +81,13 @@ describe('a compact task', () => {
     assert.equal(again[0]?.compactionState, month?.compactionState)
   })
 
-  it('succeeds where there is nothing to compact', async (scope) => {
+  it('succeeds if there is nothing to compact', async (scope) => {
     const worker = await startWorker(scope, stores, folders)
     assert.equal((await ended(stores, await worker.submit(compactTask())))?.state, 'SUCCESS')
     assert.deepEqual(await used(), [])
   })
 
-  it('fails with what is wrong with its interval, and changes nothing', async (scope) => {
+  it('reports what is wrong with its interval, and changes nothing', async (scope) => {
     const worker = await startWorker(scope, stores, folders)
     await ended(stores, await worker.submit(indexTask('wiki', rowsOf(1))))
     const before = [await used(), filesIn(folders.storage)]
@@ -98,7 +98,7 @@ describe('a compact task', () => {
     assert.deepEqual([await used(), filesIn(folders.storage)], before)
   })
 
-  it('is refused with the field that is wrong', async (scope) => {
+  it('is rejected with the path of the invalid field', async (scope) => {
     const worker = await startWorker(scope, stores, folders)
     for (const [more, field] of [
       [{ colour: 'red' }, 'colour'],
@@ -123,7 +123,7 @@ describe('a compact task of virtual segments', () => {
     )
   }
 
-  it('makes others by arithmetic, through the same lock and publication', async (scope) => {
+  it('computes new virtual segments, and locks and publishes as usual', async (scope) => {
     for (const day of [1, 2, 9]) await store(day, virtualLoadSpec)
     const files = filesIn(folders.storage)
     const worker = await startWorker(scope, stores, folders)
@@ -145,20 +145,20 @@ describe('a compact task of virtual segments', () => {
     assert.deepEqual(filesIn(folders.storage), files, 'nothing was written')
   })
 
-  it('is ended at once, and publishes nothing then', async (scope) => {
+  it('stops immediately when shut down, and publishes nothing', async (scope) => {
     await store(1, virtualLoadSpec)
     const worker = await startWorker(scope, stores, folders, {
       properties: { 'svc.simulation.compactionDuration': 'PT1H' },
     })
     const id = await worker.submit(compactTask())
-    await waitUntil('it is at work', () => worker.runner.running().length === 1, Boolean, 20_000)
+    await waitUntil('the task is running', () => worker.runner.running().length === 1, Boolean, 20_000)
     assert.equal((await worker.request(`/task/${id}/shutdown`, 'POST')).status, 200)
-    await waitUntil('it has ended', () => worker.runner.running().length === 0, Boolean, 20_000)
+    await waitUntil('the task has ended', () => worker.runner.running().length === 0, Boolean, 20_000)
     assert.equal((await ended(stores, id))?.state, 'FAILED')
     assert.equal((await used()).length, 1)
   })
 
-  it('fails where there are files among them', async (scope) => {
+  it('fails if some segments are not virtual', async (scope) => {
     await store(1, virtualLoadSpec)
     await store(2, local)
     const worker = await startWorker(scope, stores, folders)
@@ -168,7 +168,7 @@ describe('a compact task of virtual segments', () => {
   })
 })
 
-/** A compact task that has claimed its interval, and what it has to do. */
+/** Saves a compact task and claims it with the lock on its interval. */
 async function claimed(id: string, priority = 25) {
   const payload = compactTask()
   const spec = parseCompactSpec(payload)
@@ -211,7 +211,7 @@ async function claimed(id: string, priority = 25) {
   return { publish }
 }
 
-/** Publishes rows of the first of January as a running index task of a priority does. */
+/** Publishes rows for January 1, as a running index task with the given priority. */
 async function publishRows(id: string, priority: number) {
   const payload = indexTask('wiki', rowsOf(1), append)
   await saveTask(database, {
@@ -244,8 +244,8 @@ async function publishRows(id: string, priority: number) {
   )
 }
 
-describe('rows that come while a task compacts', () => {
-  it('are published at once by a task of a higher priority: the compaction fails, and hides none of them', async () => {
+describe('rows added during a compaction', () => {
+  it('are published immediately by a task with a higher priority, and the compaction fails', async () => {
     assert.equal(await publishRows('first', 50), 'published')
     const { publish } = await claimed('compaction')
     assert.equal(await publishRows('second', 50), 'published')
@@ -254,7 +254,7 @@ describe('rows that come while a task compacts', () => {
     assert.equal((await used()).length, 2)
   })
 
-  it('wait where the compaction has the same or a higher priority', async () => {
+  it('wait if the compaction has the same or a higher priority', async () => {
     assert.equal(await publishRows('first', 50), 'published')
     const { publish } = await claimed('compaction', 50)
     assert.equal(await publishRows('second', 50), 'intervalTaken')
@@ -262,7 +262,7 @@ describe('rows that come while a task compacts', () => {
     assert.equal(await publish(), 'published')
   })
 
-  it('are never hidden: a compaction that has not read them publishes nothing', async () => {
+  it('are never overshadowed by a compaction that has not read them', async () => {
     await publishRows('first', 50)
     const { publish } = await claimed('compaction')
     await database.query(sql`UPDATE segments SET used = false, used_changed_at = now()`)
@@ -270,11 +270,7 @@ describe('rows that come while a task compacts', () => {
       publish(),
       ({ code, message }: Failure) => code === 'conflict' && /have changed/.test(message),
     )
-    assert.equal(
-      (await loadTask(database, 'compaction'))?.state,
-      'RUNNING',
-      'its failure is stored by its worker',
-    )
+    assert.equal((await loadTask(database, 'compaction'))?.state, 'RUNNING', 'its worker stores the failure')
     assert.deepEqual(await used(), [])
   })
 })

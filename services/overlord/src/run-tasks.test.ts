@@ -26,7 +26,7 @@ beforeEach(async () => {
 })
 
 const segmentsOf = (dataSource: string) => loadSegmentRecords(database, { dataSource })
-/** The processes that this one has started. */
+/** Returns the child processes of this process. */
 const children = (): number[] =>
   readdirSync('/proc/self/task').flatMap((thread) =>
     readFileSync(`/proc/self/task/${thread}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number),
@@ -45,7 +45,7 @@ function daySegment(dataSource: string, day: number): Segment {
 const store = (segment: Segment, file: string) => storeSegments(database, [segment], file)
 
 describe('a task', () => {
-  it('ends with its segments published, its files stored, its log kept and its folder gone', async (scope) => {
+  it('publishes its segments, stores its files, keeps its log, and removes its folder', async (scope) => {
     const worker = await startWorker(scope, stores, folders)
     const id = await worker.submit(indexTask('koalas', rowsOf(1, 2, 2)))
     assert.match(id, /^index_parallel_koalas_[a-p]{8}_\d{4}-/)
@@ -78,7 +78,7 @@ describe('a task', () => {
       ['SUCCESS', 'SUCCESS', 'NONE', 'koalas'],
     )
 
-    // The log of the task, whole and in parts.
+    // The entire log of the task, and parts of it.
     const log = readFileSync(path.join(folders.logs, `${readdirSync(folders.logs)[0]}`), 'utf8')
     assert.match(log, /Task started.*\n.*Wrote segments/)
     const parts: readonly [query: string, expected: string][] = [
@@ -101,7 +101,7 @@ describe('a task', () => {
     assert.equal((await worker.request('/task/unknown/log')).status, 404)
   })
 
-  it('that cannot be done fails with the reason, and leaves nothing', async (scope) => {
+  it('reports why it failed, and leaves nothing behind', async (scope) => {
     const worker = await startWorker(scope, stores, folders)
     const before = filesIn(folders.storage)
     const id = await worker.submit(indexTask('broken', { type: 'inline', data: '{"t":"never","n":1}' }, {}))
@@ -113,7 +113,7 @@ describe('a task', () => {
     assert.match((await worker.request(`/task/${id}/log`)).text, /Task failed/)
   })
 
-  it('that cannot be published fails with the reason, and its files are removed', async (scope) => {
+  it('reports why publishing failed, and removes its files', async (scope) => {
     const worker = await startWorker(scope, stores, folders)
     const before = filesIn(folders.storage)
     await store(
@@ -128,12 +128,12 @@ describe('a task', () => {
     await waitUntil('the files are gone', () => filesIn(folders.storage).length === before.length)
   })
 
-  it('whose process is killed fails and says so', async (scope) => {
+  it('fails when its process is killed, and says so', async (scope) => {
     const input = await startHeldInput(scope)
     const worker = await startWorker(scope, stores, folders, { allowedHosts: [input.host] })
     const before = new Set(children())
     const id = await worker.submit(indexTask('killed', input.source))
-    await waitUntil('it is at work', () => input.asked() === 1, Boolean, 20_000)
+    await waitUntil('the task is running', () => input.asked() === 1, Boolean, 20_000)
     const pushed = leaveFile(folders, { dataSource: 'killed', taskId: id, attempt: 1 })
     const others = leaveFile(folders, { dataSource: 'killed', taskId: 'another', attempt: 1 })
     const [peon] = children().filter((pid) => !before.has(pid))
@@ -145,7 +145,7 @@ describe('a task', () => {
     assert.deepEqual(readdirSync(folders.work), [])
   })
 
-  it('that killed its workers five times is not run again', async (scope) => {
+  it('is not retried after its worker died five times', async (scope) => {
     const worker = await startWorker(scope, stores, folders)
     await database.query(sql`
       INSERT INTO tasks (id, group_id, type, datasource, priority, payload, created_at, submitted_by, state, attempt,
@@ -163,29 +163,29 @@ describe('a task', () => {
 })
 
 describe('a shutdown', () => {
-  it('ends a task that is at work, for good, and nothing of it is published', async (scope) => {
+  it('permanently ends a running task, which publishes nothing', async (scope) => {
     const input = await startHeldInput(scope)
     const worker = await startWorker(scope, stores, folders, { allowedHosts: [input.host] })
     const before = new Set(children())
     const id = await worker.submit(indexTask('stopped', input.source))
-    await waitUntil('it is at work', () => input.asked() === 1, Boolean, 20_000)
+    await waitUntil('the task is running', () => input.asked() === 1, Boolean, 20_000)
     assert.deepEqual(worker.runner.running(), [id])
     const pushed = leaveFile(folders, { dataSource: 'stopped', taskId: id, attempt: 1 })
     const answer = await worker.request(`/task/${id}/shutdown`, 'POST')
     assert.deepEqual([answer.status, answer.json], [200, { task: id }])
     const task = await loadTask(database, id)
-    assert.deepEqual([task?.state, task?.errorMessage], ['FAILED', 'Ended by [allowAll]'])
+    assert.deepEqual([task?.state, task?.errorMessage], ['FAILED', 'Shut down by [allowAll]'])
     await waitUntil('its process is gone', () => children().every((pid) => before.has(pid)))
     await waitUntil('its slot is free', () => worker.runner.running().length === 0)
     assert.deepEqual([existsSync(pushed), readdirSync(folders.work)], [false, []])
     input.release(rowsText(1))
     assert.equal((await worker.request(`/task/${id}/shutdown`, 'POST')).status, 200)
-    assert.equal((await loadTask(database, id))?.errorMessage, 'Ended by [allowAll]')
+    assert.equal((await loadTask(database, id))?.errorMessage, 'Shut down by [allowAll]')
     assert.deepEqual(await segmentsOf('stopped'), [])
     assert.equal((await worker.request('/task/unknown/shutdown', 'POST')).status, 404)
   })
 
-  it('of a task that waits keeps it from running', async (scope) => {
+  it('keeps a waiting task from running', async (scope) => {
     const worker = await startWorker(scope, stores, folders, { capacity: 0 })
     const id = await worker.submit(indexTask('waiting', rowsOf(1)))
     await worker.request(`/task/${id}/shutdown`, 'POST')
@@ -197,7 +197,7 @@ describe('a shutdown', () => {
 })
 
 describe('a kill task', () => {
-  it('erases unused segments with their files, and no used ones', async (scope) => {
+  it('deletes unused segments with their files, but no used segments', async (scope) => {
     const worker = await startWorker(scope, stores, folders)
     const index = await worker.submit(indexTask('erased', rowsOf(1, 2)))
     await ended(stores, index)
@@ -214,7 +214,7 @@ describe('a kill task', () => {
     assert.equal(existsSync(path.join(folders.storage, second?.payload.loadSpec.path ?? '')), true)
   })
 
-  it('waits for what has a part of its interval, and keeps others from it', async (scope) => {
+  it('waits for the lock on its interval', async (scope) => {
     const kill = { type: 'kill', dataSource: 'locked', interval: '2026-01-01/2026-02-01' }
     const lock = {
       dataSource: 'locked',
@@ -243,7 +243,7 @@ describe('a kill task', () => {
     assert.equal((await ended(stores, id))?.state, 'SUCCESS')
   })
 
-  it('erases nothing once its attempt no longer counts', async () => {
+  it('deletes nothing once its attempt is no longer the current one', async () => {
     const segment = daySegment('erased', 1)
     await store(segment, 'x')
     await markUnused(database, [segment.id], 0)

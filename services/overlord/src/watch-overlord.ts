@@ -2,7 +2,7 @@ import type { Metrics } from '@svc/shared/metrics'
 import { countTasks, type Database } from '@svc/shared/postgres'
 import { type TaskRunner, watchTaskRunner } from '@svc/shared/task-running'
 
-/** What an overlord lets be watched of itself. */
+/** What the metrics of an overlord are read from. */
 export interface WatchedOverlord {
   readonly database: Database
   readonly runner: TaskRunner
@@ -10,7 +10,7 @@ export interface WatchedOverlord {
   term(): number | undefined
 }
 
-/** Names where the metrics of an overlord are read; the tasks of the cluster are told by the leader. */
+/** Registers the metrics of an overlord. Only the leader reports the tasks of the cluster. */
 export function watchOverlord(metrics: Metrics, { database, runner, term }: WatchedOverlord): void {
   metrics.observe('svc_leader', () => [{ value: term() === undefined ? 0 : 1 }])
   watchTaskRunner(metrics, runner)

@@ -18,7 +18,7 @@ import {
 const { stores, database, folder, folders } = await openTaskStores({ after })
 const mainFile = fileURLToPath(new URL('./main.ts', import.meta.url))
 
-/** An overlord as a process of its own, which can be killed. */
+/** Starts an overlord as a separate process, which can be killed. */
 async function startProcess(scope: TestContext, allowedHost: string) {
   const port = await freePort()
   const runtime = path.join(folder, `${port}.properties`)
@@ -54,17 +54,17 @@ async function startProcess(scope: TestContext, allowedHost: string) {
 }
 
 describe('a worker that is killed', () => {
-  it('loses its task to another one, which runs it again and publishes it once', async (scope) => {
+  it('loses its task to another worker, which reruns it and publishes it once', async (scope) => {
     const input = await startHeldInput(scope)
     const { child } = await startProcess(scope, input.host)
     const survivor = await startWorker(scope, stores, folders, { capacity: 0, allowedHosts: [input.host] })
     const id = await survivor.submit(indexTask('survives', input.source))
-    await waitUntil('it is at work', () => input.asked() === 1, Boolean, 20_000)
+    await waitUntil('the task is running', () => input.asked() === 1, Boolean, 20_000)
     assert.equal((await loadTask(database, id))?.state, 'RUNNING')
     const left = leaveFile(folders, { dataSource: 'survives', taskId: id, attempt: 1 })
     child.kill('SIGKILL')
     const other = await startWorker(scope, stores, folders, { allowedHosts: [input.host] })
-    await waitUntil('the other is at work', () => input.asked() === 2, Boolean, 30_000)
+    await waitUntil('the other worker runs the task', () => input.asked() === 2, Boolean, 30_000)
     input.release(rowsText(1, 2))
     const task = await ended(stores, id)
     assert.deepEqual([task?.state, task?.attempt, task?.worker], ['SUCCESS', 2, other.context.node().name])
@@ -75,13 +75,13 @@ describe('a worker that is killed', () => {
     await waitUntil('its folders are gone', () => readdirSync(folders.work).length === 0)
   })
 
-  it('leaves no files of a task that is shut down before it runs again', async (scope) => {
+  it('leaves no files of a task that is shut down before it is retried', async (scope) => {
     const input = await startHeldInput(scope)
     const { child } = await startProcess(scope, input.host)
     const survivor = await startWorker(scope, stores, folders, { capacity: 0, allowedHosts: [input.host] })
     const startOne = async (dataSource: string, asked: number): Promise<string> => {
       const id = await survivor.submit(indexTask(dataSource, input.source))
-      await waitUntil('it is at work', () => input.asked() === asked, Boolean, 20_000)
+      await waitUntil('the task is running', () => input.asked() === asked, Boolean, 20_000)
       return id
     }
     const one = await startOne('one', 1)
@@ -94,7 +94,7 @@ describe('a worker that is killed', () => {
     const two = await startOne('two', 2)
     const pushedByTwo = leaveFile(folders, { dataSource: 'two', taskId: two, attempt: 1 })
     next.child.kill('SIGKILL')
-    // Nobody hears of this end but the store.
+    // Only the store knows that this task has ended.
     assert.equal(await cancelTask(database, two, 'Ended'), true)
     await startProcess(scope, input.host)
     assert.deepEqual([existsSync(pushedByTwo), readdirSync(folders.work)], [false, []])

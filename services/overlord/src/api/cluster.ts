@@ -27,7 +27,7 @@ const workerShape = z
   })
   .meta({ title: 'Worker' })
 
-/** Leadership and workers. */
+/** The endpoints about the leader and the workers. */
 export function clusterRoutes(
   context: ServiceContext,
   runner: TaskRunner,
@@ -38,7 +38,7 @@ export function clusterRoutes(
       method: 'GET',
       path: path('/leader'),
       access: state('READ'),
-      summary: 'The address of the leading overlord',
+      summary: 'Return the address of the overlord leader',
       answers: [textAnswer('text/plain')],
       handle: () =>
         new Reply(200, context.discovery.leader('overlord').baseUrl, { 'Content-Type': 'text/plain' }),
@@ -47,10 +47,10 @@ export function clusterRoutes(
       method: 'GET',
       path: path('/isLeader'),
       access: open,
-      summary: 'Whether this overlord leads; 404 if not',
+      summary: 'Return whether this overlord is the leader',
       answers: [
         jsonAnswer(leaderShape),
-        jsonAnswer(leaderShape, { status: 404, description: 'It does not' }),
+        jsonAnswer(leaderShape, { status: 404, description: 'This overlord is not the leader' }),
       ],
       handle: () => {
         const leader = term() !== undefined
@@ -61,7 +61,7 @@ export function clusterRoutes(
       method: 'GET',
       path: path('/workers'),
       access: state('READ'),
-      summary: 'The servers that run tasks',
+      summary: 'List the servers that run tasks',
       answers: [jsonAnswer(z.array(workerShape))],
       handle: async () => {
         await context.discovery.refresh()
@@ -92,7 +92,8 @@ export function clusterRoutes(
       method: 'GET',
       path: path('/worker'),
       access: config('READ'),
-      summary: 'How tasks are given to workers, which cannot be changed: to any that has a slot',
+      summary:
+        'Return how tasks are assigned to workers. It is fixed: any worker with a free slot takes the next task',
       answers: [jsonAnswer(z.looseObject({ type: z.string() }))],
       handle: () => ({ type: 'default', selectStrategy: { type: 'equalDistribution' }, autoScaler: null }),
     }),
@@ -100,7 +101,7 @@ export function clusterRoutes(
       method: 'GET',
       path: path('/worker/history'),
       access: config('READ'),
-      summary: 'Changes of how tasks are given to workers: none',
+      summary: 'List changes to how tasks are assigned to workers. The list is always empty',
       answers: [jsonAnswer(z.array(z.looseObject({})))],
       handle: () => [],
     }),
@@ -108,7 +109,7 @@ export function clusterRoutes(
       method: 'GET',
       path: path('/totalWorkerCapacity'),
       access: config('READ'),
-      summary: 'Task slots of the cluster',
+      summary: 'Return the total and used task slots of the cluster',
       answers: [jsonAnswer(z.object({ currentClusterCapacity: z.int(), usedClusterCapacity: z.int() }))],
       handle: async () => {
         await context.discovery.refresh()

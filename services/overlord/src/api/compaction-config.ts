@@ -45,8 +45,8 @@ import { z } from 'zod'
 const path = (rest: string): string => `/svc/indexer/v1/compaction${rest}`
 
 /**
- * The endpoints that speak of compaction whoever runs it: of supervisors where these are enabled, else of what the
- * coordinator's duty follows. `changed` is called after a change that supervisors may have to act on.
+ * The endpoints to configure compaction, no matter what runs it. They read and write supervisors if these are enabled,
+ * or else the configurations for the coordinator's duty. `changed` is called after a change that may affect supervisors.
  */
 export function compactionConfigRoutes({ database, clock }: ServiceContext, changed: () => void): Route[] {
   const usesSupervisors = async (): Promise<boolean> =>
@@ -69,7 +69,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       method: 'GET',
       path: path('/isSupervisorEnabled'),
       access: config('READ'),
-      summary: 'Whether supervisors run compaction',
+      summary: 'Return whether supervisors run compaction',
       answers: [jsonAnswer(z.boolean())],
       handle: usesSupervisors,
     }),
@@ -77,7 +77,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       method: 'GET',
       path: path('/config/cluster'),
       access: config('READ'),
-      summary: 'What holds for the compaction of all datasources',
+      summary: 'Return the cluster-wide compaction configuration',
       answers: [jsonAnswer(wholeClusterCompactionConfigShape)],
       handle: async () => formatClusterConfig(await loadClusterCompactionConfig(database)),
     }),
@@ -85,7 +85,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       method: 'POST',
       path: path('/config/cluster'),
       access: config('WRITE'),
-      summary: 'Sets what holds for the compaction of all datasources; what is not given takes its default',
+      summary: 'Set the cluster-wide compaction configuration. Fields that are left out get their default',
       body: jsonBody(shapedParser(clusterCompactionConfigShape, (json) => parseClusterConfig(json))),
       answers: [emptyAnswer],
       handle: async ({ body, audit }) => {
@@ -98,7 +98,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       method: 'GET',
       path: path('/config/datasources'),
       access: authenticated,
-      summary: 'The configurations of the datasources that the caller may read',
+      summary: 'List the compaction configurations of the datasources that the caller may read',
       answers: [jsonAnswer(z.object({ compactionConfigs: z.array(wholeCompactionConfigShape) }))],
       handle: async ({ caller }) => {
         const readable = (await configs()).filter(({ dataSource }) =>
@@ -111,7 +111,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       method: 'GET',
       path: oneConfig,
       access: datasource('READ'),
-      summary: 'The configuration of a datasource',
+      summary: 'Return the compaction configuration of a datasource',
       answers: [jsonAnswer(wholeCompactionConfigShape)],
       handle: async ({ params }) => {
         const dataSource = params.dataSource as string
@@ -124,13 +124,13 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       method: 'POST',
       path: oneConfig,
       access: datasource('WRITE'),
-      summary: 'Sets the configuration of a datasource',
+      summary: 'Set the compaction configuration of a datasource',
       body: jsonBody(shapedParser(compactionConfigShape, (json) => parseCompactionConfig(json))),
       answers: [emptyAnswer],
       handle: async ({ params, body, audit }) => {
         if (body.dataSource !== params.dataSource) {
           throw invalidInput(
-            `Invalid value [${body.dataSource}] for [dataSource]: expected that of the path, [${params.dataSource}]`,
+            `Invalid value [${body.dataSource}] for [dataSource]: expected the datasource in the path, [${params.dataSource}]`,
             { field: 'dataSource' },
           )
         }
@@ -147,7 +147,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       method: 'DELETE',
       path: oneConfig,
       access: datasource('WRITE'),
-      summary: 'Removes the configuration of a datasource: it is no longer compacted',
+      summary: 'Delete the compaction configuration of a datasource, which is then no longer compacted',
       answers: [emptyAnswer],
       handle: async ({ params, audit }) => {
         const dataSource = params.dataSource as string
@@ -163,7 +163,8 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       method: 'GET',
       path: `${oneConfig}/history`,
       access: datasource('READ'),
-      summary: 'What held for a datasource after each change; with count the newest ones, newest first',
+      summary:
+        'List the compaction configurations of a datasource after each change. With count, list the newest ones, newest first',
       query: compactionHistoryQuery,
       answers: [jsonAnswer(z.object({ entries: compactionHistoryShape }))],
       handle: async ({ params, query }) => ({

@@ -29,7 +29,7 @@ const path = '/svc/indexer/v1/compaction'
 
 before(() => context.serve({ routes: compactionStatusRoutes(createCompactionPlanner(context)) }))
 beforeEach(async () => {
-  // The planner goes on through all tests and follows what is removed.
+  // All tests share the planner, which reads segment_removals to follow removals.
   for (const table of (await tables()).filter((name) => name !== 'segment_removals')) {
     await database.query(sql([`DELETE FROM "${table}"`]))
   }
@@ -46,7 +46,7 @@ async function tables(): Promise<string[]> {
 const configOf = (more: object = {}) =>
   parseCompactionConfig({ dataSource: 'wiki', skipOffsetFromLatest: 'PT0S', ...more })
 
-/** Stores segments of 100 bytes, and the state that they were compacted to. */
+/** Stores segments of 100 bytes each, with the compaction state of a configuration if one is given. */
 async function store(
   intervals: readonly string[],
   compactedAs?: ReturnType<typeof configOf>,
@@ -106,8 +106,8 @@ const figures = async (): Promise<number[][]> => {
 }
 const days = ['2026-01-01/P1D', '2026-01-02/P1D', '2026-01-03/P1D', '2026-01-04/P1D'] as const
 
-describe('the status', () => {
-  it('is true at every moment', async () => {
+describe('the compaction status', () => {
+  it('is always up to date', async () => {
     assert.deepEqual(await get('/status/datasources'), { latestStatus: [] })
     await saveCompactionConfig(database, configOf(), author, now)
     assert.deepEqual(await figures(), [[0, 0, 0]])
@@ -134,7 +134,7 @@ describe('the status', () => {
     ])
   })
 
-  it('has one entry or none, and lists the intervals where asked', async () => {
+  it('has zero or one entry, and lists the intervals with [full]', async () => {
     await saveCompactionConfig(database, configOf({ inputSegmentSizeBytes: 150 }), author, now)
     await store([days[0], days[1]])
     await store([days[2]], configOf())
@@ -148,7 +148,7 @@ describe('the status', () => {
       segments: 1,
       mode: 'ALL_SEGMENTS',
       slots: 1,
-      // No worker is there.
+      // There are no workers.
       reason: 'not compacted yet; its job takes at least [1] task slots, and compaction has [0]',
     })
     assert.deepEqual(status, {
@@ -171,7 +171,7 @@ describe('the status', () => {
     })
   })
 
-  it('follows supervisors where these run compaction, while they are not suspended', async () => {
+  it('uses supervisors that are not suspended, if supervisors run compaction', async () => {
     await saveCompactionConfig(database, configOf(), author, now)
     await changeClusterCompactionConfig(
       database,
@@ -188,11 +188,11 @@ describe('the status', () => {
   })
 })
 
-describe('a preview', () => {
+describe('a compaction preview', () => {
   const simulate = (body: unknown) =>
     httpRequest(context.port, { method: 'POST', path: `${path}/simulate`, body })
 
-  /** Every row of every table; what servers say of themselves changes by itself. */
+  /** Returns every row of every table. The table of nodes is left out, because it changes with every heartbeat. */
   async function wholeStore(): Promise<unknown> {
     const contents = []
     for (const table of await tables()) {
@@ -204,7 +204,7 @@ describe('a preview', () => {
     return contents
   }
 
-  it('decides the recorded cases as they were recorded', async () => {
+  it('makes the same decisions as Druid 37', async () => {
     const file = new URL('../../../../test/fixtures/vectors/compaction.jsonl', import.meta.url)
     const lines = readFileSync(file, 'utf8').trim().split('\n')
     for (const [index, line] of lines.entries()) {
@@ -229,7 +229,7 @@ describe('a preview', () => {
     }
   })
 
-  it('looks at the cluster as it is where it is told nothing else, and changes nothing', async () => {
+  it('uses the current state of the cluster by default, and changes nothing', async () => {
     await saveCompactionConfig(database, configOf(), author, now)
     await store(days.slice(0, 2))
     await store([days[2]], configOf())

@@ -9,7 +9,7 @@ import { z } from 'zod'
 const path = '/svc/indexer/v1/compaction'
 const statusQuery = z.object({ full: presence })
 
-/** The status of a datasource, as the endpoints of compaction and of supervisors tell it; undefined if it has none. */
+/** Returns the compaction status of a datasource, or undefined if it has none. */
 export async function compactionStatusOf(
   planner: CompactionPlanner,
   dataSource: string,
@@ -24,7 +24,7 @@ function statusIn({ plan, findings, cluster }: LivePlan, dataSource: string, ful
   return {
     dataSource: name,
     scheduleStatus,
-    // Only supervisors have something to say, as in the recorded system.
+    // As in Druid 37, only supervisors have a message.
     ...(cluster.useSupervisors ? { message: null } : {}),
     ...figures,
     ...(full && found ? { intervals: describeIntervals(plan, found) } : {}),
@@ -34,7 +34,7 @@ function statusIn({ plan, findings, cluster }: LivePlan, dataSource: string, ful
 const hasData = ({ plan }: LivePlan, dataSource: string): boolean =>
   Object.values(plan.progress.get(dataSource) ?? {}).some(({ segments }) => segments > 0)
 
-/** How far compaction is, whoever runs it, and previews of it. */
+/** The endpoints for the compaction status, no matter what runs compaction, and for previews. */
 export function compactionStatusRoutes(planner: CompactionPlanner): Route[] {
   return [
     route({
@@ -42,13 +42,13 @@ export function compactionStatusRoutes(planner: CompactionPlanner): Route[] {
       path: `${path}/status/datasources`,
       access: authenticated,
       summary:
-        'How far the compaction of each datasource is that the caller may read; with full every interval',
+        'List the compaction status of each datasource that the caller may read; with full, include every interval',
       query: statusQuery,
       answers: [jsonAnswer(z.object({ latestStatus: z.array(compactionStatusShape) }))],
       handle: async ({ caller, query }) => {
         const live = await planner.plan()
         const readable = [...live.findings.keys()].filter((name) => caller.can('READ', 'DATASOURCE', name))
-        // Those without data come last: the recorded system does not know of them yet.
+        // Datasources without data come last, because Druid 37 does not know them yet.
         const [known = [], empty = []] = [true, false].map((wanted) =>
           readable.filter((name) => hasData(live, name) === wanted),
         )
@@ -59,7 +59,7 @@ export function compactionStatusRoutes(planner: CompactionPlanner): Route[] {
       method: 'GET',
       path: `${path}/status/datasources/:dataSource`,
       access: datasource('READ'),
-      summary: 'How far the compaction of one datasource is: zero or one entry',
+      summary: 'Return the compaction status of one datasource (zero or one entry)',
       query: statusQuery,
       answers: [jsonAnswer(z.object({ latestStatus: z.array(compactionStatusShape) }))],
       handle: async ({ params, query }) => {

@@ -69,7 +69,7 @@ const supervisorStatusShape = z
     source: z.string().optional(),
     specString: z.string().optional(),
   })
-  .meta({ title: 'SupervisorStatus', description: 'What it is to do is told where it is asked for' })
+  .meta({ title: 'SupervisorStatus', description: 'The spec is included only if the request asks for it' })
 const versionsShape = z.array(
   z
     .object({ spec: z.looseObject({ type: z.string() }), version: z.string() })
@@ -77,7 +77,7 @@ const versionsShape = z.array(
 )
 const idShape = z.object({ id: z.string() })
 
-/** What a supervisor is at: `healthy` is whether it can do its work, or was told not to. */
+/** Returns the state of a supervisor. It is healthy if it can do its work or is stopped on purpose. */
 function stateOf({ config, suspended }: CompactionSupervisor, cluster: ClusterCompactionConfig) {
   if (suspended) return { state: 'SUSPENDED', healthy: true }
   if (!cluster.useSupervisors) return { state: 'SCHEDULER_STOPPED', healthy: true }
@@ -95,20 +95,20 @@ const describeVersion = ({ spec, createdAt }: SupervisorVersion) => ({
   version: formatInstant(createdAt),
 })
 
-/** What supervisors are told through the interface. */
+/** What the endpoints of supervisors need from the overlord. */
 export interface SupervisorActions {
-  /** How far the compaction of a datasource is, as the status endpoints tell it; undefined where it is not known. */
+  /** Returns the compaction status of a datasource, as the status endpoints show it, or undefined if it is not known. */
   statusOf(dataSource: string): Promise<object | undefined>
-  /** Called after a change that supervisors may have to act on. */
+  /** Called after a change that may affect supervisors. */
   changed(): void
 }
 
-/** The endpoints of supervisors; all there are compact a datasource each. */
+/** The endpoints of supervisors. Every supervisor compacts one datasource. */
 export function supervisorRoutes(
   { database, clock }: ServiceContext,
   { statusOf, changed }: SupervisorActions,
 ): Route[] {
-  /** The supervisor of a request, if the caller may do `action` with its datasource. */
+  /** Returns the supervisor of a request. Throws forbidden or notFound if the caller may not do `action` with its datasource. */
   async function supervisorOf(
     { params, caller }: RouteInput<unknown, unknown>,
     action: 'READ' | 'WRITE',
@@ -116,7 +116,7 @@ export function supervisorRoutes(
     const id = params.supervisor as string
     const found = await loadCompactionSupervisor(database, id)
     if (found === undefined) throw notFound(`Supervisor [${id}] does not exist`)
-    // One that the caller may not even read does not exist for it.
+    // Callers who may not read a supervisor must not learn that it exists.
     const mayKnow = (['READ', action] as const).some((one) => caller.can(one, 'DATASOURCE', found.dataSource))
     if (!mayKnow && !caller.compatibility) throw notFound(`Supervisor [${id}] does not exist`)
     assertMay(caller, action, found.dataSource)
@@ -167,11 +167,11 @@ export function supervisorRoutes(
       path: path(),
       access: authenticated,
       summary:
-        'The supervisors of datasources that the caller may write; with full, system or state=true as objects',
+        'List the supervisors of datasources that the caller may write: as ids, or as objects with full, system, or state=true',
       query: z.object({
         full: presence,
         system: presence,
-        state: z.string({ error: 'one text, given once' }).optional(),
+        state: z.string({ error: 'a single value' }).optional(),
       }),
       answers: [jsonAnswer(z.union([namesShape, z.array(supervisorStatusShape)]))],
       handle: async ({ caller, query }) => {
@@ -186,7 +186,7 @@ export function supervisorRoutes(
             return {
               ...(await describe(supervisor, cluster)),
               ...(query.full ? { spec } : {}),
-              // What other services of a cluster ask for: the spec as text, since they do not know every kind.
+              // Other services get the spec as a string, because they do not know every type of supervisor.
               ...(query.system ? { type: spec.type, source: '', specString: JSON.stringify(spec) } : {}),
             }
           }),
@@ -196,8 +196,8 @@ export function supervisorRoutes(
     route({
       method: 'POST',
       path: path(),
-      access: statedDatasource('WRITE', 'the datasource that the body names'),
-      summary: 'Creates a supervisor, or gives it another configuration',
+      access: statedDatasource('WRITE', 'the datasource in the body'),
+      summary: 'Create or update a supervisor',
       body: jsonBody(
         shapedParser(supervisorShape, (json) => {
           const { spec, suspended } = readSupervisor(json, '')
@@ -217,7 +217,7 @@ export function supervisorRoutes(
       method: 'GET',
       path: path('/history'),
       access: authenticated,
-      summary: 'All versions of all supervisors of datasources that the caller may read, newest first',
+      summary: 'List all versions of the supervisors of datasources that the caller may read, newest first',
       answers: [jsonAnswer(z.record(z.string(), versionsShape))],
       handle: async ({ caller }) => {
         const versions = (await loadSupervisorVersions(database)).filter(({ dataSource }) =>
@@ -231,13 +231,13 @@ export function supervisorRoutes(
       [
         [
           'suspendAll',
-          'Suspends',
+          'Suspend',
           (id: string, audit: AuditInfo) =>
             suspendCompactionSupervisor(database, id, true, audit, clock.now()),
         ],
         [
           'resumeAll',
-          'Resumes',
+          'Resume',
           (id: string, audit: AuditInfo) =>
             suspendCompactionSupervisor(database, id, false, audit, clock.now()),
         ],
@@ -247,7 +247,7 @@ export function supervisorRoutes(
         method: 'POST',
         path: path(`/${name}`),
         access: authenticated,
-        summary: `${does} the supervisors of datasources that the caller may write`,
+        summary: `${does} all supervisors of datasources that the caller may write`,
         answers: [jsonAnswer(z.object({ status: z.literal('success') }))],
         handle: forAll(({ id }, audit) => act(id, audit)),
       }),
@@ -256,7 +256,7 @@ export function supervisorRoutes(
       method: 'POST',
       path: path('/terminateAll'),
       access: authenticated,
-      summary: 'Terminates the supervisors of datasources that the caller may write',
+      summary: 'Terminate all supervisors of datasources that the caller may write',
       answers: [jsonAnswer(z.object({ status: z.literal('success') }))],
       handle: forAll(({ dataSource }, audit) =>
         terminateCompactionSupervisor(database, dataSource, audit, clock.now()),
@@ -266,7 +266,7 @@ export function supervisorRoutes(
       method: 'GET',
       path: path('/:supervisor'),
       access: readsOne,
-      summary: 'What a supervisor is to do',
+      summary: 'Return the spec of a supervisor',
       answers: [jsonAnswer(supervisorShape)],
       handle: async (input) => formatSupervisor(await supervisorOf(input, 'READ')),
     }),
@@ -274,7 +274,7 @@ export function supervisorRoutes(
       method: 'GET',
       path: path('/:supervisor/status'),
       access: readsOne,
-      summary: 'How far a supervisor is',
+      summary: 'Return the status of a supervisor',
       answers: [
         jsonAnswer(
           z.object({ id: z.string(), generationTime: z.string(), payload: compactionStatusShape.nullable() }),
@@ -293,7 +293,7 @@ export function supervisorRoutes(
       method: 'GET',
       path: path('/:supervisor/health'),
       access: readsOne,
-      summary: 'Whether a supervisor can do its work',
+      summary: 'Return whether a supervisor is healthy',
       answers: [jsonAnswer(z.object({ healthy: z.boolean() }))],
       handle: async (input) => {
         const supervisor = await supervisorOf(input, 'READ')
@@ -304,7 +304,8 @@ export function supervisorRoutes(
       method: 'GET',
       path: path('/:supervisor/stats'),
       access: readsOne,
-      summary: 'Rows that a supervisor has read: supervisors of compaction read none themselves',
+      summary:
+        'Return the row statistics of a supervisor. They are empty, because compaction supervisors read no rows',
       answers: [jsonAnswer(z.looseObject({}))],
       handle: async (input) => {
         await supervisorOf(input, 'READ')
@@ -315,7 +316,7 @@ export function supervisorRoutes(
       method: 'GET',
       path: path('/:supervisor/history'),
       access: readsOne,
-      summary: 'All versions of a supervisor, newest first, also of one that is terminated',
+      summary: 'List all versions of a supervisor, newest first, even if it was terminated',
       answers: [jsonAnswer(versionsShape)],
       handle: async ({ params, caller }) => {
         const id = params.supervisor as string
@@ -330,7 +331,7 @@ export function supervisorRoutes(
       method: 'POST',
       path: path('/:supervisor/suspend'),
       access: writesOne,
-      summary: 'Keeps a supervisor from submitting further tasks',
+      summary: 'Suspend a supervisor, which then submits no more tasks',
       answers: [jsonAnswer(supervisorShape)],
       handle: setSuspended(true),
     }),
@@ -338,7 +339,7 @@ export function supervisorRoutes(
       method: 'POST',
       path: path('/:supervisor/resume'),
       access: writesOne,
-      summary: 'Lets a suspended supervisor go on',
+      summary: 'Resume a suspended supervisor',
       answers: [jsonAnswer(supervisorShape)],
       handle: setSuspended(false),
     }),
@@ -347,7 +348,7 @@ export function supervisorRoutes(
         method: 'POST',
         path: path(`/:supervisor/${name}`),
         access: writesOne,
-        summary: 'Ends a supervisor for good; its history stays',
+        summary: 'Terminate a supervisor permanently. Its history is kept',
         answers: [jsonAnswer(idShape)],
         handle: terminate,
       }),

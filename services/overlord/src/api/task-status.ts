@@ -22,9 +22,9 @@ export const taskShape = z
     errorMsg: z.string().nullable(),
     progress: z.unknown().optional(),
   })
-  .meta({ title: 'Task', description: 'The duration is in milliseconds, -1 as long as the task is not over' })
+  .meta({ title: 'Task', description: 'The duration is in milliseconds, or -1 until the task has finished' })
 
-/** The shape of a task in short. */
+/** The shape of a short task status. */
 export const taskStatusShape = z
   .object({
     id: z.string(),
@@ -35,7 +35,7 @@ export const taskStatusShape = z
   })
   .meta({ title: 'TaskStatus' })
 
-/** A task as lists and statuses show it. */
+/** Returns a task as lists and statuses show it. */
 export function describeTask(task: StoredTask) {
   const createdTime = formatInstant(task.createdAt)
   const statusCode = statusOf(task)
@@ -56,7 +56,7 @@ export function describeTask(task: StoredTask) {
   }
 }
 
-/** The same in short, as it is told of several tasks at once. */
+/** Returns the short status of a task, for requests about several tasks. */
 export const describeTaskStatus = (task: StoredTask) => ({
   id: task.shownId,
   status: statusOf(task),

@@ -95,17 +95,21 @@ const idsOf = (answer: { json: unknown }) => (answer.json as { id: string }[]).m
 const shutdown = (id: string, user: string) =>
   ask(`/task/${encodeURIComponent(id)}/shutdown`, user, { method: 'POST' })
 
-describe('lists of tasks', () => {
-  it('show what the caller may read', async () => {
+describe('task lists', () => {
+  it('show only tasks that the caller may read', async () => {
     assert.deepEqual(idsOf(await ask('/tasks')), ['of koalas', 'of wiki'])
     assert.deepEqual(idsOf(await ask('/tasks', 'reader')), ['of wiki'])
-    assert.deepEqual(idsOf(await ask('/tasks?max=1', 'reader')), ['of wiki'], 'others take no place in it')
+    assert.deepEqual(
+      idsOf(await ask('/tasks?max=1', 'reader')),
+      ['of wiki'],
+      'hidden tasks do not count toward max',
+    )
     for (const user of ['writer', 'none']) assert.deepEqual(idsOf(await ask('/tasks', user)), [])
     assert.equal((await ask('/tasks?datasource=koalas', 'reader')).status, 403)
     assert.deepEqual(idsOf(await ask('/tasks?datasource=wiki', 'reader')), ['of wiki'])
   })
 
-  it('show tasks by where they are in their life', async () => {
+  it('show tasks by state, type, and datasource', async () => {
     await save('running', 'wiki')
     await save('over', 'wiki')
     await claimTask(database, 'running', { name: 'w', host: 'h', port: 1, tlsPort: null }, 60_000)
@@ -142,7 +146,7 @@ describe('lists of tasks', () => {
 })
 
 describe('a task', () => {
-  it('is there for those who may read it; for others it does not exist', async () => {
+  it('does not exist for users who may not read it', async () => {
     for (const path of ['/task/of%20wiki', '/task/of%20wiki/status']) {
       for (const user of ['all', 'reader']) assert.equal((await ask(path, user)).status, 200)
       for (const user of ['writer', 'none']) {
@@ -154,16 +158,16 @@ describe('a task', () => {
     assert.deepEqual((await ask('/task/of%20wiki')).json, { task: 'of wiki', payload: { of: 'wiki' } })
   })
 
-  it('is ended by those who may write its datasource', async () => {
+  it('can be shut down only by users who may write its datasource', async () => {
     assert.equal((await shutdown('of wiki', 'reader')).status, 403)
     assert.equal((await shutdown('of wiki', 'none')).status, 404)
     assert.equal((await shutdown('of koalas', 'writer')).status, 404)
     assert.equal((await shutdown('of wiki', 'writer')).status, 200)
     const { json } = await ask('/task/of%20wiki/status')
-    assert.equal((json as { status: { errorMsg: string } }).status.errorMsg, 'Ended by [writer]')
+    assert.equal((json as { status: { errorMsg: string } }).status.errorMsg, 'Shut down by [writer]')
   })
 
-  it('has notes of compaction only where a server of the cluster submits it', async () => {
+  it('may have a compaction context only if a server of the cluster submits it', async () => {
     const body = (context: object) => ({
       type: 'compact',
       dataSource: 'wiki',
@@ -178,7 +182,7 @@ describe('a task', () => {
       assert.equal(status, 400, text)
       assert.match(
         text,
-        /Invalid value .* for \[context\.compaction\]allowed is nothing: it is for tasks that/,
+        /Invalid value .* for \[context\.compaction\]: expected no value, because only compaction itself may set this field/,
       )
     }
     assert.equal((await submit({ priority: 1 }, user)).status, 200)
@@ -186,7 +190,7 @@ describe('a task', () => {
     assert.equal((await submit({ compaction: { slots: 2 } }, escalator)).status, 200)
   })
 
-  it('is taken from those who may write its datasource, once under its id, and queued at once', async () => {
+  it('is accepted from users who may write its datasource, once per id, and queued immediately', async () => {
     const submit = (body: unknown, user = 'writer') => ask('/task', user, { method: 'POST', body })
     const body = { ...indexTask('wiki', rowsOf(1)), id: 'mine' }
     assert.equal((await submit(body, 'reader')).status, 403)
@@ -195,7 +199,7 @@ describe('a task', () => {
     assert.equal(woken, before + 1)
     const again = await submit(body)
     assert.equal(again.status, 409)
-    assert.equal((again.json as { errorMessage: string }).errorMessage, 'Task [mine] exists already')
+    assert.equal((again.json as { errorMessage: string }).errorMessage, 'Task [mine] already exists')
     assert.equal((await submit(indexTask('koalas', rowsOf(1)))).status, 403)
     const bad: readonly unknown[] = [
       '{',
@@ -227,12 +231,12 @@ describe('a task', () => {
   })
 })
 
-describe('an id that users choose', () => {
+describe('a task id chosen by a user', () => {
   const submit = (dataSource: string, user: string, id = 'mine', more: object = {}) =>
     ask('/task', user, { method: 'POST', body: { ...indexTask(dataSource, rowsOf(1)), id, ...more } })
   const messageOf = ({ json }: { json: unknown }) => (json as { errorMessage: string }).errorMessage
 
-  it('shows nothing of a task that they may not read', async () => {
+  it('does not reveal tasks that the user may not read', async () => {
     for (const id of ['mine', 'of wiki']) {
       if (id === 'mine') assert.equal((await submit('wiki', 'writer', id)).status, 200)
       const [taken, free] = [
@@ -245,7 +249,7 @@ describe('an id that users choose', () => {
     }
   })
 
-  it('is refused where it is that of a task that they may read, or of the same datasource', async () => {
+  it('must not be the id of a task in the same datasource or of one that the user may read', async () => {
     await submit('wiki', 'writer')
     for (const [dataSource, user] of [
       ['wiki', 'writer'],
@@ -254,12 +258,12 @@ describe('an id that users choose', () => {
     ] as const) {
       const { status, ...answer } = await submit(dataSource, user)
       assert.equal(status, 409)
-      assert.equal(messageOf(answer), 'Task [mine] exists already')
+      assert.equal(messageOf(answer), 'Task [mine] already exists')
     }
     assert.equal((await submit('koalas', 'all', 'of wiki')).status, 409)
   })
 
-  it('leads each to the task that they may see', async () => {
+  it('finds the task that the user may read', async () => {
     await submit('wiki', 'writer')
     await submit('koalas', 'koalasWriter')
     const statusOf = async (user: string) => {
@@ -285,7 +289,7 @@ describe('an id that users choose', () => {
     assert.equal((await shutdown('mine', 'reader')).status, 403)
   })
 
-  it('has no control characters', async () => {
+  it('must not have control characters', async () => {
     for (const id of ['a\u0001b', 'a\u007fb', 'mine\u0001wiki']) {
       assert.equal((await submit('wiki', 'writer', id)).status, 400)
       assert.equal((await ask(`/task/${encodeURIComponent(id)}/status`)).status, 400)
@@ -293,8 +297,8 @@ describe('an id that users choose', () => {
   })
 })
 
-describe('the task slots in use', () => {
-  it('are counted whatever the number of tasks is', async () => {
+describe('used task slots', () => {
+  it('are counted for any number of tasks', async () => {
     await database.query(sql`
       INSERT INTO tasks (id, group_id, type, datasource, priority, payload, created_at, submitted_by, state, worker)
       SELECT 't' || n, '', 'kill', 'wiki', 0, '{}', now() - n * interval '1 minute', '',
@@ -306,7 +310,7 @@ describe('the task slots in use', () => {
 })
 
 describe('the log of a task', () => {
-  it('may be left in the middle, which is no error of the server', async () => {
+  it('causes no server error if the caller disconnects', async () => {
     mkdirSync(folders.logs, { recursive: true })
     writeFileSync(taskLogFile(folders.logs, 'of wiki'), 'x'.repeat(50_000_000))
     const socket = connect(context.port, '127.0.0.1')
@@ -317,7 +321,7 @@ describe('the log of a task', () => {
     await new Promise((resolve) => socket.once('data', resolve))
     socket.destroy()
     await waitUntil(
-      'the server knows',
+      'the server notices the disconnect',
       () => context.logger.having('A caller left before its answer was whole').length > 0,
     )
     assert.equal((await ask('/task/of%20wiki/log')).text.length, 50_000_000)
@@ -327,11 +331,14 @@ describe('the log of a task', () => {
     )
   })
 
-  it('is for those who may read the task', async () => {
+  it('is shown only to users who may read the task', async () => {
     writeFileSync(taskLogFile(folders.logs, 'of wiki'), 'a line\n')
     assert.equal((await ask('/task/of%20wiki/log', 'reader')).text, 'a line\n')
     assert.equal((await ask('/task/of%20wiki/log', 'none')).status, 404)
     const none = await ask('/task/of%20koalas/log')
-    assert.equal((none.json as { errorMessage: string }).errorMessage, 'Task [of koalas] has no log here yet')
+    assert.equal(
+      (none.json as { errorMessage: string }).errorMessage,
+      'Task [of koalas] has no log on this server yet',
+    )
   })
 })

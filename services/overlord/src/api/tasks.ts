@@ -45,9 +45,9 @@ import { describeTask, describeTaskStatus, taskShape, taskStatusShape } from './
 
 const path = (rest: string): string => `/svc/indexer/v1${rest}`
 
-// Tasks that a list shows at the most where no number is asked for.
+// Maximum number of tasks in a list if the request sets none.
 const defaultListLength = 1000
-// The recorded system's default priorities.
+// The default priorities of Druid 37.
 const ingestionPriority = 50
 const compactionPriority = 25
 const killPriority = 0
@@ -64,10 +64,10 @@ const statesOf = {
 type ListedState = keyof typeof statesOf
 
 const mostTasksAtOnce = 1000
-// The segments that a compact task names are the most of it.
+// A compact task may name many segments, which are most of its values.
 const maxTaskValues = 250_000
-const taskIdsSchema = listOf(z.string({ error: 'the id of a task' }), {
-  error: 'a list of ids of tasks',
+const taskIdsSchema = listOf(z.string({ error: 'a task id' }), {
+  error: 'a list of task ids',
   max: mostTasksAtOnce,
   tooLong: `at most ${mostTasksAtOnce} ids`,
 })
@@ -107,7 +107,10 @@ export function taskRoutes(
     return (await loadReadableTasks(database, wanted, mayRead)).map(describeTask)
   }
 
-  /** The task of a request, if the caller may do `action` with it; one it may not even read does not exist for it. */
+  /**
+   * Returns the task of a request. Throws forbidden if the caller may not do `action` with it, or notFound if the caller
+   * may not even read it.
+   */
   async function taskOf(input: RouteInput<unknown, unknown>, action: 'READ' | 'WRITE'): Promise<StoredTask> {
     const id = input.params.task as string
     const may = (wanted: 'READ' | 'WRITE') => (task: StoredTask) =>
@@ -141,7 +144,7 @@ export function taskRoutes(
     const id = isChosen ? scopedTaskId(task.id, task.dataSource) : task.id
     const isSaved =
       !isTaken && (await saveTask(database, { ...task, id, payload: body, submittedBy: caller.identity }))
-    if (!isSaved) throw conflict(`Task [${task.id}] exists already`)
+    if (!isSaved) throw conflict(`Task [${task.id}] already exists`)
     logger.info('Task submitted', { task: task.id, identity: caller.identity })
     queueNow()
     return { task: task.id }
@@ -155,7 +158,7 @@ export function taskRoutes(
       summary,
       query: listQuery,
       answers: [jsonAnswer(z.array(taskShape))],
-      // Of a datasource that is asked for by its name.
+      // If the request names a datasource that the caller may not read.
       failures: ['forbidden'],
       handle: ({ caller, query }) => list(caller, query, state),
     })
@@ -164,8 +167,8 @@ export function taskRoutes(
     route({
       method: 'POST',
       path: path('/task'),
-      access: statedDatasource('WRITE', 'the datasource that the body names'),
-      summary: 'Submits a task',
+      access: statedDatasource('WRITE', 'the datasource in the body'),
+      summary: 'Submit a task',
       body: jsonBody(unparsed(newTaskShape), {
         limitBytes: settings.get('svc.request.maxTaskSize'),
         maxValues: maxTaskValues,
@@ -174,23 +177,22 @@ export function taskRoutes(
       failures: ['conflict'],
       handle: submit,
     }),
-    listRoute('tasks', 'Tasks, newest first'),
-    listRoute('runningTasks', 'Tasks that a worker works on', 'running'),
-    listRoute('pendingTasks', 'Tasks that wait for a worker', 'pending'),
-    listRoute('waitingTasks', 'Tasks that wait for a lock or a limit', 'waiting'),
-    listRoute('completeTasks', 'Tasks that are over', 'complete'),
+    listRoute('tasks', 'List tasks, newest first'),
+    listRoute('runningTasks', 'List running tasks', 'running'),
+    listRoute('pendingTasks', 'List tasks that are waiting for a worker', 'pending'),
+    listRoute('waitingTasks', 'List tasks that are waiting for a lock or a limit', 'waiting'),
+    listRoute('completeTasks', 'List finished tasks', 'complete'),
     route({
       method: 'POST',
       path: path('/taskStatus'),
       access: state('WRITE'),
-      summary:
-        'How far several tasks have come, by their ids; those that the caller may not read are left out',
+      summary: 'Return the status of several tasks by id. Tasks that the caller may not read are left out',
       body: jsonBody(parserOf(taskIdsSchema, { subject: 'list of tasks' })),
       answers: [jsonAnswer(z.record(z.string(), taskStatusShape))],
       handle: async ({ body, caller }) => {
         const found = await loadTasksShownAsAny(database, body)
         const shown = found.filter(({ dataSource }) => caller.sees(dataSource))
-        // Of several tasks with the same id the newest one stays.
+        // If several tasks have the same id, the newest one wins.
         return Object.fromEntries(shown.toReversed().map((task) => [task.shownId, describeTaskStatus(task)]))
       },
     }),
@@ -198,7 +200,7 @@ export function taskRoutes(
       method: 'GET',
       path: path('/task/:task'),
       access: statedDatasource('READ', 'the datasource of the task'),
-      summary: 'What a task was asked to do',
+      summary: 'Return the spec of a task',
       answers: [jsonAnswer(z.object({ task: z.string(), payload: z.looseObject({}) }))],
       handle: async (input) => {
         const { id, shownId } = await taskOf(input, 'READ')
@@ -209,7 +211,7 @@ export function taskRoutes(
       method: 'GET',
       path: path('/task/:task/status'),
       access: statedDatasource('READ', 'the datasource of the task'),
-      summary: 'How far a task has come',
+      summary: 'Return the status of a task',
       answers: [jsonAnswer(z.object({ task: z.string(), status: taskShape }))],
       handle: async (input) => {
         const task = await taskOf(input, 'READ')
@@ -220,7 +222,7 @@ export function taskRoutes(
       method: 'GET',
       path: path('/task/:task/log'),
       access: statedDatasource('READ', 'the datasource of the task'),
-      summary: 'The log of a task; a negative offset counts from its end',
+      summary: 'Return the log of a task. A negative offset counts from the end',
       query: z.object({ offset: z.coerce.number().int().default(0) }),
       answers: [textAnswer('text/plain')],
       handle: async (input) => {
@@ -238,12 +240,12 @@ export function taskRoutes(
       method: 'POST',
       path: path('/task/:task/shutdown'),
       access: statedDatasource('WRITE', 'the datasource of the task'),
-      summary: 'Ends a task',
+      summary: 'Shut down a task',
       answers: [jsonAnswer(taskIdShape)],
       handle: async (input) => {
         const task = await taskOf(input, 'WRITE')
         const { id } = task
-        if (await cancelTask(database, id, `Ended by [${input.caller.identity}]`)) {
+        if (await cancelTask(database, id, `Shut down by [${input.caller.identity}]`)) {
           logger.info('Task shut down', { task: id, identity: input.caller.identity })
           runner.cancel(task)
         }
@@ -253,10 +255,10 @@ export function taskRoutes(
   ]
 }
 
-/** The task of a body, whatever its type; the first thing that is wrong is a failure that names it. */
+/** Parses a task of any type. Throws invalidInput for the first invalid value. */
 function readTask(body: unknown, access: InputAccess): Omit<NewTask, 'payload' | 'submittedBy'> {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw refuse('body', body, 'a task, which is an object')
+    throw refuse('body', body, 'a task, which is a JSON object')
   const { type } = body as { readonly type?: unknown }
   if (type === 'kill') {
     const spec = parseKillSpec(body)
@@ -275,22 +277,29 @@ function readTask(body: unknown, access: InputAccess): Omit<NewTask, 'payload' |
     const priority = priorityOf(spec.context, compactionPriority)
     return { id, groupId: spec.groupId ?? id, type, dataSource: spec.dataSource, priority }
   }
-  if (type !== 'index_parallel') throw refuse('type', type, `one of ${taskTypes.join(', ')}`)
+  if (type !== 'index_parallel') throw refuse('type', type, `one of [${taskTypes.join(', ')}]`)
   const spec = parseIndexSpec(body, access)
   const id = checkedId(spec.id) ?? newTaskId('index_parallel', spec.dataSource)
   const priority = priorityOf(spec.context, ingestionPriority)
   return { id, groupId: spec.groupId ?? id, type: 'index_parallel', dataSource: spec.dataSource, priority }
 }
 
-/** What compaction notes in its own tasks is believed when slots are counted and failures are remembered. */
+/**
+ * Throws invalidInput if a task has the context that only compaction may set. Compaction trusts this context when it
+ * counts slots and remembers failures.
+ */
 function assertNotScheduled(body: unknown): void {
   const { compaction } =
     (body as { readonly context?: { readonly compaction?: unknown } | null }).context ?? {}
   if (compaction === undefined) return
-  throw refuse('context.compaction', compaction, 'nothing: it is for tasks that compaction itself submits')
+  throw refuse(
+    'context.compaction',
+    compaction,
+    'no value, because only compaction itself may set this field',
+  )
 }
 
-/** An id that the caller has chosen. */
+/** Returns a task id that the caller chose. Throws invalidInput if it is not valid. */
 function checkedId(id: string | undefined): string | undefined {
   if (id === undefined) return undefined
   if (id.length > longestTaskId || hasControlCharacter(id))
@@ -302,7 +311,7 @@ function priorityOf(taskContext: Readonly<Record<string, unknown>>, usual: numbe
   const { priority = usual } = taskContext
   if (typeof priority !== 'number' || !Number.isInteger(priority) || Math.abs(priority) > 999_999) {
     throw invalidInput(
-      `Field [context.priority] is [${showValue(priority)}]; expected an integer from -999999 to 999999`,
+      `Invalid value [${showValue(priority)}] for [context.priority]: expected an integer from -999999 to 999999`,
     )
   }
   return priority
@@ -315,7 +324,7 @@ async function sendLog(
   { response }: RouteInput<unknown, unknown>,
 ): Promise<void> {
   const handle = await open(file).catch(() => {
-    throw notFound(`Task [${taskId}] has no log here yet`)
+    throw notFound(`Task [${taskId}] has no log on this server yet`)
   })
   const { size } = await handle.stat()
   await handle.close()

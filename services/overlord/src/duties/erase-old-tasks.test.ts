@@ -19,7 +19,7 @@ beforeEach(async () => {
   await database.query(sql`DELETE FROM tasks`)
 })
 
-/** A task that is over, or one that is not. */
+/** Saves a task that ended some days ago, or an unfinished task. */
 async function task(id: string, endedDaysAgo: number | undefined): Promise<void> {
   const created = {
     groupId: id,
@@ -43,8 +43,8 @@ const left = async () => (await loadTasks(database, { limit: 10_000 })).map(({ i
 const contextOf = (properties: Record<string, string> = {}) =>
   createTestContext({ after }, stores, 'overlord', properties)
 
-describe('tasks that are over', () => {
-  it('are kept for ninety days unless another time is given; others stay however old they are', async () => {
+describe('finished tasks', () => {
+  it('are kept for 90 days by default, while unfinished tasks are never deleted', async () => {
     for (const [id, days] of [
       ['a', 91],
       ['b', 89],
@@ -59,7 +59,7 @@ describe('tasks that are over', () => {
     assert.deepEqual(await left(), ['c', 'd'])
   })
 
-  it('are erased in batches until none is left', async () => {
+  it('are deleted in batches until none is left', async () => {
     await task('a', 1)
     await database.query(sql`
       INSERT INTO tasks (id, group_id, type, datasource, priority, payload, created_at, submitted_by, state, finished_at)
@@ -69,7 +69,7 @@ describe('tasks that are over', () => {
     assert.deepEqual(await left(), ['a'])
   })
 
-  it('are not erased by a former leader, nor by one that does not lead', async () => {
+  it('are deleted only by the current leader', async () => {
     await task('a', 91)
     await assert.rejects(eraseOldTasks(await contextOf(), 2), /no longer the leader/)
     assert.equal(await eraseOldTasks(await contextOf(), undefined), 0)
@@ -77,7 +77,7 @@ describe('tasks that are over', () => {
   })
 })
 
-describe('logs of tasks', () => {
+describe('task logs', () => {
   const folderWith = async (ages: Readonly<Record<string, number>>) => {
     const directory = path.join(temporaryFolder({ after }), 'logs')
     mkdirSync(directory)
@@ -89,7 +89,7 @@ describe('logs of tasks', () => {
     return directory
   }
 
-  it('are kept for ninety days after their last line; those of unfinished tasks and other files stay', async () => {
+  it('are kept for 90 days after their last line, while other files and logs of unfinished tasks are never deleted', async () => {
     await task('still at it: 1/2', undefined)
     const directory = await folderWith({ 'a/b': 91, b: 89, 'still at it: 1/2': 300, 'notes.txt': 300 })
     const properties = { 'svc.indexer.logs.directory': directory }
@@ -101,13 +101,13 @@ describe('logs of tasks', () => {
     assert.equal(readdirSync(directory).length, 2)
   })
 
-  it('are none where no task has run', async () => {
+  it('may be missing if no task has run yet', async () => {
     const directory = path.join(temporaryFolder({ after }), 'never')
     const context = await contextOf({ 'svc.indexer.logs.directory': directory })
     assert.equal(await eraseOldLogs(context, () => true), 0)
   })
 
-  it('and tasks are erased by the leader only where that is on', async () => {
+  it('and tasks are deleted only if this is enabled', async () => {
     const directory = await folderWith({ a: 91 })
     await task('a', 91)
     const where = { 'svc.indexer.logs.directory': directory }

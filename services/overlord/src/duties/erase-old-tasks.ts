@@ -6,10 +6,10 @@ import { type Loop, startLoop } from '@svc/shared/runtime'
 import type { ServiceContext } from '@svc/shared/service'
 import { taskLogFile } from '@svc/shared/task-running'
 
-// So many tasks in one transaction: others come to the store in between.
+// Number of tasks per transaction. Small transactions let other queries run in between.
 const batchSize = 1000
 
-/** Erases finished tasks and logs that are older than what is to be retained, where that is on, while this server leads. */
+/** Starts the loops that delete old finished tasks and task logs, if enabled, while this server is the leader. */
 export function startErasingOldTasks(context: ServiceContext, term: () => number | undefined): Loop[] {
   const { settings, logger } = context
   const loop = (what: string, delayMs: number, erase: (isLeading: () => boolean) => Promise<number>): Loop =>
@@ -18,9 +18,13 @@ export function startErasingOldTasks(context: ServiceContext, term: () => number
       async () => {
         const mine = term()
         const erased = await erase(() => mine !== undefined && term() === mine)
-        if (erased > 0) logger.info('Erased what need not be retained', { what, erased })
+        if (erased > 0) logger.info('Deleted data past its retention period', { what, erased })
       },
-      (error) => logger.error('What need not be retained stays', { what, error: describeError(error) }),
+      (error) =>
+        logger.error('Failed to delete data past its retention period', {
+          what,
+          error: describeError(error),
+        }),
     )
   return [
     ...(settings.get('svc.indexer.tasks.kill.enabled')
@@ -40,7 +44,7 @@ export function startErasingOldTasks(context: ServiceContext, term: () => number
   ]
 }
 
-/** Erases the tasks that ended too long ago, as the leader of a term; the number of them. */
+/** Deletes tasks that finished before the retention period, as the leader of a term. Returns their number. */
 export async function eraseOldTasks(
   { database, settings, stopping }: ServiceContext,
   term: number | undefined,
@@ -58,8 +62,8 @@ export async function eraseOldTasks(
 }
 
 /**
- * Erases the logs that nothing was written to for too long, while `isLeading`; the number of them. Those of tasks
- * that are not over stay.
+ * Deletes logs that were last written before the retention period, while `isLeading`. Returns their number. Logs of
+ * unfinished tasks are kept.
  */
 export async function eraseOldLogs(
   { database, settings, stopping }: ServiceContext,
@@ -67,7 +71,7 @@ export async function eraseOldLogs(
 ): Promise<number> {
   const directory = path.resolve(settings.get('svc.indexer.logs.directory'))
   const keptMs = settings.get('svc.indexer.logs.kill.durationToRetain')
-  // The directory is there once the first task has run.
+  // The directory does not exist until the first task runs.
   const entries = await opendir(directory).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
     throw error
@@ -79,7 +83,7 @@ export async function eraseOldLogs(
     if (stopping.aborted || !isLeading()) break
     const file = path.join(directory, entry.name)
     if (!entry.isFile() || !entry.name.endsWith('.log') || spared.has(file)) continue
-    // Time of the disk, as the time of the last line is.
+    // Use the system clock, because the file system does too.
     const isOld = await stat(file).then(
       ({ mtimeMs }) => mtimeMs < Date.now() - keptMs,
       () => false,

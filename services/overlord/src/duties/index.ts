@@ -1,4 +1,4 @@
-/** What the leading overlord does again and again. */
+/** The periodic duties of the overlord leader. */
 export { startErasingOldTasks } from './erase-old-tasks.ts'
 export { startTaskQueueing } from './queue-tasks.ts'
 export { startCompactionScheduler } from './schedule-compaction.ts'

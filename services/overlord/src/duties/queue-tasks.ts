@@ -5,12 +5,12 @@ import { createTroubleLog, type Loop, startLoop } from '@svc/shared/runtime'
 import type { ServiceContext } from '@svc/shared/service'
 
 const lookPeriodMs = 2000
-// Tasks of the highest priorities, and as many others, that one look queues.
+// Maximum number of tasks by priority, and of other tasks, to queue per period.
 const maxTasksPerLook = 1000
 
 /**
- * Puts every task that no worker works on before the workers, again and again while this server leads: whatever
- * the queue has lost, or a dead worker has left, comes back this way.
+ * Periodically queues every task that no worker has claimed, while this server is the leader. This recovers tasks that
+ * were lost with the queue or with a worker.
  */
 export function startTaskQueueing({ database, logger }: ServiceContext, sender: TaskSender): Loop {
   const trouble = createTroubleLog(logger)
@@ -19,12 +19,12 @@ export function startTaskQueueing({ database, logger }: ServiceContext, sender: 
     lookPeriodMs,
     async () => {
       for (const task of await loadUnclaimedTasks(database, maxTasksPerLook)) await sender.send(task)
-      // Alternating, all tasks get here: the first ones may all be waiting for a lock or a limit that others do not need.
+      // The first tasks may all be waiting for a lock or a limit, so also queue the others in turn.
       const others = await loadUnclaimedTasksAfter(database, lastId, maxTasksPerLook)
       for (const task of others) await sender.send(task)
       lastId = others.length < maxTasksPerLook ? '' : others.at(-1)!.id
-      trouble.over('Tasks can be queued again')
+      trouble.over('Resumed queueing tasks')
     },
-    (error) => trouble.tell('Tasks cannot be queued', { error: describeError(error) }),
+    (error) => trouble.tell('Failed to queue tasks', { error: describeError(error) }),
   )
 }

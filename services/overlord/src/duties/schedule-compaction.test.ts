@@ -33,7 +33,7 @@ before(async () => {
   await context.discovery.refresh()
 })
 
-/** Days with two segments each. */
+/** Ingests days with two segments each. */
 async function appendDays(dataSource: string, ...days: number[]): Promise<void> {
   for (let round = 0; round < 2; round++) {
     const id = await worker.submit(indexTask(dataSource, rowsOf(...days), { appendToExisting: round > 0 }))
@@ -53,8 +53,8 @@ const tasksOf = async (dataSource: string) =>
 const usedSegments = async (dataSource: string): Promise<number> =>
   (await loadSegmentRecords(database, { dataSource, used: true })).length
 
-describe('compaction by the duty', () => {
-  it('compacts every interval once, never two tasks at a time beyond its slots', async () => {
+describe('compaction by the coordinator duty', () => {
+  it('compacts every interval once, and never exceeds its slots', async () => {
     const planner = createCompactionPlanner(worker.context)
     const submit = () => submitCompactions(worker.context, planner, 'duty', () => true)
     await setCluster({ useSupervisors: false, compactionTaskSlotRatio: 0.5 })
@@ -64,7 +64,7 @@ describe('compaction by the duty', () => {
     const { plan } = await planner.plan('duty')
     assert.equal(plan.slots, 1)
     await waitUntil(
-      'all is compacted',
+      'everything is compacted',
       async () => {
         await submit()
         assert.ok((await tasksOf('once')).filter((task) => /PENDING|RUNNING/.test(task)).length <= 1)
@@ -77,7 +77,7 @@ describe('compaction by the duty', () => {
     assert.deepEqual(await tasksOf('once'), ['01 SUCCESS', '02 SUCCESS', '03 SUCCESS'])
   })
 
-  it('goes on with others where one fails, and lets that one rest', async () => {
+  it('continues with other intervals if one fails, and delays retrying the failed one', async () => {
     const planner = createCompactionPlanner(worker.context)
     await appendDays('failing', 1, 2, 3)
     const [first] = await loadSegmentRecords(database, { dataSource: 'failing', order: 'DESC', limit: 1 })
@@ -92,12 +92,12 @@ describe('compaction by the duty', () => {
       (progress) => progress?.compacted.intervals === 2 && progress.awaiting.intervals === 1,
       patienceMs,
     )
-    // On a slow machine its time may have come again meanwhile.
+    // On a slow machine, the failed interval may have been retried by now.
     const tasks = new Set(await tasksOf('failing'))
     assert.deepEqual([...tasks].slice(0, 3), ['01 SUCCESS', '02 SUCCESS', '03 FAILED'])
   })
 
-  it('goes on beside tasks of users, however many wait', async () => {
+  it('is not blocked by tasks of users that are waiting', async () => {
     const planner = createCompactionPlanner(worker.context)
     await appendDays('hogged', 1)
     await deleteCompactionConfig(database, 'failing', author, Date.now())
@@ -118,7 +118,7 @@ describe('compaction by the duty', () => {
     const [task] = await tasksOf('hogged')
     assert.match(task ?? '', /^01 /)
     await waitUntil(
-      'it is compacted',
+      'the interval is compacted',
       () => tasksOf('hogged'),
       ([one]) => one === '01 SUCCESS',
       patienceMs,
@@ -126,7 +126,7 @@ describe('compaction by the duty', () => {
     await Promise.all(ids.map((id) => ended(stores, id, patienceMs)))
   })
 
-  it('submits nothing where supervisors run compaction, or once it may not go on', async () => {
+  it('submits nothing if supervisors run compaction, or after losing leadership', async () => {
     const planner = createCompactionPlanner(worker.context)
     await appendDays('left', 1)
     await saveCompactionConfig(database, configOf('left'), author, Date.now())
@@ -139,7 +139,7 @@ describe('compaction by the duty', () => {
 })
 
 describe('compaction by supervisors', () => {
-  it('goes on while they are not suspended and this server leads', async (scope) => {
+  it('runs while they are not suspended and this server is the leader', async (scope) => {
     await setCluster({ useSupervisors: true, compactionTaskSlotRatio: 1 })
     await appendDays('led', 1, 2)
     const before = await usedSegments('led')

@@ -3,7 +3,7 @@ import { type CompactionPlanner, submitCompactions } from '@svc/shared/compactio
 import { type Loop, startLoop } from '@svc/shared/runtime'
 import type { ServiceContext } from '@svc/shared/service'
 
-/** Submits what supervisors have to compact, again and again, while this server leads. */
+/** Periodically submits the compact tasks of supervisors while this server is the leader. */
 export function startCompactionScheduler(
   context: ServiceContext,
   planner: CompactionPlanner,
@@ -14,7 +14,7 @@ export function startCompactionScheduler(
   const loop = startLoop(
     settings.get('svc.compaction.period'),
     async () => {
-      // A lease that ran out shows here before it is told.
+      // The term is undefined as soon as the lease expires, even before this loop is stopped.
       const mine = term()
       if (mine === undefined) return
       const did = await submitCompactions(
@@ -23,9 +23,9 @@ export function startCompactionScheduler(
         'supervisors',
         () => !isStopped && term() === mine,
       )
-      if (did) logger.info('Supervisors have submitted compact tasks', did)
+      if (did) logger.info('Supervisors submitted compact tasks', did)
     },
-    (error) => logger.error('Supervisors could not be run', { error: describeError(error) }),
+    (error) => logger.error('Failed to run supervisors', { error: describeError(error) }),
   )
   return {
     wake: loop.wake,

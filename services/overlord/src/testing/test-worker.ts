@@ -20,24 +20,24 @@ import {
 import { taskRoutes } from '../api/tasks.ts'
 import { startTaskQueueing } from '../duties/index.ts'
 
-/** A worker in this process, with real stores and a real port. */
+/** A worker in this process that uses real stores and a real port. */
 export interface TestWorker {
   readonly context: TestContext
   readonly runner: TaskRunner
-  /** Submits a task and answers its id. */
+  /** Submits a task and returns its id. */
   submit(body: object): Promise<string>
   request(path: string, method?: string): Promise<HttpAnswer>
   stop(): Promise<void>
 }
 
-/** Where a file's workers keep what they write. */
+/** The folders that the workers of a test file write to. */
 export interface WorkFolders {
   readonly storage: string
   readonly logs: string
   readonly work: string
 }
 
-/** Stores, and folders below one folder, for the tests of a file. */
+/** Creates stores and folders for the tests of a file. */
 export async function openTaskStores(scope: Scope) {
   const stores = await createTestStores(scope)
   const folder = temporaryFolder(scope)
@@ -56,7 +56,7 @@ export const workProperties = ({ storage, logs, work }: WorkFolders): Record<str
   'svc.indexer.task.memoryLimit': '256MiB',
 })
 
-/** Starts a worker that also leads: it puts waiting tasks into the queue. */
+/** Starts a worker that is also the leader: it queues waiting tasks. */
 export async function startWorker(
   scope: Scope,
   stores: TestStores,
@@ -99,7 +99,7 @@ export async function startWorker(
   }
 }
 
-/** A server of input that answers when the test says so: until then a task that reads it is at work. */
+/** Starts an input server that responds when the test calls `release`. Until then, a task that reads it keeps running. */
 export async function startHeldInput(scope: Scope) {
   const waiting: ServerResponse[] = []
   let asked = 0
@@ -123,16 +123,16 @@ export async function startHeldInput(scope: Scope) {
   }
 }
 
-/** Waits until a task is over. */
+/** Waits until a task has finished. */
 export const ended = (stores: TestStores, id: string, timeoutMs = 30_000): Promise<StoredTask | undefined> =>
   waitUntil(
-    `task ${id} is over`,
+    `task ${id} has finished`,
     () => loadTask(stores.database, id),
     (task) => task?.state === 'SUCCESS' || task?.state === 'FAILED',
     timeoutMs,
   )
 
-/** A file in deep storage as an attempt that is at work may have pushed it already; its path. */
+/** Writes a file to deep storage, as a running attempt would. Returns its path. */
 export function leaveFile(
   { storage }: WorkFolders,
   { dataSource, taskId, attempt }: { dataSource: string; taskId: string; attempt: number },
