@@ -3,31 +3,31 @@ import { Readable } from 'node:stream'
 import { Failure, invalidInput } from '@svc/domain/failure'
 import { createPace, hasBody, SharedBudget } from '@svc/shared/http'
 
-// A body up to this length, in bytes, is received before a connection to a server is taken for it.
+// Bodies up to this size are received completely before they use a connection to a server.
 const maxBufferedBytes = 64 * 1024
 
-/** The body of a request as it is sent on. */
+/** The body of a forwarded request. */
 export interface ForwardedBody {
   /** Whether it can be sent more than once. */
   readonly isRepeatable: boolean
-  /** What is sent; each call is for one attempt. */
+  /** Returns the content to send. Call it once per attempt. */
   content(): Buffer | Readable | null
-  /** Called when nothing more of it is needed. */
+  /** Call it when the body is no longer needed. */
   release(): void
 }
 
 const noBody: ForwardedBody = { isRepeatable: true, content: () => null, release: () => undefined }
 
 /**
- * Takes in the bodies of requests: short ones are received first, long ones are passed on while they arrive, a few of each
- * caller at a time. So slow senders do not keep the connections to a server from others.
+ * Creates the intake of request bodies. It receives short bodies completely and streams long ones, a few per caller at a
+ * time, so that slow callers do not block the connections to a server.
  */
 export function createBodyIntake() {
   const waits = { maxWaitingPerCaller: 64, maxWaiting: 512, maxWaitMs: 20_000 }
   const received = new SharedBudget({ max: 2000, maxPerCaller: 500, ...waits })
   const streamed = new SharedBudget({ max: 64, maxPerCaller: 8, ...waits })
 
-  /** Throws requestTimedOut for a body that arrives too slowly, and busy where too many bodies are sent already. */
+  /** Throws requestTimedOut if a body arrives too slowly, and busy if too many bodies are being sent. */
   return async (request: IncomingMessage, caller: string): Promise<ForwardedBody> => {
     if (!hasBody(request)) return noBody
     const releaseReceived = await received.take(caller, 1)
@@ -71,9 +71,9 @@ async function* continued(bytes: Buffer, incoming: Chunks): AsyncGenerator<Buffe
 }
 
 interface Chunks {
-  /** The next chunk of a body; undefined at its end. Only the time that this takes counts as slow. */
+  /** Returns the next chunk of a body, or undefined at its end. The minimum rate applies only during this call. */
   next(): Promise<Buffer | undefined>
-  /** Leaves the rest of the body to whoever reads the request next. */
+  /** Stops reading, and leaves the rest of the body in the request. */
   stop(): void
 }
 

@@ -4,18 +4,18 @@ import { z } from 'zod'
 
 const pageHeaders = {
   'Content-Type': 'text/html; charset=utf-8',
-  // The page needs nothing but its own style.
+  // The page needs only its inline style.
   'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
 }
 
-/** The endpoints that tell what the interface is: as an OpenAPI document, and as a page. */
+/** The endpoints that document the API, as an OpenAPI document and as a page. */
 export function interfaceRoutes(): Route[] {
   return [
     route({
       method: 'GET',
       path: '/openapi.json',
       access: authenticated,
-      summary: 'This interface as an OpenAPI document',
+      summary: 'Return this API as an OpenAPI document',
       answers: [jsonAnswer(z.looseObject({ openapi: z.string() }))],
       handle: async () => (await readStoredDocument()).document,
     }),
@@ -23,7 +23,7 @@ export function interfaceRoutes(): Route[] {
       method: 'GET',
       path: '/interface',
       access: authenticated,
-      summary: 'This interface as a page to read',
+      summary: 'Return this API as an HTML page',
       answers: [textAnswer('text/html')],
       handle: async () => {
         const { document } = await readStoredDocument()

@@ -16,7 +16,7 @@ beforeEach(async () => {
   await database.query(sql`DELETE FROM leader_leases`)
 })
 
-/** A router that hands requests on. */
+/** Starts a router that forwards requests. */
 async function startRouter(scope: TestContext, properties: Readonly<Record<string, string>> = {}) {
   const context = await createTestContext(scope, stores, 'router', properties)
   const proxy = createProxy(context)
@@ -24,7 +24,7 @@ async function startRouter(scope: TestContext, properties: Readonly<Record<strin
   return context
 }
 
-/** A server that leads a role and answers as the test says. */
+/** Starts a server that is the leader of a role and responds with `handler`. */
 async function startLeader(scope: TestContext, handler: RequestListener, role = 'coordinator') {
   const server = createServer(handler)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -53,7 +53,7 @@ const path = '/svc/coordinator/v1/rules'
 const messageOf = (answer: { json: unknown }) => (answer.json as { errorMessage: string }).errorMessage
 
 describe('a request', () => {
-  it('comes to the leader as it was sent, and its answer comes back', async (scope) => {
+  it('reaches the leader unchanged, and so does the response to the caller', async (scope) => {
     const seen: string[] = []
     await startLeader(scope, async (request, response) => {
       seen.push(
@@ -80,7 +80,7 @@ describe('a request', () => {
     assert.deepEqual(answer.headers['set-cookie'], ['a=1', 'b=2'])
   })
 
-  it('goes to whom its path names', async (scope) => {
+  it('goes to the server that its path names', async (scope) => {
     const echo =
       (role: string): RequestListener =>
       (request, response) =>
@@ -103,8 +103,8 @@ describe('a request', () => {
       assert.equal((await httpRequest(router.port, { path: given })).text, expected)
   })
 
-  it('for nobody is 404, whatever follows', async (scope) => {
-    await startLeader(scope, () => assert.fail('nothing is handed on'))
+  it('returns 404 for unknown and internal paths', async (scope) => {
+    await startLeader(scope, () => assert.fail('the request was forwarded'))
     const router = await startRouter(scope)
     for (const given of [
       '/nowhere',
@@ -119,7 +119,7 @@ describe('a request', () => {
   })
 
   const methods = ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'PROPFIND']
-  it('keeps its method and has no body where it had none', async (scope) => {
+  it('keeps its method, and has no body if the caller sent none', async (scope) => {
     await startLeader(scope, async (request, response) => {
       response.end(`${request.method} [${await readAll(request)}] ${request.headers['transfer-encoding']}`)
     })
@@ -132,7 +132,7 @@ describe('a request', () => {
 })
 
 describe('headers', () => {
-  /** What arrives at the target of a request with these headers. */
+  /** Sends a request with these headers and returns the headers that arrive at the target. */
   async function arriving(scope: TestContext, headers: Record<string, string | string[]>) {
     let arrived: IncomingMessage | undefined
     const { port } = await startLeader(scope, (request, response) => {
@@ -144,7 +144,7 @@ describe('headers', () => {
     return { headers: (arrived ?? assert.fail()).headers, port, router }
   }
 
-  it('of the caller arrive, the login among them', async (scope) => {
+  it('from the caller are forwarded, including the credentials', async (scope) => {
     const { headers, port } = await arriving(scope, {
       Authorization: 'Basic YW5uOng=',
       'X-Svc-Author': 'ann',
@@ -161,7 +161,7 @@ describe('headers', () => {
     assert.equal(headers.host, `127.0.0.1:${port}`)
   })
 
-  it('that concern one connection do not', async (scope) => {
+  it('about a single connection are not forwarded', async (scope) => {
     const { headers } = await arriving(scope, {
       Connection: 'keep-alive, X-Hop ,x-second',
       'Keep-Alive': 'timeout=5',
@@ -179,7 +179,7 @@ describe('headers', () => {
     assert.equal(headers['x-end'], 'c')
   })
 
-  it('by which a caller would pass for a server, or for another caller, do not', async (scope) => {
+  it('that would impersonate a server or another caller are not forwarded', async (scope) => {
     const { headers } = await arriving(scope, {
       'X-Svc-From': 'historical 10.0.0.1:8083',
       'X-SVC-FROM': 'again',
@@ -194,7 +194,7 @@ describe('headers', () => {
       assert.equal(headers[name], undefined)
   })
 
-  it('carry the address of the caller, signed for this request to this server', async (scope) => {
+  it('contain the address of the caller, signed for this request to this server', async (scope) => {
     const arrived: IncomingMessage[] = []
     const { port } = await startLeader(scope, (request, response) => {
       arrived.push(request)
@@ -219,12 +219,12 @@ describe('headers', () => {
     assert.equal(readAgain(header, { ...request, authorization: 'Basic YTpj' }).kind, 'invalid')
   })
 
-  it('carry no address of the caller where the servers share no secret', async (scope) => {
+  it('contain no caller address if the servers share no secret', async (scope) => {
     const { headers } = await arriving(scope, { 'X-Svc-Caller-Address': 'a 1 2 10.0.0.1 b' })
     assert.equal(headers[callerAddressHeader], undefined)
   })
 
-  it('carry one id of the request on all its way', async (scope) => {
+  it('contain the same request id everywhere', async (scope) => {
     const arrived: unknown[] = []
     await startLeader(scope, (request, response) => {
       arrived.push(request.headers['x-request-id'])
@@ -237,7 +237,7 @@ describe('headers', () => {
     assert.equal(given.headers['x-request-id'], 'mine-1')
   })
 
-  it('of the answer come back but for those of the connection', async (scope) => {
+  it('of the response are returned, except those about the connection', async (scope) => {
     await startLeader(scope, (_request, response) => {
       response.writeHead(200, {
         Connection: 'X-Hop, keep-alive',
@@ -260,8 +260,8 @@ describe('headers', () => {
   })
 })
 
-describe('an answer', () => {
-  it('may be HEAD, empty, not modified or a redirect, which is not followed', async (scope) => {
+describe('a response', () => {
+  it('may be HEAD, empty, not modified, or a redirect, which is not followed', async (scope) => {
     const { port } = await startLeader(scope, (request, response) => {
       if (request.url?.endsWith('/moved'))
         response.writeHead(302, { Location: `http://127.0.0.1:${port}/else` }).end()
@@ -280,7 +280,7 @@ describe('an answer', () => {
     assert.deepEqual([head.status, head.text, head.headers['content-length']], [200, '', '4'])
   })
 
-  it('that is compressed stays so', async (scope) => {
+  it('stays compressed', async (scope) => {
     const compressed = gzipSync('hello')
     await startLeader(scope, (_request, response) => {
       response
@@ -293,7 +293,7 @@ describe('an answer', () => {
     assert.equal(answer.headers['content-length'], String(compressed.length))
   })
 
-  it('comes piece by piece, as it is made', async (scope) => {
+  it('is streamed', async (scope) => {
     let next: () => void = () => undefined
     await startLeader(scope, (_request, response) => {
       response.write('first')
@@ -315,7 +315,7 @@ describe('an answer', () => {
     assert.deepEqual(pieces, ['first', 'second'])
   })
 
-  it('that breaks off breaks off for the caller', async (scope) => {
+  it('that is cut off is also cut off for the caller', async (scope) => {
     await startLeader(scope, (_request, response) => {
       response.writeHead(200, { 'Content-Length': '1000' })
       response.write('the beginning')
@@ -331,7 +331,7 @@ describe('an answer', () => {
 })
 
 describe('a body', () => {
-  it('that is long is passed on while it arrives', async (scope) => {
+  it('is streamed if it is long', async (scope) => {
     const first = 'x'.repeat(70_000)
     let arrived = ''
     await startLeader(scope, async (request, response) => {
@@ -355,7 +355,7 @@ describe('a body', () => {
     assert.equal(arrived, `${first}second`)
   })
 
-  it('that is short takes no connection to the server before it is complete', async (scope) => {
+  it('uses no connection to the server before it is complete, if it is short', async (scope) => {
     let requests = 0
     await startLeader(scope, (request, response) => {
       requests++
@@ -377,7 +377,7 @@ describe('a body', () => {
     assert.match(String(answer), /xyzz/)
   })
 
-  it('that the target refuses before it has come whole is answered as the target says', async (scope) => {
+  it('gets the response of the target even if the target rejects it early', async (scope) => {
     await startLeader(scope, (_request, response) => {
       response.writeHead(413, { 'Content-Type': 'application/json' })
       response.end('{"errorCode":"tooLarge"}')
@@ -394,7 +394,7 @@ describe('a body', () => {
     }
   })
 
-  it('of many megabytes arrives whole', async (scope) => {
+  it('of many megabytes arrives completely', async (scope) => {
     await startLeader(scope, async (request, response) => {
       let length = 0
       for await (const piece of request) length += (piece as Buffer).length
@@ -406,9 +406,9 @@ describe('a body', () => {
   })
 })
 
-describe('a target that is down', () => {
+describe('an unavailable target', () => {
   for (const method of ['GET', 'POST']) {
-    it(`is told by name with 503, for ${method}`, async (scope) => {
+    it(`is named in a 503 response to ${method}`, async (scope) => {
       const port = await freePort()
       await lead(port)
       const router = await startRouter(scope)
@@ -422,7 +422,7 @@ describe('a target that is down', () => {
       assert.equal(answer.headers['retry-after'], '1')
     })
 
-    it(`is told with 503 when it breaks off before it answers, and is not asked twice, for ${method}`, async (scope) => {
+    it(`causes 503 without a retry if it drops the connection before responding to ${method}`, async (scope) => {
       let asked = 0
       const { port } = await startLeader(scope, (request) => {
         asked += 1
@@ -442,9 +442,9 @@ describe('a target that is down', () => {
       assert.equal(asked, 1)
     })
 
-    // Where the name goes with the server, as that of a pod does, it is not refused but not found.
+    // If the host name disappears with the server, as for a pod, the lookup fails instead of the connection.
     for (const host of ['127.0.0.1', 'gone.invalid']) {
-      it(`is left for the one that leads by then, for ${method} to ${host}`, async (scope) => {
+      it(`is replaced by the new leader, for ${method} to ${host}`, async (scope) => {
         const down = await freePort()
         await lead(down, 'coordinator', host)
         const router = await startRouter(scope)
@@ -459,7 +459,7 @@ describe('a target that is down', () => {
     }
   }
 
-  it('is none where nobody leads, until somebody does', async (scope) => {
+  it('causes 503 if there is no leader, until there is one', async (scope) => {
     const router = await startRouter(scope)
     for (const [given, message] of [
       [path, 'No coordinator leader is available at the moment'],
@@ -486,7 +486,7 @@ const brokerNode = (port: number) => ({
 })
 
 describe('brokers', () => {
-  it('are asked in turn, and listed', async (scope) => {
+  it('get queries in turn, and are listed', async (scope) => {
     const ports: number[] = []
     for (let index = 0; index < 3; index++) {
       const { port } = await startLeader(scope, (_request, response) => response.end(String(port)), 'nobody')
@@ -504,7 +504,7 @@ describe('brokers', () => {
 })
 
 describe('a query', () => {
-  it('is given up when its broker has fallen silent', async (scope) => {
+  it('fails when its broker misses its heartbeats', async (scope) => {
     const asked = Promise.withResolvers<void>()
     const { port } = await startLeader(scope, () => asked.resolve(), 'nobody')
     await saveHeartbeat(database, brokerNode(port))
@@ -514,12 +514,12 @@ describe('a query', () => {
     await removeNode(database, brokerNode(port))
     const { status, text } = await answer
     assert.equal(status, 503)
-    assert.match(text, /The broker at \[http:.*\] cannot be reached: it fell silent before it answered/)
+    assert.match(text, /The broker at \[http:.*\] cannot be reached: it missed its heartbeats/)
   })
 })
 
-describe('the cancelling of a query', () => {
-  // What the brokers answer, 0 for one that is away, and what the caller gets.
+describe('canceling a query', () => {
+  // The status of each broker (0 if it is unavailable), and the status that the caller gets.
   const cases: readonly [statuses: readonly number[], told: number][] = [
     [[202], 202],
     [[404, 202, 404], 202],
@@ -532,7 +532,7 @@ describe('the cancelling of a query', () => {
     [[], 503],
   ]
   for (const [statuses, told] of cases) {
-    it(`comes to all brokers: ${statuses.join(', ') || 'none'} make ${told}`, async (scope) => {
+    it(`returns ${told} if the brokers return ${statuses.join(', ') || 'nothing'}`, async (scope) => {
       const seen: string[] = []
       for (const [index, status] of statuses.entries()) {
         const { server, port } = await startLeader(
@@ -563,7 +563,7 @@ describe('the cancelling of a query', () => {
 })
 
 describe('a broker that hangs', () => {
-  it('does not hold the answer of the one that cancels a query', async (scope) => {
+  it('does not delay the response of the broker that cancels a query', async (scope) => {
     const { port: hanging } = await startLeader(scope, () => undefined, 'nobody')
     const { port } = await startLeader(scope, (_request, response) => response.writeHead(202).end(), 'nobody')
     for (const one of [hanging, port]) await saveHeartbeat(database, brokerNode(one))
@@ -571,13 +571,13 @@ describe('a broker that hangs', () => {
     const startedAt = performance.now()
     const { status } = await httpRequest(router.port, { method: 'DELETE', path: '/svc/v2/sql/a' })
     assert.equal(status, 202)
-    assert.ok(performance.now() - startedAt < 9000, 'the other one was not waited for')
+    assert.ok(performance.now() - startedAt < 9000, 'it waited for the broker that hangs')
   })
 })
 
-describe('a caller who leaves', () => {
+describe('a caller that disconnects', () => {
   for (const begun of [false, true]) {
-    it(`ends the request at the target, ${begun ? 'in the middle of' : 'before'} its answer`, async (scope) => {
+    it(`ends the request at the target ${begun ? 'during' : 'before'} the response`, async (scope) => {
       let isThere = false
       let hasLeft = false
       await startLeader(scope, (_request, response) => {
@@ -594,10 +594,10 @@ describe('a caller who leaves', () => {
         received += chunk
       })
       socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
-      await waitUntil('the target is asked', () => isThere && (!begun || received.includes('begun')))
+      await waitUntil('the target has the request', () => isThere && (!begun || received.includes('begun')))
       assert.equal(hasLeft, false)
       socket.destroy()
-      await waitUntil('the target hears of it', () => hasLeft)
+      await waitUntil('the target notices it', () => hasLeft)
       assert.deepEqual(
         router.logger.lines.filter(({ level }) => level === 'error'),
         [],
@@ -605,7 +605,7 @@ describe('a caller who leaves', () => {
     })
   }
 
-  it('ends the sending of its body', async (scope) => {
+  it('stops forwarding its body', async (scope) => {
     let arrived = 0
     let brokenOff: unknown
     await startLeader(scope, async (request) => {
@@ -621,7 +621,7 @@ describe('a caller who leaves', () => {
     socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(100_000)}`)
     await waitUntil('the beginning has arrived', () => arrived === 100_000)
     socket.destroy()
-    await waitUntil('the target hears of it', () => brokenOff)
+    await waitUntil('the target notices it', () => brokenOff)
     assert.equal((brokenOff as NodeJS.ErrnoException).code, 'ECONNRESET')
   })
 })

@@ -11,19 +11,19 @@ import { createBodyIntake, type ForwardedBody } from './forwarded-body.ts'
 import { type Relayed, relay } from './relay.ts'
 import { type Target, targetOf } from './target.ts'
 
-/** A request with the path that the caller sent, whatever has been read into it since. */
+/** A request with the path that the caller sent, before any rewriting. */
 type ReceivedRequest = IncomingMessage & { readonly originalUrl: string }
 
-/** The part of the router that hands requests on. */
+/** The part of the router that forwards requests. */
 export interface Proxy {
   readonly routes: readonly Route[]
-  /** Hands a request on to the server that its path names, with the caller's own credentials. */
+  /** Forwards a request to the server that its path names, with the caller's own credentials. */
   forward(request: ReceivedRequest, response: ServerResponse, caller: Caller): Promise<void>
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-// RFC 9110 7.6.1: what concerns one connection only is not handed on. Host is made anew for the target.
+// Headers about a single connection are not forwarded (RFC 9110 7.6.1). Host is set for the target.
 const connectionHeaders = new Set([
   'connection',
   'host',
@@ -38,17 +38,16 @@ const connectionHeaders = new Set([
   'expect',
 ])
 
-// Headers by which servers of the cluster name themselves, which no caller from outside may, and the id of the
-// request, which is set anew as this server has checked it.
+// Headers that only servers of the cluster may set, and the request id, which this server has checked and sets itself.
 const replacedHeaders = new Set(['x-svc-from', 'x-request-id', callerAddressHeader])
 
 const headersTimeoutMs = 60_000
 
-// A broker is asked again and again by whoever wants a query ended; one that hangs must not hold the others' answer.
+// A broker that hangs must not delay the answer of the others. Callers repeat cancel requests anyway.
 const cancelTimeoutMs = 10_000
 
-// A query may take long; a broker that is dead or hangs is given up. One that is told to stop has some seconds more
-// than others know of it, to end what it was asked.
+// A query may take long, but requests to a broker that crashed or hangs must fail. A stopping broker leaves discovery
+// a few seconds before it stops, and uses this time to finish its queries.
 const silenceMs = 10_000
 
 export function createProxy(context: ServiceContext): Proxy {
@@ -63,7 +62,7 @@ export function createProxy(context: ServiceContext): Proxy {
     })
   let agent = createAgent()
   stores.onChange(() => {
-    // Requests under way are finished by the one before.
+    // The old agent finishes its requests.
     agent.close().catch(() => undefined)
     agent = createAgent()
   })
@@ -95,22 +94,22 @@ export function createProxy(context: ServiceContext): Proxy {
     const body = await takeIn(request, `${authenticator} ${identity}`)
     try {
       if ((await reach(target, request, response, body)) === 'moved') {
-        // Sent on by a server that leads no longer: its successor is looked for here, the caller need not know.
+        // The server lost leadership and redirected the request. Follow the new leader here, so that the caller need not.
         await discovery.refresh().catch(() => undefined)
         if (!body.isRepeatable || (await reach(target, request, response, body)) === 'moved') {
-          throw unavailable(`The ${target.role} has just changed its leader; send the request again`)
+          throw unavailable(`The ${target.role} leader has just changed; send the request again`)
         }
       }
     } finally {
       body.release()
     }
-    // A target may answer before it has read the entire body: the caller's connection is good for more only then.
+    // A target may respond before it reads the entire body. Drain it, so that the caller's connection can be reused.
     drain(request)
   }
 
   /**
-   * Has a query cancelled by whichever broker it runs in: all are asked, and the caller gets the answer that tells
-   * most. Where none knows the query and one could not be asked, nobody can say that there is no such query.
+   * Cancels a query on whichever broker runs it: sends the request to all brokers and returns the most informative
+   * answer. If no broker knows the query but one is unreachable, the query may still exist, so throws unavailable.
    */
   async function cancelEverywhere(target: Target, request: IncomingMessage, response: ServerResponse) {
     await discovery.refresh().catch(() => undefined)
@@ -124,7 +123,7 @@ export function createProxy(context: ServiceContext): Proxy {
     })
     const cancelled = asked.map(async (one) => {
       const answer = await one
-      if (answer.statusCode !== 202) throw new Error('It runs elsewhere, or nowhere')
+      if (answer.statusCode !== 202) throw new Error('The query does not run on this broker')
       return answer
     })
     const answer = await Promise.any(cancelled).catch(async () => {
@@ -142,7 +141,7 @@ export function createProxy(context: ServiceContext): Proxy {
     request.resume()
   }
 
-  /** Sends the request; one that found nobody is sent once more to whoever leads by then. */
+  /** Sends the request. If the connection fails, sends it once more to the current leader. */
   async function reach(
     target: Target,
     request: IncomingMessage,
@@ -153,9 +152,9 @@ export function createProxy(context: ServiceContext): Proxy {
     try {
       return await send(first, target, request, response, body)
     } catch (error) {
-      if (response.destroyed) throw unavailable('The caller has left')
+      if (response.destroyed) throw unavailable('The caller disconnected')
       if (error instanceof Failure) throw error
-      // What never was connected to has taken nothing of the request: it can be sent again whatever it asks.
+      // Without a connection, the server has received nothing, so any request can be sent again.
       if (neverConnected(error)) {
         await discovery.refresh().catch(() => undefined)
         const second = await discoverAddress(target)
@@ -186,11 +185,11 @@ export function createProxy(context: ServiceContext): Proxy {
     const sent = sentTo(origin, target, request, response, body.content())
     return await relay(agent, sent, response, keptHeaders, {
       isLost: target.role === 'broker' ? silenceOf(origin) : undefined,
-      onBrokenOff: (error) => logger.debug('An answer broke off', { error: describeError(error) }),
+      onBrokenOff: (error) => logger.debug('A response was cut off', { error: describeError(error) }),
     })
   }
 
-  /** Whether a broker has not been among the living for too long, asked again and again from now on. */
+  /** Returns a function that checks whether a broker has been missing from discovery for too long. Call it periodically. */
   function silenceOf(origin: string): () => boolean {
     let seenAtMs = performance.now()
     return () => {
@@ -225,7 +224,7 @@ export function createProxy(context: ServiceContext): Proxy {
         ...(address === undefined ? [] : [callerAddressHeader, address]),
       ],
       body,
-      // A query is answered with the first of its rows, and a broker that lives sees to it that it ends in time.
+      // The response to a query starts with its first row. A broker that is alive enforces the query timeout itself.
       ...(role === 'broker' && request.method === 'POST' ? { headersTimeout: queryTimeoutMs } : {}),
     }
   }
@@ -237,7 +236,7 @@ export function createProxy(context: ServiceContext): Proxy {
         method: 'GET',
         path: '/svc/router/v1/brokers',
         access: state('READ'),
-        summary: 'The brokers that queries are handed to',
+        summary: 'List the brokers that queries are forwarded to',
         answers: [jsonAnswer(z.object({ brokers: z.array(z.string()) }))],
         handle: async () => {
           await discovery.refresh()
@@ -250,15 +249,15 @@ export function createProxy(context: ServiceContext): Proxy {
   }
 }
 
-/** Whether a request failed before there was a connection: refused, no way to the host, or a name that is gone. */
+/** Whether a request failed before it was connected: refused, no route to the host, or an unknown host name. */
 function neverConnected(error: unknown): boolean {
   if (error instanceof errors.ConnectTimeoutError) return true
-  // A name with several addresses fails with the errors of all of them.
+  // If a host name has several addresses, the error contains the errors of all of them.
   const { syscall } = (error instanceof AggregateError ? error.errors[0] : error) as NodeJS.ErrnoException
   return syscall === 'connect' || syscall === 'getaddrinfo'
 }
 
-/** The caller's headers as the target gets them; what a caller says of addresses on the way is not believed. */
+/** Returns the headers to send to the target. Forwarding headers from the caller are not trusted, so they are removed. */
 function sentHeaders(request: IncomingMessage): string[] {
   const headers: string[] = []
   const named = namedByConnection(request.headers.connection)
@@ -276,7 +275,7 @@ function sentHeaders(request: IncomingMessage): string[] {
 const addressOfCaller = (request: IncomingMessage): string =>
   (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '')
 
-// What nearly every connection says, which names no header.
+// The usual Connection headers, which name no other header.
 const namesNothing: ReadonlySet<string> = new Set(['keep-alive', 'close'])
 
 function namedByConnection(header: string | undefined): ReadonlySet<string> {

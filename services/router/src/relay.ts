@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
 
-/** How a request that was handed on ended: with an answer, or by a target that leads no longer. */
+/** How a forwarded request ended: with an answer, or with a redirect from a target that lost leadership. */
 export type Relayed = 'answered' | 'moved'
 
-/** What is known, and told, of a target beside its answer. */
+/** Watches a target until it responds. */
 export interface Watch {
-  /** Whether the target is not alive any more: asked once a second until it answers, where that may take long. */
+  /** Returns whether the target is lost. Called once a second until it responds. Undefined for requests that are quick. */
   readonly isLost: (() => boolean) | undefined
   onBrokenOff(error: unknown): void
 }
@@ -14,9 +14,10 @@ export interface Watch {
 const watchPeriodMs = 1000
 
 /**
- * Hands a request to a target and the answer back to the caller as it comes, without streams in between: this is the way
- * of every request through the router. `headersOf` says which headers of the answer the caller gets. Rejects where no
- * answer has begun, or the target is lost; one that breaks off later breaks off for the caller, which is told to `onBrokenOff`.
+ * Forwards a request to a target, and its response to the caller as it arrives. There are no streams in between, because
+ * every request through the router goes this way. `headersOf` selects the response headers for the caller. Rejects if the
+ * target fails or is lost before it responds. If the response is cut off later, calls `onBrokenOff` and closes the
+ * connection to the caller.
  */
 export function relay(
   agent: Dispatcher,
@@ -30,13 +31,13 @@ export function relay(
     let isMoved = false
     let isOver = false
     const leave = (): void => {
-      if (!isOver) controller?.abort(new Error('The caller has left'))
+      if (!isOver) controller?.abort(new Error('The caller disconnected'))
     }
     response.once('close', leave)
     const watch =
       isLost &&
       setInterval(() => {
-        if (isLost()) controller?.abort(new Error('it fell silent before it answered'))
+        if (isLost()) controller?.abort(new Error('it missed its heartbeats'))
       }, watchPeriodMs)
     const end = (settle: () => void): void => {
       isOver = true
@@ -51,7 +52,7 @@ export function relay(
       },
       onResponseStart: (_controller, status, headers) => {
         if (status === 307) isMoved = true
-        // What comes before the answer itself, such as 100, is about the connection to the target.
+        // Interim responses such as 100 are about the connection to the target.
         else if (status >= 200) {
           clearInterval(watch)
           response.writeHead(status, headersOf(headers))
@@ -68,7 +69,7 @@ export function relay(
       },
       onResponseError: (_controller, error) => {
         if (!response.headersSent) return end(() => reject(error))
-        // The connection tells the caller.
+        // The caller notices the closed connection.
         onBrokenOff(error)
         end(() => resolve('answered'))
         response.destroy()

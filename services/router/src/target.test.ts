@@ -39,7 +39,7 @@ const good: readonly [given: string, role: keyof typeof prefixes, path: string][
   ['/proxy/coordinator/proxy/overlord/x', 'coordinator', '/proxy/overlord/x'],
 ]
 
-describe('a target', () => {
+describe('a valid target', () => {
   for (const [given, role, path] of good) {
     it(`${given} goes to the ${role} as ${path}`, () => assert.deepEqual(targetOf(given), { role, path }))
   }
@@ -59,31 +59,31 @@ describe('an alias', () => {
     ['/Druid/coordinator', undefined],
   ]
   for (const [given, path] of rows) {
-    it(`${given} ${path === undefined ? 'goes nowhere' : 'goes on under its own name'}`, () =>
+    it(`${given} ${path === undefined ? 'is rejected' : 'is forwarded unchanged'}`, () =>
       assert.equal(targetOf(given, aliases)?.path, path))
   }
 })
 
-describe('a target that goes nowhere', () => {
-  it('is one of very many', () =>
+describe('an invalid target', () => {
+  it('is tested with at least 200 examples', () =>
     assert.ok(new Set(strayTargets).size >= 200, String(new Set(strayTargets).size)))
   for (const given of new Set(strayTargets)) {
-    it(JSON.stringify(given), () => assert.equal(targetOf(given), undefined))
+    it(`${JSON.stringify(given)} is rejected`, () => assert.equal(targetOf(given), undefined))
   }
 })
 
-/** What cannot be true of any target, however it is written. */
+/** Asserts the rules that hold for every target, however it is written. */
 function check(given: string): void {
   const target = targetOf(given)
   if (!target) return
   const { role, path } = target
   const stripped = given.startsWith('/proxy/')
   const whole = stripped ? `/proxy/${role}${path}` : path
-  assert.equal(whole, given, 'nothing is added or taken but the prefix')
+  assert.equal(whole, given, 'only the prefix may be removed')
   const url = new URL(path, 'https://target.example:1')
   assert.equal(url.origin, 'https://target.example:1')
   assert.equal(url.username, '')
-  // As a browser, a proxy or a server may normalize it: it stays below its prefix.
+  // The path must stay below its prefix when a browser, proxy, or server normalizes it.
   const normalized = new URL(whole, 'https://target.example').pathname
   const allowed = stripped ? [`/proxy/${role}/`] : prefixes[role]
   assert.ok(
@@ -95,11 +95,11 @@ function check(given: string): void {
 }
 
 describe('any target', () => {
-  it('of those above keeps the rules', () => {
+  it('from the examples above follows the rules', () => {
     for (const given of [...strayTargets, ...good.map(([path]) => path)]) check(given)
   })
 
-  it('goes nowhere but below the allowed prefixes', () => {
+  it('is forwarded only below the allowed prefixes', () => {
     const piece = fc.constantFrom(
       ...starts,
       ...ways,

@@ -1,4 +1,4 @@
-/** Who a path is for, and the path as that server knows it. */
+/** The service that a path is for, and the path on that server. */
 export interface Target {
   readonly role: 'coordinator' | 'overlord' | 'broker'
   readonly path: string
@@ -7,7 +7,7 @@ export interface Target {
 interface Prefix {
   readonly prefix: string
   readonly role: Target['role']
-  /** Whether the prefix itself is taken off. */
+  /** Whether the prefix itself is removed. */
   readonly stripped: boolean
 }
 
@@ -21,14 +21,14 @@ const prefixes: readonly Prefix[] = [
   { prefix: '/svc/v2', role: 'broker', stripped: false },
 ]
 
-// What the other servers ask of each other is not for callers from outside, whatever their identity.
+// Internal requests between servers are not allowed from outside, no matter who the caller is.
 const closedPath = /^\/svc-internal/i
 
 /**
- * Where the target of a request line goes, or undefined where it goes nowhere. The target must be a plain path:
- * what names a host, goes upwards or hides its slashes in dots and escapes is refused, so that neither the address
- * nor the prefix can be anything but what is read here. A path that begins with one of `aliases` in place of `svc`
- * goes where the path with `svc` would, under its own name: the server there answers in the caller's words.
+ * Returns where to forward the target of a request line, or undefined if it must not be forwarded. The target must be a
+ * plain path. Targets that name a host, contain dot segments, or escape slashes are rejected, so that every server reads
+ * the same address and prefix. A path that starts with one of `aliases` instead of `svc` goes to the same server but
+ * keeps its name, so that the server responds with the caller's names.
  */
 export function targetOf(requestTarget: string, aliases: readonly string[] = []): Target | undefined {
   const [path = ''] = requestTarget.split('?', 1)
@@ -45,6 +45,6 @@ export function targetOf(requestTarget: string, aliases: readonly string[] = [])
   return undefined
 }
 
-/** The text with its escapes of plain characters undone, as a server may read it. */
+/** Decodes percent-escaped ASCII characters, as a server may do. */
 const unescaped = (text: string): string =>
   text.replace(/%([2-7][\da-f])/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
