@@ -307,7 +307,7 @@ describe('bad queries', () => {
       name: 'an unknown format',
       body: { query: 'SELECT 1', resultFormat: 'xml' },
       status: 400,
-      message: /Invalid value \[xml\] for \[resultFormat\]: expected one of object/,
+      message: /Invalid value \[xml\] for \[resultFormat\]: expected one of \[object/,
     },
     {
       name: 'a timeout that is none',

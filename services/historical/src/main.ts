@@ -7,7 +7,7 @@ import { createVirtualServers, virtualServerRoutes } from './virtual-servers/ind
 
 function buildHistorical(context: ServiceContext): ServicePart {
   const dataServer = createDataServer(context, 'historical')
-  // A process of virtual servers is none itself: to those who follow it, it shows what they serve together.
+  // A process that runs virtual servers is not a server itself. Followers see what its virtual servers serve in total.
   const virtual =
     context.settings.get('svc.simulation.virtualServers').length > 0
       ? createVirtualServers(context)
@@ -22,7 +22,7 @@ function buildHistorical(context: ServiceContext): ServicePart {
     ],
     start: server.start,
     stop: server.stop,
-    // Virtual servers have tiers of their own.
+    // Each virtual server has its own tier.
     details: { tier: virtual ? null : context.settings.get('svc.server.tier') },
   }
 }
@@ -33,7 +33,7 @@ function historicalRoutes({ readiness }: ServiceContext): Route[] {
       method: 'GET',
       path: '/svc/historical/v1/loadstatus',
       access: state('READ'),
-      summary: 'Whether all that lay on disk at the start is served',
+      summary: 'Return whether the historical serves all segments that were on disk at startup',
       answers: [jsonAnswer(z.object({ cacheInitialized: z.boolean() }))],
       handle: () => ({ cacheInitialized: readiness.isReady() }),
     }),
@@ -41,7 +41,7 @@ function historicalRoutes({ readiness }: ServiceContext): Route[] {
       method: 'GET',
       path: '/svc/historical/v1/readiness',
       access: open,
-      summary: 'The same as a status code',
+      summary: 'Return 200 if the historical serves all segments that were on disk at startup, 503 otherwise',
       answers: [emptyAnswer],
       handle: () => {
         if (!readiness.isReady()) throw unavailable('The server is starting')

@@ -1,7 +1,7 @@
 import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
 import { createTaskRunner, watchTaskRunner } from '@svc/shared/task-running'
 
-/** A server that runs tasks and nothing else: task slots beside those of the overlords. */
+/** A server that only runs tasks. It adds task slots to those of the overlords. */
 function buildWorker(context: ServiceContext): ServicePart {
   const { settings, metrics } = context
   const runner = createTaskRunner(context, {

@@ -1,3 +1,3 @@
-/** Servers that exist in this process only, for simulations: made, seen and changed. */
+/** Virtual servers for simulations, which exist only in this process. */
 export { virtualServerRoutes } from './virtual-server-routes.ts'
 export { createVirtualServers } from './virtual-servers.ts'

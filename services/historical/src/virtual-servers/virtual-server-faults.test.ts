@@ -12,7 +12,7 @@ import { createVirtualServers } from './index.ts'
 const stores = await createTestStores({ after })
 const { database } = stores
 
-/** The last report of each server, and how many there were. */
+/** The last report of each server, and the number of its reports. */
 const last = new Map<string, ServerReport>()
 const counts = new Map<string, number>()
 /** What each server serves, as the leader knows it. */
@@ -71,7 +71,7 @@ const segmentOf = (number: number) => {
   return payloadOf(segment, { loadSpec: virtualLoadSpec, dimensions: '', metrics: '' })
 }
 let segments = 0
-/** Asks a server for another segment; returns its id. */
+/** Requests a server to load another segment. Returns the segment's id. */
 async function load(server: string): Promise<string> {
   const payload = segmentOf(++segments)
   const { session } = last.get(server) as ServerReport
@@ -80,18 +80,18 @@ async function load(server: string): Promise<string> {
   return payload.identifier
 }
 const isKnown = (server: string, id: string) => known.get(server)?.has(id) === true
-/** The other server goes on: it takes a segment and tells the leader of it. */
+/** Checks that the other server keeps working: it loads a segment and reports it to the leader. */
 async function otherGoesOn(): Promise<void> {
   const id = await load('b:1')
   await waitUntil('the other server has loaded', () => isKnown('b:1', id))
 }
 
 describe('a fault of one virtual server', () => {
-  it('that is cut lets it fall silent with what it holds, and come back', async () => {
+  it('of the kind cut hides it and its segments until the fault ends', async () => {
     const id = await load('a:1')
     await waitUntil('it has loaded', () => isKnown('a:1', id))
     await strike({ kind: 'cut' })
-    await waitUntil('nobody finds what it holds', () => !servers.served.has(id))
+    await waitUntil('its segments are hidden', () => !servers.served.has(id))
     const reports = counts.get('a:1')
     await otherGoesOn()
     await otherGoesOn()
@@ -101,35 +101,35 @@ describe('a fault of one virtual server', () => {
     assert.ok(servers.served.has(id) && isKnown('a:1', id))
   })
 
-  it('that kills lets it die with what it was asked, and live again with what it holds', async () => {
+  it('of the kind kill drops its queue, and it restarts with its segments', async () => {
     const id = await load('a:1')
     await waitUntil('it has loaded', () => isKnown('a:1', id))
     const { session } = last.get('a:1') as ServerReport
     await strike({ kind: 'kill' })
-    await waitUntil('nobody finds what it holds', () => !servers.served.has(id))
+    await waitUntil('its segments are hidden', () => !servers.served.has(id))
     await otherGoesOn()
-    await waitUntil('it has another life', () => last.get('a:1')?.session !== session)
+    await waitUntil('it has restarted', () => last.get('a:1')?.session !== session)
     assert.deepEqual(last.get('a:1')?.segments?.includes(id), true)
     assert.equal(last.get('a:1')?.usedSizeBytes, 10 * (known.get('a:1') as Set<string>).size)
     assert.ok(servers.served.has(id))
     const next = await load('a:1')
-    await waitUntil('it takes requests again', () => isKnown('a:1', next))
+    await waitUntil('it handles requests again', () => isKnown('a:1', next))
   })
 
   for (const kind of ['latency', 'slow-disk'] as const) {
-    it(`of the kind ${kind} makes it late with what it loads`, async () => {
+    it(`of the kind ${kind} delays its loads`, async () => {
       await strike({ kind, delayMs: 600_000 })
       const wait = () =>
         kind === 'latency' ? faults.at('a:1').requestDelayMs() : faults.at('a:1').diskDelayMs()
-      await waitUntil('it strikes', () => wait() === 600_000)
+      await waitUntil('the fault is active', () => wait() === 600_000)
       const id = await load('a:1')
       await otherGoesOn()
       await otherGoesOn()
       assert.equal(isKnown('a:1', id), false)
-      // Its queue is lost with it: the next test begins anew.
+      // Killing it clears its queue for the next test.
       await strike({ kind: 'kill' })
       const { session } = last.get('a:1') as ServerReport
-      await waitUntil('it has another life', () => last.get('a:1')?.session !== session)
+      await waitUntil('it has restarted', () => last.get('a:1')?.session !== session)
     })
   }
 })

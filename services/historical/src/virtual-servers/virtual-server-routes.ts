@@ -10,14 +10,14 @@ const path = '/svc/historical/v1/virtualServers'
 
 const groupsShape = z.array(z.looseObject({ tier: z.string().optional() }))
 
-/** The endpoints by which the servers of a simulation are seen and changed; only a process of such servers has them. */
+/** The endpoints to show and change virtual servers. Only a process that runs virtual servers has them. */
 export function virtualServerRoutes(servers: VirtualServers): Route[] {
   return [
     route({
       method: 'GET',
       path,
       access: state('READ'),
-      summary: 'The groups of virtual servers of this process',
+      summary: 'List the groups of virtual servers of this process',
       answers: [jsonAnswer(groupsShape)],
       handle: () => servers.groups().map(describeGroup),
     }),
@@ -26,7 +26,7 @@ export function virtualServerRoutes(servers: VirtualServers): Route[] {
       path,
       access: state('WRITE'),
       summary:
-        'Makes other virtual servers of this process until it is started again; answers when the leader knows',
+        'Replace the virtual servers of this process until it restarts. Returns once the coordinator leader knows them',
       body: jsonBody(shapedParser(groupsShape, parseGroups)),
       answers: [emptyAnswer],
       handle: async ({ body }) => {
@@ -41,7 +41,7 @@ function parseGroups(json: unknown): readonly VirtualServerGroup[] {
     return readVirtualServerGroups(json)
   } catch {
     throw invalidInput(
-      `The virtual servers are [${showValue(json)}]; expected ${virtualServerGroups.allowed}`,
+      `Invalid value [${showValue(json)}] for [body]: expected ${virtualServerGroups.allowed}`,
     )
   }
 }

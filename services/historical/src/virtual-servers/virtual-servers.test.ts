@@ -15,7 +15,7 @@ const path = '/svc/historical/v1/virtualServers'
 
 const reports: Report[] = []
 let term = 5
-/** What the leader waits for before it answers a report. */
+/** The leader waits for this before it responds to a report. */
 let answering = Promise.resolve()
 await startReportTaker({ after }, stores, async (report) => {
   reports.push(report)
@@ -40,8 +40,8 @@ const change = async (groups: readonly object[]): Promise<number> =>
 
 const names = (list: readonly { readonly name: string }[] = []) => list.map(({ name }) => name)
 
-describe('other virtual servers', () => {
-  it('are answered when nothing changes, with and without servers', async () => {
+describe('replacing virtual servers', () => {
+  it('succeeds if nothing changes, with and without servers', async () => {
     const present = [{ count: 2, tier: 'hot', size: '1g' }]
     assert.equal(await change(present), 200)
     assert.equal(await change(present), 200)
@@ -51,7 +51,7 @@ describe('other virtual servers', () => {
     assert.equal(reports.length, told, 'there was nothing to report')
   })
 
-  it('that find no room in a report are told of in it, and follow in the next', async () => {
+  it('announces servers that do not fit in a report, and reports them in the next one', async () => {
     const told = reports.length
     assert.equal(await change([{ count: 6000, tier: 'hot', size: '1g' }]), 200)
     const [first, second] = reports.slice(told)
@@ -65,8 +65,8 @@ describe('other virtual servers', () => {
     assert.deepEqual(second?.awaited, [])
   })
 
-  it('report to another leader at once, all of them', async () => {
-    // One that is on its way may be answered by the new leader already.
+  it('reports all servers to a new leader immediately', async () => {
+    // The new leader may already respond to a report that is in flight.
     const told = reports.length - 1
     term = 6
     const reported = () => reports.slice(told)
@@ -77,7 +77,7 @@ describe('other virtual servers', () => {
     assert.ok(reported().length <= 4, `it took ${reported().length} reports`)
   })
 
-  it('are answered to all who ask for some at once', async () => {
+  it('succeeds for concurrent requests', async () => {
     let answer = (): void => undefined
     answering = new Promise((resolve) => {
       answer = resolve
@@ -86,7 +86,7 @@ describe('other virtual servers', () => {
     const first = change([{ count: 1, tier: 'hot', size: '1g' }])
     await waitUntil('the first servers are reported', () => reports.length > told)
     const second = change([{ count: 1, tier: 'cold', size: '1g' }])
-    await waitUntil('the second servers are there', () => servers.groups()[0]?.tier === 'cold')
+    await waitUntil('the second servers exist', () => servers.groups()[0]?.tier === 'cold')
     answer()
     assert.deepEqual(await Promise.all([first, second]), [200, 200])
     assert.ok(reports.at(-1)?.servers.every(({ tier }) => tier === 'cold'))

@@ -20,60 +20,60 @@ import {
 import { createTroubleLog, growingDelay, type Loop, startLoop } from '@svc/shared/runtime'
 import type { ServiceContext } from '@svc/shared/service'
 
-/** Servers that exist in this process only, for simulations: they hold no bytes, but take their time like others. */
+/** Virtual servers for simulations, which exist only in this process. They store no data, but take as long as real ones. */
 export interface VirtualServers {
-  /** What at least one of its historicals serves, for those who follow this process. */
+  /** The segments that at least one virtual historical serves, for servers that follow this process. */
   readonly served: ServedSegments
   groups(): readonly VirtualServerGroup[]
   /**
-   * Makes other servers of this process: those of an equal group stay with all that they hold, the others are new or
-   * are no more. Resolves when the leader knows.
+   * Replaces the virtual servers. Servers whose group is unchanged keep their segments; others are created or removed.
+   * Resolves once the leader knows all of them.
    */
   replace(groups: readonly VirtualServerGroup[]): Promise<void>
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-/** A load or drop that one of them was asked for. */
+/** A load or drop request in the queue of a virtual server. */
 interface QueuedRequest {
   readonly request: SegmentRequest
   readonly stamp: RequestStamp
-  /** Before then it has not come, where requests are slow. */
+  /** When the request arrives, if a fault delays requests. */
   readonly comesAtMs: number
 }
 
-/** One of them: with a queue, an inventory and a life of its own. */
+/** A virtual server with its own queue, inventory, and lifetime. */
 interface VirtualServer {
   readonly name: string
   readonly group: VirtualServerGroup
   readonly served: ServedSegments
   readonly log: ReportLog
-  /** Sizes of what it serves, by segment. */
+  /** Size in bytes of each segment that it serves, by id. */
   readonly sizes: Map<string, number>
   readonly queue: QueuedRequest[]
   usedSizeBytes: number
-  /** When the load at the head of the queue is done, in milliseconds of this process. */
+  /** When the request at the head of the queue is done, as a `performance.now()` time. */
   headDoneAtMs: number
   readonly leader: HeardLeader
   lastReportAtMs: number
-  /** Whether the leader has its whole list. */
+  /** Whether the leader has its complete list of segments. */
   isKnown: boolean
-  /** When it lives again after a fault has killed it; 0 while it lives. */
+  /** When it restarts after a fault killed it, or 0 while it is running. */
   livesAgainAtMs: number
-  /** Whether a fault kept its last report from the leader. */
+  /** Whether a fault blocked its last report to the leader. */
   isCut: boolean
 }
 
 const reportPeriodMs = 1000
-// How often the servers are looked at for loads that are done.
+// How often to check the servers for finished loads.
 const workPeriodMs = 50
-// How long a server that was killed takes to be there again, as the process of a real one does.
+// How long a killed server takes to restart, similar to the process of a real one.
 const restartMs = 2000
-// Changes that one report tells: the leader reads reports at one stretch, of some ten milliseconds for so many.
+// Maximum number of changes per report. The leader processes a report without pausing: about 10 ms for this many changes.
 const changesAtOnce = 10_000
 const serversAtOnce = 5000
 
-/** A server that begins to live, with what it has kept of a former life. */
+/** Creates a server, with the segments that it kept from an earlier lifetime. */
 function createServer({
   name,
   group,
@@ -99,25 +99,25 @@ function createServer({
   }
 }
 
-/** Whether neither the leader nor those who follow this process find the server. */
+/** Whether a fault hides the server from the leader and from servers that follow this process. */
 const isHidden = ({ livesAgainAtMs, isCut }: VirtualServer): boolean => livesAgainAtMs > 0 || isCut
 
-/** The virtual servers of `svc.simulation.virtualServers`; those without names are named after this process. */
+/** Creates the virtual servers of `svc.simulation.virtualServers`. Servers without names are named after this process. */
 export function createVirtualServers(context: ServiceContext): VirtualServers {
   const { settings, logger, stopping, faults } = context
   const trouble = createTroubleLog(logger)
   const byName = new Map<string, VirtualServer>()
   const served = new ServedSegments()
-  /** How many historicals serve a segment. */
+  /** Number of historicals that serve each segment. */
   const holders = new Map<string, number>()
-  /** Servers that are no more, and of which the leader may not know it. */
+  /** Removed servers that the leader may not know about yet. */
   const gone = new Set<string>()
   let groups: readonly VirtualServerGroup[] = []
   let receiver: RequestReceiver | undefined
   let worker: Loop | undefined
   let reporter: Loop | undefined
   let known = Promise.withResolvers<void>()
-  /** The fencing number of the leader that last took a report. */
+  /** The fencing number of the leader that last accepted a report. */
   let term = 0
 
   function make(wanted: readonly VirtualServerGroup[]): void {
@@ -148,7 +148,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
     byName.delete(server.name)
   }
 
-  /** Those who follow this process find nothing at the server any more. */
+  /** Hides the segments of a server from servers that follow this process. */
   function hide(server: VirtualServer): void {
     if (isHidden(server)) return
     for (const id of server.served.ids()) noteDropped(server, id)
@@ -159,7 +159,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
     for (const id of server.served.ids()) noteLoaded(server, id)
   }
 
-  /** What it was asked is lost, and nobody hears of it until it lives again with what lies on its disk. */
+  /** Drops its queue and hides it until it restarts with the segments on its disk. */
   function kill(server: VirtualServer): void {
     hide(server)
     server.livesAgainAtMs = performance.now() + restartMs
@@ -226,7 +226,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
       while (done < server.queue.length && server.headDoneAtMs <= nowMs) {
         const { request, stamp } = server.queue[done] as (typeof server.queue)[number]
         done += 1
-        // Leaders decide by what is served here now.
+        // Leaders decide based on what is served here now.
         if (!server.leader.isVoid(stamp)) carryOut(server, request)
         const next = server.queue[done]
         if (next)
@@ -249,7 +249,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
       server.log.noteFailure({
         id,
         action: 'load',
-        message: 'Virtual servers fail as often as they are told to',
+        message: 'Simulated failure, as configured by failureProbability',
       })
       return
     }
@@ -269,7 +269,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
       if (changes >= changesAtOnce || reported.length >= serversAtOnce) break
       if (server.livesAgainAtMs > 0) continue
       const isDue = nowMs - server.lastReportAtMs >= reportPeriodMs
-      // One report gets lost as another would: the next one is made when it is due.
+      // A blocked report is lost like any other; the next one is sent when it is due.
       if (server.isCut ? !isDue : !isDue && server.isKnown && !server.log.hasNews()) continue
       setCut(server, faults.at(server.name).isCut())
       if (server.isCut) {
@@ -305,13 +305,13 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
       gone: told,
     }
     const answer = await sendReport(context, body)
-    // Another leader knows none of the lists.
+    // A new leader does not know any of the lists.
     if (answer.term !== term) for (const server of byName.values()) server.isKnown = false
     term = answer.term
     const resync = new Set(answer.resync)
     for (const { server, report: one } of reported) {
       const isNews = server.leader.hear(answer.term, answer.voidUntilMs[server.name])
-      // The leader waits for the word that it is void.
+      // The leader is waiting for this confirmation, so report again immediately.
       server.lastReportAtMs = isNews ? 0 : nowMs
       server.isKnown = !resync.has(server.name)
       if (server.isKnown) {
@@ -323,13 +323,13 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
     }
     for (const name of told) if (!byName.has(name)) gone.delete(name)
     if (isAllKnown()) known.resolve()
-    // What found no room in this report follows at once.
+    // Send what did not fit in this report immediately.
     if (!isAllKnown() || changes >= changesAtOnce) reporter?.wake()
   }
 
   /**
-   * The servers in the order in which they report: the leader is to hear of those that it knows while it waits for the
-   * lists of the others, but not only of them.
+   * Returns the servers in the order in which they report. Servers that the leader knows must keep reporting while others
+   * send their lists, but must not fill all reports.
    */
   function inTurn(): readonly VirtualServer[] {
     const longestSilentFirst = [...byName.values()].sort((a, b) => a.lastReportAtMs - b.lastReportAtMs)
@@ -339,7 +339,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
     return [...known.slice(0, serversAtOnce / 2), ...unknown, ...known.slice(serversAtOnce / 2)]
   }
 
-  /** The historicals whose lists the leader does not have, but for those that are reported now. */
+  /** Returns the historicals whose lists the leader does not have yet and that are not in this report. */
   const awaitedBeside = (reported: ReadonlySet<string>): AwaitedServer[] =>
     [...byName.values()]
       .filter(
@@ -351,7 +351,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
       )
       .map(({ name, group: { tier } }) => ({ name, process: context.node().name, tier }))
 
-  /** Whether the leader knows which servers there are, and all that they hold. */
+  /** Whether the leader knows all servers and all their segments. */
   const isAllKnown = (): boolean =>
     gone.size === 0 && [...byName.values()].every((server) => server.isKnown || isHidden(server))
 
@@ -359,7 +359,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
     served,
     groups: () => groups,
     replace: async (wanted) => {
-      // Who waits for an earlier change waits for this one too: what was asked first is no more.
+      // Callers that wait for an earlier change now wait for this one, because it replaces the earlier one.
       const before = known
       known = Promise.withResolvers()
       known.promise.then(before.resolve)
@@ -371,7 +371,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
       faults.onKill((name) => {
         const server = byName.get(name)
         if (!server) return
-        logger.warn('A fault that was asked for kills a virtual server', { server: name })
+        logger.warn('An injected fault killed a virtual server', { server: name })
         kill(server)
       })
       make(settings.get('svc.simulation.virtualServers'))
@@ -393,18 +393,18 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
         async () => {
           await report()
           delay.reset()
-          trouble.over('Reports of the virtual servers reach the leading coordinator again')
+          trouble.over('Resumed reporting the virtual servers to the coordinator')
         },
         (error) => {
           if (stopping.aborted) return
-          trouble.tell('Reports of the virtual servers do not reach the leading coordinator', {
+          trouble.tell('Failed to report the virtual servers to the coordinator', {
             error: describeError(error),
           })
           return delay.next()
         },
       )
       await known.promise
-      logger.info('The virtual servers are known to the leader', { servers: byName.size })
+      logger.info('Registered the virtual servers with the leader', { servers: byName.size })
     },
     stop: async () => {
       await receiver?.close()
