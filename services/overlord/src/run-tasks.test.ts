@@ -238,7 +238,7 @@ describe('a kill task', () => {
     assert.equal(await claim('compaction', 25), 'claimed')
     const worker = await startWorker(scope, stores, folders)
     const id = await worker.submit(kill)
-    await waitUntil('it waits', async () => (await loadTask(database, id))?.waiting === true)
+    await waitUntil('the task is waiting', async () => (await loadTask(database, id))?.waiting === true)
     await finishAttempt(database, 'compaction', 1, { state: 'SUCCESS', errorMessage: null })
     assert.equal((await ended(stores, id))?.state, 'SUCCESS')
   })

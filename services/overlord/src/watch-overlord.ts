@@ -6,7 +6,7 @@ import { type TaskRunner, watchTaskRunner } from '@svc/shared/task-running'
 export interface WatchedOverlord {
   readonly database: Database
   readonly runner: TaskRunner
-  /** The fencing number while this overlord leads. */
+  /** Returns the fencing number while this overlord is the leader, or undefined. */
   term(): number | undefined
 }
 

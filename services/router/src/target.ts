@@ -26,9 +26,9 @@ const closedPath = /^\/svc-internal/i
 
 /**
  * Returns where to forward the target of a request line, or undefined if it must not be forwarded. The target must be a
- * plain path. Targets that name a host, contain dot segments, or escape slashes are rejected, so that every server reads
- * the same address and prefix. A path that starts with one of `aliases` instead of `svc` goes to the same server but
- * keeps its name, so that the server responds with the caller's names.
+ * plain path. Targets that name a host or contain dot segments, backslashes, or double slashes are rejected, so that
+ * every server reads the same address and prefix. A path that starts with one of `aliases` instead of `svc` goes to the
+ * same server but keeps its name, so that the server responds with the caller's names.
  */
 export function targetOf(requestTarget: string, aliases: readonly string[] = []): Target | undefined {
   const [path = ''] = requestTarget.split('?', 1)

@@ -198,7 +198,7 @@ export function createFetchedFiles(options: FetchedFilesOptions): FetchedFiles {
     }
     let last: unknown
     const others = needed.servers.filter((server) => server !== tried)
-    // The server that failed may have dropped the connection or not served the segment yet: try it again last.
+    // The server that failed may only have dropped the connection, or may serve the segment by now: try it again last.
     for (const server of [...shuffled(others), ...needed.servers.filter((one) => one === tried)]) {
       let isHere = false
       await fetchFrom(server, [fetch], () => {

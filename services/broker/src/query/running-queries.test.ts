@@ -19,7 +19,7 @@ const operator = callerOf('basic', 'operator', 'STATE')
 const otherAnn = callerOf('directory', 'ann')
 
 describe('canceling queries', () => {
-  // Who cancels, what the query of ann reads, and how many queries are canceled or the error.
+  // Who cancels, what ann's query reads, and the number of canceled queries or the error.
   const cases: readonly [
     name: string,
     who: Caller,

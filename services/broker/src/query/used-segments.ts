@@ -18,7 +18,7 @@ export interface UsedSegments {
   refresh(dataSource: string): Promise<boolean>
   isKnown(dataSource: string): boolean
   of(dataSource: string): readonly QueriedSegment[]
-  /** Segments that became unused since the datasource was first read or `forgetRetired` was called. */
+  /** Segments that became unused after the first `refresh` or the last `forgetRetired` of the datasource. */
   retired(dataSource: string): readonly FormerSegment[]
   /** Returns the lists of columns with the given schema ids. */
   schemasOf(ids: readonly number[]): Promise<(readonly SegmentColumn[])[]>
