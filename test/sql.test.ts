@@ -347,7 +347,7 @@ describe('bad queries', () => {
         context: { timeout: 1500 },
       },
       status: 504,
-      message: /longer than the \[1500\] ms/,
+      message: /timeout of \[1500\] ms/,
     },
   ]
   for (const { name, body, status, message } of cases) {
@@ -533,7 +533,7 @@ describe('./svc sql', () => {
           'SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE a.range + b.range = 7',
         )
       ).stderr,
-      /longer than the \[1000\] ms/,
+      /timeout of \[1000\] ms/,
     )
   })
 })
