@@ -12,7 +12,7 @@ import {
 
 const now = parseInstant('2026-11-21T00:00:00.000Z')
 
-test('the first rule that applies counts', () => {
+test('uses the first rule that applies', () => {
   const rules = compileRules(
     parseRules([
       { type: 'loadByPeriod', period: 'P1M' },
