@@ -22,8 +22,8 @@ const server = (name: string, tier = '_default_tier', more: object = {}) => ({
 })
 const load = (tieredReplicants: object) => ({ type: 'loadForever', tieredReplicants })
 
-describe('defaults of a request', () => {
-  test('default to datasource [preview], the epoch as version, one partition, and size 0 for a segment', () => {
+describe('a preview request', () => {
+  test('fills in datasource [preview], the epoch as version, one partition, and size 0 for a segment', () => {
     const { rows } = previewGiven({ rules: [], segments: [{ interval: day(0) }], servers: [server('a')] })
     assert.deepEqual(rows, [
       {
@@ -40,13 +40,13 @@ describe('defaults of a request', () => {
     ])
   })
 
-  test('default to no size limit for a server', () => {
+  test('sets no size limit for a server by default', () => {
     const segments = [{ interval: day(0), size: Number.MAX_SAFE_INTEGER }]
     const { rows } = previewGiven({ rules: [], segments, servers: [server('a'), server('b')] })
     assert.deepEqual(rows[0]!.loaded, { _default_tier: 2 })
   })
 
-  test('append a rule that loads everything', () => {
+  test('ends with a rule that loads everything', () => {
     const { rows } = previewGiven({
       rules: [{ type: 'dropByInterval', interval: '2000/2001' }],
       defaultRules: [],
@@ -56,7 +56,7 @@ describe('defaults of a request', () => {
     assert.deepEqual(rows[0]!.rule, { index: 0, type: 'loadForever', source: 'default' })
   })
 
-  test('accept eternity as the interval of segments and rules', () => {
+  test('accepts eternity as the interval of segments and rules', () => {
     const eternity = '-146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z'
     const { rows } = previewGiven({
       rules: [{ type: 'loadByInterval', interval: eternity, tieredReplicants: { hot: 1 } }],
@@ -72,7 +72,7 @@ describe('defaults of a request', () => {
     )
   })
 
-  test('accept the rows of an answer as segments', () => {
+  test('accepts the rows of an answer as segments', () => {
     const request = { rules: [], segments: [{ interval: day(0), size: 3 }], servers: [server('a')] }
     const { rows } = previewGiven(request)
     assert.deepEqual(previewGiven({ ...request, segments: rows }).rows, rows)
@@ -403,12 +403,12 @@ describe('ranges of segments with the same rule', () => {
 describe('rules that are never reached', () => {
   const cases: [name: string, rules: object[], unreached: [index: number, hiddenBy: number[]][]][] = [
     [
-      'any rule after a rule that matches everything',
+      'include any rule after a rule that matches everything',
       [{ type: 'dropForever' }, { type: 'loadForever' }],
       [[1, [0]]],
     ],
     [
-      'a shorter window after a longer one',
+      'include a shorter window after a longer one',
       [
         { type: 'loadByPeriod', period: 'P1Y' },
         { type: 'loadByPeriod', period: 'P1M' },
@@ -416,7 +416,7 @@ describe('rules that are never reached', () => {
       [[1, [0]]],
     ],
     [
-      'not a longer window after a shorter one',
+      'exclude a longer window after a shorter one',
       [
         { type: 'loadByPeriod', period: 'P1M' },
         { type: 'loadByPeriod', period: 'P1Y' },
@@ -424,7 +424,7 @@ describe('rules that are never reached', () => {
       [],
     ],
     [
-      'a rule after two rules that match everything together',
+      'include a rule after two rules that match everything together',
       [
         { type: 'loadByPeriod', period: 'P1M' },
         { type: 'dropBeforeByPeriod', period: 'P1M' },
@@ -433,7 +433,7 @@ describe('rules that are never reached', () => {
       [[2, [0, 1]]],
     ],
     [
-      'not an interval that a moving window covers only for now',
+      'exclude an interval that a moving window covers only for now',
       [
         { type: 'loadByPeriod', period: 'P1M' },
         { type: 'loadByInterval', interval: '2026-06-01/2026-06-10' },
@@ -441,7 +441,7 @@ describe('rules that are never reached', () => {
       [],
     ],
     [
-      'an interval that will always be before a moving bound',
+      'include an interval that will always be before a moving bound',
       [
         { type: 'dropBeforeByPeriod', period: 'P1M' },
         { type: 'dropByInterval', interval: '2020-01-01/2021-01-01' },
@@ -449,7 +449,7 @@ describe('rules that are never reached', () => {
       [[1, [0]]],
     ],
     [
-      'neither a month nor thirty days, because either can be longer',
+      'exclude both a month and 30 days, because either can be longer',
       [
         { type: 'loadByPeriod', period: 'P30D' },
         { type: 'loadByPeriod', period: 'P1M' },
@@ -457,7 +457,7 @@ describe('rules that are never reached', () => {
       [],
     ],
     [
-      'a month after thirty-one days, because it is never longer',
+      'include a month after 31 days, because it is never longer',
       [
         { type: 'loadByPeriod', period: 'P31D' },
         { type: 'loadByPeriod', period: 'P1M' },
@@ -465,12 +465,12 @@ describe('rules that are never reached', () => {
       [[1, [0]]],
     ],
     [
-      'a rule that applies to nothing',
+      'include a rule that applies to nothing',
       [{ type: 'dropByPeriod', period: 'PT0S', includeFuture: false }],
       [[0, []]],
     ],
     [
-      'an interval inside another, in a long list',
+      'include an interval inside another, in a long list',
       [
         ...Array.from({ length: 300 }, (_, index) => ({
           type: 'loadByInterval',
@@ -481,7 +481,7 @@ describe('rules that are never reached', () => {
       [[300, [200]]],
     ],
     [
-      'the same interval twice, in a long list',
+      'include a duplicate interval, in a long list',
       [
         ...Array.from({ length: 300 }, (_, index) => ({
           type: 'loadByInterval',

@@ -100,7 +100,7 @@ const cases: readonly Case[] = [
     served: { hot: 1 },
   },
   {
-    name: 'counts replicas in progress as missing',
+    name: 'counts loading replicas as missing',
     segments: [segment('a')],
     rules: [load({ hot: 1 })],
     servers: [server('hot', [], { loading: new Set(['a']) })],

@@ -61,7 +61,7 @@ for (const { rule, wanted } of [
   { rule: { type: 'dropBeforeByPeriod', period: 'P1D' }, wanted: { action: 'drop' } },
   { rule: { type: 'broadcastForever' }, wanted: { action: 'broadcast' } },
 ]) {
-  test(`${JSON.stringify(rule)} wants ${wanted.action}`, () => {
+  test(`${JSON.stringify(rule)} results in ${wanted.action}`, () => {
     assert.deepEqual(describeWantedCopies(parseRules([rule])[0]!), wanted)
   })
 }
