@@ -78,7 +78,7 @@ export class RetentionPlanner {
     return new RetentionRun(table, planner, this.moves, prepared)
   }
 
-  /** Marks changed servers, because decommissioning, type, or tier of a server changes how its replicas count. */
+  /** Marks changed servers: type, tier, and decommissioning affect how their replicas count. */
   private markChangedServers(servers: readonly LoadingServer[]): void {
     const gone = new Set(this.serverKeys.keys())
     const changed = new Set<number>()
