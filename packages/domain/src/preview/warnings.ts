@@ -201,7 +201,7 @@ function* warningsOfTiers(
   }
   if (broadcasts) {
     for (const { name, type } of cluster.unable.slice(0, mostServers)) {
-      const message = `Datasource [${dataSource}]: ${type} [${name}] has no storage for broadcast segments. Set [svc.segmentCache.locations] on this server`
+      const message = `Datasource [${dataSource}]: ${type} [${name}] cannot load broadcast segments because it has no segment cache: set [svc.segmentCache.locations] on it`
       yield { type: 'serverCannotHoldSegments', server: name, dataSource, message }
     }
   }
