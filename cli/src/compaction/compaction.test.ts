@@ -26,7 +26,10 @@ describe('the preview request of a file', () => {
   for (const [json, message] of [
     [3, /^Failure: Invalid value \[3\] for \[body\]/],
     [[{ dataSource: 7 }], /^Failure: Invalid value \[7\] for \[compactionConfigs\[0\]\.dataSource\]/],
-    [{ ...config, inputSegmentSizeBytes: -1 }, /Invalid value \[-1\] for \[inputSegmentSizeBytes\]/],
+    [
+      { ...config, inputSegmentSizeBytes: -1 },
+      /Invalid value \[-1\] for \[compactionConfigs\[0\]\.inputSegmentSizeBytes\]/,
+    ],
     [{ engine: 'fast' }, /^Failure: Invalid value \[fast\] for \[engine\]/],
   ] as const) {
     test(`rejects ${JSON.stringify(json)}`, () => assert.throws(() => previewRequest(json), message))

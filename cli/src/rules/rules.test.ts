@@ -99,9 +99,9 @@ describe('rejects invalid rules', () => {
     ['', /^Failure: Invalid rules in file \[x\]: expected JSON/],
     [
       '[{"type":"load"}]',
-      /^Failure: Invalid value \[load\] for \[rules\[0\]\.type\]: expected one of loadForever/,
+      /^Failure: Invalid value \[load\] for \[rules\[0\]\.type\]: expected one of \[loadForever/,
     ],
-    ['{"type":"loadForever"}', /^Failure: Invalid value .* for \[rules\] a list of rules$/],
+    ['{"type":"loadForever"}', /^Failure: Invalid value .* for \[rules\]: expected a list of rules$/],
     ['[{"type":"loadByPeriod","period":"1M"}]', /Invalid value \[1M\] for \[rules\[0\]\.period\]/],
   ]
   for (const [text, message] of cases) {

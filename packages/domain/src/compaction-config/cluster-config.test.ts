@@ -20,7 +20,7 @@ const fragmented = {
   minUncompactedRowsPercentForFullCompaction: 0,
 }
 
-describe('the cluster configuration of compaction', () => {
+describe('the cluster compaction configuration', () => {
   const accepted: readonly [given: object, shown: object][] = [
     [{}, {}],
     [{ compactionTaskSlotRatio: 0.5 }, { compactionTaskSlotRatio: 0.5 }],
@@ -73,20 +73,20 @@ describe('the cluster configuration of compaction', () => {
     ],
   ]
   for (const [given, shown] of accepted) {
-    it(`takes ${JSON.stringify(given)}`, () => {
+    it(`accepts ${JSON.stringify(given)}`, () => {
       const once = formatClusterConfig(parseClusterConfig(given))
       assert.deepEqual(once, { ...defaults, ...shown })
       assert.deepEqual(formatClusterConfig(clusterConfigOf(JSON.stringify(once))), once)
     })
   }
 
-  it('has its defaults where nothing is stored', () =>
+  it('uses the defaults if nothing is stored', () =>
     assert.equal(clusterConfigOf(undefined), defaultClusterConfig))
 
   const policy = (given: object) => ({ compactionPolicy: given })
   const refused: readonly [given: unknown, field: string][] = [
-    [null, 'The body'],
-    [[], 'The body'],
+    [null, 'body'],
+    [[], 'body'],
     [{ colour: 'red' }, 'colour'],
     [{ compactionTaskSlotRatio: 2 }, 'compactionTaskSlotRatio'],
     [{ compactionTaskSlotRatio: -0.1 }, 'compactionTaskSlotRatio'],
@@ -131,11 +131,11 @@ describe('the cluster configuration of compaction', () => {
     ],
   ]
   for (const [given, field] of refused) {
-    it(`refuses ${JSON.stringify(given)}`, () => {
+    it(`rejects ${JSON.stringify(given)}`, () => {
       assert.throws(
         () => parseClusterConfig(given),
         ({ code, message, context }: Failure) =>
-          code === 'invalidInput' && context.field === field && /allowed (is|are) /.test(message),
+          code === 'invalidInput' && context.field === field && /: expected /.test(message),
       )
     })
   }

@@ -18,39 +18,39 @@ import {
   withoutNulls,
 } from '../validation/index.ts'
 
-/** What rewrites segments, as the recorded system has it; here they differ in what they allow and in their slots. */
+/** Compaction engines of Druid 37. In svc, they differ only in the settings that they allow and in their task slots. */
 export const compactionEngines = ['native', 'msq'] as const
 export type CompactionEngine = (typeof compactionEngines)[number]
 
-/** Newest intervals first. */
+/** Compacts the newest intervals first. */
 export interface NewestSegmentFirst {
   readonly type: 'newestSegmentFirst'
   readonly priorityDatasource: string | null
 }
 
-/** Intervals with many small uncompacted segments first. */
+/** Compacts intervals with many small uncompacted segments first. */
 export interface MostFragmentedFirst {
   readonly type: 'mostFragmentedFirst'
   readonly priorityDatasource: string | null
   readonly minUncompactedCount: number
   readonly minUncompactedBytes: number
   readonly maxAverageUncompactedBytesPerSegment: number
-  /** Below this share of uncompacted bytes, from 0 to 100, only what is uncompacted is rewritten. */
+  /** Below this percentage of uncompacted bytes (0 to 100), only uncompacted segments are rewritten. */
   readonly minUncompactedBytesPercentForFullCompaction: number
-  /** The same of rows. */
+  /** The same for rows. */
   readonly minUncompactedRowsPercentForFullCompaction: number
 }
 
-/** Only these intervals, in this order. */
+/** Compacts only the listed intervals, in this order. */
 export interface FixedIntervalOrder {
   readonly type: 'fixedIntervalOrder'
   readonly eligibleCandidates: readonly { readonly datasource: string; readonly interval: Interval }[]
 }
 
-/** Which intervals are compacted, and in which order. */
+/** Defines which intervals are compacted, and in which order. */
 export type CompactionPolicy = NewestSegmentFirst | MostFragmentedFirst | FixedIntervalOrder
 
-/** What holds for the compaction of all datasources. */
+/** Compaction settings that apply to all datasources. */
 export interface ClusterCompactionConfig {
   readonly compactionTaskSlotRatio: number
   readonly maxCompactionTaskSlots: number
@@ -62,7 +62,7 @@ export interface ClusterCompactionConfig {
 
 const mostInt = 2_147_483_647
 
-/** What holds as long as nothing was configured. */
+/** The configuration if nothing was configured. */
 export const defaultClusterConfig: ClusterCompactionConfig = {
   compactionTaskSlotRatio: 0.1,
   maxCompactionTaskSlots: mostInt,
@@ -72,13 +72,13 @@ export const defaultClusterConfig: ClusterCompactionConfig = {
   storeCompactionStatePerSegment: true,
 }
 
-/** The name of an engine in any case of letters. */
+/** Reads the name of an engine, ignoring case. */
 export const readEngine: Reader<CompactionEngine> = described(
-  { type: 'string', description: `${compactionEngines.join(' or ')}, in any case of letters` },
+  { type: 'string', description: `${compactionEngines.join(' or ')} (case-insensitive)` },
   (json, field) => readOneOf(compactionEngines)(typeof json === 'string' ? json.toLowerCase() : json, field),
 )
 
-// An empty name is none, as the recorded system has it.
+// An empty name means no datasource, as in Druid 37.
 const readPriorityDatasource: Reader<string | null> = described(
   { type: ['string', 'null'] },
   (json, field) => (json === '' ? null : optional(readDatasourceName)(json, field)),
@@ -124,24 +124,24 @@ const readConfig = readFields({
 })
 
 /**
- * The cluster configuration of a JSON object; what is not given takes its default. The first thing that is wrong is an
- * invalidInput failure that names the field, the value and what is allowed.
+ * Returns the cluster configuration from a JSON object, with defaults filled in. Throws invalidInput for the first
+ * invalid value; the message contains the field, the value, and what is expected.
  */
 export function parseClusterConfig(json: unknown, field = ''): ClusterCompactionConfig {
   const config = readConfig(json, field)
   if (config.engine === 'msq' && !config.useSupervisors) {
-    throw refuse('engine', 'msq', 'native unless useSupervisors is true')
+    throw refuse('engine', 'msq', '[native] unless [useSupervisors] is [true]')
   }
   return config
 }
 
-/** The JSON schema of a cluster configuration. */
+/** Returns the JSON schema of a cluster configuration. */
 export const clusterConfigSchema = (): JsonObject => ({
   title: 'ClusterCompactionConfig',
   ...schemaOf(readConfig),
 })
 
-/** The configuration as JSON, in the recorded order of fields. */
+/** Returns the configuration as JSON, with fields in the same order as in Druid 37. */
 export function formatClusterConfig(config: ClusterCompactionConfig): Record<string, unknown> {
   const { compactionTaskSlotRatio, maxCompactionTaskSlots, compactionPolicy, ...more } = config
   return {
@@ -161,6 +161,6 @@ function formatPolicy(policy: CompactionPolicy): Record<string, unknown> {
   return { type: policy.type, eligibleCandidates }
 }
 
-/** What was stored as JSON text, or the defaults where nothing was. */
+/** Returns the configuration that is stored as JSON, or the defaults if nothing is stored. */
 export const clusterConfigOf = (stored: string | undefined): ClusterCompactionConfig =>
   stored === undefined ? defaultClusterConfig : parseClusterConfig(JSON.parse(stored))

@@ -46,7 +46,7 @@ const untuned = {
 const answered = (given: object): unknown =>
   formatCompactionConfig(parseCompactionConfig({ dataSource: 'koalas', ...given }))
 
-/** The message and field of a refusal. */
+/** Returns the message and the field of the failure. */
 function refusal(work: () => unknown): [message: string, field: string | undefined] {
   try {
     work()
@@ -60,21 +60,21 @@ function refusal(work: () => unknown): [message: string, field: string | undefin
 
 describe('the compaction configuration of a datasource', () => {
   const accepted: readonly [name: string, given: object, shown: object][] = [
-    ['takes defaults', {}, {}],
+    ['fills in defaults', {}, {}],
     [
-      'takes defaults for null',
+      'fills in defaults for null',
       Object.fromEntries(Object.keys(minimal).map((key) => [key, key === 'dataSource' ? 'koalas' : null])),
       {},
     ],
-    ['is of type inline', { type: 'inline' }, {}],
+    ['accepts the type [inline]', { type: 'inline' }, {}],
     [
       'keeps projections',
       { projections: [{ type: 'aggregate', name: 'p' }] },
       { projections: [{ type: 'aggregate', name: 'p' }] },
     ],
-    ['takes an empty tuningConfig', { tuningConfig: {} }, { tuningConfig: untuned }],
+    ['accepts an empty tuningConfig', { tuningConfig: {} }, { tuningConfig: untuned }],
     [
-      'tunes dynamic partitions',
+      'accepts dynamic partitions',
       { tuningConfig: { partitionsSpec: { type: 'dynamic', maxTotalRows: 20 } } },
       {
         tuningConfig: {
@@ -84,7 +84,7 @@ describe('the compaction configuration of a datasource', () => {
       },
     ],
     [
-      'reads -1 as not given',
+      'treats -1 as absent',
       { tuningConfig: { partitionsSpec: { type: 'dynamic', maxRowsPerSegment: -1, maxTotalRows: -1 } } },
       {
         tuningConfig: {
@@ -94,7 +94,7 @@ describe('the compaction configuration of a datasource', () => {
       },
     ],
     [
-      'tunes hashed partitions by shards',
+      'accepts hashed partitions with numShards',
       { tuningConfig: { partitionsSpec: { type: 'hashed', numShards: 3, partitionDimensions: ['a'] } } },
       {
         tuningConfig: {
@@ -111,7 +111,7 @@ describe('the compaction configuration of a datasource', () => {
       },
     ],
     [
-      'tunes ranges',
+      'accepts range partitions',
       {
         tuningConfig: {
           partitionsSpec: { type: 'range', targetRowsPerSegment: 9, partitionDimensions: ['a'] },
@@ -132,7 +132,7 @@ describe('the compaction configuration of a datasource', () => {
       },
     ],
     [
-      'takes granularities in every form',
+      'accepts granularities as names and as objects',
       {
         granularitySpec: {
           segmentGranularity: { type: 'period', period: 'P1M', timeZone: 'UTC', origin: null },
@@ -143,7 +143,7 @@ describe('the compaction configuration of a datasource', () => {
       { granularitySpec: { segmentGranularity: 'MONTH', queryGranularity: 'NONE' } },
     ],
     [
-      'takes dimensions by name and by type',
+      'accepts dimensions by name and by type',
       {
         dimensionsSpec: {
           dimensions: [
@@ -164,7 +164,7 @@ describe('the compaction configuration of a datasource', () => {
       },
     ],
     [
-      'takes metrics',
+      'accepts metrics',
       {
         metricsSpec: [
           { type: 'count', name: 'n' },
@@ -179,7 +179,7 @@ describe('the compaction configuration of a datasource', () => {
       },
     ],
     [
-      'takes a filter',
+      'accepts a filter',
       {
         transformSpec: {
           filter: {
@@ -208,7 +208,7 @@ describe('the compaction configuration of a datasource', () => {
       },
     ],
     [
-      'tunes what has no effect here',
+      'accepts tuning settings that have no effect in svc',
       {
         tuningConfig: {
           indexSpec: {
@@ -239,23 +239,19 @@ describe('the compaction configuration of a datasource', () => {
         },
       },
     ],
-    ['takes an engine in any case', { engine: 'NATIVE' }, { engine: 'native' }],
+    ['ignores the case of engines', { engine: 'NATIVE' }, { engine: 'native' }],
     [
-      'keeps a context',
+      'keeps the taskContext',
       { taskContext: { priority: 5, other: [1] } },
       { taskContext: { priority: 5, other: [1] } },
     ],
-    ['keeps whether to drop', { ioConfig: {} }, { ioConfig: { dropExisting: null } }],
+    ['keeps dropExisting', { ioConfig: {} }, { ioConfig: { dropExisting: null } }],
   ]
   for (const [name, given, shown] of accepted) {
     it(name, () => {
       const once = answered(given)
       assert.deepEqual(once, { ...minimal, ...shown })
-      assert.deepEqual(
-        formatCompactionConfig(parseCompactionConfig(once)),
-        once,
-        'what is shown can be given back',
-      )
+      assert.deepEqual(formatCompactionConfig(parseCompactionConfig(once)), once, 'the output is valid input')
       assert.deepEqual(
         Object.keys(once as object).filter((key) => key !== 'projections'),
         Object.keys(minimal),
@@ -266,9 +262,9 @@ describe('the compaction configuration of a datasource', () => {
   const partitions = (spec: object) => ({ tuningConfig: { partitionsSpec: spec } })
   const filtered = (filter: unknown) => ({ transformSpec: { filter } })
   const refused: readonly [given: unknown, field: string | undefined][] = [
-    [null, 'The body'],
-    [[], 'The body'],
-    ['koalas', 'The body'],
+    [null, 'body'],
+    [[], 'body'],
+    ['koalas', 'body'],
     [{ dataSource: undefined }, 'dataSource'],
     [{ dataSource: '' }, 'dataSource'],
     [{ dataSource: ' ' }, 'dataSource'],
@@ -362,17 +358,17 @@ describe('the compaction configuration of a datasource', () => {
     [{ taskContext: { priority: 'high' } }, 'taskContext.priority'],
   ]
   for (const [given, field] of refused) {
-    it(`refuses ${JSON.stringify(given)?.slice(0, 110)}`, () => {
+    it(`rejects ${JSON.stringify(given)?.slice(0, 110)}`, () => {
       const whole = given === null || Array.isArray(given) || typeof given === 'string'
       const [message, named] = refusal(() =>
         parseCompactionConfig(whole ? given : { dataSource: 'koalas', ...(given as object) }),
       )
       assert.equal(named, field)
-      assert.match(message, /allowed (is|are) /)
+      assert.match(message, /: expected /)
     })
   }
 
-  it('never lets anything through that cannot be given back', () => {
+  it('accepts nothing whose output is not valid input', () => {
     const keys = Object.keys(minimal)
     const anything = fc.dictionary(fc.constantFrom(...keys, 'projections', 'type'), fc.jsonValue())
     fc.assert(
@@ -391,26 +387,30 @@ describe('the compaction configuration of a datasource', () => {
   })
 })
 
-describe('an engine', () => {
+describe('the engine', () => {
   const on = { engine: 'native', useSupervisors: true } as const
   const msq = (given: object) => parseCompactionConfig({ dataSource: 'koalas', engine: 'msq', ...given })
   const sum = { type: 'longSum', name: 'added', fieldName: 'added' }
   const rows: readonly [name: string, given: object, field: string | undefined][] = [
-    ['msq runs without a tuningConfig', {}, undefined],
-    ['msq runs dynamic partitions', { tuningConfig: { partitionsSpec: { type: 'dynamic' } } }, undefined],
-    ['msq needs partitions in a tuningConfig', { tuningConfig: {} }, 'tuningConfig.partitionsSpec'],
+    ['msq does not require a tuningConfig', {}, undefined],
+    ['msq supports dynamic partitions', { tuningConfig: { partitionsSpec: { type: 'dynamic' } } }, undefined],
     [
-      'msq has no hashed partitions',
+      'msq requires a partitionsSpec in the tuningConfig',
+      { tuningConfig: {} },
+      'tuningConfig.partitionsSpec',
+    ],
+    [
+      'msq does not support hashed partitions',
       { tuningConfig: { partitionsSpec: { type: 'hashed' } } },
       'tuningConfig.partitionsSpec.type',
     ],
     [
-      'msq has no maxTotalRows',
+      'msq does not support maxTotalRows',
       { tuningConfig: { partitionsSpec: { type: 'dynamic', maxTotalRows: 1 } } },
       'tuningConfig.partitionsSpec.maxTotalRows',
     ],
     [
-      'msq cuts ranges of texts only',
+      'msq supports range partitions only for string dimensions',
       {
         tuningConfig: { partitionsSpec: { type: 'range', maxRowsPerSegment: 1, partitionDimensions: ['n'] } },
         dimensionsSpec: { dimensions: [{ type: 'long', name: 'n' }] },
@@ -418,27 +418,39 @@ describe('an engine', () => {
       'tuningConfig.partitionsSpec.partitionDimensions',
     ],
     [
-      'msq has no metrics without rollup',
+      'msq does not support metrics without rollup',
       { metricsSpec: [sum], granularitySpec: { rollup: false } },
       'granularitySpec.rollup',
     ],
-    ['msq has no rollup without metrics', { granularitySpec: { rollup: true } }, 'granularitySpec.rollup'],
-    ['msq has rollup with metrics', { metricsSpec: [sum], granularitySpec: { rollup: true } }, undefined],
-    ['msq has no metric of another column', { metricsSpec: [{ ...sum, name: 'sum' }] }, 'metricsSpec'],
-    ['msq needs two tasks', { taskContext: { maxNumTasks: 1 } }, 'taskContext.maxNumTasks'],
+    [
+      'msq does not support rollup without metrics',
+      { granularitySpec: { rollup: true } },
+      'granularitySpec.rollup',
+    ],
+    [
+      'msq supports rollup with metrics',
+      { metricsSpec: [sum], granularitySpec: { rollup: true } },
+      undefined,
+    ],
+    [
+      'msq does not support metrics whose fieldName differs from their name',
+      { metricsSpec: [{ ...sum, name: 'sum' }] },
+      'metricsSpec',
+    ],
+    ['msq requires at least two tasks', { taskContext: { maxNumTasks: 1 } }, 'taskContext.maxNumTasks'],
   ]
   for (const [name, given, field] of rows) {
     it(name, () => assert.equal(refusal(() => assertRunnableBy(msq(given), on))[1], field))
   }
 
-  it('msq is one of supervisors', () => {
+  it('msq requires supervisors', () => {
     assert.equal(
       refusal(() => assertRunnableBy(msq({}), { engine: 'native', useSupervisors: false }))[1],
       'engine',
     )
   })
 
-  it('of the cluster holds where the datasource names none', () => {
+  it('defaults to the engine of the cluster', () => {
     const config = parseCompactionConfig({ dataSource: 'koalas', tuningConfig: {} })
     assert.equal(
       refusal(() => assertRunnableBy(config, { engine: 'msq', useSupervisors: true }))[1],
@@ -448,7 +460,7 @@ describe('an engine', () => {
   })
 })
 
-it('a filter has at most 99 levels, so that reading it never overflows the stack', () => {
+it('rejects filters with more than 99 levels, which could overflow the stack', () => {
   const config = (levels: number) => {
     let filter: object = { type: 'true' }
     for (let level = 1; level < levels; level += 1) filter = { type: 'not', field: filter }
@@ -458,6 +470,6 @@ it('a filter has at most 99 levels, so that reading it never overflows the stack
   for (const levels of [1000, 40_000])
     assert.throws(() => parseCompactionConfig(config(levels)), {
       code: 'invalidInput',
-      message: 'The filter has too many levels: expected at most [99]',
+      message: 'The filter is nested too deeply: expected at most [99] levels',
     })
 })

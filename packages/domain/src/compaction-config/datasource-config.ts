@@ -29,14 +29,14 @@ import {
   type TuningConfig,
 } from './specs.ts'
 
-/** How the segments of one datasource shall be compacted; what is null is not asked for. */
+/** How to compact the segments of one datasource. A null field is not configured. */
 export interface CompactionConfig {
   readonly dataSource: string
   readonly taskPriority: number
-  /** An interval whose segments have more bytes is skipped. */
+  /** Intervals whose segments have more bytes in total are skipped. */
   readonly inputSegmentSizeBytes: number
   readonly maxRowsPerSegment: number | null
-  /** So much before the end of the latest data is left alone. */
+  /** Period before the end of the latest data that is not compacted. */
   readonly skipOffsetFromLatest: Period
   readonly tuningConfig: TuningConfig | null
   readonly granularitySpec: GranularitySpec | null
@@ -45,7 +45,7 @@ export interface CompactionConfig {
   readonly transformSpec: TransformSpec | null
   readonly projections: readonly JsonObject[] | null
   readonly ioConfig: IoConfig | null
-  /** Null: the engine of the cluster configuration. */
+  /** Null means the engine of the cluster configuration. */
   readonly engine: CompactionEngine | null
   readonly taskContext: JsonObject | null
 }
@@ -59,7 +59,7 @@ const mostPriority = 999_999
 const readDataSource: Reader<string> = described(readName(), (json, field) => {
   const name = readName()(json, field)
   if (name.includes('/') || name !== name.trim()) {
-    throw refuse(field, json, 'a name without / and without blanks around it')
+    throw refuse(field, json, 'a name without slashes and without leading or trailing whitespace')
   }
   return name
 })
@@ -75,7 +75,7 @@ const readContext: Reader<JsonObject> = described(readAnyObject, (json, field) =
 const readPeriod = described(periodSchema, (json, field) => parsePeriod(readText(json, field), field))
 
 const readConfig = readFields({
-  // The recorded system's own name for a configuration that says everything itself.
+  // Druid 37 uses this type for a configuration that is complete by itself.
   type: optional(readOneOf(['inline'])),
   dataSource: readDataSource,
   taskPriority: optional(readWhole(-mostPriority, mostPriority), defaultPriority),
@@ -94,8 +94,9 @@ const readConfig = readFields({
 })
 
 /**
- * The configuration of a JSON object, defaults filled in. The first thing that is wrong is an invalidInput failure that
- * names the field, the value and what is allowed. Whether an engine can do it all is another question: assertRunnableBy.
+ * Returns the configuration from a JSON object, with defaults filled in. Throws invalidInput for the first invalid
+ * value; the message contains the field, the value, and what is expected. Does not check whether an engine supports the
+ * configuration: see assertRunnableBy.
  */
 export function parseCompactionConfig(json: unknown, field = ''): CompactionConfig {
   const { type: _, ...config } = readConfig(json, field)
@@ -104,14 +105,14 @@ export function parseCompactionConfig(json: unknown, field = ''): CompactionConf
     throw refuse(
       'granularitySpec.queryGranularity',
       'ALL',
-      'another granularity than that of the segments where that is ALL',
+      'a granularity other than [ALL] if segmentGranularity is [ALL]',
     )
   }
   const dimensions = new Set(config.dimensionsSpec?.dimensions?.map(({ name }) => name.toLowerCase()))
   const both = config.metricsSpec?.find(({ name }) => dimensions.has(name.toLowerCase()))
   if (both) {
     throw invalidInput(
-      `metricsSpec has the column [${both.name}], which dimensionsSpec has too; expected one of them`,
+      `Column [${both.name}] is in both [dimensionsSpec] and [metricsSpec]: expected it in only one of them`,
       {
         field: 'metricsSpec',
       },
@@ -120,13 +121,13 @@ export function parseCompactionConfig(json: unknown, field = ''): CompactionConf
   return config
 }
 
-/** The JSON schema of the configuration of a datasource. */
+/** Returns the JSON schema of the configuration of a datasource. */
 export const compactionConfigSchema = (): JsonObject => ({
   title: 'CompactionConfig',
   ...schemaOf(readConfig),
 })
 
-/** The configuration as JSON in the recorded order of fields; parseCompactionConfig reads it back. */
+/** Returns JSON that parseCompactionConfig accepts, with fields in the same order as in Druid 37. */
 export function formatCompactionConfig(config: CompactionConfig): Record<string, unknown> {
   const { skipOffsetFromLatest, granularitySpec, projections, ...more } = config
   const { dataSource, taskPriority, inputSegmentSizeBytes, maxRowsPerSegment, tuningConfig, ...rest } = more
@@ -150,8 +151,9 @@ export function formatCompactionConfig(config: CompactionConfig): Record<string,
 }
 
 /**
- * Refuses what the engine of a configuration cannot do: msq only where supervisors run compaction, and there neither
- * hashed partitions nor maxTotalRows, rollup and metrics only together, and of a metric only what can be aggregated again.
+ * Throws invalidInput if the engine does not support the configuration. The engine msq requires supervisors. It does
+ * not support hashed partitions, maxTotalRows, rollup without metrics, metrics without rollup, or metrics that cannot
+ * be aggregated again.
  */
 export function assertRunnableBy(
   config: CompactionConfig,
@@ -159,17 +161,17 @@ export function assertRunnableBy(
 ): void {
   if ((config.engine ?? cluster.engine) !== 'msq') return
   if (!cluster.useSupervisors) {
-    throw refuse('engine', 'msq', 'native unless supervisors run compaction')
+    throw refuse('engine', 'msq', '[native] unless [useSupervisors] is [true] in the cluster configuration')
   }
-  const fail = (field: string, value: unknown, expected: string): never => {
-    throw refuse(field, value, `${expected} with the engine msq`)
+  const fail = (field: string, value: unknown, expected: string, condition = ''): never => {
+    throw refuse(field, value, `${expected} for the engine [msq]${condition}`)
   }
   const { tuningConfig, granularitySpec, dimensionsSpec, metricsSpec, taskContext } = config
   const partitions = tuningConfig?.partitionsSpec
   const partitionsField = 'tuningConfig.partitionsSpec'
-  if (tuningConfig && !partitions) fail(partitionsField, undefined, 'one of dynamic, range')
+  if (tuningConfig && !partitions) fail(partitionsField, undefined, 'one of [dynamic, range]')
   if (partitions?.type === 'hashed') {
-    fail(`${partitionsField}.type`, partitions.type, 'one of dynamic, range')
+    fail(`${partitionsField}.type`, partitions.type, 'one of [dynamic, range]')
   }
   if (partitions?.type === 'dynamic' && partitions.maxTotalRows !== null) {
     fail(`${partitionsField}.maxTotalRows`, partitions.maxTotalRows, 'null')
@@ -178,7 +180,7 @@ export function assertRunnableBy(
     const types = new Map(dimensionsSpec.dimensions.map(({ name, type }) => [name, type]))
     const other = partitions.partitionDimensions.find((name) => types.get(name) !== 'string')
     if (other !== undefined) {
-      fail(`${partitionsField}.partitionDimensions`, other, 'dimensions of type string')
+      fail(`${partitionsField}.partitionDimensions`, other, 'dimensions of type [string]')
     }
   }
   const hasMetrics = metricsSpec !== null && metricsSpec.length > 0
@@ -186,13 +188,14 @@ export function assertRunnableBy(
     fail(
       'granularitySpec.rollup',
       granularitySpec.rollup,
-      `${hasMetrics} ${hasMetrics ? 'with' : 'without'} metrics`,
+      `[${hasMetrics}]`,
+      hasMetrics ? ' with metrics' : ' without metrics',
     )
   }
   const lossy = metricsSpec?.find(({ name, fieldName }) => name !== fieldName)
   if (lossy) fail('metricsSpec', lossy, 'metrics with the same name and fieldName')
   const maxNumTasks = isJsonObject(taskContext) ? (taskContext.maxNumTasks ?? 2) : 2
   if (Number(maxNumTasks) < 2) {
-    fail('taskContext.maxNumTasks', maxNumTasks, 'a whole number of at least 2')
+    fail('taskContext.maxNumTasks', maxNumTasks, 'an integer of at least 2')
   }
 }

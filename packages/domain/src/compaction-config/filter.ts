@@ -16,10 +16,10 @@ import {
   withoutNulls,
 } from '../validation/index.ts'
 
-/** A value that a filter compares with. */
+/** A value that a filter compares columns with. */
 export type FilterValue = string | number
 
-/** Which rows are kept, as it is written in JSON; fields that are not given are left out. */
+/** A filter for the rows to keep, as in JSON. Absent fields are omitted. */
 export type RowFilter =
   | { readonly type: 'true' }
   | { readonly type: 'false' }
@@ -58,7 +58,7 @@ export type RowFilter =
 const column = readName()
 const value: Reader<FilterValue> = described({ type: ['string', 'number'] }, (json, field) => {
   if (typeof json === 'string' || (typeof json === 'number' && Number.isFinite(json))) return json
-  throw refuse(field, json, 'a text or a number')
+  throw refuse(field, json, 'a string or a number')
 })
 const valueType = readOneOf(['STRING', 'LONG', 'FLOAT', 'DOUBLE'])
 const interval: Reader<string> = described(intervalSchema, (json, field) =>
@@ -67,11 +67,11 @@ const interval: Reader<string> = described(intervalSchema, (json, field) =>
 const character: Reader<string> = described(readText, (json, field) => {
   const text = readText(json, field)
   // One character has at most two UTF-16 units.
-  if (text.length > 2 || [...text].length !== 1) throw refuse(field, json, 'one character')
+  if (text.length > 2 || [...text].length !== 1) throw refuse(field, json, 'a single character')
   return text
 })
 const type = <const Type extends string>(name: Type) => readOneOf([name])
-// Reads the fields and leaves out those that are not given.
+// Reads the fields and omits the absent ones.
 const kept = (read: Reader<object>): Reader<RowFilter> =>
   described(read, (json, field) => withoutNulls(read(json, field)) as RowFilter)
 
@@ -109,15 +109,15 @@ const withABound = (read: Reader<RowFilter>): Reader<RowFilter> =>
   described(read, (json, field) => {
     const filter = read(json, field) as { lower?: FilterValue; upper?: FilterValue } & RowFilter
     if (filter.lower === undefined && filter.upper === undefined) {
-      throw refuse(`${field}.lower`, undefined, 'a text or a number, or upper in its place')
+      throw refuse(`${field}.lower`, undefined, 'a string or a number, unless [upper] is set')
     }
     return filter
   })
 
-// Filters in filters are read, written and made into SQL by functions that call themselves.
+// Recursive functions read nested filters, write them, and convert them to SQL.
 const maxLevels = 100
 
-// A filter within another one.
+// A filter inside another filter.
 const nested: Reader<RowFilter> = described(
   {
     type: 'object',
@@ -126,16 +126,16 @@ const nested: Reader<RowFilter> = described(
     additionalProperties: true,
   },
   (json, field) => {
-    // The name of the field has a part for each level.
+    // The field path has one part per level.
     if (field.split('.').length > maxLevels)
-      throw invalidInput(`The filter has too many levels: expected at most [${maxLevels - 1}]`, {
+      throw invalidInput(`The filter is nested too deeply: expected at most [${maxLevels - 1}] levels`, {
         field: 'filter',
       })
     return readFilter(json, field)
   },
 )
 
-/** A filter of rows. */
+/** Reads a row filter. */
 export const readFilter: Reader<RowFilter> = titled(
   'RowFilter',
   readByType<RowFilter>({

@@ -16,16 +16,16 @@ import {
   refuse,
 } from '../validation/index.ts'
 
-/** How rows are cut into segments and rolled up; what is null is left as it is found. */
+/** How rows are partitioned by time and rolled up. Null leaves the existing data unchanged. */
 export interface GranularitySpec {
   readonly segmentGranularity: Granularity | null
   readonly queryGranularity: Granularity | null
   readonly rollup: boolean | null
 }
 
-const allowed = `one of ${granularities.join(', ')}`
+const allowed = `one of [${granularities.join(', ')}]`
 
-// The period that each calendar granularity is, and the length of the others.
+// ISO 8601 periods and their granularities.
 const byPeriod: ReadonlyMap<string, Granularity> = new Map([
   ['P7D', 'WEEK'],
   ['P1W', 'WEEK'],
@@ -52,9 +52,9 @@ const lengthOf = (granularity: Granularity): number => {
 }
 const ofOneLength = granularities.filter((name) => !['ALL', 'MONTH', 'QUARTER', 'YEAR'].includes(name))
 
-/** A granularity by its name, in any case of letters, or as the object that the recorded system also writes. */
+/** Reads a granularity by name, ignoring case, or from the object form of Druid 37. */
 export const readGranularity: Reader<Granularity> = described(
-  { type: ['string', 'object'], additionalProperties: true, description: `${allowed}, or as an object` },
+  { type: ['string', 'object'], additionalProperties: true, description: `${allowed}, or an object` },
   (json, field) => {
     const found =
       typeof json === 'string' ? findGranularity(json) : isJsonObject(json) ? ofObject(json) : undefined
@@ -80,12 +80,12 @@ function ofObject({ type, ...more }: Readonly<Record<string, unknown>>): Granula
 const readSegmentGranularity: Reader<Granularity> = described(readGranularity, (json, field) => {
   const granularity = readGranularity(json, field)
   if (granularity === 'NONE') {
-    throw refuse(field, json, `one of ${granularities.filter((name) => name !== 'NONE').join(', ')}`)
+    throw refuse(field, json, `one of [${granularities.filter((name) => name !== 'NONE').join(', ')}]`)
   }
   return granularity
 })
 
-/** A granularitySpec. */
+/** Reads a granularitySpec. */
 export const readGranularitySpec: Reader<GranularitySpec> = readFields({
   segmentGranularity: optional(readSegmentGranularity),
   queryGranularity: optional(readGranularity),

@@ -1,4 +1,4 @@
-/** What is configured for compaction: of one datasource, of the cluster; read from JSON and written back. */
+/** Compaction configuration of datasources and of the cluster: conversion from and to JSON. */
 export {
   type ClusterCompactionConfig,
   type CompactionEngine,

@@ -15,44 +15,44 @@ import {
   titled,
 } from '../validation/index.ts'
 
-/** Rows are cut after so many, as they come. */
+/** Starts a new segment after a number of rows. */
 export interface DynamicPartitionsSpec {
   readonly type: 'dynamic'
   readonly maxRowsPerSegment: number
   readonly maxTotalRows: number | null
 }
 
-/** Rows go by the hash of dimensions: into so many segments, or into as many as the rows need. */
+/** Partitions rows by the hash of dimensions, with a given number of shards or as many as the rows require. */
 export interface HashedPartitionsSpec {
   readonly type: 'hashed'
   readonly numShards: number | null
-  /** All dimensions where it is empty. */
+  /** Empty means all dimensions. */
   readonly partitionDimensions: readonly string[]
   readonly partitionFunction: 'murmur3_32_abs'
-  /** Null where numShards is given. */
+  /** Null if numShards is set. */
   readonly maxRowsPerSegment: number | null
 }
 
-/** Rows lie sorted by dimensions, and are cut between two of their values. */
+/** Sorts rows by dimensions and splits them between two values. */
 export interface RangePartitionsSpec {
   readonly type: 'range'
-  /** One of the two is given. */
+  /** Exactly one of these two limits is set. */
   readonly targetRowsPerSegment: number | null
   readonly maxRowsPerSegment: number | null
   readonly partitionDimensions: readonly string[]
   readonly assumeGrouped: boolean
 }
 
-/** How the rows of one interval are spread over segments. */
+/** How the rows of one interval are distributed over segments. */
 export type PartitionsSpec = DynamicPartitionsSpec | HashedPartitionsSpec | RangePartitionsSpec
 
-/** Rows of a segment where nothing else is said. */
+/** Default number of rows per segment. */
 const defaultRowsPerSegment = 5_000_000
 const mostRows = 2_147_483_647
-// One more than a 64-bit number holds; JSON cannot tell the two apart.
+// Greater than the maximum 64-bit integer by 1. In JSON, the two are the same number.
 const mostTotalRows = 2 ** 63
 
-// The recorded system writes -1 for what is not given.
+// Druid 37 writes -1 for absent values.
 const orNone = (read: Reader<number>): Reader<number | null> =>
   described({ ...schemaOf(optional(read)), minimum: -1 }, (json, field) =>
     json === -1 ? null : optional(read)(json, field),
@@ -64,7 +64,7 @@ const type = <const Type extends string>(name: Type) => readOneOf([name])
 function assertOneGiven(values: Readonly<Record<string, unknown>>, owner: string): void {
   const given = Object.keys(values).filter((name) => values[name] !== null)
   if (given.length > 1) {
-    throw invalidInput(`${owner} has both ${given.join(' and ')}; expected one of them`, {
+    throw invalidInput(`[${owner}] contains [${given.join(', ')}]: expected only one of these fields`, {
       field: `${owner}.${given[1]}`,
     })
   }
@@ -111,13 +111,13 @@ const readRange: Reader<RangePartitionsSpec> = described(rangeFields, (json, fie
     throw refuse(
       `${field}.targetRowsPerSegment`,
       undefined,
-      'a whole number from 1, or maxRowsPerSegment in its place',
+      'an integer of at least 1, unless [maxRowsPerSegment] is set',
     )
   }
   return spec
 })
 
-/** A partitionsSpec with its defaults. */
+/** Reads a partitionsSpec and fills in its defaults. */
 export const readPartitionsSpec: Reader<PartitionsSpec> = titled(
   'PartitionsSpec',
   readByType<PartitionsSpec>({

@@ -15,7 +15,7 @@ import {
   schemaOf,
 } from '../validation/index.ts'
 
-/** A column that rows are told apart by. */
+/** A dimension column. */
 export interface DimensionSchema {
   readonly type: DimensionType
   readonly name: string
@@ -23,7 +23,7 @@ export interface DimensionSchema {
   readonly createBitmapIndex: boolean
 }
 
-/** A column that is aggregated. A count has no fieldName. */
+/** A metric column, which is aggregated. A count has no fieldName. */
 export interface MetricSchema {
   readonly type: MetricType
   readonly name: string
@@ -33,7 +33,7 @@ export interface MetricSchema {
 const columnName: Reader<string> = described(readName(), (json, field) => {
   const name = readName()(json, field)
   if (name.toLowerCase() === '__time')
-    throw refuse(field, json, 'another name: __time is the time of the row')
+    throw refuse(field, json, 'a name other than [__time], which is the timestamp column')
   return name
 })
 
@@ -48,7 +48,7 @@ const dimensionOf = (type: DimensionType): Reader<DimensionSchema> =>
       ),
       'SORTED_ARRAY',
     ),
-    // Only texts have an index of their values in the recorded system.
+    // In Druid 37, only string columns have a bitmap index.
     createBitmapIndex: optional(readFlag, type === 'string'),
   })
 const typedDimension = readByType(Object.fromEntries(dimensionTypes.map((type) => [type, dimensionOf(type)])))
@@ -65,9 +65,11 @@ const readDimension: Reader<DimensionSchema> = described(
 function assertDistinct(columns: readonly { readonly name: string }[], field: string): void {
   const taken = new Set<string>()
   for (const { name } of columns) {
-    // Names that differ only in the case of letters are one column to what reads and writes them.
+    // Readers and writers treat names that differ only in case as one column.
     if (taken.has(name.toLowerCase())) {
-      throw invalidInput(`${field} names the column [${name}] twice; expected each column once`, { field })
+      throw invalidInput(`Duplicate column [${name}] in [${field}]: expected each column only once`, {
+        field,
+      })
     }
     taken.add(name.toLowerCase())
   }
@@ -75,7 +77,7 @@ function assertDistinct(columns: readonly { readonly name: string }[], field: st
 
 const dimensionsFields = readFields({ dimensions: optional(readList(readDimension)) })
 
-/** A dimensionsSpec; without dimensions the columns stay as they are found. */
+/** Reads a dimensionsSpec. Without dimensions, columns stay unchanged. */
 export const readDimensionsSpec: Reader<{ readonly dimensions: readonly DimensionSchema[] | null }> =
   described(dimensionsFields, (json, field) => {
     const spec = dimensionsFields(json, field)
@@ -94,7 +96,7 @@ function metricOf(type: MetricType): Reader<MetricSchema> {
   return described(fields, (json, field) => {
     const { expression, ...metric } = fields(json, field)
     if (expression !== null)
-      throw refuse(`${field}.expression`, expression, 'null: fieldName names the column')
+      throw refuse(`${field}.expression`, expression, 'null, because [fieldName] defines the column')
     return metric
   })
 }
@@ -104,7 +106,7 @@ const readMetric = readByType<MetricSchema>(
 
 const readMetrics = readList(readMetric)
 
-/** A metricsSpec. */
+/** Reads a metricsSpec. */
 export const readMetricsSpec: Reader<readonly MetricSchema[]> = described(readMetrics, (json, field) => {
   const metrics = readMetrics(json, field)
   assertDistinct(metrics, field)

@@ -25,8 +25,8 @@ export { readGranularitySpec } from './granularity-spec.ts'
 export { readDimensionsSpec, readMetricsSpec } from './schema.ts'
 
 /**
- * How segments are built. What tunes the recorded system's own way of building them is checked and kept, and has no
- * effect here but for partitionsSpec, maxTotalRows and maxNumConcurrentSubTasks.
+ * How segments are built. Settings are checked and stored as in Druid 37, but only partitionsSpec, maxTotalRows, and
+ * maxNumConcurrentSubTasks have an effect in svc.
  */
 export interface TuningConfig {
   readonly maxRowsInMemory: number | null
@@ -49,16 +49,16 @@ export interface TuningConfig {
   readonly totalNumMergeTasks: number | null
   readonly maxColumnsToMerge: number | null
   readonly type: 'index_parallel'
-  /** Follows from partitionsSpec: rows that roll up lie in one segment unless partitions are dynamic. */
+  /** True unless partitions are dynamic: rows that roll up together are then in the same segment. */
   readonly forceGuaranteedRollup: boolean
 }
 
-/** Which rows are kept. */
+/** Which rows to keep. */
 export interface TransformSpec {
   readonly filter: RowFilter | null
 }
 
-/** What becomes of data that the rewritten rows do not cover. */
+/** What happens to data that the rewritten rows do not cover. */
 export interface IoConfig {
   readonly dropExisting: boolean | null
 }
@@ -66,7 +66,7 @@ export interface IoConfig {
 const mostInt = 2_147_483_647
 const mostLong = Number.MAX_SAFE_INTEGER
 const count = (least: number) => optional(readWhole(least, mostInt))
-// Leaves out what is not given, so that it is written as it was.
+// Omits absent fields, so that the output is the same as the input.
 const kept = (read: Reader<object>): Reader<JsonObject> =>
   described(read, (json, field) => withoutNulls(read(json, field)) as JsonObject)
 const typeOf = <const Type extends string>(name: Type) => readOneOf([name])
@@ -174,22 +174,22 @@ const tuningFields = titled(
   }),
 )
 
-/** A tuningConfig; what is not given is null. */
+/** Reads a tuningConfig. Absent fields are null. */
 export const readTuningConfig: Reader<TuningConfig> = described(tuningFields, (json, field) => {
   const tuning = tuningFields(json, field)
   const { partitionsSpec } = tuning
   return { ...tuning, forceGuaranteedRollup: partitionsSpec !== null && partitionsSpec.type !== 'dynamic' }
 })
 
-/** A transformSpec. */
+/** Reads a transformSpec. */
 export const readTransformSpec: Reader<TransformSpec> = readFields({ filter: optional(readFilter) })
 
-/** An ioConfig. */
+/** Reads an ioConfig. */
 export const readIoConfig: Reader<IoConfig> = readFields({ dropExisting: optional(readFlag) })
 
 /**
- * Projections, checked for their outline and kept: they are compared as part of what segments are compacted to, but the
- * files of segments hold none.
+ * Reads projections and checks only their structure. They are part of the compaction state that is compared, but
+ * segment files contain no projections.
  */
 export const readProjections: Reader<readonly JsonObject[]> = readList(
   kept(

@@ -1,18 +1,18 @@
 import { bucketOf, type Granularity, type Interval } from '../time/index.ts'
 import type { SegmentGroup } from './compaction-segment.ts'
 
-/** Consecutive buckets that the same groups of segments reach into. */
+/** Consecutive buckets that overlap the same groups of segments. */
 export interface BucketRun {
   readonly interval: Interval
   readonly buckets: number
   readonly groups: readonly SegmentGroup[]
 }
 
-/** The interval widened to whole buckets. An end of eternity stays as it is. */
+/** Returns the interval widened to entire buckets. Intervals with an end at eternity stay unchanged. */
 export function widen(interval: Interval, granularity: Granularity): Interval {
   const { start, end } = interval
   if (start === end || !Number.isFinite(start) || !Number.isFinite(end)) return interval
-  // The last bucket holds the instant before the end.
+  // The last bucket contains the instant before the end.
   return { start: bucketOf(granularity, start).start, end: bucketOf(granularity, end - 1).end }
 }
 
@@ -28,8 +28,8 @@ function countBuckets({ start, end }: Interval, granularity: Granularity): numbe
 }
 
 /**
- * The buckets that groups reach into, newest first. A run stands for many buckets, so that a long segment under a
- * fine granularity takes no more work than a short one. Segments of eternity have buckets of ALL only.
+ * Returns the buckets that overlap the groups, newest first. A run represents many buckets, so a long segment with a
+ * fine granularity takes no more work than a short one. Segments with eternity intervals are allowed only for ALL.
  */
 export function bucketRuns(groups: readonly SegmentGroup[], granularity: Granularity): BucketRun[] {
   const reaches = groups

@@ -7,9 +7,9 @@ import { formatInterval } from '../time/index.ts'
 import type { JsonObject } from '../validation/index.ts'
 import type { CompactionCandidate } from './plan-compaction.ts'
 
-/** What a task knows about why it is there; the scheduler reads it back from the tasks that were submitted. */
+/** Why a task was submitted. The scheduler reads it back from submitted tasks. */
 export interface CompactTaskOrigin {
-  /** Task slots that count as taken while it has not ended. */
+  /** Task slots in use until the task ends. */
   readonly slots: number
   readonly configFingerprint: string
   readonly segmentsFingerprint: string
@@ -17,9 +17,9 @@ export interface CompactTaskOrigin {
 }
 
 /**
- * The task that compacts the interval of a candidate as its datasource is configured. It names the interval, or the
- * segments where only the uncompacted ones are to be rewritten; that it stores a compaction state is what makes them
- * count as compacted afterwards.
+ * Returns the task that compacts the interval of a candidate with the configuration of its datasource. The task
+ * contains the interval, or only the uncompacted segments if only those are rewritten. It stores the compaction state,
+ * so that the new segments count as compacted.
  */
 export function compactTask(
   id: string,

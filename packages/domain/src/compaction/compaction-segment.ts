@@ -2,31 +2,31 @@ import type { Segment } from '../segment/index.ts'
 import type { Interval } from '../time/index.ts'
 import type { CompactionState } from './compaction-state.ts'
 
-/** A segment as compaction sees it. */
+/** A segment, with the fields that compaction needs. */
 export interface CompactionSegment extends Omit<Segment, 'totalRows'> {
-  /** Undefined where it is not known. */
+  /** Undefined if unknown. */
   readonly totalRows: number | undefined
-  /** What it was compacted to; undefined if it never was. Equal states may share one object, which is faster. */
+  /** Undefined if the segment was never compacted. Comparison is faster if equal states share one object. */
   readonly lastCompactionState: CompactionState | undefined
 }
 
-/** The segments of one interval and version, which the timeline shows: no two such groups have the same interval. */
+/** The visible segments of one interval and version. No two groups have the same interval. */
 export interface SegmentGroup {
   readonly interval: Interval
   readonly segments: readonly CompactionSegment[]
 }
 
-/** Sums over segments. `intervals` counts distinct intervals of segments. */
+/** Totals of segments. `intervals` is the number of their distinct intervals. */
 export interface CompactionFigures {
   readonly bytes: number
   readonly segments: number
   readonly intervals: number
 }
 
-/** Nothing at all. */
+/** Totals of no segments. */
 export const noFigures: CompactionFigures = { bytes: 0, segments: 0, intervals: 0 }
 
-/** The figures of both, `times` times those of the second. */
+/** Adds `times` times the second totals to the first. */
 export const addFigures = (
   sum: CompactionFigures,
   more: CompactionFigures,
@@ -37,7 +37,7 @@ export const addFigures = (
   intervals: sum.intervals + more.intervals * times,
 })
 
-/** The figures of groups, which have different intervals. */
+/** Returns the totals of groups, which have different intervals. */
 export function figuresOf(groups: readonly SegmentGroup[]): CompactionFigures {
   let bytes = 0
   let segments = 0

@@ -8,39 +8,44 @@ const base = stateAfter(configOf({}))
 const dynamic = (more: object) => ({ tuningConfig: { partitionsSpec: { type: 'dynamic', ...more } } })
 const range = { type: 'range', targetRowsPerSegment: 1000, partitionDimensions: ['b'] }
 
-describe('a state differs from a configuration', () => {
+describe('comparing a compaction state with a configuration', () => {
   const cases: readonly { name: string; config: object; state: object; differs?: string }[] = [
     {
-      name: 'in nothing where nothing is configured',
+      name: 'matches if nothing is configured',
       config: {},
       state: { partitionsSpec: { type: 'dynamic', maxRowsPerSegment: 77 } },
     },
     {
-      name: 'in rows of a segment',
+      name: 'detects a different maxRowsPerSegment',
       config: dynamic({ maxRowsPerSegment: 10 }),
       state: {},
       differs: 'partitionsSpec',
     },
     {
-      name: 'not in a limit that is none',
+      name: 'ignores a maxTotalRows without a limit',
       config: dynamic({}),
       state: { partitionsSpec: { type: 'dynamic', maxRowsPerSegment: 5_000_000, maxTotalRows: null } },
     },
-    { name: 'in a limit', config: dynamic({ maxTotalRows: 9 }), state: {}, differs: 'partitionsSpec' },
     {
-      name: 'in partitions that it does not know',
+      name: 'detects a different maxTotalRows',
+      config: dynamic({ maxTotalRows: 9 }),
+      state: {},
+      differs: 'partitionsSpec',
+    },
+    {
+      name: 'detects an unknown partitionsSpec',
       config: dynamic({}),
       state: { partitionsSpec: null },
       differs: 'partitionsSpec',
     },
     {
-      name: 'in rows of a segment, by their older name',
+      name: 'detects a different deprecated maxRowsPerSegment',
       config: { maxRowsPerSegment: 3 },
       state: {},
       differs: 'partitionsSpec',
     },
     {
-      name: 'not in a target where the state has the most that follows from it',
+      name: 'ignores a targetRowsPerSegment if the state has the maximum derived from it',
       config: { tuningConfig: { partitionsSpec: range } },
       state: {
         partitionsSpec: {
@@ -52,63 +57,63 @@ describe('a state differs from a configuration', () => {
       },
     },
     {
-      name: 'in how columns are stored',
+      name: 'detects a different indexSpec',
       config: { tuningConfig: { partitionsSpec: null, indexSpec: { dimensionCompression: 'zstd' } } },
       state: {},
       differs: 'indexSpec',
     },
     {
-      name: 'not in a default of it that is spelled out',
+      name: 'ignores explicit defaults in an indexSpec',
       config: { tuningConfig: { indexSpec: { dimensionCompression: 'lz4' } } },
       state: {},
     },
     {
-      name: 'in the granularity of segments',
+      name: 'detects a different segmentGranularity',
       config: { granularitySpec: { segmentGranularity: 'DAY' } },
       state: { granularitySpec: { segmentGranularity: 'HOUR' } },
       differs: 'segmentGranularity',
     },
     {
-      name: 'not in one that it names as an object',
+      name: 'matches a segmentGranularity in object form',
       config: { granularitySpec: { segmentGranularity: 'DAY' } },
       state: { granularitySpec: { segmentGranularity: { type: 'period', period: 'P1D' } } },
     },
     {
-      name: 'in the granularity of rows',
+      name: 'detects a different queryGranularity',
       config: { granularitySpec: { queryGranularity: 'HOUR' } },
       state: { granularitySpec: { queryGranularity: { type: 'none' } } },
       differs: 'queryGranularity',
     },
     {
-      name: 'not in the one of every millisecond',
+      name: 'matches the queryGranularity [none] in object form',
       config: { granularitySpec: { queryGranularity: 'none' } },
       state: { granularitySpec: { queryGranularity: { type: 'none' } } },
     },
     {
-      name: 'in rollup',
+      name: 'detects a different rollup',
       config: { granularitySpec: { rollup: true } },
       state: { granularitySpec: { rollup: false } },
       differs: 'rollup',
     },
     {
-      name: 'in rollup of which it says nothing',
+      name: 'detects a state without rollup',
       config: { granularitySpec: { rollup: false } },
       state: {},
       differs: 'rollup',
     },
     {
-      name: 'in dimensions',
+      name: 'detects different dimensions',
       config: { dimensionsSpec: { dimensions: ['a', 'b'] } },
       state: { dimensionsSpec: { dimensions: ['b', 'a'] } },
       differs: 'dimensionsSpec',
     },
     {
-      name: 'not in dimensions of another spelling',
+      name: 'matches dimensions in object form',
       config: { dimensionsSpec: { dimensions: ['a'] } },
       state: { dimensionsSpec: { dimensions: [{ type: 'string', name: 'a' }], dimensionExclusions: [] } },
     },
     {
-      name: 'not in the place of dimensions that rows are cut by',
+      name: 'ignores the position of partition dimensions',
       config: { dimensionsSpec: { dimensions: ['a', 'b'] }, tuningConfig: { partitionsSpec: range } },
       state: {
         dimensionsSpec: { dimensions: ['b', 'a'] },
@@ -116,30 +121,30 @@ describe('a state differs from a configuration', () => {
       },
     },
     {
-      name: 'in metrics',
+      name: 'detects different metrics',
       config: { metricsSpec: [{ type: 'longSum', name: 'n', fieldName: 'n' }] },
       state: { metricsSpec: [] },
       differs: 'metricsSpec',
     },
     {
-      name: 'not in metrics where none are configured',
+      name: 'ignores metrics if none are configured',
       config: { metricsSpec: [] },
       state: { metricsSpec: [{ type: 'count', name: 'n' }] },
     },
     {
-      name: 'in the filter of rows',
+      name: 'detects a different filter',
       config: { transformSpec: { filter: { type: 'selector', dimension: 'a', value: 'x' } } },
       state: {},
       differs: 'transformSpec',
     },
     {
-      name: 'in projections',
+      name: 'detects different projections',
       config: { projections: [{ type: 'aggregate', name: 'p' }] },
       state: {},
       differs: 'projections',
     },
     {
-      name: 'in the first of several',
+      name: 'reports the first of several differences',
       config: { ...dynamic({ maxRowsPerSegment: 1 }), granularitySpec: { rollup: true } },
       state: {},
       differs: 'partitionsSpec',
@@ -152,7 +157,7 @@ describe('a state differs from a configuration', () => {
     })
   }
 
-  it('in nothing once it was compacted as configured', () => {
+  it('matches after compaction with the same configuration', () => {
     for (const config of [
       {},
       dynamic({ maxRowsPerSegment: 10, maxTotalRows: 5 }),

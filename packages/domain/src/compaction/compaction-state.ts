@@ -12,7 +12,7 @@ import {
 import { bucketOf, type Granularity, type Interval, sameInterval } from '../time/index.ts'
 import { type JsonObject, readAnyObject, showValue } from '../validation/index.ts'
 
-/** What the segments of an interval were compacted to, as the store and the recorded system write it. */
+/** The compaction state of segments, as Druid 37 and the metadata store write it. */
 export interface CompactionState {
   readonly partitionsSpec?: unknown
   readonly dimensionsSpec?: unknown
@@ -23,25 +23,25 @@ export interface CompactionState {
   readonly projections?: unknown
 }
 
-/** A compaction state of a JSON object; what its fields hold is only looked at where it is compared. */
+/** Parses a compaction state. The contents of its fields are not checked until they are compared. */
 export function parseCompactionState(json: unknown, field = 'lastCompactionState'): CompactionState {
   return readAnyObject(json, field)
 }
 
-/** How a state stands to a configuration. */
+/** Result of comparing a state with a configuration. */
 export interface StateVerdict {
-  /** The first field that differs, in words; undefined if none does. */
+  /** Describes the first field that differs. Undefined if none differs. */
   readonly mismatch: string | undefined
-  /** Where that field stands in the order of checks. */
+  /** Index of that field in the order of checks. */
   readonly rank: number
-  /** The state does not say which granularity its segments have: they must lie in it as they are. */
+  /** The state has no segmentGranularity, so the intervals of its segments must be aligned to it. */
   readonly mustAlign: boolean
 }
 
-// Total rows without a limit, as the recorded system writes it: the greatest 64-bit number, which is rounded up here;
-// as JSON it is written with all digits.
+// maxTotalRows without a limit. Druid 37 writes the maximum 64-bit integer, which is rounded up here. JSON output has
+// all digits.
 const noLimit = 2 ** 63
-// A target leaves room for half as many rows again.
+// The maximum number of rows, relative to the target.
 const mostRowsPerTarget = 1.5
 
 const defaultIndexSpec: JsonObject = {
@@ -53,7 +53,7 @@ const defaultIndexSpec: JsonObject = {
   metadataCompression: 'none',
 }
 
-/** The partitions that a configuration asks for, or undefined if any will do. */
+/** Returns the partitionsSpec that a configuration requires, or undefined if it accepts any. */
 export function requiredPartitions(config: CompactionConfig): JsonObject | undefined {
   const { tuningConfig, maxRowsPerSegment } = config
   if (tuningConfig?.partitionsSpec) return effectivePartitions(tuningConfig.partitionsSpec)
@@ -63,7 +63,7 @@ export function requiredPartitions(config: CompactionConfig): JsonObject | undef
   return { ...partitionsSpec, maxTotalRows: maxTotalRows ?? noLimit }
 }
 
-/** Partitions in the one way in which each is compared. */
+/** Returns a partitionsSpec in the form that is compared. */
 function effectivePartitions(spec: PartitionsSpec): JsonObject {
   if (spec.type === 'dynamic') return { ...spec, maxTotalRows: spec.maxTotalRows ?? noLimit }
   if (spec.type === 'hashed') return { ...spec }
@@ -76,16 +76,16 @@ const effectiveIndexSpec = (spec: JsonObject): JsonObject => ({ ...defaultIndexS
 
 interface Check {
   readonly field: string
-  /** What is asked for; null: the field is not compared. */
+  /** The required value. Null means that the field is not compared. */
   readonly required: unknown
-  /** What the state has, in the same form; undefined if it has nothing that could be equal. */
+  /** Returns the value of the state in the same form, or undefined if it cannot be equal. */
   readonly found: (state: CompactionState) => unknown
 }
 
 const objectField = (owner: unknown, name: string): unknown =>
   typeof owner === 'object' && owner !== null ? (owner as Record<string, unknown>)[name] : undefined
 
-/** What `read` makes of a value of a state; undefined if the value is none of what it knows. */
+/** Reads a value of a state. Returns undefined if the value is invalid. */
 function tolerant<Value>(value: unknown, read: (json: unknown) => Value): Value | undefined {
   if (value === undefined || value === null) return undefined
   try {
@@ -101,7 +101,7 @@ const partitionsOf = (state: CompactionState): PartitionsSpec | undefined =>
 const granularityOf = (state: CompactionState, name: string): Granularity | undefined =>
   tolerant(objectField(state.granularitySpec, name), (json) => readGranularity(json, name))
 
-/** Dimensions that rows are cut by come first in segments, whatever their place in the configuration was. */
+/** Omits partition dimensions, which come first in segments, whatever their position in the configuration is. */
 function otherDimensions(
   dimensions: readonly { readonly name: string }[],
   partitions: PartitionsSpec | null | undefined,
@@ -173,7 +173,7 @@ function checksOf(config: CompactionConfig): Check[] {
   ]
 }
 
-/** The value as text in which the order of keys, and fields that are null, make no difference. */
+/** Returns the value as a string that does not depend on the order of keys or on null fields. */
 export function canonicalText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalText).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
@@ -183,7 +183,7 @@ export function canonicalText(value: unknown): string {
   return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonicalText(field)}`).join(',')}}`
 }
 
-/** Tells of every state how it stands to the configuration; equal states share one verdict. */
+/** Returns a function that compares states with the configuration. Equal states share one verdict. */
 export function compareWith(config: CompactionConfig): (state: CompactionState) => StateVerdict {
   const checks = checksOf(config)
     .map((check, rank) => ({ ...check, rank, requiredText: canonicalText(check.required) }))
@@ -196,9 +196,9 @@ export function compareWith(config: CompactionConfig): (state: CompactionState) 
       const value = found(state)
       if (field === 'segmentGranularity' && value === undefined && isUnsaid(state)) mustAlign = true
       else if (value === undefined || canonicalText(value) !== requiredText) {
-        const present = value === undefined ? 'nothing known' : showValue(value)
+        const present = value === undefined ? 'unknown' : showValue(value)
         return {
-          mismatch: `${field} is [${present}]; configured is [${showValue(required)}]`,
+          mismatch: `${field} is [${present}] but configured as [${showValue(required)}]`,
           rank,
           mustAlign,
         }
@@ -215,7 +215,7 @@ export function compareWith(config: CompactionConfig): (state: CompactionState) 
     byObject.set(state, verdict)
     return verdict
   }
-  // Segments come group by group, and those of one group mostly share their state.
+  // Segments are compared group by group, and the segments of one group usually share their state.
   let last: { readonly state: CompactionState; readonly verdict: StateVerdict } | undefined
   return (state) => {
     if (last?.state !== state) last = { state, verdict: verdictOf(state) }
@@ -226,15 +226,15 @@ export function compareWith(config: CompactionConfig): (state: CompactionState) 
 const isUnsaid = (state: CompactionState): boolean =>
   (objectField(state.granularitySpec, 'segmentGranularity') ?? null) === null
 
-/** Whether the interval is exactly one bucket. */
+/** Returns whether the interval is exactly one bucket. */
 export function isAligned(interval: Interval, granularity: Granularity): boolean {
   if (!Number.isFinite(interval.start)) return granularity === 'ALL' && interval.end === Infinity
   return sameInterval(bucketOf(granularity, interval.start), interval)
 }
 
 /**
- * The state of segments that were compacted as configured: compared with the same configuration it has no mismatch.
- * What the configuration leaves open is as `present` says: the dimensions and metrics that the segments then have.
+ * Returns the state of segments after compaction with a configuration. It matches the same configuration. Dimensions
+ * and metrics that are not configured come from `present`.
  */
 export function stateAfter(
   config: CompactionConfig,

@@ -1,4 +1,4 @@
-/** What is compacted: which intervals, in which order, with how many task slots, and how far a datasource has come. */
+/** Compaction: which intervals to compact, in which order, with how many task slots, and the status of datasources. */
 export * from './compact-task.ts'
 export * from './compaction-segment.ts'
 export * from './compaction-state.ts'

@@ -3,17 +3,17 @@ import { Heap } from '../heap/index.ts'
 import type { Interval } from '../time/index.ts'
 import { type Content, fragmentationIndex, placeInList } from './policy.ts'
 
-/** What candidates are ordered by. */
+/** The fields that determine the order of candidates. */
 export interface OrderedSubject {
   readonly dataSource: string
-  /** The umbrella of the segments' intervals. */
+  /** Umbrella interval of the segments. */
   readonly interval: Interval
   readonly uncompacted: Content
 }
 
 const compare = <Value extends number | string>(a: Value, b: Value): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Later start first, then later end, then the name of the datasource: what settles the order of equals. */
+/** Orders by later start, then by later end, then by datasource. This makes the order of equal candidates stable. */
 export function newestFirst(
   a: Pick<OrderedSubject, 'dataSource' | 'interval'>,
   b: Pick<OrderedSubject, 'dataSource' | 'interval'>,
@@ -25,7 +25,7 @@ export function newestFirst(
   )
 }
 
-/** The candidates in the order in which the policy takes them, the same on every run whatever order they come in. */
+/** Returns the candidates in the order of the policy. The order does not depend on the order of the input. */
 export function orderCandidates<Subject extends OrderedSubject>(
   policy: CompactionPolicy,
   candidates: readonly Subject[],
@@ -51,8 +51,9 @@ export function orderCandidates<Subject extends OrderedSubject>(
 }
 
 /**
- * Indexes less than 1 apart count as equal in the recorded system, which is no proper ordering: a may equal b and b
- * equal c where a comes before c. So the next one is always the newest of those that nothing left comes before.
+ * Druid 37 treats indexes that differ by less than 1 as equal. This is not a valid order: a can equal b, and b can
+ * equal c, although a comes before c. So the next candidate is always the newest of those that no remaining one comes
+ * before.
  */
 function mostFragmentedFirst<Subject extends OrderedSubject>(
   candidates: readonly Subject[],

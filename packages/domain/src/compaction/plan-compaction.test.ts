@@ -38,7 +38,7 @@ const shown = ({ candidates, skipped }: CompactionPlan): string[] =>
   ].map((text) => text.replaceAll('T00:00:00.000Z', ''))
 const none = { skipOffsetFromLatest: 'PT0S' }
 
-describe('what is left alone has a code and a reason', () => {
+describe('planning compaction', () => {
   const first = testSegment('2026-01-01/P1D')
   const second = testSegment('2026-01-02/P1D')
   const cases: readonly {
@@ -48,36 +48,36 @@ describe('what is left alone has a code and a reason', () => {
     locks?: readonly LockedInterval[]
     expected: readonly string[]
   }[] = [
-    { name: 'nothing without data', segments: [], config: {}, expected: [] },
+    { name: 'plans nothing without data', segments: [], config: {}, expected: [] },
     {
-      name: 'the latest day, by default',
+      name: 'skips the latest day by default',
       segments: [first, second],
       config: {},
       expected: [
         'take 2026-01-01/2026-01-02: not compacted yet',
-        'SKIP_OFFSET_FROM_LATEST 2026-01-02/2026-01-03: it reaches into the latest [P1D], from [2026-01-02/2026-01-03]',
+        'SKIP_OFFSET_FROM_LATEST 2026-01-02/2026-01-03: overlaps [2026-01-02/2026-01-03], which skipOffsetFromLatest [P1D] excludes',
       ],
     },
     {
-      name: 'the latest month as a whole where segments become months',
+      name: 'skips the entire latest month with segmentGranularity [MONTH]',
       segments: [testSegment('2025-12-31/P1D'), first],
       config: { granularitySpec: { segmentGranularity: 'MONTH' } },
       expected: [
         'take 2025-12-31/2026-01-01: not compacted yet',
-        'SKIP_OFFSET_FROM_LATEST 2026-01-01/2026-01-02: it reaches into the latest [P1D], from [2026-01-01/2026-02-01]',
+        'SKIP_OFFSET_FROM_LATEST 2026-01-01/2026-01-02: overlaps [2026-01-01/2026-02-01], which skipOffsetFromLatest [P1D] excludes',
       ],
     },
     {
-      name: 'more bytes than a task may read; as many as that are allowed',
+      name: 'skips intervals with more than inputSegmentSizeBytes',
       segments: [first, testSegment('2026-01-02/P1D', { sizeBytes: 101 })],
       config: { ...none, inputSegmentSizeBytes: 100 },
       expected: [
         'take 2026-01-01/2026-01-02: not compacted yet',
-        'INPUT_TOO_LARGE 2026-01-02/2026-01-03: its segments have [101] bytes, more than inputSegmentSizeBytes [100]',
+        'INPUT_TOO_LARGE 2026-01-02/2026-01-03: segments have [101] bytes, more than inputSegmentSizeBytes [100]',
       ],
     },
     {
-      name: 'what a running task has locked, be it only an empty part of the bucket',
+      name: 'skips buckets that a running task has locked, even partially',
       segments: [first, testSegment('2026-02-01/P1D')],
       config: { ...none, granularitySpec: { segmentGranularity: 'MONTH' } },
       locks: [
@@ -86,35 +86,35 @@ describe('what is left alone has a code and a reason', () => {
       ],
       expected: [
         'take 2026-02-01/2026-02-02: not compacted yet',
-        'INTERVAL_LOCKED 2026-01-01/2026-01-02: task [index] holds the lock of [2026-01-20/2026-01-21]',
+        'INTERVAL_LOCKED 2026-01-01/2026-01-02: task [index] holds a lock on [2026-01-20/2026-01-21]',
       ],
     },
     {
-      name: 'eternity, where it would have to be cut into buckets',
+      name: 'skips eternity with a finite segmentGranularity',
       segments: [testSegment(ETERNITY), testSegment('2026-01-01/P1D', { version: '2' })],
       config: { ...none, granularitySpec: { segmentGranularity: 'DAY' } },
       expected: [
-        'PARTIAL_ETERNITY -146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z: the datasource has segments that reach to an end of eternity, which has no buckets',
-        'PARTIAL_ETERNITY 2026-01-01/2026-01-02: the datasource has segments that reach to an end of eternity, which has no buckets',
+        'PARTIAL_ETERNITY -146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z: the datasource has segments with an end at eternity, which cannot be split into buckets',
+        'PARTIAL_ETERNITY 2026-01-01/2026-01-02: the datasource has segments with an end at eternity, which cannot be split into buckets',
       ],
     },
     {
-      name: 'no bytes at all',
+      name: 'skips segments without data',
       segments: [testSegment('2026-01-01/P1D', { sizeBytes: 0 })],
       config: none,
-      expected: ['NO_DATA_IN_SEGMENTS 2026-01-01/2026-01-02: its segments hold no bytes'],
+      expected: ['NO_DATA_IN_SEGMENTS 2026-01-01/2026-01-02: segments contain [0] bytes'],
     },
     {
-      name: 'a bucket that a segment of the latest data reaches into',
+      name: 'skips buckets that a segment of the latest data overlaps',
       segments: [testSegment('2026-01-01/P2D'), testSegment('2026-01-01T00:00/PT1H', { version: '2' })],
       config: { skipOffsetFromLatest: 'P1D', granularitySpec: { segmentGranularity: 'DAY' } },
       expected: [
-        'SKIP_OFFSET_FROM_LATEST 2026-01-01/2026-01-03: it reaches into the latest [P1D], from [2026-01-02/2026-01-03]',
-        'BUCKET_NOT_WHOLE 2026-01-01/2026-01-01T01:00:00.000Z: it shares a bucket of segmentGranularity with a segment that reaches into the latest data',
+        'SKIP_OFFSET_FROM_LATEST 2026-01-01/2026-01-03: overlaps [2026-01-02/2026-01-03], which skipOffsetFromLatest [P1D] excludes',
+        'BUCKET_NOT_WHOLE 2026-01-01/2026-01-01T01:00:00.000Z: shares a segmentGranularity bucket with a segment that skipOffsetFromLatest excludes',
       ],
     },
     {
-      name: 'neither incomplete nor hidden segments count at all',
+      name: 'ignores incomplete and overshadowed segments',
       segments: [
         first,
         testSegment('2026-01-01/P1D', { version: '2' }),
@@ -128,7 +128,7 @@ describe('what is left alone has a code and a reason', () => {
     it(name, () => assert.deepEqual(shown(plan(segments, [config], { locks })), expected))
   }
 
-  it('eternity is compacted where it need not be cut', () => {
+  it('compacts eternity without segmentGranularity or with [ALL]', () => {
     for (const granularitySpec of [null, { segmentGranularity: 'ALL' }]) {
       const { candidates } = plan([testSegment(ETERNITY)], [{ ...none, granularitySpec }])
       assert.deepEqual(
@@ -138,7 +138,7 @@ describe('what is left alone has a code and a reason', () => {
     }
   })
 
-  it('a datasource with a configuration and no data has sums of zeros', () => {
+  it('returns totals of 0 for a configured datasource without data', () => {
     assert.deepEqual(plan([], [{}]).progress.get('wiki'), {
       compacted: noFigures,
       skipped: noFigures,
@@ -148,7 +148,7 @@ describe('what is left alone has a code and a reason', () => {
     })
   })
 
-  it('a year under a granularity of seconds is one entry', () => {
+  it('returns one candidate for a year with segmentGranularity [SECOND]', () => {
     const start = performance.now()
     const { candidates } = plan(
       [testSegment('2026-01-01/P1Y')],
@@ -229,7 +229,7 @@ describe('properties', () => {
     { ...b, dataSource: 'b' },
   ])
 
-  /** The segments that are left once a task has rewritten the interval of a candidate as configured. */
+  /** Returns the segments after a task has compacted a candidate. */
   function compact(
     segments: readonly CompactionSegment[],
     candidate: CompactionPlan['candidates'][number],
@@ -253,14 +253,14 @@ describe('properties', () => {
     ]
   }
 
-  it('what was compacted need not be compacted again', () => {
+  it('never returns an interval again after its compaction', () => {
     fc.assert(
       fc.property(anySegments, bothConfigs, policy, (given, configs, compactionPolicy) => {
         let segments: readonly CompactionSegment[] = given
         const seen = (): CompactionPlan => plan(segments, configs, { cluster: { compactionPolicy } })
         let next = seen().candidates.find(({ eligible }) => eligible)
         for (let round = 10; next !== undefined; round++) {
-          assert.ok(round < 200, 'it comes to an end')
+          assert.ok(round < 200, 'compaction did not end')
           const of = configs.find(({ dataSource }) => dataSource === next?.dataSource) as object
           const { interval, dataSource } = next
           segments = compact(segments, next, of, String(round).padStart(4, '4'))
@@ -277,7 +277,7 @@ describe('properties', () => {
     )
   })
 
-  it('every visible segment is counted once: compacted, skipped, awaiting, ineligible or left out', () => {
+  it('counts each visible segment once: compacted, skipped, awaiting, ineligible, or left out', () => {
     const states = fc.array(fc.boolean(), { minLength: 60, maxLength: 60 })
     fc.assert(
       fc.property(
@@ -309,7 +309,7 @@ describe('properties', () => {
           )
           const bytes = sizes.reduce((all, more) => all + more, 0)
           assert.deepEqual(sum, { bytes, segments: shown.size, intervals: intervals.size })
-          // What awaits is what tasks will read.
+          // Segments that await compaction are the segments that tasks will read.
           const read = new Set(
             candidates.flatMap((one) => (one.eligible ? one.segments.map(({ id }) => id) : [])),
           )
@@ -322,7 +322,7 @@ describe('properties', () => {
     )
   })
 
-  it('a segment in many buckets is counted once, and as often as it was recorded', () => {
+  it('counts a segment in many buckets once in counts, and once per bucket in progress, like Druid 37', () => {
     const months = ['2001-01-01/P1M', '2001-02-01/P1M', '2001-03-01/P1M'].map((interval) =>
       testSegment(interval, { sizeBytes: 10 }),
     )
@@ -355,7 +355,7 @@ describe('properties', () => {
     }
   })
 
-  it('candidates are in the order of their policy, whatever order the segments come in', () => {
+  it('orders candidates by the policy, independent of the order of segments', () => {
     fc.assert(
       fc.property(
         anySegments,

@@ -24,30 +24,30 @@ import { orderCandidates } from './order.ts'
 import { type CompactionMode, type Content, eligibilityOf, type IneligibleCode } from './policy.ts'
 import { compactionSlots, grantSlots, type SlotDemand, slotDemand } from './slots.ts'
 
-/** An interval in which a running task keeps others from writing. */
+/** An interval that a running task has locked. */
 export interface LockedInterval {
   readonly dataSource: string
   readonly interval: Interval
   readonly taskId: string
 }
 
-/** Everything that deciding needs. */
+/** The input of a plan. */
 export interface CompactionSnapshot {
   readonly cluster: ClusterCompactionConfig
   readonly configs: Iterable<CompactionConfig>
-  /** The used segments of a datasource. */
+  /** Returns the used segments of a datasource. */
   segmentsOf(dataSource: string): readonly CompactionSegment[]
   readonly locks: readonly LockedInterval[]
-  /** Task slots of all workers. */
+  /** Total number of task slots of all workers. */
   readonly workerCapacity: number
 }
 
 /** An interval that needs compaction. */
 export interface CompactionCandidate {
   readonly dataSource: string
-  /** The umbrella of the segments' intervals. */
+  /** Umbrella interval of the segments. */
   readonly interval: Interval
-  /** The umbrella widened to whole buckets of the configured granularity: what the task locks and replaces. */
+  /** The umbrella interval, widened to entire buckets of the configured granularity. The task locks and replaces it. */
   readonly compactionInterval: Interval
   readonly segments: readonly CompactionSegment[]
   readonly uncompactedSegments: readonly CompactionSegment[]
@@ -55,16 +55,16 @@ export interface CompactionCandidate {
   readonly uncompacted: Content
   readonly compacted: Content
   readonly eligible: boolean
-  /** Null where the policy lets it wait. */
+  /** Null if the policy postpones it. */
   readonly mode: CompactionMode | null
   readonly code: IneligibleCode | null
   readonly reason: string
   readonly demand: SlotDemand
-  /** The task slots that its job takes once it is its turn. */
+  /** Task slots that its job will use. */
   readonly slots: number
 }
 
-/** Why an interval is not compacted though a configuration applies to it. */
+/** Why an interval is skipped although a configuration applies to it. */
 export type SkipCode =
   | 'SKIP_OFFSET_FROM_LATEST'
   | 'INPUT_TOO_LARGE'
@@ -73,73 +73,73 @@ export type SkipCode =
   | 'BUCKET_NOT_WHOLE'
   | 'NO_DATA_IN_SEGMENTS'
 
-/** An interval that is left alone. */
+/** A skipped interval. */
 export interface SkippedInterval {
   readonly dataSource: string
   readonly interval: Interval
   readonly code: SkipCode
   readonly reason: string
   readonly figures: CompactionFigures
-  /** The recorded system leaves some intervals out without counting them as skipped. */
+  /** Druid 37 omits some intervals without counting them as skipped. */
   readonly isCounted: boolean
 }
 
-/** An interval that is as it is configured to be. */
+/** An interval that matches its configuration. */
 export interface CompactedInterval {
   readonly interval: Interval
   readonly figures: CompactionFigures
 }
 
-/** How far a datasource has come: sums over intervals, or over segments. */
+/** Compaction progress of a datasource, as totals of intervals or of segments. */
 export interface CompactionProgress {
   readonly compacted: CompactionFigures
   readonly skipped: CompactionFigures
-  /** What needs compaction and is eligible under the policy. */
+  /** Intervals that need compaction and that the policy selects. */
   readonly awaiting: CompactionFigures
-  /** What needs compaction and is not eligible. */
+  /** Intervals that need compaction and that the policy postpones. */
   readonly ineligible: CompactionFigures
-  /** What is neither: the skipped intervals that are not counted. */
+  /** Skipped intervals that are not counted as skipped. */
   readonly leftOut: CompactionFigures
 }
 
-/** What is to be compacted, in the order in which it is taken. */
+/** What to compact, in order. */
 export interface CompactionPlan {
   readonly candidates: readonly CompactionCandidate[]
   readonly skipped: readonly SkippedInterval[]
-  /** As the recorded system counts: a segment that several intervals share counts for each of them. */
+  /** Counted as in Druid 37: a segment that several intervals share counts for each of them. */
   readonly progress: ReadonlyMap<string, CompactionProgress>
-  /** The same with each segment counted once, as the metadata store has it: awaiting where any of its intervals is. */
+  /** Each segment counted once. A segment is awaiting if any of its intervals is. */
   readonly counts: ReadonlyMap<string, CompactionProgress>
-  /** The task slots that compaction may take at a time. */
+  /** Maximum number of concurrent compaction task slots. */
   readonly slots: number
 }
 
-/** What the segments of one datasource say about its compaction, whatever the policy and the slots are. */
+/** Compaction needs of one datasource, independent of the policy and the task slots. */
 export interface DatasourceFindings {
   readonly config: CompactionConfig
   readonly needed: readonly NeededCompaction[]
   readonly skipped: readonly SkippedInterval[]
   readonly compactedIntervals: readonly CompactedInterval[]
   readonly progress: Omit<CompactionProgress, 'awaiting' | 'ineligible'>
-  /** Sums over the segments that one interval has for itself, and the groups that several share. */
+  /** Totals of the segments in only one interval. `shared` are the groups in several intervals. */
   readonly counts: Omit<CompactionProgress, 'awaiting' | 'ineligible'>
   readonly shared: ReadonlyMap<SegmentGroup, SettledFate>
 }
 
-/** A candidate of which the policy was not asked yet. */
+/** A candidate to which the policy was not applied yet. */
 interface NeededCompaction
   extends Omit<CompactionCandidate, 'eligible' | 'mode' | 'code' | 'demand' | 'slots'> {
-  /** The figures of what no other interval has, and the other groups. */
+  /** Totals of the segments in no other interval. `shared` are the other groups. */
   readonly own: CompactionFigures
   shared: ReadonlySet<SegmentGroup>
 }
 
-/** What becomes of segments whatever the policy is. */
+/** What happens to segments, independent of the policy. */
 type SettledFate = 'compacted' | 'skipped' | 'leftOut'
 
 /**
- * Decides for every datasource that has a configuration which intervals need compaction and which are left alone, as
- * the recorded system does; the order between equals is the same on every run. Takes O(n log n) of the segments.
+ * Decides which intervals of all configured datasources need compaction and which are skipped, like Druid 37. The order
+ * of equal candidates is the same in every run. Takes O(n log n) time for n segments.
  */
 export function planCompaction(snapshot: CompactionSnapshot): CompactionPlan {
   const { cluster, workerCapacity, locks } = snapshot
@@ -150,7 +150,7 @@ export function planCompaction(snapshot: CompactionSnapshot): CompactionPlan {
   return assemblePlan(cluster, workerCapacity, findings)
 }
 
-/** The plan that follows from what was found in each datasource. */
+/** Returns the plan for the findings in each datasource. */
 export function assemblePlan(
   cluster: ClusterCompactionConfig,
   workerCapacity: number,
@@ -217,7 +217,7 @@ class Counter {
   }
 }
 
-/** What the used segments of one datasource say, `locks` being those of this datasource. */
+/** Returns the compaction needs of one datasource from its used segments and its locks. */
 export function searchDatasource(
   config: CompactionConfig,
   segments: readonly CompactionSegment[],
@@ -229,7 +229,7 @@ export function searchDatasource(
   return { config, needed, skipped, compactedIntervals, progress, counts, shared }
 }
 
-/** The search through one datasource. */
+/** A search in one datasource. */
 class Search {
   readonly needed: NeededCompaction[] = []
   readonly skipped: SkippedInterval[] = []
@@ -241,7 +241,7 @@ class Search {
   private readonly segments: readonly CompactionSegment[]
   private readonly locks: readonly LockedInterval[]
   private readonly verdictOf: ReturnType<typeof compareWith>
-  /** Umbrellas of what is needed or locked: one that several buckets share is taken once. */
+  /** Umbrella intervals that need compaction or are locked. If several buckets share one, it is used once. */
   private readonly umbrellas = new Map<string, NeededCompaction | 'locked'>()
 
   constructor(
@@ -292,7 +292,7 @@ class Search {
     }
   }
 
-  /** The group of each visible piece; pieces of one group share the object. */
+  /** Returns the group of each visible piece. Pieces of the same group share one object. */
   private groupsOf(visible: readonly VisiblePiece[]): SegmentGroup[] {
     const groups = new Map<readonly number[], SegmentGroup>()
     return visible.map(({ segments: indexes }) => {
@@ -327,7 +327,7 @@ class Search {
     this.count(name, groups, figures, shared)
   }
 
-  /** Counts each segment once: those of a shared group where it is known what becomes of it everywhere. */
+  /** Counts each segment once. Shared groups are counted later, when all their intervals are known. */
   private count(
     fate: SettledFate,
     groups: readonly SegmentGroup[],
@@ -341,13 +341,13 @@ class Search {
     }
   }
 
-  /** Eternity cannot be cut into buckets: a datasource that reaches to an end of it is skipped whole. */
+  /** Skips the entire datasource if it has eternity intervals, which cannot be split into buckets. */
   private skipEternity(shown: readonly SegmentGroup[]): boolean {
     const endsInTime = ({ interval: { start, end } }: SegmentGroup): boolean =>
       Number.isFinite(start) && Number.isFinite(end)
     if (shown.every(endsInTime)) return false
     for (const group of shown) {
-      const reason = 'the datasource has segments that reach to an end of eternity, which has no buckets'
+      const reason = 'the datasource has segments with an end at eternity, which cannot be split into buckets'
       this.skip('PARTIAL_ETERNITY', reason, group.interval, figuresOf([group]), { groups: [group] })
     }
     return true
@@ -358,12 +358,12 @@ class Search {
     const offset = formatPeriod(this.config.skipOffsetFromLatest)
     for (const group of shown) {
       if (!overlaps(group.interval, window)) continue
-      const reason = `it reaches into the latest [${offset}], from [${formatInterval(window)}]`
+      const reason = `overlaps [${formatInterval(window)}], which skipOffsetFromLatest [${offset}] excludes`
       this.skip('SKIP_OFFSET_FROM_LATEST', reason, group.interval, figuresOf([group]), { groups: [group] })
     }
   }
 
-  /** What shares a bucket with a segment of the latest data, and does not itself reach into that. */
+  /** Skips groups that share a bucket with a segment of the latest data but are not part of the latest data. */
   private leaveOutRest(
     groups: readonly SegmentGroup[],
     skipStart: number,
@@ -371,7 +371,7 @@ class Search {
   ): void {
     const rest = groups.filter(({ interval }) => interval.end <= skipStart)
     if (rest.length === 0) return
-    const reason = 'it shares a bucket of segmentGranularity with a segment that reaches into the latest data'
+    const reason = 'shares a segmentGranularity bucket with a segment that skipOffsetFromLatest excludes'
     this.skip('BUCKET_NOT_WHOLE', reason, timeOf(rest), figuresOf(rest), {
       isCounted: false,
       groups: rest,
@@ -380,8 +380,8 @@ class Search {
   }
 
   /**
-   * Decides about the groups of one bucket, or of `times` buckets that share them; `shared` are those that others have
-   * as well.
+   * Decides about the groups of one bucket, or of `times` buckets that share them. `shared` are groups that other
+   * buckets also contain.
    */
   private judge(groups: readonly SegmentGroup[], times: number, shared: ReadonlySet<SegmentGroup>): void {
     const { config } = this
@@ -390,7 +390,7 @@ class Search {
     const interval = timeOf(groups)
     const all = times === 1 ? figures : addFigures(noFigures, figures, times)
     if (figures.bytes === 0) {
-      this.skip('NO_DATA_IN_SEGMENTS', 'its segments hold no bytes', interval, all, {
+      this.skip('NO_DATA_IN_SEGMENTS', 'segments contain [0] bytes', interval, all, {
         isCounted: false,
         groups,
         shared,
@@ -399,7 +399,7 @@ class Search {
     }
     const limit = config.inputSegmentSizeBytes
     if (figures.bytes > limit) {
-      const reason = `its segments have [${figures.bytes}] bytes, more than inputSegmentSizeBytes [${limit}]`
+      const reason = `segments have [${figures.bytes}] bytes, more than inputSegmentSizeBytes [${limit}]`
       this.skip('INPUT_TOO_LARGE', reason, interval, all, { groups, shared })
       return
     }
@@ -418,7 +418,7 @@ class Search {
     const compactionInterval = granularity === null ? interval : widen(interval, granularity)
     const lock = this.locks.find((one) => overlaps(one.interval, compactionInterval))
     if (lock !== undefined) {
-      const why = `task [${lock.taskId}] holds the lock of [${formatInterval(lock.interval)}]`
+      const why = `task [${lock.taskId}] holds a lock on [${formatInterval(lock.interval)}]`
       this.skip('INTERVAL_LOCKED', why, interval, figures, { groups, shared })
       this.umbrellas.set(umbrella, 'locked')
       return
@@ -440,14 +440,15 @@ class Search {
     this.needed.push(need)
   }
 
-  /** The segments whose state is not as configured, the others, and the first check that fails. */
+  /** Returns the segments that do not match the configuration, the others, and the first failed check. */
   private uncompactedOf(groups: readonly SegmentGroup[]): {
     uncompacted: readonly CompactionSegment[]
     compacted: readonly CompactionSegment[]
     reason: string
   } {
     const granularity = this.config.granularitySpec?.segmentGranularity ?? null
-    // States that name no granularity are judged together: one unaligned segment speaks for all with its state.
+    // States without a granularity are checked together: one unaligned segment makes all segments with the same state
+    // uncompacted.
     const unaligned = new Set<StateVerdict>()
     if (granularity !== null) {
       for (const { interval, segments } of groups) {
@@ -473,17 +474,18 @@ class Search {
         if (first === undefined || candidate.rank < first.rank) first = candidate
       }
     }
-    const reason = first?.mismatch ?? `segmentGranularity: segments do not lie in buckets of [${granularity}]`
+    const reason =
+      first?.mismatch ?? `segmentGranularity is unknown, and segments are not aligned to [${granularity}]`
     return { uncompacted, compacted, reason }
   }
 }
 
 const noGroups: ReadonlySet<SegmentGroup> = new Set()
 
-// Where one interval of a group is left alone the group is not done.
+// A group counts as compacted only if none of its intervals is skipped.
 const fateRanks: Readonly<Record<SettledFate, number>> = { compacted: 0, leftOut: 1, skipped: 2 }
 
-/** Of the figures of groups, those of the groups that are not shared. */
+/** Returns the totals of the groups that are not shared. */
 const ownFigures = (
   groups: readonly SegmentGroup[],
   figures: CompactionFigures,
@@ -502,7 +504,7 @@ function withGroups(
 
 const neverCompacted: StateVerdict = { mismatch: 'not compacted yet', rank: -1, mustAlign: false }
 
-/** The time of groups, of which there is one at least. */
+/** Returns the umbrella interval of at least one group. */
 const timeOf = (groups: readonly SegmentGroup[]): Interval =>
   umbrellaOf(groups.map(({ interval }) => interval)) as Interval
 

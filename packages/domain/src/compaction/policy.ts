@@ -4,23 +4,23 @@ import { contains, formatInterval, type Interval } from '../time/index.ts'
 /** Which segments of an interval a task rewrites. */
 export type CompactionMode = 'ALL_SEGMENTS' | 'UNCOMPACTED_SEGMENTS_ONLY'
 
-/** Sums that policies look at. Rows are undefined if a segment does not tell its own. */
+/** Totals that policies use. `rows` is undefined if any segment has an unknown number of rows. */
 export interface Content {
   readonly count: number
   readonly bytes: number
   readonly rows: number | undefined
 }
 
-/** What a policy decides from. */
+/** The input of a policy. */
 export interface PolicySubject {
   readonly dataSource: string
-  /** The umbrella of the segments' intervals. */
+  /** Umbrella interval of the segments. */
   readonly interval: Interval
   readonly uncompacted: Content
   readonly compacted: Content
 }
 
-/** Whether a policy lets an interval be compacted, and how. */
+/** Whether a policy selects an interval for compaction, and how to compact it. */
 export type Eligibility =
   | { readonly eligible: true; readonly mode: CompactionMode; readonly reason: string | undefined }
   | {
@@ -30,7 +30,7 @@ export type Eligibility =
       readonly reason: string
     }
 
-/** Why a policy does not let an interval be compacted. */
+/** Why a policy postpones an interval. */
 export type IneligibleCode =
   | 'TOO_FEW_UNCOMPACTED_SEGMENTS'
   | 'TOO_FEW_UNCOMPACTED_BYTES'
@@ -45,7 +45,7 @@ const refused = (code: IneligibleCode, reason: string): Eligibility => ({
   reason,
 })
 
-/** What the policy says of an interval that needs compaction. */
+/** Returns whether the policy selects an interval that needs compaction. */
 export function eligibilityOf(policy: CompactionPolicy, subject: PolicySubject): Eligibility {
   if (policy.type === 'newestSegmentFirst') return allSegments
   if (policy.type === 'mostFragmentedFirst') return byFragmentation(policy, subject)
@@ -53,7 +53,7 @@ export function eligibilityOf(policy: CompactionPolicy, subject: PolicySubject):
   const { dataSource, interval } = subject
   return refused(
     'NOT_LISTED',
-    `eligibleCandidates names no interval of [${dataSource}] that contains [${formatInterval(interval)}]`,
+    `eligibleCandidates has no interval of [${dataSource}] that contains [${formatInterval(interval)}]`,
   )
 }
 
@@ -65,13 +65,13 @@ function byFragmentation(
   if (uncompacted.count < minUncompactedCount) {
     return refused(
       'TOO_FEW_UNCOMPACTED_SEGMENTS',
-      `uncompacted segments are [${uncompacted.count}], fewer than minUncompactedCount [${minUncompactedCount}]`,
+      `[${uncompacted.count}] uncompacted segments, fewer than minUncompactedCount [${minUncompactedCount}]`,
     )
   }
   if (uncompacted.bytes < minUncompactedBytes) {
     return refused(
       'TOO_FEW_UNCOMPACTED_BYTES',
-      `uncompacted bytes are [${uncompacted.bytes}], fewer than minUncompactedBytes [${minUncompactedBytes}]`,
+      `[${uncompacted.bytes}] uncompacted bytes, fewer than minUncompactedBytes [${minUncompactedBytes}]`,
     )
   }
   const average = averageBytes(uncompacted)
@@ -96,13 +96,13 @@ const percentOf = (part: number, rest: number): number =>
 const onlyUncompacted = (of: 'bytes' | 'rows', percent: number, least: number): Eligibility => ({
   eligible: true,
   mode: 'UNCOMPACTED_SEGMENTS_ONLY',
-  reason: `uncompacted ${of} are [${percent.toFixed(1)}] percent of all, below [${least}]`,
+  reason: `[${percent.toFixed(1)}] percent of ${of} are uncompacted, less than [${least}]`,
 })
 
-/** Whole bytes of a segment on average. */
+/** Returns the average segment size in bytes, rounded down. */
 const averageBytes = ({ count, bytes }: Content): number => (count === 0 ? 0 : Math.floor(bytes / count))
 
-/** The first entry of a list that contains the interval; undefined if none does. */
+/** Returns the index of the first entry that contains the interval, or undefined. */
 export function placeInList(
   list: readonly { readonly datasource: string; readonly interval: Interval }[],
   { dataSource, interval }: Pick<PolicySubject, 'dataSource' | 'interval'>,
@@ -114,8 +114,8 @@ export function placeInList(
 }
 
 /**
- * How fragmented an interval is: more with every uncompacted segment, and with segments that are small against the
- * largest average allowed. 0 if nothing is uncompacted. Product and quotient have 32 bits, as in the recorded system.
+ * Returns how fragmented an interval is. The index grows with the number of uncompacted segments, and the smaller they
+ * are compared with the maximum average. It is 0 if nothing is uncompacted. Uses 32-bit floats, like Druid 37.
  */
 export function fragmentationIndex(policy: MostFragmentedFirst, uncompacted: Content): number {
   if (uncompacted.count === 0) return 0

@@ -15,8 +15,8 @@ const segment = {
   lastCompactionState: null,
 }
 
-describe('what a preview is asked about', () => {
-  it('may be nothing, all, or the cluster configuration alone', () => {
+describe('a compaction preview request', () => {
+  it('may be empty, complete, or only a cluster configuration', () => {
     assert.deepEqual(parseCompactionPreview({}), {
       cluster: undefined,
       configs: undefined,
@@ -49,39 +49,48 @@ describe('what a preview is asked about', () => {
 
   for (const { body, message } of [
     { body: [], message: /^Invalid value \[\[\]\] for \[body\]: expected an object$/ },
-    { body: null, message: /^The body has/ },
+    { body: null, message: /^Invalid value \[null\] for \[body\]/ },
     { body: { compactionTaskSlotRatio: 2 }, message: /^Invalid value \[2\] for \[compactionTaskSlotRatio\]/ },
     { body: { foo: 1 }, message: /Unknown field \[foo\]/ },
     { body: { segments: [], foo: 1 }, message: /^Unknown field \[foo\]/ },
     { body: { clusterConfig: 7 }, message: /^Invalid value \[7\] for \[clusterConfig\]/ },
     { body: { clusterConfig: { engine: 'msq' } }, message: /engine/ },
-    { body: { compactionConfigs: {} }, message: /^compactionConfigs has/ },
+    { body: { compactionConfigs: {} }, message: /^Invalid value \[{}\] for \[compactionConfigs\]/ },
     {
       body: { compactionConfigs: [{}] },
       message: /^Missing value for \[compactionConfigs\[0\]\.dataSource\]/,
     },
-    { body: { compactionConfigs: [{ dataSource: 'a' }, { dataSource: 'a' }] }, message: /\[a\] twice/ },
+    {
+      body: { compactionConfigs: [{ dataSource: 'a' }, { dataSource: 'a' }] },
+      message: /^Duplicate entry \[a\] in \[compactionConfigs\]/,
+    },
     {
       body: { segments: [{ ...segment, size: -1 }] },
       message: /^Invalid value \[-1\] for \[segments\[0\]\.size\]/,
     },
-    { body: { segments: [{ ...segment, interval: 'x' }] }, message: /^segments\[0\].interval has/ },
-    { body: { segments: [{ ...segment, interval: '2026/2026' }] }, message: /not empty/ },
-    { body: { segments: [{ ...segment, lastCompactionState: 3 }] }, message: /lastCompactionState has/ },
-    { body: { segments: [{ ...segment, more: 3 }] }, message: /^segments\[0\].more with/ },
-    { body: { segments: [segment, segment] }, message: /^segments has \[wiki_.*\] twice/ },
+    {
+      body: { segments: [{ ...segment, interval: 'x' }] },
+      message: /^Invalid value \[x\] for \[segments\[0\]\.interval\]/,
+    },
+    { body: { segments: [{ ...segment, interval: '2026/2026' }] }, message: /non-empty/ },
+    {
+      body: { segments: [{ ...segment, lastCompactionState: 3 }] },
+      message: /^Invalid value \[3\] for \[segments\[0\]\.lastCompactionState\]/,
+    },
+    { body: { segments: [{ ...segment, more: 3 }] }, message: /^Unknown field \[segments\[0\]\.more\] with/ },
+    { body: { segments: [segment, segment] }, message: /^Duplicate entry \[wiki_.*\] in \[segments\]/ },
     { body: { now: 'then' }, message: /^Invalid value \[then\] for \[now\]/ },
     {
       body: { clusterConfig: {}, compactionConfigs: [{ dataSource: 'a', engine: 'msq' }] },
       message: /^Invalid value \[msq\] for \[engine\]/,
     },
   ]) {
-    it(`is refused: ${JSON.stringify(body).slice(0, 90)}`, () => {
+    it(`is invalid: ${JSON.stringify(body).slice(0, 90)}`, () => {
       assert.throws(() => parseCompactionPreview(body), { code: 'invalidInput', message })
     })
   }
 
-  it('fails in no other way, whatever is sent', () => {
+  it('fails only with invalidInput, for any JSON', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom('clusterConfig', 'segments', 'x'), (json, name) => {
         for (const body of [json, { [name]: json }]) {
@@ -96,7 +105,7 @@ describe('what a preview is asked about', () => {
   })
 })
 
-describe('what is answered', () => {
+describe('a compaction preview answer', () => {
   const request = parseCompactionPreview({
     clusterConfig: {
       compactionPolicy: { type: 'mostFragmentedFirst', minUncompactedCount: 2, minUncompactedBytes: 1 },
@@ -119,7 +128,7 @@ describe('what is answered', () => {
     workerCapacity: 4,
   })
 
-  it('names what is taken, what waits and what is skipped', () => {
+  it('lists selected, postponed, and skipped intervals', () => {
     const id = (day: number, rest = '') =>
       `wiki_2026-01-0${day}T00:00:00.000Z_2026-01-0${day + 1}T00:00:00.000Z_1${rest}`
     const interval = (day: number) => `2026-01-0${day}T00:00:00.000Z/2026-01-0${day + 1}T00:00:00.000Z`
@@ -145,7 +154,7 @@ describe('what is answered', () => {
           eligible: false,
           mode: null,
           slots: 1,
-          reason: 'not compacted yet; uncompacted segments are [1], fewer than minUncompactedCount [2]',
+          reason: 'not compacted yet; [1] uncompacted segments, fewer than minUncompactedCount [2]',
         },
       ],
       stats: {
@@ -160,13 +169,13 @@ describe('what is answered', () => {
           dataSource: 'wiki',
           interval: interval(3),
           code: 'SKIP_OFFSET_FROM_LATEST',
-          reason: `it reaches into the latest [P1D], from [${interval(3)}]`,
+          reason: `overlaps [${interval(3)}], which skipOffsetFromLatest [P1D] excludes`,
         },
       ],
     })
   })
 
-  it('counts in a status what the policy lets wait as skipped', () => {
+  it('counts postponed intervals as skipped in a status', () => {
     const status = describeStatus(plan, 'wiki')
     assert.deepEqual(
       [status.segmentCountAwaitingCompaction, status.segmentCountSkipped, status.intervalCountSkipped],

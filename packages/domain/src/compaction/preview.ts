@@ -30,7 +30,7 @@ import type { CompactionSegment } from './compaction-segment.ts'
 import { parseCompactionState } from './compaction-state.ts'
 import type { CompactionCandidate, CompactionPlan, SkippedInterval } from './plan-compaction.ts'
 
-/** What a preview is asked about; what is undefined is taken from the cluster as it is. */
+/** A request for a compaction preview. Undefined fields are taken from the cluster. */
 export interface CompactionPreviewRequest {
   readonly cluster: ClusterCompactionConfig | undefined
   readonly configs: readonly CompactionConfig[] | undefined
@@ -47,7 +47,7 @@ const segmentFields = readFields({
   dataSource: readDatasourceName,
   interval: described(intervalSchema, (json, field) => {
     const interval = parseInterval(readText(json, field), field)
-    if (interval.start === interval.end) throw refuse(field, json, 'an interval that is not empty')
+    if (interval.start === interval.end) throw refuse(field, json, 'a non-empty interval')
     return interval
   }),
   version: readName(),
@@ -79,22 +79,22 @@ const previewFields = {
   compactionConfigs: optional(
     readList(described(compactionConfigSchema(), parseCompactionConfig), { most: mostConfigs }),
   ),
-  // The segments themselves are read afterwards, some at a time.
+  // The segments themselves are read later, in slices.
   segments: optional(listOfSegments),
   now: optional(described(readText, (json, field) => parseInstant(readText(json, field), field))),
 }
 const readPreview = readFields(previewFields)
 
-/** The JSON schema of what a preview is asked about: its own fields, or those of the cluster configuration alone. */
+/** Returns the JSON schema of a preview request: its own fields, or only a cluster configuration. */
 export const compactionPreviewSchema = (): JsonObject => ({
   title: 'CompactionPreviewRequest',
   anyOf: [schemaOf(readPreview), clusterConfigSchema()],
 })
 
-// Segments, or members of an answer, between two pauses.
+// Number of segments between two pauses.
 const sliceLength = 200
 
-/** What `readCompactionPreview` reads, without a pause. */
+/** Like `readCompactionPreview`, but without pauses. */
 export function parseCompactionPreview(json: unknown): CompactionPreviewRequest {
   const reading = readCompactionPreview(json)
   for (;;) {
@@ -104,8 +104,8 @@ export function parseCompactionPreview(json: unknown): CompactionPreviewRequest 
 }
 
 /**
- * What a preview is asked about. Pauses now and then. Besides the object with its own fields, the cluster configuration alone is taken, as
- * the recorded system has it. Deciding looks at no clock: the data itself says what is latest, so `now` is only checked.
+ * Reads a preview request. Yields regularly. Like Druid 37, it also accepts only a cluster configuration. The plan
+ * depends on the latest data and not on a clock, so `now` is checked but has no effect.
  */
 export function* readCompactionPreview(json: unknown): Generator<undefined, CompactionPreviewRequest> {
   const isBare =
@@ -146,11 +146,12 @@ function assertEachOnce<Item>(items: readonly Item[], keyOf: (item: Item) => str
 }
 
 function assertNew(seen: Set<string>, key: string, field: string): void {
-  if (seen.has(key)) throw invalidInput(`${field} has [${key}] twice; expected each of them once`, { field })
+  if (seen.has(key))
+    throw invalidInput(`Duplicate entry [${key}] in [${field}]: expected each entry only once`, { field })
   seen.add(key)
 }
 
-/** An interval that needs compaction as a preview answers it. */
+/** Returns the JSON of an interval that needs compaction. */
 export const describeCandidate = (candidate: CompactionCandidate) => ({
   dataSource: candidate.dataSource,
   interval: formatInterval(candidate.interval),
@@ -163,7 +164,7 @@ export const describeCandidate = (candidate: CompactionCandidate) => ({
   reason: candidate.reason,
 })
 
-/** An interval that is left alone as a preview answers it. */
+/** Returns the JSON of a skipped interval. */
 export const describeSkipped = ({ dataSource, interval, code, reason }: SkippedInterval) => ({
   dataSource,
   interval: formatInterval(interval),
@@ -171,7 +172,7 @@ export const describeSkipped = ({ dataSource, interval, code, reason }: SkippedI
   reason,
 })
 
-/** How far datasources have come as a preview answers it. */
+/** Returns the JSON of the progress of datasources. */
 export const describeProgress = (progress: CompactionPlan['progress']) =>
   Object.fromEntries(
     [...progress].map(([dataSource, { compacted, skipped, awaiting }]) => [
@@ -180,12 +181,12 @@ export const describeProgress = (progress: CompactionPlan['progress']) =>
     ]),
   )
 
-/** The plan as a preview answers it. */
+/** Returns the JSON of a plan. */
 export const describePlan = ({ candidates, skipped, progress }: CompactionPlan) => ({
   candidates: candidates.map(describeCandidate),
   stats: describeProgress(progress),
   skipped: skipped.map(describeSkipped),
 })
 
-/** A plan as a preview answers it. */
+/** The JSON of a plan. */
 export type DescribedPlan = ReturnType<typeof describePlan>

@@ -47,7 +47,7 @@ const schedule = (
   return scheduleCompactions(input)
 }
 
-describe('what is submitted', () => {
+describe('scheduling compaction tasks', () => {
   const days = ['2026-01-01/P1D', '2026-01-02/P1D', '2026-01-03/P1D']
   const [first, second, third] = days as [string, string, string]
   const cases: readonly {
@@ -57,50 +57,60 @@ describe('what is submitted', () => {
     expected: readonly number[]
     postponed?: number
   }[] = [
-    { name: 'as many as there are slots, in order', slots: 2, tasks: [], expected: [3, 2] },
-    { name: 'not what is running, which has a slot', slots: 2, tasks: [past(third)], expected: [2] },
+    { name: 'submits one task per slot, in order', slots: 2, tasks: [], expected: [3, 2] },
     {
-      name: 'nothing while all slots are taken',
+      name: 'skips intervals with a running task, which uses a slot',
+      slots: 2,
+      tasks: [past(third)],
+      expected: [2],
+    },
+    {
+      name: 'submits nothing while all slots are in use',
       slots: 2,
       tasks: [past(first, undefined, { slots: 2 })],
       expected: [],
     },
     {
-      name: 'what failed after a while, others at once',
+      name: 'postpones a failed interval and submits others immediately',
       slots: 1,
       tasks: [past(third, failed(0.5))],
       expected: [2],
       postponed: 1,
     },
-    { name: 'what failed, once its time has come', slots: 1, tasks: [past(third, failed(1))], expected: [3] },
     {
-      name: 'what failed twice after twice as long',
+      name: 'retries a failed interval after its delay',
+      slots: 1,
+      tasks: [past(third, failed(1))],
+      expected: [3],
+    },
+    {
+      name: 'doubles the delay after two failures',
       slots: 1,
       tasks: [past(third, failed(1.5)), past(third, failed(9))],
       expected: [2],
       postponed: 1,
     },
     {
-      name: 'what failed, at once after a success',
+      name: 'retries a failed interval immediately after a success',
       slots: 1,
       tasks: [past(third, succeeded(0), { segmentsFingerprint: 'others' }), past(third, failed(9))],
       expected: [3],
     },
     {
-      name: 'what succeeded and changed nothing like what failed',
+      name: 'treats a success without changes like a failure',
       slots: 1,
       tasks: [past(third, succeeded(0.1))],
       expected: [2],
       postponed: 1,
     },
     {
-      name: 'what failed under another configuration at once',
+      name: 'retries immediately if the configuration has changed since the failure',
       slots: 1,
       tasks: [past(third, failed(0), { configFingerprint: 'other' })],
       expected: [3],
     },
     {
-      name: 'not what a wider running task covers',
+      name: 'skips intervals that a longer running task covers',
       slots: 3,
       tasks: [past(`${second.slice(0, 10)}/P2D`)],
       expected: [1],
@@ -116,7 +126,7 @@ describe('what is submitted', () => {
     })
   }
 
-  it('rests an hour at the most', () => {
+  it('limits the delay to one hour', () => {
     assert.deepEqual(
       [1, 2, 3, 7, 60].map(delayAfterFailures),
       [60_000, 120_000, 240_000, 3_600_000, 3_600_000],
@@ -128,7 +138,7 @@ describe('properties', () => {
   const starts = fc.uniqueArray(fc.integer({ min: 1, max: 20 }), { maxLength: 8 })
   const interval = (day: number, length: number) => `2026-01-${String(day).padStart(2, '0')}/P${length}D`
 
-  it('no interval has two running tasks, and the slots are kept', () => {
+  it('never runs two tasks for overlapping intervals, and never exceeds the slots', () => {
     const running = fc.array(fc.tuple(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 6 })), {
       maxLength: 3,
     })
@@ -153,7 +163,7 @@ describe('properties', () => {
     )
   })
 
-  it('intervals that always fail do not keep others from their turn', () => {
+  it('compacts other intervals while some always fail', () => {
     fc.assert(
       fc.property(fc.subarray([1, 2, 3, 4, 5, 6]), (failing) => {
         const tasks: PastCompaction[] = []
@@ -182,8 +192,8 @@ describe('properties', () => {
   })
 })
 
-describe('the task', () => {
-  it('is as the datasource is configured', () => {
+describe('the compaction task', () => {
+  it('contains the configuration of the datasource', () => {
     const config = parseCompactionConfig({
       dataSource: 'wiki',
       skipOffsetFromLatest: 'PT0S',

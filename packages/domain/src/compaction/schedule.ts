@@ -2,43 +2,43 @@ import { formatInterval, type Interval, overlaps } from '../time/index.ts'
 import type { CompactionCandidate } from './plan-compaction.ts'
 import { grantSlots } from './slots.ts'
 
-/** A compaction task that was submitted before; times in epoch milliseconds. */
+/** A compaction task that was submitted earlier. Times are epoch milliseconds. */
 export interface PastCompaction {
   readonly dataSource: string
   readonly interval: Interval
-  /** Undefined while it has not ended. */
+  /** Undefined while the task is running. */
   readonly ended: { readonly succeeded: boolean; readonly at: number } | undefined
   readonly slots: number
-  /** Stands for the configuration that it followed, and for the segments that it read. */
+  /** Identify the configuration that the task used, and the segments that it read. */
   readonly configFingerprint: string
   readonly segmentsFingerprint: string
 }
 
-/** What is submitted next, and with how many slots. */
+/** A task to submit, and its number of slots. */
 export interface CompactionSubmission {
   readonly candidate: CompactionCandidate
   readonly slots: number
 }
 
-/** A candidate that is tried again later. */
+/** A candidate to retry later. */
 export interface PostponedCompaction {
   readonly candidate: CompactionCandidate
   readonly failures: number
   readonly until: number
 }
 
-/** What one run of the scheduler sets going. */
+/** The decisions of one scheduler run. */
 export interface CompactionSchedule {
   readonly submissions: readonly CompactionSubmission[]
   readonly postponed: readonly PostponedCompaction[]
   readonly slotsTaken: number
 }
 
-/** What scheduling is decided from. */
+/** The input of the scheduler. */
 export interface ScheduleInput {
-  /** In the order in which they are taken. */
+  /** In the order of the policy. */
   readonly candidates: readonly CompactionCandidate[]
-  /** The task slots that compaction may take at a time. */
+  /** Maximum number of concurrent compaction task slots. */
   readonly slots: number
   readonly past: readonly PastCompaction[]
   fingerprintsOf(candidate: CompactionCandidate): { readonly config: string; readonly segments: string }
@@ -49,7 +49,7 @@ export interface ScheduleInput {
 const firstDelayMs = 60_000
 const longestDelayMs = 3_600_000
 
-/** How long an interval rests after so many failures in a row: twice as long each time, an hour at the most. */
+/** Returns the retry delay in milliseconds after consecutive failures. It doubles each time, up to one hour. */
 export const delayAfterFailures = (failures: number): number =>
   Math.min(firstDelayMs * 2 ** (failures - 1), longestDelayMs)
 
@@ -57,8 +57,9 @@ const keyOf = ({ dataSource }: { readonly dataSource: string }, interval: Interv
   `${dataSource} ${formatInterval(interval)}`
 
 /**
- * The tasks to submit now. No two tasks at a time have time in common. What failed is tried again later, and what is
- * behind it goes on meanwhile; a task that succeeded and changed nothing counts as failed, or it would run forever.
+ * Returns the tasks to submit now. Intervals of concurrent tasks never overlap. Failed intervals are retried later, and
+ * other intervals continue in the meantime. A task that succeeded but changed nothing counts as failed, because it
+ * would otherwise run forever.
  */
 export function scheduleCompactions(input: ScheduleInput): CompactionSchedule {
   const { candidates, past, now } = input
@@ -85,7 +86,7 @@ export function scheduleCompactions(input: ScheduleInput): CompactionSchedule {
       }
       const others = busy.get(dataSource) ?? []
       if (others.some((interval) => overlaps(interval, compactionInterval))) continue
-      // The claims are read one by one: what is asked for here has its slots, or nothing after it is asked for.
+      // Claims are consumed one by one: either this one gets its slots, or no later claim is consumed.
       busy.set(dataSource, [...others, compactionInterval])
       yield { job: candidate, demand }
     }
@@ -102,7 +103,7 @@ function failuresInARow(
   const newestFirst = earlier
     .flatMap(({ ended, ...task }) => (ended === undefined ? [] : [{ ...task, ...ended }]))
     .sort((a, b) => b.at - a.at)
-  // Another configuration deserves another try at once; other segments do not: the fault may lie in those that stay.
+  // Retries a changed configuration immediately, but not changed segments: an unchanged one may be the cause.
   const end = newestFirst.findIndex(
     (task) =>
       task.configFingerprint !== fingerprints.config ||

@@ -7,25 +7,25 @@ import { compactionSlots, grantSlots, slotDemand } from './index.ts'
 describe('the slots of one job', () => {
   const range = { type: 'range', targetRowsPerSegment: 1000, partitionDimensions: ['a'] }
   for (const { name, config, expected } of [
-    { name: 'one', config: {}, expected: [1, 1, 1] },
+    { name: 'are 1 by default', config: {}, expected: [1, 1, 1] },
     {
-      name: 'one without subtasks',
+      name: 'are 1 without subtasks',
       config: { tuningConfig: { maxNumConcurrentSubTasks: 1 } },
       expected: [1, 1, 1],
     },
     {
-      name: 'subtasks and the job itself',
+      name: 'include the subtasks and the job itself',
       config: { tuningConfig: { maxNumConcurrentSubTasks: 4 } },
       expected: [5, 5, 1],
     },
     {
-      name: 'range partitions with one subtask',
+      name: 'include a single subtask with range partitions',
       config: { tuningConfig: { maxNumConcurrentSubTasks: 1, partitionsSpec: range } },
       expected: [2, 2, 1],
     },
-    { name: 'msq: what there is, from 2 to 5', config: { engine: 'msq' }, expected: [2, 5, 2] },
+    { name: 'are 2 to 5 with msq, depending on free slots', config: { engine: 'msq' }, expected: [2, 5, 2] },
     {
-      name: 'msq: as it says',
+      name: 'are maxNumTasks with msq',
       config: { engine: 'msq', taskContext: { maxNumTasks: 3 } },
       expected: [3, 3, 2],
     },
@@ -40,7 +40,7 @@ describe('the slots of one job', () => {
   }
 })
 
-describe('the slots of compaction', () => {
+describe('the total slots of compaction', () => {
   for (const [ratio, max, workers, leastOfJobs, expected] of [
     [0.1, 100, 40, 1, 4],
     [0.1, 3, 40, 1, 3],
@@ -50,14 +50,14 @@ describe('the slots of compaction', () => {
     [0, 100, 40, 1, 0],
     [1, 100, 0, 1, 0],
   ] as const) {
-    it(`are ${expected} with a ratio of ${ratio}, at most ${max}, and ${workers} workers`, () => {
+    it(`are ${expected} with ratio ${ratio}, max ${max}, and ${workers} worker slots`, () => {
       const cluster = parseClusterConfig({ compactionTaskSlotRatio: ratio, maxCompactionTaskSlots: max })
       assert.equal(compactionSlots(cluster, workers, leastOfJobs), expected)
     })
   }
 })
 
-describe('slots are granted', () => {
+describe('granting slots', () => {
   const one = { least: 1, most: 1, floor: 1 }
   const five = { least: 5, most: 5, floor: 1 }
   const elastic = { least: 2, most: 5, floor: 2 }
@@ -69,7 +69,7 @@ describe('slots are granted', () => {
     ).map(({ job, slots }) => [job, slots])
   for (const { name, demands, capacity, taken, expected } of [
     {
-      name: 'in order, until there are none',
+      name: 'grants slots in order until none are left',
       demands: [one, one, one],
       capacity: 3,
       taken: 1,
@@ -79,28 +79,28 @@ describe('slots are granted', () => {
       ],
     },
     {
-      name: 'to nobody past one that waits for more',
+      name: 'grants nothing to jobs after a job that waits for more slots',
       demands: [five, one],
       capacity: 6,
       taken: 2,
       expected: [],
     },
     {
-      name: 'all there are to a job that wants more than there will be',
+      name: 'grants all slots to a job that requires more than the capacity',
       demands: [five, one],
       capacity: 3,
       taken: 0,
       expected: [[0, 3]],
     },
     {
-      name: 'past a job that cannot run with so few',
+      name: 'skips a job whose minimum exceeds the capacity',
       demands: [elastic, one],
       capacity: 1,
       taken: 0,
       expected: [[1, 1]],
     },
     {
-      name: 'as many as there are to a job that takes what it gets',
+      name: 'grants all free slots to a job with a flexible demand',
       demands: [one, elastic],
       capacity: 4,
       taken: 0,
@@ -109,12 +109,18 @@ describe('slots are granted', () => {
         [1, 3],
       ],
     },
-    { name: 'to nobody while all are taken', demands: [one], capacity: 2, taken: 3, expected: [] },
+    {
+      name: 'grants nothing while all slots are in use',
+      demands: [one],
+      capacity: 2,
+      taken: 3,
+      expected: [],
+    },
   ]) {
     it(name, () => assert.deepEqual(grant(demands, capacity, taken), expected))
   }
 
-  it('never beyond the capacity, and every job gets its turn as others end', () => {
+  it('never exceeds the capacity, and eventually runs every job', () => {
     const demand = fc
       .record({ least: fc.integer({ min: 1, max: 9 }), more: fc.nat(3), floor: fc.constantFrom(1, 2) })
       .map(({ least, more, floor }) => ({
@@ -130,7 +136,7 @@ describe('slots are granted', () => {
           let waiting = demands.map((one, job) => ({ job, demand: one }))
           const running: number[] = []
           for (let round = 0; waiting.length > 0; round++) {
-            assert.ok(round <= 2 * demands.length, 'nobody waits forever')
+            assert.ok(round <= 2 * demands.length, 'a job waits forever')
             const taken = running.reduce((sum, slots) => sum + slots, 0)
             const granted = grantSlots(waiting, capacity, taken)
             running.push(...granted.map(({ slots }) => slots))

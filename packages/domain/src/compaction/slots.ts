@@ -4,29 +4,29 @@ import type {
   CompactionEngine,
 } from '../compaction-config/index.ts'
 
-/** Task slots that a job takes: it waits for `least`, and has no use for more than `most`. */
+/** Task slots of a job: it waits for `least` and uses at most `most`. */
 export interface SlotDemand {
   readonly least: number
   readonly most: number
-  /** It cannot run with fewer than these, even where there will never be more. */
+  /** Absolute minimum. The job cannot run with fewer, even if the capacity is lower. */
   readonly floor: number
 }
 
-// A job of the msq engine has a controller and at least one worker.
+// An msq job has a controller and at least one worker.
 const leastOfMsq = 2
-// As many as the recorded system gives to a job of that engine which does not say how many it wants.
+// Default of Druid 37 for msq jobs without maxNumTasks.
 const mostOfMsq = 5
 
-/** The engine that compacts a datasource. */
+/** Returns the engine that compacts a datasource. */
 export const engineOf = (
   cluster: Pick<ClusterCompactionConfig, 'engine'>,
   config: Pick<CompactionConfig, 'engine'>,
 ): CompactionEngine => config.engine ?? cluster.engine
 
 /**
- * The task slots of one job. In the native engine a job with subtasks takes one for each and one for itself, and has
- * subtasks from maxNumConcurrentSubTasks 2, with range partitions from 1. In the msq engine it takes
- * taskContext.maxNumTasks, or what there is up to 5.
+ * Returns the task slots of one job. A native job with subtasks uses one slot for each subtask and one for itself. It
+ * has subtasks if maxNumConcurrentSubTasks is at least 2, or at least 1 with range partitions. An msq job uses
+ * taskContext.maxNumTasks slots, or by default 2 to 5 slots, depending on what is free.
  */
 export function slotDemand(
   cluster: Pick<ClusterCompactionConfig, 'engine'>,
@@ -46,9 +46,9 @@ export function slotDemand(
 }
 
 /**
- * The task slots that compaction may take at a time: a share of all workers', and no more than the maximum. As long as
- * there is a share at all it is enough for one job that takes the fewest slots (`leastOfJobs`), so that a small
- * cluster is compacted too.
+ * Returns the maximum number of concurrent compaction task slots: a share of all worker slots, up to the configured
+ * maximum. If the ratio is greater than 0, the share is at least `leastOfJobs`, so that compaction also works in small
+ * clusters.
  */
 export function compactionSlots(
   cluster: Pick<ClusterCompactionConfig, 'compactionTaskSlotRatio' | 'maxCompactionTaskSlots'>,
@@ -67,16 +67,16 @@ export interface SlotClaim<Job> {
   readonly demand: SlotDemand
 }
 
-/** A job that has its slots. */
+/** A job with its granted slots. */
 export interface SlotGrant<Job> {
   readonly job: Job
   readonly slots: number
 }
 
 /**
- * Gives slots to jobs in their order, `taken` of `capacity` being in use. A job that wants more than there will ever
- * be gets all there is, once nothing else runs; if that is below its floor it is passed over. One that does not fit
- * yet is waited for: smaller ones behind it must not take the slots that it needs, or it would wait forever.
+ * Grants slots to jobs in order. `taken` of `capacity` slots are already in use. A job that needs more than the
+ * capacity gets all slots once nothing else runs, or is skipped if the capacity is below its floor. A job that does not
+ * fit yet blocks smaller jobs after it, because it would otherwise wait forever.
  */
 export function grantSlots<Job>(
   claims: Iterable<SlotClaim<Job>>,

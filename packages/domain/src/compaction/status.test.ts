@@ -12,16 +12,16 @@ describe('an interval that awaits compaction', () => {
     return describeIntervals(plan, found).awaiting.map(({ reason }) => reason)
   }
   const rows: readonly [name: string, cluster: object, reason: string][] = [
-    ['says why it does', { compactionTaskSlotRatio: 1 }, 'not compacted yet'],
+    ['has a reason', { compactionTaskSlotRatio: 1 }, 'not compacted yet'],
     [
-      'says so where there are no slots for compaction',
+      'has a reason that mentions missing task slots',
       { compactionTaskSlotRatio: 0 },
-      'not compacted yet; its job takes at least [1] task slots, and compaction has [0]',
+      'not compacted yet; its job needs at least [1] task slots, but compaction has [0]',
     ],
     [
-      'says so where its engine takes more slots than there ever are',
+      'has a reason that mentions an engine that needs more task slots',
       { engine: 'msq', useSupervisors: true, maxCompactionTaskSlots: 1, compactionTaskSlotRatio: 1 },
-      'not compacted yet; its job takes at least [2] task slots, and compaction has [1]',
+      'not compacted yet; its job needs at least [2] task slots, but compaction has [1]',
     ],
   ]
   for (const [name, cluster, reason] of rows) {

@@ -4,13 +4,13 @@ import type { CompactionPlan, DatasourceFindings } from './plan-compaction.ts'
 import type { SlotDemand } from './slots.ts'
 
 /**
- * How far the compaction of a datasource is, as the status endpoints tell it. Skipped is all that is neither compacted
- * nor awaiting: also what the policy does not let be compacted. Each segment counts once. All zeros where the datasource
- * has no data.
+ * Returns the compaction status of a datasource for the status endpoints. Everything that is neither compacted nor
+ * awaiting counts as skipped, including intervals that the policy postpones. Each segment counts once. All values are 0
+ * if the datasource has no data.
  */
 export function describeStatus(plan: CompactionPlan, dataSource: string) {
   const counts = plan.counts.get(dataSource)
-  if (counts === undefined) throw new Error(`the plan does not know [${dataSource}]`)
+  if (counts === undefined) throw new Error(`No compaction plan for datasource [${dataSource}]`)
   const { compacted, awaiting } = counts
   const skipped = addFigures(addFigures(counts.skipped, counts.ineligible), counts.leftOut)
   return {
@@ -28,10 +28,10 @@ export function describeStatus(plan: CompactionPlan, dataSource: string) {
   }
 }
 
-/** The status of a datasource in figures. */
+/** The compaction status of a datasource. */
 export type CompactionStatus = ReturnType<typeof describeStatus>
 
-/** Every interval of a datasource with what becomes of it; those awaiting are in the order in which they are taken. */
+/** Returns all intervals of a datasource by status. Those that await compaction are in the order of the policy. */
 export function describeIntervals(plan: CompactionPlan, { config, compactedIntervals }: DatasourceFindings) {
   const { dataSource } = config
   const candidates = plan.candidates.filter((candidate) => candidate.dataSource === dataSource)
@@ -65,6 +65,6 @@ export function describeIntervals(plan: CompactionPlan, { config, compactedInter
   }
 }
 
-/** Why a job will not run as things are, though its interval awaits compaction. */
+/** Explains why a job cannot run although its interval awaits compaction. */
 const tooFewSlots = ({ floor }: SlotDemand, { slots }: CompactionPlan): string =>
-  `its job takes at least [${floor}] task slots, and compaction has [${slots}]`
+  `its job needs at least [${floor}] task slots, but compaction has [${slots}]`

@@ -2,7 +2,7 @@ import { segmentId } from '../segment/index.ts'
 import { type Interval, parseInterval } from '../time/index.ts'
 import type { CompactionSegment } from './index.ts'
 
-/** A segment for tests: of 100 bytes and 10 rows, never compacted, the only one of its group unless said otherwise. */
+/** Returns a test segment. By default it has 100 bytes and 10 rows, was never compacted, and is alone in its group. */
 export function testSegment(
   interval: string | Interval,
   more: Partial<Omit<CompactionSegment, 'interval' | 'id'>> = {},

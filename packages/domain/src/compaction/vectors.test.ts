@@ -23,7 +23,7 @@ interface RecordedCompaction {
   readonly stats: Readonly<Record<string, unknown>>
 }
 
-test('every recorded case has the candidates, the order and the sums that it had in the recorded system', () => {
+test('plans the same candidates, order, and totals as Druid 37 in every recorded case', () => {
   const file = new URL('../../../../test/fixtures/vectors/compaction.jsonl', import.meta.url)
   const lines = readFileSync(file, 'utf8').trim().split('\n')
   assert.equal(lines.length, 442)

@@ -1,38 +1,38 @@
 import type { WantedCopies } from '../rules/index.ts'
 
-/** A server as a preview sees it. */
+/** A server in a preview. */
 export interface PreviewServer {
   readonly name: string
   readonly type: 'historical' | 'broker'
   readonly tier: string
-  /** Infinity for a server without limit; a server with 0 can hold nothing. */
+  /** Infinity means no limit, and 0 means no storage for segments. */
   readonly maxSizeBytes: number
-  /** A server that is to be emptied gets no copies. */
+  /** A decommissioning server gets no replicas. */
   readonly decommissioning: boolean
 }
 
 /** The historicals of one tier, or all brokers. */
 export interface PreviewTier {
   readonly name: string
-  /** Those that stay. */
+  /** Servers that are not decommissioning. */
   readonly servers: readonly PreviewServer[]
-  /** Those of them that can hold segments at all. */
+  /** Those of them that have storage for segments. */
   readonly able: readonly PreviewServer[]
 }
 
-/** The servers of a preview by what they are for. */
+/** The servers of a preview, grouped by tier. */
 export interface PreviewCluster {
-  /** In the order of their names. */
+  /** Sorted by name. */
   readonly tiers: readonly PreviewTier[]
-  /** The tiers, and the brokers after them. */
+  /** The tiers, followed by the brokers. */
   readonly holders: readonly PreviewTier[]
-  /** Servers that stay and have no room for segments at all. */
+  /** Servers that are not decommissioning and have no storage for segments. */
   readonly unable: readonly PreviewServer[]
 }
 
 const canHoldSegments = ({ maxSizeBytes }: PreviewServer): boolean => maxSizeBytes > 0
 
-/** The tiers and brokers of a list of servers; `tiersBefore` are named too where they have no server any more. */
+/** Groups servers into tiers and brokers. Tiers in `tiersBefore` are included even if they no longer have a server. */
 export function clusterOf(
   servers: readonly PreviewServer[],
   tiersBefore: Iterable<string> = [],
@@ -54,25 +54,25 @@ export function clusterOf(
   return { tiers, holders: [...tiers, brokers], unable }
 }
 
-/** What a rule leads to in a cluster. Holders that get nothing are left out: a cluster may have thousands of them. */
+/** What a rule results in. Holders without replicas are omitted, because a cluster may have thousands of them. */
 export interface RuleTarget {
   readonly action: 'load' | 'drop' | 'broadcast'
-  /** In the order of the holders. */
+  /** In the same order as the holders of the cluster. */
   readonly holders: readonly HolderTarget[]
   readonly byHolder: ReadonlyMap<number, HolderTarget>
 }
 
-/** The copies of a segment in a tier, or on brokers. */
+/** The replicas of a segment in a tier, or on brokers. */
 export interface HolderTarget {
-  /** The place among the holders of the cluster. */
+  /** Index in the holders of the cluster. */
   readonly holder: number
-  /** Copies that servers could hold if there were room for all. */
+  /** Replicas that the servers could load if they had enough space. */
   readonly copies: number
-  /** Copies that are due where every server can hold segments: what is beyond `copies` is never loaded. */
+  /** Replicas that are due if every server has storage. Those in excess of `copies` are never loaded. */
   readonly due: number
 }
 
-/** What rules lead to in a cluster, worked out once for rules that want the same. */
+/** What rules result in for a cluster, computed once for rules with the same requirements. */
 export class RuleTargets {
   private readonly cluster: PreviewCluster
   private readonly tierPlaces: ReadonlyMap<string, number>
@@ -83,7 +83,7 @@ export class RuleTargets {
     this.tierPlaces = new Map(cluster.tiers.map(({ name }, place) => [name, place]))
   }
 
-  /** What the rule leads to: at most one copy per server, and none in a tier without servers. */
+  /** Returns what the rule results in: at most one replica per server, and none in tiers without servers. */
   of(wanted: WantedCopies): RuleTarget {
     let target = this.byWanted.get(wanted)
     if (target === undefined) {
@@ -99,11 +99,11 @@ export class RuleTargets {
     return target
   }
 
-  /** The wanted copies by holder. */
+  /** Returns the required replicas by holder. */
   private dueOf(wanted: WantedCopies): (readonly [holder: number, copies: number])[] {
     if (wanted.action === 'drop') return []
     if (wanted.action === 'broadcast') return this.cluster.holders.map((_, holder) => [holder, Infinity])
-    // Load rules put nothing on brokers.
+    // Load rules do not load segments on brokers.
     return [...wanted.tieredReplicants]
       .flatMap(([tier, copies]) => {
         const place = this.tierPlaces.get(tier)

@@ -2,13 +2,13 @@ import { analyzeTimeline } from '../timeline/index.ts'
 import type { GivenSegment } from './parse-request.ts'
 import type { PreviewSegments } from './segments.ts'
 
-/** Given segments by datasource, each with its place in the list that was given. */
+/** Segments of a request, grouped by datasource, with their indexes in the request. */
 export interface GivenDatasource {
   readonly segments: PreviewSegments
   readonly places: readonly number[]
 }
 
-/** The datasources of given segments. No server serves any of them. Pauses now and then. */
+/** Groups the segments of a request by datasource. No server serves them. Yields regularly. */
 export function* groupGivenSegments(given: readonly GivenSegment[]): Generator<undefined, GivenDatasource[]> {
   const places = Map.groupBy(given.keys(), (place) => given[place]!.dataSource)
   const groups: GivenDatasource[] = []

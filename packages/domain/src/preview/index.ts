@@ -1,4 +1,4 @@
-/** What a change of rules would do, decided before it is made: for each segment, in sums, and over time. */
+/** Previews what a rule change would do: for each segment, in total, and over time. */
 export type { PreviewServer } from './cluster.ts'
 export { groupGivenSegments } from './given-segments.ts'
 export * from './parse-request.ts'

@@ -15,58 +15,58 @@ import { columnsOf } from './segments.ts'
 import { type Stretch, stretchesOf } from './stretches.ts'
 import { addCopies, type CopyTally, noCopies } from './tallies.ts'
 
-/** The rules that the segments of a datasource are matched against, as they would be after the change. */
+/** The rules of a datasource after the change. */
 export interface PreviewRules {
   readonly own: readonly Rule[]
   readonly defaults: readonly Rule[]
 }
 
-/** What a preview looks at. */
+/** Input of a preview. */
 export interface PreviewInput {
   /** Epoch milliseconds. */
   readonly now: number
   readonly datasources: readonly (PreviewRules & {
     readonly segments: PreviewSegments
-    /** The segments in columns, where they have been put there before. */
+    /** The segments in columns, if already known. */
     readonly columns: SegmentColumns | undefined
   })[]
-  /** The servers that there are to be. */
+  /** The servers after the change. */
   readonly servers: readonly PreviewServer[]
-  /** The servers as they are; segments name those that serve them by their numbers in this list. */
+  /** The current servers. Segments refer to them by their index in this list. */
   readonly serversBefore: readonly PreviewServer[]
 }
 
-/** What becomes of the segments of one datasource. */
+/** What happens to the segments of one datasource. */
 export interface DatasourceOutcome extends PreviewRules {
   readonly segments: PreviewSegments
   readonly columns: SegmentColumns
-  /** All rules in the order in which they are tried. */
+  /** All rules in evaluation order. */
   readonly boundaries: RuleBoundaries
-  /** What the rule with a number leads to. */
+  /** Returns what a rule, given by number, results in. */
   readonly targetOf: (rule: number) => RuleTarget
   readonly stretches: readonly Stretch[]
-  /** Copies at each position before the change, by holder; undefined for one that has none. */
+  /** Replicas at each position before the change, by holder. Undefined for holders without replicas. */
   readonly before: readonly (Uint16Array | undefined)[]
-  /** What the overshadowed segments have before the change, by holder: all of it goes. */
+  /** Replicas of overshadowed segments before the change, by holder. All of them are dropped. */
   readonly overshadowedBefore: readonly CopyTally[]
-  /** Copies at each position after it, by holder, where there may not be room for all; undefined elsewhere. */
+  /** Replicas at each position after the change, by holder. Undefined for holders that certainly have enough space. */
   readonly placed: (Uint16Array | undefined)[]
 }
 
-/** What the rules lead to as of one moment. */
+/** What the rules result in at one point in time. */
 export interface Outcome {
   readonly now: number
   readonly cluster: PreviewCluster
   readonly datasources: readonly DatasourceOutcome[]
 }
 
-// Segments that are looked at between two pauses.
+// Number of segments between two pauses.
 const slice = 16_384
 
-// Counters of replicas that are placed one by one, two bytes each.
+// Maximum number of counters for replicas that are placed one by one. Each takes two bytes.
 const maxCounters = 40_000_000
 
-/** Decides what becomes of every segment; pauses now and then. */
+/** Decides what happens to every segment. Yields regularly. */
 export function* decideOutcome(input: PreviewInput): Generator<undefined, Outcome> {
   const { now, servers, serversBefore } = input
   const historicalsBefore = serversBefore.filter(({ type }) => type === 'historical')
@@ -132,7 +132,7 @@ function* countCopies(
   return { before, overshadowedBefore }
 }
 
-/** Places single copies where servers may not have room for all: what is there stays, then newest first. */
+/** Places replicas one by one in tiers that may run out of space: loaded replicas stay, then the newest come first. */
 function* placeWhereTight({ cluster, datasources }: Outcome): Generator<undefined, void> {
   const demands = yield* demandsOf(datasources)
   const tight = [...demands.keys()].filter(
@@ -141,7 +141,7 @@ function* placeWhereTight({ cluster, datasources }: Outcome): Generator<undefine
   const segments = datasources.reduce((sum, { columns }) => sum + columns.count, 0)
   if (tight.length * segments > maxCounters) {
     throw invalidInput(
-      `[${segments}] segments in [${tight.length}] tiers that may be too small are too much for one preview; expected fewer segments or tiers, or servers with enough room for all replicas`,
+      `The preview is too large ([${segments}] segments in [${tight.length}] tiers that may run out of space): expected fewer segments or tiers, or servers with enough space for all replicas`,
     )
   }
   for (const holder of tight.sort((a, b) => a - b))
@@ -173,11 +173,11 @@ function* placeIn(
   }
 }
 
-/** What each holder should hold in all; those that get nothing are left out. */
+/** Returns the total demand of each holder, without holders that get nothing. */
 function* demandsOf(
   datasources: readonly DatasourceOutcome[],
 ): Generator<undefined, Map<number, TierDemand>> {
-  // Segments with the same target first, then holders: there may be many of both.
+  // Sums by target first, then by holder, because there may be many segments and many holders.
   const byTarget = new Map<RuleTarget, TierDemand>()
   let seen = 0
   for (const { columns, stretches, targetOf } of datasources) {
@@ -210,9 +210,9 @@ function* demandsOf(
   return demands
 }
 
-/** The segments that are to have copies on a holder, newest first; the object that is answered is used again. */
+/** Yields the segments that should have replicas on a holder, newest first. The yielded object is reused. */
 function* newestFirst(datasources: readonly DatasourceOutcome[], holder: number): Generator<Wanted, void> {
-  // One reader for each stretch would be many: those of a chain follow each other, so each chain is read backwards.
+  // One reader per range would be too many. The ranges of a chain follow each other, so read each chain backward.
   const readers = new Heap<Reader>(
     (a, b) =>
       a.start > b.start || (a.start === b.start && (a.end > b.end || (a.end === b.end && a.place > b.place))),
@@ -234,14 +234,14 @@ interface Wanted {
 }
 
 interface Reader extends Wanted {
-  /** Among the readers: of equal segments those of one reader come together. */
+  /** Index among the readers. It keeps equal segments of one reader together. */
   place: number
   start: number
   end: number
   next(): boolean
 }
 
-/** A reader for each chain, standing on its newest segment that is to have copies. */
+/** Returns a reader for each chain, positioned at the newest segment that should have replicas. */
 function readersOf(datasource: DatasourceOutcome, holder: number): Reader[] {
   const { columns, stretches, targetOf } = datasource
   const copiesOf = (rule: number): number => targetOf(rule).byHolder.get(holder)?.copies ?? 0

@@ -24,7 +24,7 @@ import {
 } from '../validation/index.ts'
 import type { PreviewServer } from './cluster.ts'
 
-/** A segment as a request gives it, with what it left out filled in. */
+/** A segment of a request, with defaults filled in. */
 export interface GivenSegment {
   readonly dataSource: string
   readonly interval: Interval
@@ -34,10 +34,10 @@ export interface GivenSegment {
   readonly sizeBytes: number
 }
 
-/** What somebody wants to know. */
+/** A request for a preview. */
 export interface PreviewRequest {
   readonly now: number | undefined
-  /** The rules of some datasources, or one list for all that are concerned. */
+  /** Rules by datasource, or one list for all datasources in the preview. */
   readonly rules: ReadonlyMap<string, readonly Rule[]> | readonly Rule[]
   readonly defaultRules: readonly Rule[] | undefined
   readonly segments: readonly GivenSegment[] | undefined
@@ -45,11 +45,11 @@ export interface PreviewRequest {
   readonly horizon: Period | undefined
 }
 
-/** The datasource of given segments that name none. */
+/** Datasource of segments that do not specify one. */
 export const previewDatasource = 'preview'
 
 const mostSegments = 50_000
-// Segments that are read between two pauses.
+// Number of segments to read between two pauses.
 const slice = 1000
 const mostServers = 10_000
 const longestText = 255
@@ -58,7 +58,7 @@ const longestHorizon = parsePeriod('P10Y')
 
 const requestFields = ['now', 'rules', 'defaultRules', 'segments', 'servers', 'horizon']
 const segmentFields = ['dataSource', 'interval', 'version', 'partitionNum', 'partitions', 'size']
-// What an answer adds to a segment: rows of an answer may be sent as they came.
+// Fields that an answer adds to segments. They are ignored, so rows of an answer are valid segments.
 const answeredFields = ['overshadowed', 'rule', 'action', 'loaded', 'brokers']
 const serverFields = ['name', 'type', 'tier', 'maxSize']
 
@@ -96,7 +96,7 @@ const serverSchema = () =>
     ['name', 'type', 'tier'],
   )
 
-/** The JSON schema of a request for a preview. */
+/** Returns the JSON schema of a preview request. */
 export const previewRequestSchema = (): JsonObject => ({
   title: 'RulesPreviewRequest',
   ...objectSchema(
@@ -132,13 +132,13 @@ function readText(value: unknown, field: string): string {
     value.length > longestText ||
     hasControlCharacter(value)
   )
-    throw refuse(field, value, `a text of 1 to ${longestText} characters without control characters`)
+    throw refuse(field, value, `a string of 1 to ${longestText} characters without control characters`)
   return value
 }
 
 function readCount(value: unknown, field: string, most: number): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > most)
-    throw refuse(field, value, `a whole number from 0 to ${most}`)
+    throw refuse(field, value, `an integer from 0 to ${most}`)
   return value
 }
 
@@ -152,12 +152,12 @@ function readIntervalText(value: unknown, field: string): Interval {
   if (typeof value !== 'string')
     throw refuse(field, value, 'an ISO 8601 interval such as [2026-01-01/2026-02-01]')
   const interval = parseInterval(value, field)
-  if (interval.start === interval.end) throw refuse(field, value, 'an interval that is not empty')
+  if (interval.start === interval.end) throw refuse(field, value, 'a non-empty interval')
   return interval
 }
 
 function readSegment(json: unknown, path: string): GivenSegment {
-  if (!isJsonObject(json)) throw refuse(path, json, 'a segment: an object with an interval')
+  if (!isJsonObject(json)) throw refuse(path, json, 'a segment (an object with an interval)')
   refuseUnknown(json, [...segmentFields, ...answeredFields], path)
   const { dataSource, interval, version, partitionNum, partitions, size } = json
   const mostPartitions = 2_147_483_647
@@ -181,14 +181,14 @@ function* readSegments(json: unknown): Generator<undefined, GivenSegment[]> {
     const path = `segments[${index}]`
     const segment = readSegment(given, path)
     const { dataSource, interval, version, partitionNum } = segment
-    // Not its id: that of a version [v_1] is that of partition 1 of [v] as well.
+    // Segment ids are ambiguous: version [v_1] and partition 1 of version [v] have the same id.
     const key = JSON.stringify([dataSource, formatInterval(interval), version, partitionNum])
     const place = places.get(key)
     if (place !== undefined)
       throw refuse(
         path,
         given,
-        `a segment whose dataSource, interval, version and partitionNum are not all those of ${place}`,
+        `a different dataSource, interval, version, or partitionNum than in [${place}]`,
       )
     places.set(key, path)
     read.push(segment)
@@ -200,14 +200,14 @@ function readServers(json: unknown): PreviewServer[] {
   const names = new Set<string>()
   return readList(json, 'servers', mostServers).map((server, index) => {
     const path = `servers[${index}]`
-    if (!isJsonObject(server)) throw refuse(path, server, 'a server: an object with name, type and tier')
+    if (!isJsonObject(server)) throw refuse(path, server, 'a server (an object with name, type, and tier)')
     refuseUnknown(server, serverFields, path)
     const { type, maxSize } = server
     const name = readText(server.name, `${path}.name`)
-    if (names.has(name)) throw refuse(`${path}.name`, name, 'a name that no server before it has')
+    if (names.has(name)) throw refuse(`${path}.name`, name, 'a unique server name')
     names.add(name)
     if (type !== 'historical' && type !== 'broker')
-      throw refuse(`${path}.type`, type, 'one of historical, broker')
+      throw refuse(`${path}.type`, type, 'one of [historical, broker]')
     return {
       name,
       type,
@@ -223,33 +223,33 @@ function readServers(json: unknown): PreviewServer[] {
 function* readRules(json: unknown): Generator<undefined, PreviewRequest['rules']> {
   if (Array.isArray(json)) return yield* parseRulesInSlices(json)
   if (!isJsonObject(json))
-    throw refuse('rules', json, 'a list of rules, or an object of datasource names with such lists')
+    throw refuse('rules', json, 'a list of rules, or an object that maps datasource names to lists of rules')
   const entries = Object.entries(json)
-  if (entries.length > mostRules)
-    throw refuse('number of lists of rules', entries.length, `at most ${mostRules}`)
+  if (entries.length > mostRules) throw refuse('number of rule lists', entries.length, `at most ${mostRules}`)
   let count = 0
   const lists = new Map<string, readonly Rule[]>()
   for (const [name, list] of entries) {
-    const dataSource = readRulesName(name, 'rules, the name of a datasource')
+    const dataSource = readRulesName(name, 'datasource name in rules')
     const rules = yield* parseRulesInSlices(list, `rules.${dataSource}`)
     count += rules.length
-    if (count > mostRules) throw refuse('number of rules', count, `at most ${mostRules} in all lists`)
+    if (count > mostRules)
+      throw refuse('number of rules', count, `at most ${mostRules} in all lists together`)
     lists.set(dataSource, rules)
   }
   return lists
 }
 
 function readHorizon(value: unknown, now: number): Period {
-  const allowed = 'an ISO 8601 period of at most ten years such as [P90D]'
-  if (typeof value !== 'string') throw refuse('horizon', value, allowed)
+  const expected = 'an ISO 8601 period of at most ten years, such as [P90D]'
+  if (typeof value !== 'string') throw refuse('horizon', value, expected)
   const period = parsePeriod(value, 'horizon')
-  if (addPeriod(now, period) > addPeriod(now, longestHorizon)) throw refuse('horizon', value, allowed)
+  if (addPeriod(now, period) > addPeriod(now, longestHorizon)) throw refuse('horizon', value, expected)
   return period
 }
 
 /**
- * What a request for a preview asks. The first thing that is wrong is an invalidInput failure that names the field, the
- * value and what is allowed. `clusterNow` is the time that counts where the request gives none. Pauses now and then.
+ * Parses a preview request. Throws invalidInput for the first invalid value; the message contains the field, the value,
+ * and what is expected. `clusterNow` is the time to use if the request does not specify one. Yields regularly.
  */
 export function* parsePreviewRequest(
   json: unknown,
@@ -261,19 +261,11 @@ export function* parsePreviewRequest(
   if (isGiven(now) && typeof now !== 'string') throw refuse('now', now, 'an ISO 8601 date and time')
   const moment = isGiven(now) ? parseInstant(now as string, 'now') : undefined
   if (moment !== undefined && (moment === -Infinity || moment > lastTime))
-    throw refuse(
-      'now',
-      now,
-      `a time up to [${formatInstant(lastTime)}], as the clock of a cluster may show it`,
-    )
+    throw refuse('now', now, `a finite time up to [${formatInstant(lastTime)}]`)
   const lists = yield* readRules(rules)
   const hasDefaults = !Array.isArray(lists) && (lists as ReadonlyMap<string, unknown>).has(defaultRulesName)
   if (hasDefaults && isGiven(defaultRules))
-    throw refuse(
-      'defaultRules',
-      defaultRules,
-      `only without [rules.${defaultRulesName}], which says the same`,
-    )
+    throw refuse('defaultRules', defaultRules, `no value if [rules.${defaultRulesName}] is given`)
   const defaults = isGiven(defaultRules) ? yield* parseRulesInSlices(defaultRules, 'defaultRules') : undefined
   return {
     now: moment,

@@ -1,18 +1,18 @@
 import { Heap } from '../heap/index.ts'
 import type { PreviewTier } from './cluster.ts'
 
-/** A server with the bytes that are still free on it. */
+/** A server and its free bytes. */
 interface Room {
   free: number
   readonly name: string
 }
 
-/** Whether the first server is to take a copy before the second. */
+/** Returns whether the first server gets a replica before the second. */
 const comesFirst = (a: Room, b: Room): boolean => a.free > b.free || (a.free === b.free && a.name < b.name)
 
 /**
- * The room of the servers of one tier while copies are given to them one after the other, each to the server with the
- * most room. A copy that fits on no server is left out.
+ * Tracks the free space of the servers in one tier while replicas are placed one after the other, each on the server
+ * with the most free space. A replica that fits on no server is skipped.
  */
 export class TierRoom {
   private readonly rooms = new Heap(comesFirst)
@@ -21,12 +21,12 @@ export class TierRoom {
     for (const { name, maxSizeBytes } of tier.able) this.rooms.push({ free: maxSizeBytes, name })
   }
 
-  /** Gives copies of one segment to different servers; returns how many found room. */
+  /** Places replicas of one segment on different servers. Returns the number of placed replicas. */
   take(copies: number, sizeBytes: number): number {
     const taken: Room[] = []
     while (taken.length < copies) {
       const room = this.rooms.first
-      // The one with the most room comes first: where it has none, nobody has.
+      // The first server has the most space. If the segment does not fit there, it fits nowhere.
       if (room === undefined || room.free < sizeBytes) break
       this.rooms.pop()
       room.free -= sizeBytes
@@ -37,16 +37,16 @@ export class TierRoom {
   }
 }
 
-/** What a tier is to hold in all. */
+/** Total demand of a tier. */
 export interface TierDemand {
-  /** Copies times their size. */
+  /** Sum of the sizes of all replicas. */
   bytes: number
   largestSegmentBytes: number
 }
 
 /**
- * Whether everything fits for certain, without looking at single copies: given to the emptiest servers first, copies
- * fill servers of one size evenly up to the size of the largest segment.
+ * Returns whether all replicas certainly fit, without checking each of them. Because each replica goes to the emptiest
+ * server, the usage of servers with the same size differs by at most the size of the largest segment.
  */
 export function certainlyFits({ able }: PreviewTier, { bytes, largestSegmentBytes }: TierDemand): boolean {
   if (bytes === 0) return true

@@ -22,8 +22,8 @@ const server = (name: string, tier = '_default_tier', more: object = {}) => ({
 })
 const load = (tieredReplicants: object) => ({ type: 'loadForever', tieredReplicants })
 
-describe('what is left out of a request', () => {
-  test('a segment has datasource preview, the epoch as version, one partition and no size', () => {
+describe('a preview request', () => {
+  test('fills in datasource [preview], the epoch as version, one partition, and size 0 for a segment', () => {
     const { rows } = previewGiven({ rules: [], segments: [{ interval: day(0) }], servers: [server('a')] })
     assert.deepEqual(rows, [
       {
@@ -40,13 +40,13 @@ describe('what is left out of a request', () => {
     ])
   })
 
-  test('a server has no limit', () => {
+  test('sets no size limit for a server by default', () => {
     const segments = [{ interval: day(0), size: Number.MAX_SAFE_INTEGER }]
     const { rows } = previewGiven({ rules: [], segments, servers: [server('a'), server('b')] })
     assert.deepEqual(rows[0]!.loaded, { _default_tier: 2 })
   })
 
-  test('the rules after all others load everything', () => {
+  test('ends with a rule that loads everything', () => {
     const { rows } = previewGiven({
       rules: [{ type: 'dropByInterval', interval: '2000/2001' }],
       defaultRules: [],
@@ -56,7 +56,7 @@ describe('what is left out of a request', () => {
     assert.deepEqual(rows[0]!.rule, { index: 0, type: 'loadForever', source: 'default' })
   })
 
-  test('an interval may be eternity, of segments and of rules', () => {
+  test('accepts eternity as the interval of segments and rules', () => {
     const eternity = '-146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z'
     const { rows } = previewGiven({
       rules: [{ type: 'loadByInterval', interval: eternity, tieredReplicants: { hot: 1 } }],
@@ -72,14 +72,14 @@ describe('what is left out of a request', () => {
     )
   })
 
-  test('rows of an answer can be sent as segments', () => {
+  test('accepts the rows of an answer as segments', () => {
     const request = { rules: [], segments: [{ interval: day(0), size: 3 }], servers: [server('a')] }
     const { rows } = previewGiven(request)
     assert.deepEqual(previewGiven({ ...request, segments: rows }).rows, rows)
   })
 })
 
-describe('where copies end', () => {
+describe('replica placement', () => {
   const cases: {
     name: string
     rules?: object[]
@@ -89,21 +89,21 @@ describe('where copies end', () => {
     brokers?: number[]
   }[] = [
     {
-      name: 'a tier holds no more copies than it has servers, and tiers without servers none',
+      name: 'loads at most one replica per server, and none in tiers without servers',
       rules: [load({ hot: 5, nosuchtier: 1, cold: 0 })],
       servers: [server('a', 'hot'), server('b', 'hot'), server('c', 'cold')],
       segments: [{ interval: day(0) }],
       loaded: [{ hot: 2 }],
     },
     {
-      name: 'an empty map is a match that loads nothing',
+      name: 'loads nothing for an empty map of tiers',
       rules: [{ type: 'loadForever', tieredReplicants: {}, useDefaultTierForNull: false }, load({ hot: 1 })],
       servers: [server('a', 'hot')],
       segments: [{ interval: day(0) }],
       loaded: [{}],
     },
     {
-      name: 'the newest segments come first where there is not room for all',
+      name: 'loads the newest segments first if space is limited',
       servers: [server('a', '_default_tier', { maxSize: 100 })],
       segments: [
         { interval: day(1), size: 60 },
@@ -114,7 +114,7 @@ describe('where copies end', () => {
       loaded: [{}, { _default_tier: 1 }, { _default_tier: 1 }, { _default_tier: 1 }],
     },
     {
-      name: 'a segment that fits on one server only has one copy',
+      name: 'loads one replica of a segment that fits on only one server',
       servers: [
         server('a', '_default_tier', { maxSize: 100 }),
         server('b', '_default_tier', { maxSize: 50 }),
@@ -123,13 +123,13 @@ describe('where copies end', () => {
       loaded: [{ _default_tier: 1 }],
     },
     {
-      name: 'a server without room holds nothing, not even nothing at all',
+      name: 'loads nothing on a server without storage, not even an empty segment',
       servers: [server('a', '_default_tier', { maxSize: 0 }), server('b')],
       segments: [{ interval: day(0) }],
       loaded: [{ _default_tier: 1 }],
     },
     {
-      name: 'broadcast reaches every server that has room for segments',
+      name: 'broadcasts to every server with storage',
       rules: [{ type: 'broadcastForever' }],
       servers: [
         server('a', 'hot'),
@@ -150,7 +150,7 @@ describe('where copies end', () => {
       brokers: [1, 2],
     },
     {
-      name: 'an overshadowed segment is dropped, and takes no room',
+      name: 'drops overshadowed segments, which take no space',
       servers: [server('a', '_default_tier', { maxSize: 10 })],
       segments: [
         { interval: day(0), size: 10, version: '2026-01-01T00:00:00.000Z' },
@@ -159,7 +159,7 @@ describe('where copies end', () => {
       loaded: [{}, { _default_tier: 1 }],
     },
     {
-      name: 'datasources do not hide each other',
+      name: 'never overshadows segments of other datasources',
       servers: [server('a')],
       segments: [
         { interval: day(0), dataSource: 'x', version: '1' },
@@ -188,7 +188,7 @@ describe('where copies end', () => {
     sizes: fc.array(fc.integer({ min: 0, max: 30 }), { minLength: 1, maxLength: 20 }),
     copies: fc.integer({ min: 0, max: 6 }),
   })
-  test('copies are never more than servers can hold, and all of them where they fit easily', () => {
+  test('never exceeds the capacity of servers, and loads all replicas that fit', () => {
     fc.assert(
       fc.property(smallCluster, ({ capacities, sizes, copies }) => {
         const servers = capacities.map((maxSize, index) => server(`s${index}`, 'hot', { maxSize }))
@@ -201,7 +201,10 @@ describe('where copies end', () => {
         assert.ok(bytes <= capacity)
         held.forEach((count, index) => {
           const fitting = able.filter((one) => one >= sizes[index]!).length
-          assert.ok(count <= Math.min(copies, fitting), `${count} copies of ${sizes[index]}`)
+          assert.ok(
+            count <= Math.min(copies, fitting),
+            `${count} replicas of a segment with ${sizes[index]} bytes`,
+          )
         })
         const wanted = Math.min(copies, capacities.length)
         const missing = held.reduce((sum, count) => sum + wanted - count, 0)
@@ -211,7 +214,7 @@ describe('where copies end', () => {
   })
 })
 
-describe('sums', () => {
+describe('the summary', () => {
   const request = {
     rules: {
       wiki: [{ type: 'loadByPeriod', period: 'P5D', tieredReplicants: { hot: 2 } }, { type: 'dropForever' }],
@@ -220,7 +223,7 @@ describe('sums', () => {
     servers: [server('a', 'hot', { maxSize: 25 }), server('b', 'hot', { maxSize: 25 })],
   }
 
-  test('tell what is loaded, what becomes unused, what is kept and what does not fit', () => {
+  test('shows what is loaded, marked unused, and kept, and what does not fit', () => {
     const none = { segments: 0, copies: 0, bytes: 0 }
     const twoTwice = { segments: 2, copies: 4, bytes: 40 }
     assert.deepEqual(previewGiven(request).summary, {
@@ -236,7 +239,7 @@ describe('sums', () => {
     })
   })
 
-  test('go on into the future, and what was dropped stays away', () => {
+  test('continues into the future, and dropped data stays dropped', () => {
     const { summary } = previewGiven({ ...request, horizon: 'P12D' })
     const steps = (summary.steps as object[]).slice(0, 4) as {
       now: string
@@ -257,7 +260,7 @@ describe('sums', () => {
     )
   })
 
-  test('a segment caught by a passing window stays unused after it', () => {
+  test('keeps a segment unused after a moving window has dropped it', () => {
     const { summary } = previewGiven({
       rules: [
         { type: 'dropByInterval', interval: '2000/2001' },
@@ -293,7 +296,7 @@ describe('sums', () => {
     ['P10Y', 120, '2026-08-15T00:00:00.000Z'],
   ]
   for (const [period, steps, second] of horizons) {
-    test(`a horizon of ${period} has ${steps} steps`, () => {
+    test(`splits a horizon of ${period} into ${steps} steps`, () => {
       const { horizon } = finish(parsePreviewRequest({ rules: [], horizon: period }, testNow))
       const moments = stepTimes(testNow, horizon!)
       assert.equal(moments.length, steps)
@@ -302,7 +305,7 @@ describe('sums', () => {
   }
 })
 
-describe('stretches of segments under one rule', () => {
+describe('ranges of segments with the same rule', () => {
   const instant = fc.oneof(
     fc.integer({ min: -30, max: 30 }).map((number) => testNow + number * 86_400_000),
     fc.integer({ min: -3, max: 3 }).map((number) => testNow + number),
@@ -329,7 +332,7 @@ describe('stretches of segments under one rule', () => {
     fc.record({ type: fc.constant('dropBeforeByPeriod'), period }),
   )
 
-  test('are what each segment falls under by itself', () => {
+  test('have the same rule as each of their segments', () => {
     fc.assert(
       fc.property(
         fc.array(interval, { maxLength: 30 }),
@@ -366,7 +369,7 @@ describe('stretches of segments under one rule', () => {
     )
   })
 
-  test('one granularity is one chain, and two are two', () => {
+  test('form one chain per granularity', () => {
     const hours = Array.from({ length: 240 }, (_, hour) => ({
       start: testNow + hour * 3_600_000,
       end: testNow + (hour + 1) * 3_600_000,
@@ -399,9 +402,13 @@ describe('stretches of segments under one rule', () => {
 
 describe('rules that are never reached', () => {
   const cases: [name: string, rules: object[], unreached: [index: number, hiddenBy: number[]][]][] = [
-    ['nothing follows a rule for everything', [{ type: 'dropForever' }, { type: 'loadForever' }], [[1, [0]]]],
     [
-      'a shorter window behind a longer one',
+      'include any rule after a rule that matches everything',
+      [{ type: 'dropForever' }, { type: 'loadForever' }],
+      [[1, [0]]],
+    ],
+    [
+      'include a shorter window after a longer one',
       [
         { type: 'loadByPeriod', period: 'P1Y' },
         { type: 'loadByPeriod', period: 'P1M' },
@@ -409,7 +416,7 @@ describe('rules that are never reached', () => {
       [[1, [0]]],
     ],
     [
-      'a longer window behind a shorter one is reached',
+      'exclude a longer window after a shorter one',
       [
         { type: 'loadByPeriod', period: 'P1M' },
         { type: 'loadByPeriod', period: 'P1Y' },
@@ -417,7 +424,7 @@ describe('rules that are never reached', () => {
       [],
     ],
     [
-      'two rules that take everything together',
+      'include a rule after two rules that match everything together',
       [
         { type: 'loadByPeriod', period: 'P1M' },
         { type: 'dropBeforeByPeriod', period: 'P1M' },
@@ -426,7 +433,7 @@ describe('rules that are never reached', () => {
       [[2, [0, 1]]],
     ],
     [
-      'an interval that a window covers today is reached when the window has passed it',
+      'exclude an interval that a moving window covers only for now',
       [
         { type: 'loadByPeriod', period: 'P1M' },
         { type: 'loadByInterval', interval: '2026-06-01/2026-06-10' },
@@ -434,7 +441,7 @@ describe('rules that are never reached', () => {
       [],
     ],
     [
-      'an interval that lies before a moving bound does so for ever',
+      'include an interval that will always be before a moving bound',
       [
         { type: 'dropBeforeByPeriod', period: 'P1M' },
         { type: 'dropByInterval', interval: '2020-01-01/2021-01-01' },
@@ -442,7 +449,7 @@ describe('rules that are never reached', () => {
       [[1, [0]]],
     ],
     [
-      'a month and thirty days: now the one is longer, now the other',
+      'exclude both a month and 30 days, because either can be longer',
       [
         { type: 'loadByPeriod', period: 'P30D' },
         { type: 'loadByPeriod', period: 'P1M' },
@@ -450,16 +457,20 @@ describe('rules that are never reached', () => {
       [],
     ],
     [
-      'a month is never longer than thirty-one days',
+      'include a month after 31 days, because it is never longer',
       [
         { type: 'loadByPeriod', period: 'P31D' },
         { type: 'loadByPeriod', period: 'P1M' },
       ],
       [[1, [0]]],
     ],
-    ['what applies to nothing', [{ type: 'dropByPeriod', period: 'PT0S', includeFuture: false }], [[0, []]]],
     [
-      'an interval within another, in a long list',
+      'include a rule that applies to nothing',
+      [{ type: 'dropByPeriod', period: 'PT0S', includeFuture: false }],
+      [[0, []]],
+    ],
+    [
+      'include an interval inside another, in a long list',
       [
         ...Array.from({ length: 300 }, (_, index) => ({
           type: 'loadByInterval',
@@ -470,7 +481,7 @@ describe('rules that are never reached', () => {
       [[300, [200]]],
     ],
     [
-      'the same interval twice, in a long list',
+      'include a duplicate interval, in a long list',
       [
         ...Array.from({ length: 300 }, (_, index) => ({
           type: 'loadByInterval',
@@ -496,7 +507,7 @@ describe('rules that are never reached', () => {
   }
 })
 
-describe('rules that are never reached, in any list', () => {
+describe('unreached rules in random lists', () => {
   const interval = fc
     .tuple(fc.integer({ min: -9, max: 9 }), fc.nat(8))
     .map(([from, length]) => ({
@@ -524,7 +535,7 @@ describe('rules that are never reached, in any list', () => {
       instants.slice(at + 1).map((end) => ({ start: start + shift, end: end + shift })),
     )
 
-  test('are those that no segment of any kind falls under', () => {
+  test('are the rules that no possible segment matches first', () => {
     const places = placesAt(0)
     fc.assert(
       fc.property(fc.array(fixedRule, { maxLength: 7 }), (json) => {
@@ -551,7 +562,7 @@ describe('rules that are never reached, in any list', () => {
     )
   })
 
-  test('are reached at no later time either', () => {
+  test('stay unreached in the future', () => {
     const moments = [0, 1, 2, 3, 5, 8, 13, 40].map((hours) => hours * 3_600_000 + (hours % 2) * 1_800_000)
     fc.assert(
       fc.property(fc.array(fc.oneof(fixedRule, movingRule), { maxLength: 7 }), (json) => {
@@ -570,10 +581,10 @@ describe('rules that are never reached, in any list', () => {
   })
 })
 
-// Far more than any of these takes, and far less than what grows with the square of the number of rules.
+// Much longer than any of these tests takes, and much shorter than quadratic time would take.
 const longListMs = 20_000
 
-describe('a preview of 10,000 rules ends quickly', () => {
+describe('a preview of 10,000 rules', () => {
   const servers = Array.from({ length: 200 }, (_, index) => ({
     name: `s${index}`,
     type: 'historical',
@@ -592,7 +603,7 @@ describe('a preview of 10,000 rules ends quickly', () => {
     size: 10,
   }))
   for (const [name, rulesOf] of Object.entries(longRuleLists)) {
-    test(name, () => {
+    test(`is fast: ${name}`, () => {
       const segments = [...days, ...nested]
       const startedAt = performance.now()
       previewGiven({ rules: rulesOf(10_000), segments, servers: servers.slice(0, 3) })
@@ -601,7 +612,7 @@ describe('a preview of 10,000 rules ends quickly', () => {
     })
   }
 
-  test('each for thousands of tiers', () => {
+  test('is fast with thousands of tiers per rule', () => {
     const startedAt = performance.now()
     const tieredReplicants = Object.fromEntries(
       Array.from({ length: 20_000 }, (_, index) => [`tier${index}`, 2]),
@@ -619,25 +630,25 @@ describe('a preview of 10,000 rules ends quickly', () => {
     assert.ok(performance.now() - startedAt < longListMs)
   })
 
-  test('in too many lists is refused at once', () => {
+  test('fails immediately for too many rule lists', () => {
     const rules = Object.fromEntries(Array.from({ length: 400_000 }, (_, index) => [`d${index}`, []]))
     assert.throws(() => previewGiven({ rules }), {
-      message: 'Invalid value [400000] for [number of lists of rules]: expected at most 10000',
+      message: 'Invalid value [400000] for [number of rule lists]: expected at most 10000',
     })
   })
 
-  test('with more datasources and tiers than one answer can show is refused', () => {
+  test('fails for too many datasources and tiers', () => {
     const segments = Array.from({ length: 10_000 }, (_, index) => ({
       interval: day(0),
       dataSource: `d${index}`,
     }))
     assert.throws(() => previewGiven({ rules: [], segments, servers }), {
       code: 'invalidInput',
-      message: /^\[10000\] datasources and \[200\] tiers are too much for one preview/,
+      message: /^The preview is too large \(\[10000\] datasources and \[200\] tiers\): expected at most/,
     })
   })
 
-  test('with more segments and full tiers than can be placed is refused', () => {
+  test('fails for too many segments in full tiers', () => {
     const segments = Array.from({ length: 50_000 }, (_, index) => ({
       interval: day(0),
       partitionNum: index,
@@ -649,11 +660,12 @@ describe('a preview of 10,000 rules ends quickly', () => {
     )
     assert.throws(() => previewGiven({ rules: [{ type: 'broadcastForever' }], segments, servers: small }), {
       code: 'invalidInput',
-      message: /^\[50000\] segments in \[1000\] tiers that may be too small are too much for one preview/,
+      message:
+        /^The preview is too large \(\[50000\] segments in \[1000\] tiers that may run out of space\): expected/,
     })
   })
 
-  test('with more tiers in its rows than one answer can show is refused', () => {
+  test('fails for too many tiers in the rows of the answer', () => {
     const segments = Array.from({ length: 5000 }, (_, index) => ({
       interval: day(0),
       partitionNum: index,
@@ -664,13 +676,13 @@ describe('a preview of 10,000 rules ends quickly', () => {
       () => previewGiven({ rules: [{ type: 'broadcastForever' }], segments, servers: unlimited }),
       {
         code: 'invalidInput',
-        message: /^The segments have replicas in more than \[2500000\] tiers together/,
+        message: /^The answer is too large \(more than \[2500000\] pairs of a segment and a tier\): expected/,
       },
     )
   })
 
-  test('pauses often enough for others', () => {
-    // Steps take a few milliseconds each; those of the first calls are compiled meanwhile.
+  test('yields often enough for other work', () => {
+    // Steps take a few milliseconds. The first steps take longer, because the code is compiled meanwhile.
     const maxStepMs = 2000
     const segments = Array.from({ length: 20_000 }, (_, index) => ({
       ...nested[index % nested.length],
@@ -688,7 +700,7 @@ describe('a preview of 10,000 rules ends quickly', () => {
     }
   })
 
-  test('that 2,000 of each other hide', () => {
+  test('detects 2,000 identical rules', () => {
     const rules = parseRules(longRuleLists['one interval']!(2000))
     const unreached = finish(findUnreachedRules(rules, testNow))
     assert.deepEqual(
@@ -703,11 +715,11 @@ describe('warnings', () => {
   const segments = [{ interval: day(0), size: 10 }]
   const servers = [server('a', 'hot')]
 
-  test('none for rules that do what they say', () => {
+  test('are empty for rules without problems', () => {
     assert.deepEqual(typesOf({ rules: [load({ hot: 1 })], segments, servers }), [])
   })
 
-  test('data that become unused, with the rule, the bytes and the time', () => {
+  test('report data that becomes unused, with the rule, the bytes, and the interval', () => {
     const rules = [
       { type: 'loadByPeriod', period: 'P1D', tieredReplicants: { hot: 1 } },
       { type: 'dropForever' },
@@ -721,34 +733,34 @@ describe('warnings', () => {
       segments: 1,
       bytes: 10,
       interval: day(0),
-      message: `Datasource [preview]: rule [1] [dropForever] makes [1] segments with [10] bytes in [${day(0)}] unused`,
+      message: `Datasource [preview]: rule [1] [dropForever] marks [1] segments ([10] bytes) in [${day(0)}] as unused`,
     })
   })
 
   const cases: [name: string, rules: object[], servers: object[], types: string[]][] = [
-    ['a tier without servers', [load({ hot: 1, cold: 1 })], servers, ['tierWithoutServers']],
-    ['more replicas than servers', [load({ hot: 2 })], servers, ['replicasAboveServers']],
+    ['report a tier without servers', [load({ hot: 1, cold: 1 })], servers, ['tierWithoutServers']],
+    ['report more replicas than servers', [load({ hot: 2 })], servers, ['replicasAboveServers']],
     [
-      'future data that is dropped',
+      'report that future data is dropped',
       [{ type: 'dropByPeriod', period: 'P1D' }, load({ hot: 1 })],
       servers,
       ['futureDataDropped'],
     ],
     [
-      'future data that is not dropped',
+      'report nothing if future data is not dropped',
       [{ type: 'dropByPeriod', period: 'P1D', includeFuture: false }, load({ hot: 1 })],
       servers,
       [],
     ],
     [
-      'servers that cannot hold what is broadcast',
+      'report servers that cannot load broadcast segments',
       [{ type: 'broadcastForever' }],
       [server('a', 'hot'), server('b', 'hot', { maxSize: 0 })],
       ['serverCannotHoldSegments', 'doesNotFit'],
     ],
-    ['a tier that is full', [load({ hot: 1 })], [server('a', 'hot', { maxSize: 9 })], ['doesNotFit']],
+    ['report a full tier', [load({ hot: 1 })], [server('a', 'hot', { maxSize: 9 })], ['doesNotFit']],
     [
-      'a rule that another one hides',
+      'report a rule that is never reached',
       [load({ hot: 1 }), { type: 'dropForever' }],
       servers,
       ['ruleNeverReached'],
@@ -758,7 +770,7 @@ describe('warnings', () => {
     test(name, () => assert.deepEqual(typesOf({ rules, segments, servers: ofServers }), types))
   }
 
-  test('a default rule is told of where it applies, and its list where it changes', () => {
+  test('report default rules if they apply or change', () => {
     const request = { rules: [], defaultRules: [load({ cold: 1 }), load({ none: 1 })], segments, servers }
     const warnings = previewGiven(request).result.warnings
     assert.deepEqual(
@@ -771,7 +783,7 @@ describe('warnings', () => {
   })
 })
 
-test('segments that differ in one part of their names are not the same', () => {
+test('treats segments that differ in only one part of their id as different', () => {
   const interval = day(0)
   const segments = [
     { interval },
@@ -788,38 +800,38 @@ test('segments that differ in one part of their names are not the same', () => {
   )
 })
 
-test('the last time of the clock may be looked at, and ten years from it', () => {
+test('accepts the maximum time of a cluster clock, with a horizon of ten years', () => {
   const request = { rules: [], now: '9999-12-31T23:59:59.999Z', horizon: 'P10Y' }
   assert.equal(finish(parsePreviewRequest(request, testNow)).now, lastTime)
 })
 
-describe('a request that cannot be is refused by its field', () => {
+describe('an invalid request fails with its field', () => {
   const rule = { type: 'loadForever' }
   const [eternityStart, eternityEnd] = formatInterval(ETERNITY).split('/')
   const cases: [request: unknown, field: string, message: RegExp][] = [
-    [[], 'The request', /an object with rules/],
+    [[], 'request', /an object with rules/],
     [{}, 'rules', /Missing value for \[rules\]/],
     [{ rules: 'x' }, 'rules', /\[x\]/],
-    [{ rules: Array(100_000).fill(rule) }, 'The number of rules', /\[100000\]; expected at most 10000/],
-    [{ rules: { a: Array(6000).fill(rule), b: Array(6000).fill(rule) } }, 'The number of rules', /\[12000\]/],
+    [{ rules: Array(100_000).fill(rule) }, 'number of rules', /\[100000\].*: expected at most 10000/],
+    [{ rules: { a: Array(6000).fill(rule), b: Array(6000).fill(rule) } }, 'number of rules', /\[12000\]/],
     [{ rules: { a: [{ type: 'x' }] } }, 'rules.a[0].type', /\[x\]/],
-    [{ rules: { '': [] } }, 'rules, the name of a datasource,', /1 to 255/],
+    [{ rules: { '': [] } }, 'datasource name in rules', /1 to 255/],
     [{ rules: [], horizon: 'P10000Y' }, 'horizon', /\[P10000Y\].*at most ten years/],
     [{ rules: [], horizon: 'P10YT0.001S' }, 'horizon', /at most ten years/],
     [{ rules: [], horizon: 5 }, 'horizon', /\[5\]/],
-    [{ rules: [], servers: [{ name: 'a', type: 'historical' }] }, 'servers[0].tier', /is missing/],
-    [{ rules: [], servers: [server('a'), server('a')] }, 'servers[1].name', /no server before it/],
+    [{ rules: [], servers: [{ name: 'a', type: 'historical' }] }, 'servers[0].tier', /^Missing value/],
+    [{ rules: [], servers: [server('a'), server('a')] }, 'servers[1].name', /a unique server name/],
     [{ rules: [], servers: [server('a', 'x', { type: 'router' })] }, 'servers[0].type', /historical, broker/],
     [{ rules: [], servers: [server('a', 'x', { maxSize: -1 })] }, 'servers[0].maxSize', /\[-1\]/],
     [{ rules: [], segments: [{ interval: day(0), size: -1 }] }, 'segments[0].size', /\[-1\]/],
     [{ rules: [], segments: [{ interval: day(0), size: 0.5 }] }, 'segments[0].size', /\[0.5\]/],
-    [{ rules: [], segments: [{}] }, 'segments[0].interval', /is missing/],
+    [{ rules: [], segments: [{}] }, 'segments[0].interval', /^Missing value/],
     [{ rules: [], segments: [{ interval: 'today' }] }, 'segments[0].interval', /\[today\]/],
     [{ rules: [], segments: [{ interval: day(0), colour: 1 }] }, 'segments[0].colour', /Unknown field/],
     [
       { rules: [], segments: [{ interval: '2026-01-01/2026-01-01' }] },
       'segments[0].interval',
-      /an interval that is not empty/,
+      /a non-empty interval/,
     ],
     [
       {
@@ -831,7 +843,7 @@ describe('a request that cannot be is refused by its field', () => {
         ],
       },
       'segments[2]',
-      /not all those of segments\[0\]/,
+      /or partitionNum than in \[segments\[0\]\]/,
     ],
     [{ rules: [], segments: [null] }, 'segments[0]', /\[null\]/],
     [{ rules: [], segments: {} }, 'segments', /a list/],
@@ -840,7 +852,7 @@ describe('a request that cannot be is refused by its field', () => {
     [{ rules: [], now: '+010000-01-01' }, 'now', /\[\+010000-01-01\].*up to \[9999-12-31T23:59:59.999Z\]/],
     [{ rules: [], now: eternityStart }, 'now', /\[-146136543-/],
     [{ rules: [], now: eternityEnd }, 'now', /\[146140482-/],
-    [{ rules: { _default: [rule] }, defaultRules: [rule] }, 'defaultRules', /only without/],
+    [{ rules: { _default: [rule] }, defaultRules: [rule] }, 'defaultRules', /no value if/],
     [{ rules: [], colour: 1 }, 'colour', /Unknown field/],
   ]
   for (const [request, field, message] of cases) {

@@ -7,16 +7,16 @@ import { capacityOf, type DatasourceSummary, summarize, type TierSummary } from 
 import { addTally, type CopyTally, noCopies } from './tallies.ts'
 import { type PreviewWarning, warningsOf } from './warnings.ts'
 
-/** What a preview is to tell, beside what it looks at. */
+/** The input of a preview, and what to include in the answer. */
 export interface PreviewQuestion extends PreviewInput {
-  /** The datasources that the answer tells of; the others only take their room. */
+  /** Datasources to include in the answer. The others only take space on servers. */
   readonly concerned: ReadonlySet<string>
-  /** Whether the defaults of the cluster are among what changes. */
+  /** Whether the cluster's default rules change, too. */
   readonly defaultsChange: boolean
   readonly horizon: Period | undefined
 }
 
-/** What a change of rules would do. */
+/** What a rule change would do. */
 export interface PreviewResult {
   readonly outcome: Outcome
   readonly concerned: ReadonlySet<string>
@@ -26,26 +26,27 @@ export interface PreviewResult {
   readonly warnings: readonly PreviewWarning[]
 }
 
-// Rows of summaries that an answer with a horizon may have: some tens of megabytes.
+// Maximum number of summary rows in an answer with a horizon. They take tens of megabytes.
 const mostStepRows = 50_000
-// Rows of the summary itself, one for each datasource and tier.
+// Maximum number of rows in the summary itself, one for each datasource and tier.
 const maxSummaryRows = 200_000
-// Rows, and tiers in them, that are made between two pauses.
+// Number of rows and their tiers to create between two pauses.
 const rowSlice = 5000
-// Tiers in all rows of an answer: some tens of megabytes.
+// Maximum number of tiers in all rows of an answer. They take tens of megabytes.
 const maxTiersInRows = 2_500_000
 
-/** Counts what rows hold, and refuses rows that are too large for one answer; returns whether to pause. */
+/** Counts the tiers in rows, and throws invalidInput if an answer gets too large. */
 class RowMeter {
   private tiers = 0
   private untilPause = rowSlice
 
+  /** Returns whether to pause. */
   add({ loaded }: PreviewRow): boolean {
     const tiers = Object.keys(loaded).length
     this.tiers += tiers
     if (this.tiers > maxTiersInRows) {
       throw invalidInput(
-        `The segments have replicas in more than [${maxTiersInRows}] tiers together, which is too much for one answer; expected fewer segments or tiers`,
+        `The answer is too large (more than [${maxTiersInRows}] pairs of a segment and a tier): expected fewer segments or tiers`,
       )
     }
     this.untilPause -= 10 + tiers
@@ -55,7 +56,7 @@ class RowMeter {
   }
 }
 
-/** Decides what a change of rules would do; pauses now and then, so that whoever runs it can do other things. */
+/** Decides what a rule change would do. Yields regularly, so that the caller can do other work. */
 export function* decidePreview(question: PreviewQuestion): Generator<undefined, PreviewResult> {
   const { now, concerned, horizon } = question
   const moments = horizon === undefined ? undefined : stepTimes(now, horizon)
@@ -63,14 +64,14 @@ export function* decidePreview(question: PreviewQuestion): Generator<undefined, 
   const rows = (moments?.length ?? 0) * concerned.size * Math.max(1, tierCount)
   if (rows > mostStepRows) {
     throw invalidInput(
-      `horizon leads to [${moments?.length}] steps of [${concerned.size}] datasources in [${tierCount}] tiers, which is too much for one answer; expected a shorter horizon, or the rules of fewer datasources`,
+      `The answer is too large ([${moments?.length}] steps for [${concerned.size}] datasources and [${tierCount}] tiers): expected a shorter horizon, or rules for fewer datasources`,
       { field: 'horizon' },
     )
   }
   const { datasources } = question
   if (datasources.length * tierCount > maxSummaryRows) {
     throw invalidInput(
-      `[${datasources.length}] datasources and [${tierCount}] tiers are too much for one preview; expected [${maxSummaryRows}] pairs of both`,
+      `The preview is too large ([${datasources.length}] datasources and [${tierCount}] tiers): expected at most [${maxSummaryRows}] pairs of a datasource and a tier`,
     )
   }
   const outcome = yield* decideOutcome(question)
@@ -109,7 +110,7 @@ function tiersOf(
   }))
 }
 
-/** A part of the rows of the datasources concerned, and how many there are in all; pauses now and then. */
+/** Returns a page of rows, and the total number of rows in the answer. Yields regularly. */
 export function* pageOfRows(
   { outcome, concerned }: PreviewResult,
   { offset, limit }: { readonly offset: number; readonly limit: number },
@@ -132,7 +133,7 @@ export function* pageOfRows(
   return { rows, total }
 }
 
-/** The rows of given segments in the order in which they were given; pauses now and then. */
+/** Returns the rows of the segments in a request, in the same order as in the request. Yields regularly. */
 export function* rowsInPlaces(
   { outcome }: PreviewResult,
   places: readonly (readonly number[])[],
@@ -151,7 +152,7 @@ export function* rowsInPlaces(
 const formatOptional = (interval: Interval | undefined): string | null =>
   interval === undefined ? null : formatInterval(interval)
 
-/** The summary as JSON; `withTiers` tells of the tiers as a whole too. */
+/** Returns the summary as JSON. `withTiers` adds totals by tier. */
 export function formatSummary(
   { outcome, datasources, tiers, steps }: PreviewResult,
   withTiers: boolean,

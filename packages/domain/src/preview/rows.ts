@@ -2,23 +2,23 @@ import { formatInterval } from '../time/index.ts'
 import type { DatasourceOutcome, Outcome } from './outcome.ts'
 import { type RuleReference, referenceTo } from './warnings.ts'
 
-/** What becomes of one segment. */
+/** What happens to one segment. */
 export interface PreviewRow {
   readonly dataSource: string
   readonly interval: string
   readonly version: string
   readonly partitionNum: number
   readonly overshadowed: boolean
-  /** The rule that it falls under; null for an overshadowed one. */
+  /** The rule that applies. Null for overshadowed segments. */
   readonly rule: RuleReference | null
   readonly action: 'load' | 'drop' | 'broadcast'
-  /** Copies once everything has settled, by tier, without tiers that have none. */
+  /** Replicas by tier after all loads and drops. Tiers without replicas are omitted. */
   readonly loaded: Readonly<Record<string, number>>
-  /** Brokers that hold it then. */
+  /** Number of brokers that serve the segment after all loads and drops. */
   readonly brokers: number
 }
 
-/** The rows of a datasource in the order of its columns, the overshadowed ones last, with their numbers. */
+/** Yields the rows of a datasource, with their indexes, in the order of its columns. Overshadowed rows come last. */
 export function* rowsOf(
   datasource: DatasourceOutcome,
   outcome: Outcome,
@@ -76,7 +76,7 @@ function copiesAt(
   return {
     action,
     loaded: Object.fromEntries(loaded),
-    // What a broadcast rule gave to brokers stays there under a load rule.
+    // Segments that a broadcast rule loaded on brokers stay there under a load rule.
     brokers:
       action === 'load'
         ? (before[brokers]?.[position] ?? 0)
@@ -84,6 +84,6 @@ function copiesAt(
   }
 }
 
-/** The number of rows of a datasource. */
+/** Returns the number of rows of a datasource. */
 export const rowCount = ({ columns }: DatasourceOutcome): number =>
   columns.count + columns.overshadowed.segments

@@ -1,4 +1,4 @@
-/** The segments of one datasource as a preview reads them: numbered from 0, wherever they are kept. */
+/** The segments of one datasource, accessed by index, wherever they are stored. */
 export interface PreviewSegments {
   readonly dataSource: string
   readonly count: number
@@ -8,43 +8,43 @@ export interface PreviewSegments {
   version(index: number): string
   partitionNum(index: number): number
   isOvershadowed(index: number): boolean
-  /** Calls `visit` for each server that serves the segment, with its number in the list of servers before the change. */
+  /** Calls `visit` for each server that serves the segment, with its index in the list of current servers. */
   forEachCopy(index: number, visit: (server: number) => void): void
 }
 
 /**
- * The segments of one datasource that newer versions do not hide, in columns. They lie in chains: along a chain both
- * starts and ends never go back, so that a rule covers stretches of it. Data of one granularity is one chain.
+ * The visible segments of one datasource, in columns. They form chains. Starts and ends never decrease along a chain,
+ * so each rule applies to contiguous ranges of it. Data with a single granularity forms one chain.
  */
 export interface SegmentColumns {
   readonly dataSource: string
   readonly count: number
-  /** The number of each segment where it came from. */
+  /** Source index of each segment. */
   readonly indexes: Uint32Array
   readonly starts: Float64Array
   readonly ends: Float64Array
-  /** The bytes of all segments before each position, and of all at the end. */
+  /** Total bytes of all segments before each position. The last element is the total. */
   readonly bytesBefore: Float64Array
-  /** The positions at which chains end. */
+  /** Positions where chains end, exclusive. */
   readonly chainEnds: readonly number[]
   readonly overshadowed: Tally
-  /** The numbers of the overshadowed segments where they came from. */
+  /** Source indexes of the overshadowed segments. */
   readonly overshadowedIndexes: Uint32Array
 }
 
-/** How many segments and how many bytes. */
+/** Number of segments and their bytes. */
 export interface Tally {
   readonly segments: number
   readonly bytes: number
 }
 
-// Segments that are looked at between two pauses.
+// Number of segments between two pauses.
 const slice = 16_384
 
-// Chains that are looked through for each segment at the most; beyond that the oldest is closed for a new one.
+// Maximum number of chains to search for each segment. A new chain beyond this limit closes the oldest.
 const mostOpenChains = 64
 
-/** Puts segments into columns; pauses now and then. */
+/** Converts segments into columns. Yields regularly. */
 export function* columnsOf(source: PreviewSegments): Generator<undefined, SegmentColumns> {
   const { count, dataSource } = source
   const visible = new Uint32Array(count)
@@ -107,7 +107,7 @@ export function* columnsOf(source: PreviewSegments): Generator<undefined, Segmen
   }
 }
 
-/** Splits segments in the order of their starts into chains along which the ends do not go back either. */
+/** Splits segments, sorted by start, into chains along which ends never decrease either. */
 function intoChains(
   sorted: Uint32Array,
   endOf: Float64Array,

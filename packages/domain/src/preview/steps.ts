@@ -7,19 +7,19 @@ import { stretchesOf } from './stretches.ts'
 import { capacityOf, type DatasourceSummary, keptIntervals, type TierSummary } from './summary.ts'
 import { addChange, type MutableTierChange, noChange, noCopies } from './tallies.ts'
 
-/** The state of the cluster as of a moment in the future, each with the changes since the step before. */
+/** The state of the cluster at a point in the future, with the changes since the previous step. */
 export interface PreviewStep {
   readonly now: number
   readonly datasources: readonly DatasourceSummary[]
   readonly tiers: readonly TierSummary[]
 }
 
-/** A horizon is cut into no more steps than this. */
+/** Maximum number of steps in a horizon. */
 const mostSteps = 120
-/** And into no fewer, where that many minutes fit. */
+/** Minimum number of steps, unless the horizon has fewer minutes. */
 const fewestSteps = 12
 
-// Neighbours are so close that twelve of the one are less than 120 of the other.
+// Neighbors are close enough that 12 of the longer are less than 120 of the shorter.
 const stepPeriods = ['P1M', 'P1W', 'P1D', 'PT6H', 'PT1H', 'PT15M', 'PT5M', 'PT1M'].map(
   (text) => readPeriod(text) as Period,
 )
@@ -30,8 +30,8 @@ const times = (period: Period, count: number): Period =>
   ) as unknown as Period
 
 /**
- * The moments from `now` to the end of a horizon of at most ten years: months, weeks, days, hours or minutes apart, so
- * that there are 12 to 120 of them; the last is the end of the horizon.
+ * Returns the times of the steps from `now` to the end of a horizon of at most ten years. They are months, weeks, days,
+ * hours, or minutes apart, so that there are 12 to 120 of them. The last is the end of the horizon.
  */
 export function stepTimes(now: number, horizon: Period): number[] {
   const end = addPeriod(now, horizon)
@@ -48,7 +48,7 @@ export function stepTimes(now: number, horizon: Period): number[] {
   return [...moments, end]
 }
 
-/** Neighbouring segments that are in one state; `target` is undefined once they have been marked unused. */
+/** Consecutive segments in the same state. `rule` is undefined after they have been marked unused. */
 interface Part {
   readonly from: number
   readonly to: number
@@ -56,8 +56,8 @@ interface Part {
 }
 
 /**
- * What the steps of a horizon would bring, as if the duties ran at each of them and no data were added. What a drop
- * rule has caught stays unused. Whether everything fits is told by the bytes of whole tiers.
+ * Decides what happens at each step of a horizon if the coordinator runs at each step and no data is added. Segments
+ * that a drop rule has marked unused stay unused. What does not fit is estimated from the total bytes of each tier.
  */
 export function* decideSteps(
   outcome: Outcome,
@@ -93,7 +93,7 @@ export function* decideSteps(
   return steps
 }
 
-/** How many segments go from one target to another, whatever the number of tiers is. */
+/** Counts segments that change from one target to another, independent of the number of tiers. */
 class ChangedTargets {
   private readonly tallies = new Map<
     RuleTarget | undefined,
@@ -115,7 +115,7 @@ class ChangedTargets {
     tally.bytes += bytes
   }
 
-  /** Adds what changes by tier; pauses now and then. */
+  /** Adds the changes by tier. Yields regularly. */
   *addTo(changes: readonly MutableTierChange[]): Generator<undefined, void> {
     for (const [old, ofOld] of this.tallies) {
       for (const [next, { segments, bytes }] of ofOld) {
@@ -163,7 +163,7 @@ function* stepOf(
       rule === undefined ? undefined : targetOf(rule),
       { segments: to - from, bytes },
     )
-    // Parts of one chain that are alike become one, so that their number does not grow with the steps.
+    // Merges equal neighbors in a chain, so that the number of parts does not grow with the number of steps.
     const previous = parts.at(-1)
     const isChainStart = from === (chainAt === 0 ? 0 : columns.chainEnds[chainAt - 1]!)
     if (previous !== undefined && previous.rule === rule && !isChainStart) previous.to = to
@@ -192,7 +192,7 @@ function tiersOf({ cluster }: Outcome, summaries: readonly DatasourceSummary[]):
     }
     const capacityBytes = capacityOf(tier)
     const beyond = Math.max(0, total.bytes - capacityBytes)
-    // Of what is beyond the room only the bytes are known: the share of copies and segments goes with them.
+    // Only the excess bytes are known. The excess replicas and segments are estimated in proportion.
     const share = (count: number): number => (beyond === 0 ? 0 : Math.ceil((count * beyond) / total.bytes))
     return {
       tier: tier.name,

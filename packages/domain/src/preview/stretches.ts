@@ -1,20 +1,21 @@
 import type { RuleBoundaries, RuleBounds } from '../rules/index.ts'
 import type { SegmentColumns } from './segments.ts'
 
-/** Neighbouring segments under one rule: positions from `from` up to `to`, `to` excluded. */
+/** Consecutive segments with the same rule: positions from `from` (inclusive) to `to` (exclusive). */
 export interface Stretch {
   readonly from: number
   to: number
-  /** The number of the rule. */
+  /** Number of the rule. */
   readonly rule: number
 }
 
-// Searches for a rule or a position between two pauses.
+// Number of searches for a rule or a position between two pauses.
 const slice = 4096
 
 /**
- * Which rule each segment falls under, as stretches in the order of positions; pauses now and then. It is enough to look
- * where starts or ends pass a bound of a rule: between two such places all segments compare alike with every rule.
+ * Returns which rule applies to each segment, as ranges in the order of positions. Yields regularly. The rule can
+ * change only where a start or an end passes a rule bound: between two such positions, all segments match the same
+ * rules.
  */
 export function* stretchesOf(
   columns: SegmentColumns,
@@ -26,7 +27,7 @@ export function* stretchesOf(
   let searched = 0
   let chainStart = 0
   for (const chainEnd of columns.chainEnds) {
-    // Each segment of a short chain is looked at by itself, so a long list costs no more than the segments do.
+    // Matches each segment of a short chain by itself, so the cost of a long rule list depends only on the segments.
     const isShort = chainEnd - chainStart <= boundCount
     const cuts = isShort ? positionsOf(chainStart, chainEnd) : cutsOf(columns, bounds, chainStart, chainEnd)
     if (!isShort) searched += boundCount
@@ -48,12 +49,12 @@ export function* stretchesOf(
   return stretches
 }
 
-/** The positions after each segment of a chain. */
+/** Yields the position after each segment of a chain. */
 function* positionsOf(from: number, to: number): Generator<number, void> {
   for (let position = from + 1; position <= to; position += 1) yield position
 }
 
-/** The positions of one chain at which the comparison with some rule may change, without its start but with its end. */
+/** Returns the positions in a chain where the matching rules may change, including its end but not its start. */
 function cutsOf(
   { starts, ends }: SegmentColumns,
   bounds: readonly RuleBounds[],
@@ -69,7 +70,7 @@ function cutsOf(
   return [...cuts].sort((a, b) => a - b)
 }
 
-/** The first position whose value is not below the bound. */
+/** Returns the first position whose value is not below the bound. */
 function lowerBound(values: Float64Array, bound: number, from: number, to: number): number {
   let low = from
   let high = to
@@ -81,7 +82,7 @@ function lowerBound(values: Float64Array, bound: number, from: number, to: numbe
   return low
 }
 
-/** The first position whose value is above the bound. */
+/** Returns the first position whose value is above the bound. */
 function upperBound(values: Float64Array, bound: number, from: number, to: number): number {
   let low = from
   let high = to

@@ -15,30 +15,30 @@ import {
 /** How a datasource changes. */
 export interface DatasourceSummary {
   readonly dataSource: string
-  /** By tier, in the order of the cluster's tiers. */
+  /** Changes by tier, in the order of the cluster's tiers. */
   readonly tiers: readonly TierChange[]
   readonly markedUnused: Tally
-  /** The interval of the oldest and of the newest segment that stays used; undefined where none does. */
+  /** Intervals of the oldest and the newest segment that stay used. Undefined if no segment does. */
   readonly oldestKept: Interval | undefined
   readonly newestKept: Interval | undefined
 }
 
-/** What a tier would hold. */
+/** What a tier would load. */
 export interface TierSummary {
   readonly tier: string
   readonly servers: number
-  /** Infinity without limit. */
+  /** Infinity means no limit. */
   readonly capacityBytes: number
   readonly bytesBefore: number
   readonly bytesAfter: number
-  /** Copies that rules want and no server can take. */
+  /** Replicas that rules require and no server has space for. */
   readonly doesNotFit: CopyTally
 }
 
-// Segments that are looked at between two pauses.
+// Number of segments between two pauses.
 const slice = 65_536
 
-/** The summary of a datasource and, by tier, what finds no room of it; pauses now and then. */
+/** Returns the summary of a datasource and, by tier, its replicas that do not fit. Yields regularly. */
 export function* summarize(
   datasource: DatasourceOutcome,
   outcome: Outcome,
@@ -49,7 +49,7 @@ export function* summarize(
   const changes = tiers.map(noChange)
   const unplaced = tiers.map(noCopies)
   const markedUnused = { ...columns.overshadowed }
-  // Tiers in which segments of one stretch may differ from each other.
+  // Tiers in which segments of the same range may have different replicas.
   const detailed = [...tiers.keys()].filter(
     (tier) => datasource.before[tier] !== undefined || datasource.placed[tier] !== undefined,
   )
@@ -101,7 +101,7 @@ export function* summarize(
   return { summary, unplaced }
 }
 
-/** The intervals of the oldest and the newest segment in those stretches that are kept. */
+/** Returns the intervals of the oldest and the newest segment in the ranges that are kept. */
 export function keptIntervals<Part extends { readonly from: number; readonly to: number }>(
   { starts, ends }: SegmentColumns,
   stretches: readonly Part[],
@@ -111,7 +111,7 @@ export function keptIntervals<Part extends { readonly from: number; readonly to:
   let newest: number | undefined
   for (const stretch of stretches) {
     if (!isKept(stretch)) continue
-    // Along a stretch neither starts nor ends go back.
+    // Starts and ends never decrease within a range.
     const { from } = stretch
     const last = stretch.to - 1
     if (oldest === undefined || starts[from]! < starts[oldest]!) oldest = from
@@ -122,7 +122,7 @@ export function keptIntervals<Part extends { readonly from: number; readonly to:
   return { oldestKept: intervalAt(oldest), newestKept: intervalAt(newest) }
 }
 
-/** The bytes that the servers of a tier can hold; Infinity without limit. */
+/** Returns the capacity of a tier in bytes, or Infinity if a server has no limit. */
 export function capacityOf({ servers }: PreviewTier): number {
   return servers.reduce((sum, { maxSizeBytes }) => sum + maxSizeBytes, 0)
 }

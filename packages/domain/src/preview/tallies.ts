@@ -1,11 +1,11 @@
 import type { Tally } from './segments.ts'
 
-/** Segments with at least one copy, their copies, and the bytes of all copies. */
+/** Number of segments with at least one replica, number of their replicas, and bytes of all replicas. */
 export interface CopyTally extends Tally {
   readonly copies: number
 }
 
-/** How the copies of a datasource in a tier change. */
+/** How the replicas of a datasource in a tier change. */
 export interface TierChange {
   readonly before: CopyTally
   readonly after: CopyTally
@@ -17,10 +17,10 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 export type MutableCopyTally = Mutable<CopyTally>
 export type MutableTierChange = { readonly [Key in keyof TierChange]: MutableCopyTally }
 
-/** A tally of nothing. */
+/** Returns an empty tally. */
 export const noCopies = (): MutableCopyTally => ({ segments: 0, copies: 0, bytes: 0 })
 
-/** A change of nothing. */
+/** Returns an empty change. */
 export const noChange = (): MutableTierChange => ({
   before: noCopies(),
   after: noCopies(),
@@ -28,7 +28,7 @@ export const noChange = (): MutableTierChange => ({
   dropped: noCopies(),
 })
 
-/** Adds `copies` copies of each of `segments` segments, which have so many bytes together. */
+/** Adds `copies` replicas of each of `segments` segments, which have `bytes` bytes in total. */
 export function addCopies(tally: MutableCopyTally, segments: number, copies: number, bytes: number): void {
   if (copies === 0 || segments === 0) return
   tally.segments += segments
@@ -36,7 +36,7 @@ export function addCopies(tally: MutableCopyTally, segments: number, copies: num
   tally.bytes += copies * bytes
 }
 
-/** Adds segments whose copies go from one number to another. */
+/** Adds segments whose number of replicas changes. */
 export function addChange(
   change: MutableTierChange,
   segments: number,

@@ -10,10 +10,10 @@ import {
   rowsInPlaces,
 } from './index.ts'
 
-/** The clock of tests. */
+/** Current time in tests. */
 export const testNow = parseInstant('2026-06-15')
 
-/** Runs what pauses to its end. */
+/** Runs a generator to its end and returns its result. */
 export function finish<Result>(run: Generator<undefined, Result>): Result {
   for (;;) {
     const step = run.next()
@@ -21,7 +21,7 @@ export function finish<Result>(run: Generator<undefined, Result>): Result {
   }
 }
 
-/** The preview of a request that gives segments and servers, as JSON. */
+/** Returns the preview of a request that specifies segments and servers. */
 export function previewGiven(json: unknown): {
   readonly result: PreviewResult
   readonly rows: readonly PreviewRow[]

@@ -1,31 +1,31 @@
 import { isInRegion, RegionFinder, type Rule, type RuleRegion, regionOf } from '../rules/index.ts'
 import { addPeriod, formatPeriod, type Period, readPeriod } from '../time/index.ts'
 
-/** A rule that no segment can ever fall under, now or later. */
+/** A rule that can never apply to a segment, now or later. */
 export interface UnreachedRule {
   readonly index: number
-  /** The rules before it that apply to all that it applies to; empty where it applies to nothing by itself. */
+  /** Earlier rules that apply to everything that it applies to. Empty if it applies to nothing by itself. */
   readonly hiddenBy: readonly number[]
 }
 
-// Comparisons with regions that it is worth to find rules that others hide together: some ten milliseconds.
+// Maximum number of comparisons to find rules that several rules hide together. They take tens of milliseconds.
 const maxComparisons = 10_000_000
-// Searches, one for each rule and moment, that it is worth to find rules that a single one hides: some 100 milliseconds.
+// Maximum number of searches (one per rule and time) to find rules that one rule hides. They take about 100 ms.
 const maxSearches = 100_000
-// Searches between two pauses.
+// Number of searches between two pauses.
 const slice = 1000
 
 const year = readPeriod('P1Y') as Period
 const noTime = readPeriod('PT0S') as Period
 
-// Four years in steps that come by every day of a month and every part of a day.
+// Four years, in steps that cover every day of a month and every part of a day.
 const hoursAhead = Array.from({ length: 110 }, (_, step) => (step + 1) * (13 * 24 + 7))
 
 /**
- * The rules of a list that are never reached, at `now` or any later time, in the order of the list. Only the order of the
- * bounds of rules matters, so it is enough to look at moments between which no bound passes another one. Rules after one
- * for everything, and rules that a single one before them hides, are found in a list of any length, as long as bounds
- * pass each other rarely enough; rules that several hide together only in a list short enough. Pauses now and then.
+ * Returns the rules that are never reached at `now` or later, in the order of the list. Only the order of rule bounds
+ * matters, so it is enough to check times between which no bound passes another. In lists of any length, finds rules
+ * after a rule that applies to everything, and rules that a single earlier rule hides, unless bounds pass each other
+ * too often. Finds rules that several rules hide together only in short lists. Yields regularly.
  */
 export function* findUnreachedRules(
   rules: readonly Rule[],
@@ -37,7 +37,7 @@ export function* findUnreachedRules(
     .slice(reachable.length)
     .map((_, offset) => ({ index: reachable.length + offset, hiddenBy: [last] }))
   const hidden = yield* findHiddenByOne(reachable, now)
-  // A rule that another one hides never decides, so the others hide each other as they do in the full list.
+  // A rule that another rule hides never decides, so removing it does not change which of the others are hidden.
   const hiddenIndexes = new Set(hidden.map(({ index }) => index))
   const others = [...reachable.keys()].filter((index) => !hiddenIndexes.has(index))
   const together = yield* findHiddenTogether(
@@ -49,12 +49,12 @@ export function* findUnreachedRules(
   return [...hidden.sort((a, b) => a.index - b.index), ...behind]
 }
 
-/** The rules that the first of all rules before them that can hides alone. */
+/** Returns the rules that a single earlier rule hides, with the first such rule. */
 function* findHiddenByOne(rules: readonly Rule[], now: number): Generator<undefined, UnreachedRule[]> {
   const moments = momentsOf(rules, now)
   if (moments !== undefined && moments.length * rules.length <= maxSearches)
     return yield* findCovered(rules, moments)
-  // Rules by intervals never move, so one moment is enough for them; equal periods never pass each other.
+  // Interval rules never move, so one point in time is enough for them. Equal periods never pass each other.
   const fixed = [...rules.keys()].filter((index) => !('period' in rules[index]!))
   const covered = yield* findCovered(
     fixed.map((index) => rules[index]!),
@@ -75,13 +75,13 @@ function* findHiddenByOne(rules: readonly Rule[], now: number): Generator<undefi
   return found
 }
 
-/** The same text for rules by the same period that always apply to the same segments. */
+/** Returns a key that is the same for period rules that always apply to the same segments. */
 function periodKeyOf(rule: Extract<Rule, { period: Period }>): string {
   const kind = rule.type.replace('broadcast', 'load')
   return `${kind}/${formatPeriod(rule.period)}/${'includeFuture' in rule && rule.includeFuture}`
 }
 
-/** The rules that are covered by the same rule before them at every moment. */
+/** Returns the rules that the same earlier rule covers at every given time. */
 function* findCovered(
   rules: readonly Rule[],
   moments: readonly number[],
@@ -95,7 +95,7 @@ function* findCovered(
   const found: UnreachedRule[] = []
   let searches = 0
   for (const index of rules.keys()) {
-    // A moment at which the rule applies to nothing says nothing about what hides it.
+    // Skips times when the rule applies to nothing, because any rule covers it then.
     const at = moments.flatMap((_, place) => {
       const region = tightened(regionsAt[place]![index]!)
       return region === undefined ? [] : [{ region, finder: finders[place]! }]
@@ -114,15 +114,15 @@ function* findCovered(
       if (searches % slice === 0) yield
     }
     if (candidate < index) found.push({ index, hiddenBy: [candidate] })
-    // Only lists in which many rules are covered, each time by others, take so many.
+    // Only lists in which many rules are covered by different rules at different times take this long.
     if (searches > 4 * maxSearches) break
   }
   return found
 }
 
 /**
- * The region with the bounds that follow from a start being before its end: what covers it covers all segments in it.
- * Undefined where there are none.
+ * Returns the region with tighter bounds, because a start is always before its end. A region that covers the result
+ * covers all segments in it. Returns undefined if the region is empty.
  */
 function tightened({ startFrom, startBefore, endAfter, endUpTo }: RuleRegion): RuleRegion | undefined {
   const region = {
@@ -134,7 +134,7 @@ function tightened({ startFrom, startBefore, endAfter, endUpTo }: RuleRegion): R
   return region.startFrom < region.startBefore && region.endAfter < region.endUpTo ? region : undefined
 }
 
-/** What no segment falls under, with the rules that its segments fall under instead. */
+/** Returns the rules that no segment reaches, with the rules that apply to their segments instead. */
 function* findHiddenTogether(rules: readonly Rule[], now: number): Generator<undefined, UnreachedRule[]> {
   const moments = momentsOf(rules, now)
   if (moments === undefined) return []
@@ -163,7 +163,7 @@ function* findHiddenTogether(rules: readonly Rule[], now: number): Generator<und
   return unreached.map((index, at) => ({ index, hiddenBy: [...instead[at]!].sort((a, b) => a - b) }))
 }
 
-/** Instants at, before and after each bound of the regions, in their order, with the ends of eternity. */
+/** Returns the instants at, before, and after each bound of the regions, sorted, and both ends of eternity. */
 function instantsOf(regions: readonly RuleRegion[]): number[] {
   const bounds = regions.flatMap(({ startFrom, startBefore, endAfter, endUpTo }) => [
     startFrom,
@@ -178,7 +178,7 @@ function instantsOf(regions: readonly RuleRegion[]): number[] {
   return [...instants].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
 }
 
-/** Calls `visit` with segments of every kind that the bounds of the regions tell apart; pauses now and then. */
+/** Calls `visit` with a segment for every position relative to the bounds of the regions. Yields regularly. */
 function* visitPlaces(
   regions: readonly RuleRegion[],
   visit: (start: number, end: number) => void,
@@ -191,9 +191,9 @@ function* visitPlaces(
 }
 
 /**
- * Now, and later moments such that between two of them the bounds of rules keep their order: a moving bound passes a
- * fixed one a period after it. Months differ in length, so periods of about the same length are compared at the ends
- * of months as well. Undefined where there are too many such moments.
+ * Returns `now` and later times between which rule bounds keep their order: a moving bound passes a fixed bound one
+ * period after it. Months differ in length, so periods of similar length are also compared at the ends of months.
+ * Returns undefined if there are too many such times.
  */
 function momentsOf(rules: readonly Rule[], now: number): number[] | undefined {
   const fixed = new Set<number>()

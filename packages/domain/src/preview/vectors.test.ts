@@ -1,4 +1,4 @@
-// Every recorded decision about rules, timelines and tiers, asked of the preview as a request would.
+// Sends every recorded decision of Druid 37 about rules, timelines, and tiers to the preview as a request.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -12,7 +12,7 @@ const recorded = <Line>(name: string): Line[] =>
 
 const loadForever = { type: 'loadForever' }
 
-test('every recorded cluster ends as it did in the recorded system', () => {
+test('loads the same replicas as Druid 37 in every recorded cluster', () => {
   interface Cluster {
     readonly now: string
     readonly servers: readonly object[]
@@ -49,7 +49,7 @@ test('every recorded cluster ends as it did in the recorded system', () => {
   }
 })
 
-test('every recorded rule applies as it did in the recorded system', () => {
+test('applies every recorded rule like Druid 37', () => {
   interface Decision {
     readonly rule: object
     readonly now: string
@@ -64,7 +64,7 @@ test('every recorded rule applies as it did in the recorded system', () => {
   }
 })
 
-test('every recorded timeline hides what it hid in the recorded system', () => {
+test('overshadows the same segments as Druid 37 in every recorded timeline', () => {
   interface Timeline {
     readonly segments: readonly { readonly overshadowed: boolean }[]
   }

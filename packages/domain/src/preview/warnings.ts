@@ -5,20 +5,20 @@ import type { DatasourceOutcome, Outcome } from './outcome.ts'
 import type { TierSummary } from './summary.ts'
 import { findUnreachedRules, type UnreachedRule } from './unreached.ts'
 
-/** A rule by its place: `index` counts from 0 in the list of its datasource, or in that of the cluster's defaults. */
+/** Refers to a rule. `index` starts at 0 in the list of its datasource or in the cluster's default rules. */
 export interface RuleReference {
   readonly index: number
   readonly type: RuleType
   readonly source: 'datasource' | 'default'
 }
 
-/** What somebody who changes rules may not have meant. */
+/** A possibly unintended effect of a rule change. */
 export type PreviewWarning = { readonly message: string } & (
   | {
       readonly type: 'ruleNeverReached'
       readonly dataSource: string
       readonly rule: RuleReference
-      /** The rules before it that take all its segments; none where it applies to nothing by itself. */
+      /** Earlier rules that apply to all its segments. Empty if the rule applies to nothing by itself. */
       readonly hiddenBy: readonly RuleReference[]
     }
   | {
@@ -27,7 +27,7 @@ export type PreviewWarning = { readonly message: string } & (
       readonly rule: RuleReference
       readonly segments: number
       readonly bytes: number
-      /** From the first to the last of them. */
+      /** From the start of the first segment to the end of the last. */
       readonly interval: string
     }
   | { readonly type: 'futureDataDropped'; readonly dataSource: string; readonly rule: RuleReference }
@@ -49,12 +49,12 @@ export type PreviewWarning = { readonly message: string } & (
   | { readonly type: 'doesNotFit'; readonly tier: string; readonly copies: number; readonly bytes: number }
 )
 
-// No more are told: who has so many needs the first ones.
+// Maximum number of warnings. More would not help.
 const mostWarnings = 1000
-// Servers without room that are named one by one.
+// Maximum number of servers without storage to list.
 const mostServers = 20
 
-/** What a rule is called, from its index in all rules of a datasource; the last of all belongs to the defaults. */
+/** Returns a reference from an index into all rules of a datasource. The last rule belongs to the defaults. */
 export function referenceTo(
   { own, defaults }: { readonly own: readonly Rule[]; readonly defaults: readonly Rule[] },
   index: number,
@@ -69,8 +69,8 @@ const nameOf = ({ index, type, source }: RuleReference): string =>
   `${source === 'default' ? 'default rule' : 'rule'} [${index}] [${type}]`
 
 /**
- * What is to be said of the rules of a datasource by themselves. Under `_default`, of the defaults of the cluster. Pauses
- * now and then.
+ * Returns warnings about a list of rules by itself, independent of data and servers. The name `_default` means the
+ * cluster's default rules. Yields regularly.
  */
 export function* warningsOfList(
   dataSource: string,
@@ -92,18 +92,18 @@ function describeUnreached(
     const why =
       hiding.length === 0
         ? 'it applies to nothing'
-        : `${hiding.map(nameOf).join(' and ')} before it ${hiding.length === 1 ? 'takes' : 'take'} all that it applies to`
+        : `${hiding.map(nameOf).join(' and ')} ${hiding.length === 1 ? 'applies' : 'apply'} to all its segments first`
     return {
       type: 'ruleNeverReached',
       dataSource,
       rule,
       hiddenBy: hiding,
-      message: `Datasource [${dataSource}]: ${nameOf(rule)} is never reached, ${why}`,
+      message: `Datasource [${dataSource}]: ${nameOf(rule)} is never reached because ${why}`,
     }
   })
 }
 
-/** What is to be said of the rules of the datasources concerned, in this cluster, with these segments; pauses. */
+/** Returns warnings about the rules of the datasources in the answer, with their data and servers. Yields regularly. */
 export function* warningsOf(
   outcome: Outcome,
   concerned: ReadonlySet<string>,
@@ -112,7 +112,7 @@ export function* warningsOf(
 ): Generator<undefined, PreviewWarning[]> {
   const warnings: PreviewWarning[] = []
   const ofDatasources = outcome.datasources.filter(({ columns }) => concerned.has(columns.dataSource))
-  // One list may be previewed for all datasources.
+  // All datasources may share one list.
   const unreachedIn = new Map<readonly Rule[], UnreachedRule[]>()
   function* warnOfList(dataSource: string, rules: readonly Rule[]): Generator<undefined, void> {
     const unreached = unreachedIn.get(rules) ?? (yield* findUnreachedRules(rules, outcome.now))
@@ -133,7 +133,7 @@ export function* warningsOf(
   for (const { tier, doesNotFit } of tiers) {
     if (doesNotFit.copies === 0) continue
     const { copies, bytes } = doesNotFit
-    const message = `Tier [${tier}] has no room for [${copies}] copies with [${bytes}] bytes`
+    const message = `Tier [${tier}] has no space for [${copies}] replicas ([${bytes}] bytes)`
     warnings.push({ type: 'doesNotFit', tier, copies, bytes, message })
   }
   return warnings.slice(0, mostWarnings)
@@ -157,21 +157,21 @@ function warningsOfData(datasource: DatasourceOutcome, now: number): PreviewWarn
   const warnings: PreviewWarning[] = [...byRule].map(([index, { segments, bytes, start, end }]) => {
     const rule = referenceTo(datasource, index)
     const interval = formatInterval({ start, end })
-    const message = `Datasource [${dataSource}]: ${nameOf(rule)} makes [${segments}] segments with [${bytes}] bytes in [${interval}] unused`
+    const message = `Datasource [${dataSource}]: ${nameOf(rule)} marks [${segments}] segments ([${bytes}] bytes) in [${interval}] as unused`
     return { type: 'dataBecomesUnused', dataSource, rule, segments, bytes, interval, message }
   })
-  // Any data that may still come, however far ahead.
+  // Checks the rule for data that may be added later, however far in the future.
   const farAhead = boundaries.match({ start: Number.MAX_VALUE / 2, end: Number.MAX_VALUE })
   futureRule ??= targetOf(farAhead).action === 'drop' ? farAhead : undefined
   if (futureRule !== undefined) {
     const rule = referenceTo(datasource, futureRule)
-    const message = `Datasource [${dataSource}]: ${nameOf(rule)} drops data of the future`
+    const message = `Datasource [${dataSource}]: ${nameOf(rule)} drops future data`
     warnings.push({ type: 'futureDataDropped', dataSource, rule, message })
   }
   return warnings
 }
 
-/** Rules that want what the servers cannot give: those of the datasource, and the defaults that some segment is under. */
+/** Yields warnings about rules that the servers cannot satisfy: rules of the datasource, and default rules in use. */
 function* warningsOfTiers(
   datasource: DatasourceOutcome,
   cluster: PreviewCluster,
@@ -189,19 +189,19 @@ function* warningsOfTiers(
     const rule = referenceTo(datasource, index)
     for (const [tier, replicas] of wanted.tieredReplicants) {
       const count = servers.get(tier) ?? 0
-      const subject = `Datasource [${dataSource}]: ${nameOf(rule)} wants [${replicas}] copies in tier [${tier}]`
+      const subject = `Datasource [${dataSource}]: ${nameOf(rule)} requires [${replicas}] replicas in tier [${tier}]`
       if (count === 0) {
-        const message = `${subject}, which has no servers: none is loaded there`
+        const message = `${subject}, which has no servers, so none are loaded`
         yield { type: 'tierWithoutServers', dataSource, tier, rule, message }
       } else if (replicas > count) {
-        const message = `${subject}, which has [${count}] servers: each holds one copy at the most`
+        const message = `${subject}, which has only [${count}] servers, and a server loads at most one replica`
         yield { type: 'replicasAboveServers', dataSource, tier, rule, replicas, servers: count, message }
       }
     }
   }
   if (broadcasts) {
     for (const { name, type } of cluster.unable.slice(0, mostServers)) {
-      const message = `Datasource [${dataSource}]: the ${type} [${name}] has no room for segments and cannot hold broadcast ones; it needs [svc.segmentCache.locations]`
+      const message = `Datasource [${dataSource}]: ${type} [${name}] cannot load broadcast segments because it has no segment cache: set [svc.segmentCache.locations] on it`
       yield { type: 'serverCannotHoldSegments', server: name, dataSource, message }
     }
   }

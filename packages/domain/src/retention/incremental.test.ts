@@ -1,5 +1,5 @@
-// A run that looks only at what changed must decide what one over everything would: random histories of segments,
-// rules, servers and time are told to two tables alike, and after each step both kinds of run are compared.
+// An incremental run must make the same decisions as a full run. These tests apply random histories of segments, rules,
+// servers, and time to two tables, and compare both kinds of run after each step.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -84,7 +84,7 @@ const step = fc.oneof(
   { arbitrary: workStep, weight: 4 },
   { arbitrary: fc.record({ kind: fc.constant('forget' as const), number: fc.nat(4) }), weight: 1 },
 )
-// A history begins with something that can change.
+// A history starts with something that can change.
 const history = fc
   .tuple(
     fc.array(putStep, { minLength: 4, maxLength: 10 }),
@@ -95,7 +95,7 @@ const history = fc
   .map((parts) => parts.flat())
 const limits = { maxLoadsPerServer: 4, replicationThrottleLimit: 3 }
 
-/** One table with its planner, to which everything is told as to the other. */
+/** A table with its planner. Both sides get the same changes. */
 class Side {
   readonly table = new SegmentTable()
   readonly planner = new RetentionPlanner(this.table)
@@ -116,7 +116,7 @@ class Side {
       for (const { rows, reason } of part.markUnused)
         for (const row of rows) told.push(`unused ${this.table.idOf(row)} ${reason}`)
     }
-    // Hidden segments are asked about by place, whose order depends on what was asked before.
+    // The order of hidden segments depends on earlier calls, so sort the result.
     const unplaced = run.unplaced().map(({ tier, reason, copies }) => `${reason} ${tier} ${copies}`)
     return { told, unplaced: unplaced.sort(), tiers: [...run.tiersWithoutServers()].sort() }
   }
@@ -125,7 +125,7 @@ class Side {
 const unusedIds = (told: readonly string[]) =>
   told.filter((line) => line.startsWith('unused ')).map((line) => line.split(' ')[1] as string)
 
-test('a run that looks at what changed decides what a run over everything would', () => {
+test('decides the same in an incremental run as in a full run', () => {
   fc.assert(
     fc.property(history, (steps) => {
       const sides = [new Side(), new Side()] as const
@@ -192,7 +192,7 @@ test('a run that looks at what changed decides what a run over everything would'
         const [first, whole] = [sides[0].run(now, rules, seen, false), sides[1].run(now, rules, seen, true)]
         assert.deepEqual({ ...first, told: first.told.toSorted() }, { ...whole, told: whole.told.toSorted() })
         checkHidden(sides[0].table, used)
-        // Applied to both alike, but for some that get lost on the way.
+        // Applies the decisions to both sides, and loses some of them.
         for (const line of first.told) {
           const [kind, server, id] = line.split(' ') as [string, string, string]
           if (kind === 'loads' || kind === 'drops')
@@ -223,7 +223,7 @@ function changeFlags(
   }
 }
 
-/** What the table holds hidden is what the timeline of all its segments says. */
+/** Checks that the hidden segments of the table are those that the timeline overshadows. */
 function checkHidden(table: SegmentTable, used: ReadonlySet<string>): void {
   for (const name of names) {
     const rows = [...used]

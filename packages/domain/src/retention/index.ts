@@ -1,4 +1,4 @@
-/** What one coordinator run decides: which rule each segment falls under, and all that follows from it. */
+/** The decisions of a coordinator run: which rule applies to each segment, and everything that follows from it. */
 export * from './load-status.ts'
 export * from './plan-mark-used.ts'
 export * from './plan-retention.ts'

@@ -8,7 +8,7 @@ import { type DatasourceLoadStatus, loadStatusOf } from './index.ts'
 const day = 86_400_000
 const now = 100 * day
 
-// Appended segments, so that one id beside another does not make their group incomplete.
+// Appended segments, so that any combination of ids forms complete groups.
 const segment = (id: string, daysAgo = 1, dataSource = 'wiki'): Segment => ({
   id,
   dataSource,
@@ -50,7 +50,7 @@ interface Case {
 
 const cases: readonly Case[] = [
   {
-    name: 'nothing served is all missing',
+    name: 'counts all replicas as missing if none are served',
     segments: [segment('a'), segment('b')],
     rules: [load({ hot: 2 })],
     servers: [server('hot'), server('hot')],
@@ -60,7 +60,7 @@ const cases: readonly Case[] = [
     served: {},
   },
   {
-    name: 'all served misses nothing',
+    name: 'counts nothing as missing if all replicas are served',
     segments: [segment('a')],
     rules: [load({ hot: 1, cold: 1 })],
     servers: [server('hot', ['a']), server('cold', ['a'])],
@@ -70,7 +70,7 @@ const cases: readonly Case[] = [
     served: { hot: 1, cold: 1 },
   },
   {
-    name: 'one copy makes a segment available, and the others are missing still',
+    name: 'counts a segment with one of its replicas as available and the others as missing',
     segments: [segment('a')],
     rules: [load({ hot: 2, cold: 1 })],
     servers: [server('hot', ['a']), server('hot'), server('cold')],
@@ -80,7 +80,7 @@ const cases: readonly Case[] = [
     served: { hot: 1 },
   },
   {
-    name: 'a copy in a tier that no rule names makes a segment available',
+    name: 'counts a segment as available if only a tier without a rule serves it',
     segments: [segment('a')],
     rules: [load({ cold: 1 })],
     servers: [server('hot', ['a']), server('cold')],
@@ -90,7 +90,7 @@ const cases: readonly Case[] = [
     served: { hot: 1 },
   },
   {
-    name: 'copies that a tier has too few servers for are missing',
+    name: 'counts replicas as missing if a tier has too few servers',
     segments: [segment('a')],
     rules: [load({ hot: 3, nowhere: 2 })],
     servers: [server('hot', ['a'])],
@@ -100,7 +100,7 @@ const cases: readonly Case[] = [
     served: { hot: 1 },
   },
   {
-    name: 'what is being loaded is not there yet',
+    name: 'counts loading replicas as missing',
     segments: [segment('a')],
     rules: [load({ hot: 1 })],
     servers: [server('hot', [], { loading: new Set(['a']) })],
@@ -110,7 +110,7 @@ const cases: readonly Case[] = [
     served: {},
   },
   {
-    name: 'more copies than wanted miss nothing',
+    name: 'counts nothing as missing if there are more replicas than required',
     segments: [segment('a')],
     rules: [load({ hot: 1 })],
     servers: [server('hot', ['a']), server('hot', ['a'])],
@@ -120,7 +120,7 @@ const cases: readonly Case[] = [
     served: { hot: 2 },
   },
   {
-    name: 'what a drop rule catches, and what is overshadowed, is not wanted',
+    name: 'ignores segments that a drop rule applies to and overshadowed segments',
     segments: [segment('old', 50), { ...segment('hidden'), version: 'v0' }, segment('a')],
     rules: [{ type: 'loadByPeriod', period: 'P30D', tieredReplicants: { hot: 1 } }, { type: 'dropForever' }],
     servers: [server('hot')],
@@ -130,7 +130,7 @@ const cases: readonly Case[] = [
     served: {},
   },
   {
-    name: 'what is to have no copies is not wanted',
+    name: 'ignores segments that require no replicas',
     segments: [segment('a')],
     rules: [load({})],
     servers: [server('hot')],
@@ -140,7 +140,7 @@ const cases: readonly Case[] = [
     served: {},
   },
   {
-    name: 'a broadcast segment is wanted on every historical',
+    name: 'requires broadcast segments on every historical',
     segments: [segment('a')],
     rules: [{ type: 'broadcastForever' }],
     servers: [server('hot', ['a']), server('hot'), server('cold'), server('hot', [], { type: 'broker' })],
@@ -150,7 +150,7 @@ const cases: readonly Case[] = [
     served: { hot: 1 },
   },
   {
-    name: 'a broker makes nothing available',
+    name: 'does not count replicas on brokers',
     segments: [segment('a')],
     rules: [load({ hot: 1 })],
     servers: [server('hot'), server('hot', ['a'], { type: 'broker' })],
@@ -160,7 +160,7 @@ const cases: readonly Case[] = [
     served: {},
   },
   {
-    name: 'no server at all makes everything unavailable',
+    name: 'counts all segments as unavailable without servers',
     segments: [segment('a')],
     rules: [load({ hot: 1 })],
     servers: [],
@@ -170,7 +170,7 @@ const cases: readonly Case[] = [
     served: {},
   },
   {
-    name: 'copies that no rule wants are served as long as they are there',
+    name: 'counts replicas that no rule requires as served until they are dropped',
     segments: [segment('a'), { ...segment('hidden'), version: 'v0' }],
     rules: [load({})],
     servers: [server('hot', ['a', 'hidden'])],
@@ -204,7 +204,7 @@ describe('the load status', () => {
     })
   }
 
-  it('is told for each datasource by its own rules, or the rules of the cluster', () => {
+  it('uses the rules of each datasource, or else the default rules', () => {
     const rules = new Map([
       ['_default', parseRules([load({ cold: 1 })])],
       ['own', parseRules([load({ hot: 1 })])],

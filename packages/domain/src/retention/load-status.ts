@@ -2,24 +2,24 @@ import { copyFlag, type SegmentTable } from '../inventory/index.ts'
 import type { LoadingServer } from '../loading/index.ts'
 import { type RulesByName, ruleBoundariesOf, type WantedCopies } from '../rules/index.ts'
 
-/** How far the loading of one datasource has come. */
+/** Load status of one datasource. */
 export interface DatasourceLoadStatus {
   readonly dataSource: string
-  /** Segments that rules want on some server of the cluster. */
+  /** Segments that rules require on at least one server. */
   readonly wantedSegments: number
   /** Those of them that no server serves yet. */
   readonly unavailableSegments: number
-  /** Copies still missing by tier, those included that a tier has too few servers for. */
+  /** Missing replicas by tier, including replicas that a tier has too few servers for. */
   readonly missingCopies: ReadonlyMap<string, number>
-  /** Copies that historicals serve by tier, those included that no rule wants any more. */
+  /** Replicas that historicals serve by tier, including replicas that no rule requires anymore. */
   readonly servedCopies: ReadonlyMap<string, number>
 }
 
-/** What a rule wants of each of its segments, and the number of its segments. */
+/** What a rule requires for each of its segments, and the number of its segments. */
 interface Demand {
   readonly copies: number
   readonly withServers: readonly (readonly [tier: string, copies: number])[]
-  /** Counted once for all segments of the rule: there may be thousands of such tiers. */
+  /** Counted once for all segments of the rule, because there may be thousands of such tiers. */
   readonly withoutServers: readonly (readonly [tier: string, copies: number])[]
   segments: number
 }
@@ -39,7 +39,7 @@ function demandBy(wanted: WantedCopies, byTier: ReadonlyMap<string, readonly Loa
   }
 }
 
-/** The load status of a datasource by its number, as its rules at `now` want it; hidden segments do not count. */
+/** Returns the load status of a datasource, given by number, for its rules at `now`. Ignores overshadowed segments. */
 export function loadStatusOf(
   table: SegmentTable,
   datasource: number,

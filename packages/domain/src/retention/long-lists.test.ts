@@ -11,7 +11,7 @@ const day = 86_400_000
 const limits = { maxLoadsPerServer: 10, replicationThrottleLimit: 10 }
 const servers = [simulatedServer({ name: 'a', tier: '_default_tier' })]
 
-/** A table of datasources with a segment for each of some days. */
+/** Returns a table of datasources with one segment per day. */
 function daysOf(datasourceCount: number, days: number): SegmentTable {
   const starts = Array.from(
     { length: days },
@@ -35,10 +35,10 @@ function daysOf(datasourceCount: number, days: number): SegmentTable {
   )
 }
 
-// Far more than any of these takes, and far less than what grows with the product of rules and segments or datasources.
+// Much longer than any of these tests takes, and much shorter than time proportional to rules times segments would be.
 const maxMs = 20_000
 
-describe('runs with 10,000 rules end quickly', () => {
+describe('a run with 10,000 rules is fast', () => {
   for (const [name, rulesOf] of Object.entries(longRuleLists)) {
     it(name, () => {
       const [own, defaults] = [parseRules(rulesOf(10_000)), parseRules(rulesOf(10_000).toReversed())]
@@ -60,7 +60,7 @@ describe('runs with 10,000 rules end quickly', () => {
     })
   }
 
-  it('that are for thousands of tiers without servers', () => {
+  it('with thousands of tiers without servers', () => {
     const tieredReplicants = Object.fromEntries(
       Array.from({ length: 50_000 }, (_, index) => [`tier${index}`, 1]),
     )

@@ -16,51 +16,51 @@ const segment = (id: string, start: number, end: number, version: string, partit
 
 const cases: readonly { name: string; candidates: Segment[]; used: Segment[]; marked: string[] }[] = [
   {
-    name: 'what nothing hides',
+    name: 'marks segments that nothing overshadows',
     candidates: [segment('a', 0, 1, 'v1'), segment('b', 1, 2, 'v1')],
     used: [],
     marked: ['a', 'b'],
   },
-  { name: 'nothing', candidates: [], used: [segment('u', 0, 1, 'v1')], marked: [] },
+  { name: 'marks nothing without candidates', candidates: [], used: [segment('u', 0, 1, 'v1')], marked: [] },
   {
-    name: 'not what a newer used one hides',
+    name: 'skips segments that a newer used segment overshadows',
     candidates: [segment('a', 0, 1, 'v1')],
     used: [segment('u', 0, 1, 'v2')],
     marked: [],
   },
   {
-    name: 'what hides used ones',
+    name: 'marks segments that overshadow used segments',
     candidates: [segment('a', 0, 1, 'v2')],
     used: [segment('u', 0, 1, 'v1')],
     marked: ['a'],
   },
   {
-    name: 'not what another candidate hides',
+    name: 'skips segments that another candidate overshadows',
     candidates: [segment('a', 0, 1, 'v1'), segment('b', 0, 1, 'v2')],
     used: [],
     marked: ['b'],
   },
   {
-    name: 'what is hidden in part',
+    name: 'marks partially overshadowed segments',
     candidates: [segment('a', 0, 2, 'v1')],
     used: [segment('u', 0, 1, 'v2')],
     marked: ['a'],
   },
   {
-    name: 'not what two newer ones hide together',
+    name: 'skips segments that two newer segments overshadow together',
     candidates: [segment('a', 0, 2, 'v1')],
     used: [segment('u', 0, 1, 'v2'), segment('w', 1, 2, 'v3')],
     marked: [],
   },
   {
-    name: 'what an incomplete newer version does not hide',
+    name: 'marks segments that only an incomplete newer version covers',
     candidates: [segment('a', 0, 1, 'v1')],
     used: [segment('u', 0, 1, 'v2', 2)],
     marked: ['a'],
   },
 ]
 
-describe('marking used takes', () => {
+describe('marking segments as used', () => {
   for (const { name, candidates, used, marked } of cases)
     it(name, () => assert.deepEqual(planMarkUsed(candidates, used), marked))
 })

@@ -2,8 +2,8 @@ import type { Segment } from '../segment/index.ts'
 import { analyzeTimeline } from '../timeline/index.ts'
 
 /**
- * Which unused segments of one datasource can be marked used: those that neither used segments nor other candidates
- * hide. `used` are the used segments that overlap them.
+ * Returns the ids of unused segments of one datasource that can be marked as used: those that neither used segments nor
+ * other candidates overshadow. `used` are the used segments that overlap them.
  */
 export function planMarkUsed(candidates: readonly Segment[], used: readonly Segment[]): string[] {
   const { overshadowed } = analyzeTimeline([...candidates, ...used])

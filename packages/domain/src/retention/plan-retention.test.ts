@@ -18,7 +18,7 @@ const day = 86_400_000
 const now = Date.UTC(2026, 5, 15)
 const limits = { maxLoadsPerServer: 100, replicationThrottleLimit: 100 }
 
-/** The segment of a day before `now`, by default the first version of it. */
+/** Returns the segment of a day before `now`, by default its first version. */
 function segment(daysAgo: number, version = 'v1', given: Partial<Segment> = {}): Segment {
   const interval = { start: now - daysAgo * day, end: now - (daysAgo - 1) * day }
   const key = { dataSource: 'wiki', interval, version, partitionNum: 0, ...given }
@@ -43,7 +43,7 @@ const load = (tieredReplicants: Record<string, number>, more: object = { type: '
   tieredReplicants,
   ...more,
 })
-/** All rules of a datasource, each tried by itself. */
+/** Returns all rules of a datasource, to match one by one. */
 const rulesOf = (rules: RulesByName, dataSource: string, now: number) =>
   compileRules(effectiveRules(rules.get(dataSource) ?? [], rules.get('_default') ?? []), now)
 
@@ -59,7 +59,7 @@ interface Given {
   readonly servers: readonly SimulatedServer[]
 }
 
-/** What a whole run over everything sets going, by names. */
+/** The decisions of a full run, with names. */
 interface ToldPlan extends Pick<NamedPlan, 'loads' | 'drops'> {
   readonly markUnused: readonly { readonly id: string; readonly reason: string }[]
   readonly tiersWithoutServers: ReadonlyMap<string, number>
@@ -86,7 +86,7 @@ function plan(given: Given): ToldPlan {
   return { ...told, tiersWithoutServers: run.tiersWithoutServers() }
 }
 
-/** A plan in short: `load a 1`, `drop b 2`, `unused 3 dropRule`; segments by the days before now, and version. */
+/** Formats a plan: `load a 1`, `drop b 2`, `unused 3 dropRule`. Segments are shown as days before now and version. */
 function told(given: Given, { loads, drops, markUnused }: ToldPlan): string[] {
   const names = new Map(
     given.segments.map(({ id, interval, version }) => [
@@ -105,7 +105,7 @@ function told(given: Given, { loads, drops, markUnused }: ToldPlan): string[] {
 const recent = { type: 'loadByPeriod', period: 'P3D', includeFuture: true }
 const cases: readonly { name: string; given: Given; expected: string[] }[] = [
   {
-    name: 'every segment falls under the first rule that applies to it',
+    name: 'uses the first rule that applies to a segment',
     given: {
       segments: [segment(1), segment(10)],
       rules: rules([load({ hot: 1 }, recent), load({ cold: 1 })]),
@@ -114,7 +114,7 @@ const cases: readonly { name: string; given: Given; expected: string[] }[] = [
     expected: ['load c 10', 'load h 1'],
   },
   {
-    name: 'the rules of the cluster apply where none of its own does',
+    name: 'uses the default rules if no rule of the datasource applies',
     given: {
       segments: [segment(10)],
       rules: rules([load({ hot: 1 }, recent)], [load({ cold: 1 })]),
@@ -123,7 +123,7 @@ const cases: readonly { name: string; given: Given; expected: string[] }[] = [
     expected: ['load c 10'],
   },
   {
-    name: 'what no rule at all applies to is loaded',
+    name: 'loads segments that no rule applies to',
     given: {
       segments: [segment(10)],
       rules: rules([], [load({ hot: 1 }, recent)]),
@@ -132,7 +132,7 @@ const cases: readonly { name: string; given: Given; expected: string[] }[] = [
     expected: ['load a 10', 'load b 10'],
   },
   {
-    name: 'a segment under a drop rule becomes unused, and its copies go',
+    name: 'marks segments as unused and drops their replicas if a drop rule applies',
     given: {
       segments: [segment(1), segment(10)],
       rules: rules([load({ _default_tier: 1 }, recent), { type: 'dropForever' }]),
@@ -141,12 +141,12 @@ const cases: readonly { name: string; given: Given; expected: string[] }[] = [
     expected: ['drop a 10', 'unused 10 dropRule'],
   },
   {
-    name: 'a segment under a drop rule that nobody serves becomes unused',
+    name: 'marks unserved segments as unused if a drop rule applies',
     given: { segments: [segment(10)], rules: rules([{ type: 'dropForever' }]), servers: [server('a')] },
     expected: ['unused 10 dropRule'],
   },
   {
-    name: 'what is served and not used is dropped, once',
+    name: 'drops unused segments, but only once',
     given: {
       segments: [],
       servers: [server('a', { served: new Set(['gone', 'going']), dropping: new Set(['going']) })],
@@ -154,12 +154,12 @@ const cases: readonly { name: string; given: Given; expected: string[] }[] = [
     expected: ['drop a gone'],
   },
   {
-    name: 'what brokers serve and is not used is dropped there too',
+    name: 'drops unused segments from brokers, too',
     given: { segments: [], servers: [server('b', { type: 'broker', served: new Set(['gone']) })] },
     expected: ['drop b gone'],
   },
   {
-    name: 'an overshadowed segment stays while the newer one is not served',
+    name: 'keeps an overshadowed segment until the newer one is served',
     given: {
       segments: [segment(1), segment(1, 'v2')],
       servers: [server('a', {}, [segment(1)])],
@@ -167,7 +167,7 @@ const cases: readonly { name: string; given: Given; expected: string[] }[] = [
     expected: ['load a 1v2'],
   },
   {
-    name: 'an overshadowed segment becomes unused once the newer one is served',
+    name: 'marks an overshadowed segment as unused after the newer one is served',
     given: {
       segments: [segment(1), segment(1, 'v2')],
       servers: [server('a', {}, [segment(1), segment(1, 'v2')])],
@@ -175,7 +175,7 @@ const cases: readonly { name: string; given: Given; expected: string[] }[] = [
     expected: ['unused 1 overshadowed'],
   },
   {
-    name: 'an overshadowed segment stays while only a part of what hides it is served',
+    name: 'keeps an overshadowed segment while the newer version is only partially served',
     given: {
       segments: [
         segment(1),
@@ -187,7 +187,7 @@ const cases: readonly { name: string; given: Given; expected: string[] }[] = [
     expected: ['load a 1v2'],
   },
   {
-    name: 'an overshadowed segment stays while no newer one is served, however many there are',
+    name: 'keeps an overshadowed segment while none of several newer versions is served',
     given: {
       segments: [segment(1), segment(1, 'v2'), segment(1, 'v3')],
       servers: [server('a', {}, [segment(1)])],
@@ -195,7 +195,7 @@ const cases: readonly { name: string; given: Given; expected: string[] }[] = [
     expected: ['load a 1v3'],
   },
   {
-    name: 'a served version in between hides as well',
+    name: 'marks an overshadowed segment as unused if a version in between is served',
     given: {
       segments: [segment(1), segment(1, 'v2'), segment(1, 'v3')],
       servers: [server('a', {}, [segment(1), segment(1, 'v2')])],
@@ -203,7 +203,7 @@ const cases: readonly { name: string; given: Given; expected: string[] }[] = [
     expected: ['load a 1v3', 'unused 1 overshadowed'],
   },
   {
-    name: 'a newer segment that no tier holds hides at once',
+    name: 'marks an overshadowed segment as unused immediately if no tier can load the newer one',
     given: {
       segments: [segment(1), segment(1, 'v2')],
       rules: rules([load({ nowhere: 1 })]),
@@ -212,7 +212,7 @@ const cases: readonly { name: string; given: Given; expected: string[] }[] = [
     expected: ['unused 1 overshadowed'],
   },
   {
-    name: 'a newer segment that is to have no copies hides at once',
+    name: 'marks an overshadowed segment as unused immediately if the newer one requires no replicas',
     given: {
       segments: [segment(1), segment(1, 'v2')],
       rules: rules([load({})]),
@@ -221,7 +221,7 @@ const cases: readonly { name: string; given: Given; expected: string[] }[] = [
     expected: ['unused 1 overshadowed'],
   },
   {
-    name: 'segments under a drop rule hide nothing: the older ones fall under it as well',
+    name: 'keeps an overshadowed segment if a drop rule applies to the newer one',
     given: {
       segments: [segment(10), segment(10, 'v2')],
       rules: rules([{ type: 'dropForever' }]),
@@ -230,7 +230,7 @@ const cases: readonly { name: string; given: Given; expected: string[] }[] = [
     expected: ['unused 10v2 dropRule'],
   },
   {
-    name: 'several versions go when the newest is served, whatever the middle one does',
+    name: 'marks all older versions as unused if the newest is served, whether or not the middle one is',
     given: {
       segments: [segment(1), segment(1, 'v2'), segment(1, 'v3')],
       servers: [server('a', {}, [segment(1), segment(1, 'v3')])],
@@ -238,7 +238,7 @@ const cases: readonly { name: string; given: Given; expected: string[] }[] = [
     expected: ['unused 1 overshadowed', 'unused 1v2 overshadowed'],
   },
   {
-    name: 'a broadcast segment is loaded by every historical, and brokers with room',
+    name: 'broadcasts to every historical and to brokers with storage',
     given: {
       segments: [segment(1)],
       rules: rules([{ type: 'broadcastForever' }]),
@@ -252,7 +252,7 @@ const cases: readonly { name: string; given: Given; expected: string[] }[] = [
     expected: ['load a 1', 'load b 1', 'load broker 1'],
   },
   {
-    name: 'a segment moves: the old copy goes after the new one is there',
+    name: 'moves a segment by loading the new replica before it drops the old one',
     given: {
       segments: [segment(10), segment(11)],
       rules: rules([load({ cold: 1 })]),
@@ -264,7 +264,7 @@ const cases: readonly { name: string; given: Given; expected: string[] }[] = [
     expected: ['drop h 11', 'load c 10'],
   },
   {
-    name: 'rules of another datasource change nothing',
+    name: 'ignores the rules of other datasources',
     given: {
       segments: [segment(1)],
       rules: new Map([...rules([]), ['other', parseRules([{ type: 'dropForever' }])]]),
@@ -272,15 +272,15 @@ const cases: readonly { name: string; given: Given; expected: string[] }[] = [
     },
     expected: ['load a 1'],
   },
-  { name: 'nothing at all plans nothing', given: { segments: [], servers: [] }, expected: [] },
+  { name: 'plans nothing without segments and servers', given: { segments: [], servers: [] }, expected: [] },
 ]
 
-describe('one run', () => {
+describe('a single run', () => {
   for (const { name, given, expected } of cases) {
     it(name, () => assert.deepEqual(told(given, plan(given)), expected))
   }
 
-  it('tells the tiers that rules name and no server is in, with the copies wanted there', () => {
+  it('returns the tiers without servers, with their required replicas', () => {
     const { tiersWithoutServers, loads } = plan({
       segments: [segment(1), segment(2), segment(10)],
       rules: rules([load({ hot: 2, _default_tier: 1 }, recent), load({ icy: 1 })]),
@@ -304,7 +304,7 @@ describe('one run', () => {
   })
 })
 
-describe('runs one after the other', () => {
+describe('consecutive runs', () => {
   const names = ['a', 'b', 'c']
   const tiers = ['hot', '_default_tier'] as const
   const anyRules = fc.array(
@@ -325,7 +325,7 @@ describe('runs one after the other', () => {
   )
   const anyServers = fc.array(fc.constantFrom(...tiers), { minLength: 1, maxLength: 3 })
 
-  it('come to rest where rules want it: nothing visible is lost, nothing unused stays', () => {
+  it('reach the state that the rules require, without losing visible segments or keeping unused ones', () => {
     fc.assert(
       fc.property(
         anySegments,
@@ -336,7 +336,7 @@ describe('runs one after the other', () => {
           const own2 = rules(own)
           const used = new Map(all.map((one) => [one.id, one]))
           const served = serverTiers.map(() => new Set<string>())
-          // The servers begin with any of the segments, some of them no longer used.
+          // The servers start with any of the segments, including unused ones.
           for (const { id } of all) served[choices.next().value % served.length]?.add(id)
           served[0]?.add('not used')
           const snapshot = () => ({
@@ -376,7 +376,7 @@ describe('runs one after the other', () => {
             for (const one of result.drops) served[names.indexOf(one.server)]?.delete(one.segmentId)
             const after = visible()
             for (const interval of before)
-              if (!mayGo.has(interval)) assert.ok(after.has(interval), `${interval} was lost`)
+              if (!mayGo.has(interval)) assert.ok(after.has(interval), `lost ${interval}`)
           }
           const last = plan(snapshot())
           assert.deepEqual([last.loads, last.drops, last.markUnused], [[], [], []])
@@ -399,7 +399,7 @@ describe('runs one after the other', () => {
     )
   })
 
-  /** Segments that rules want in tiers only that have no server. */
+  /** Returns the number of segments that rules require only in tiers without servers. */
   function unplaceable({ segments, rules: given, servers }: Required<Given>): number {
     const present = new Set(servers.map(({ tier }) => tier))
     const { overshadowed } = analyzeTimeline(segments)

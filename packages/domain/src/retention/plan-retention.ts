@@ -17,7 +17,7 @@ import {
   ruleBoundariesOf,
 } from '../rules/index.ts'
 
-/** Everything that one run decides from, beside the segments. */
+/** The input of a run, except for the segments. */
 export interface RetentionSnapshot {
   /** The cluster's time in epoch milliseconds. */
   readonly now: number
@@ -26,30 +26,30 @@ export interface RetentionSnapshot {
   readonly limits: PlanLimits
 }
 
-/** Segments to be marked unused, and why. */
+/** Segments to mark as unused, and why. */
 export interface UnusedSegments {
   readonly rows: readonly number[]
   readonly reason: 'dropRule' | 'overshadowed'
 }
 
-/** What a part of a run sets going. */
+/** The decisions of a part of a run. */
 export interface RetentionPlan extends Plan {
   readonly markUnused: readonly UnusedSegments[]
 }
 
-/** What a datasource's rules were at the last run, and what they wanted of the servers of then. */
+/** The rules of a datasource in the last run, and what they required of the servers at that time. */
 interface KnownRules {
   readonly own: readonly Rule[] | undefined
   readonly defaults: readonly Rule[] | undefined
   readonly boundaries: RuleBoundaries
-  /** The keys of what the rules wanted that segments were under, by the number of the rule. */
+  /** Keys of what the rules in use required, by rule number. */
   readonly keys: readonly (string | undefined)[]
 }
 
 /**
- * Decides the runs over one segment table, and keeps from one to the next what they found. A run looks at segments
- * whose copies, group, rule or visibility changed since the last one, at those under boundaries that time has passed,
- * and at those of which something is still to be done; what it decides is what a run over everything would.
+ * Plans runs over one segment table, and keeps state between runs. A run checks segments whose replicas, group, rule,
+ * or visibility changed since the last run, segments at rule boundaries that time has passed, and segments with pending
+ * work. It makes the same decisions as a full run.
  */
 export class RetentionPlanner {
   private readonly table: SegmentTable
@@ -62,7 +62,7 @@ export class RetentionPlanner {
     this.moves = new MovePlanner(table)
   }
 
-  /** Begins a run; `wholly` makes it look at everything. */
+  /** Starts a run. `wholly` makes it a full run. */
   begin(snapshot: RetentionSnapshot, wholly = false): RetentionRun {
     const { table } = this
     if (wholly) {
@@ -78,7 +78,7 @@ export class RetentionPlanner {
     return new RetentionRun(table, planner, this.moves, prepared)
   }
 
-  /** A server that begins or ends to be emptied, or has become another, changes what its copies count for. */
+  /** Marks changed servers: type, tier, and decommissioning affect how their replicas count. */
   private markChangedServers(servers: readonly LoadingServer[]): void {
     const gone = new Set(this.serverKeys.keys())
     const changed = new Set<number>()
@@ -96,7 +96,7 @@ export class RetentionPlanner {
     if (changed.size > 0) this.table.markServers(changed)
   }
 
-  /** Brings the rule of every group up to date, and marks those for which something else is wanted now. */
+  /** Updates the rule of every group, and marks groups whose requirements changed. */
   private prepareDatasource(
     name: string,
     number: number,
@@ -110,7 +110,7 @@ export class RetentionPlanner {
     const sameRules = before !== undefined && before.own === own && before.defaults === defaults
     const boundaries = ruleBoundariesOf(rules, name, now)
     const isPassed = sameRules ? before.boundaries.sweptUntil(now) : () => true
-    // Most of the rules of a long list have no segments: only the others are prepared.
+    // Most rules of a long list have no segments, so prepare rules only when a segment needs them.
     const prepared: PreparedWanted[] = []
     const keys: (string | undefined)[] = []
     for (const group of table.groupsOf(number)) {
@@ -121,7 +121,7 @@ export class RetentionPlanner {
       if (prepared[rule] === undefined) {
         const one = planner.prepare(boundaries.wantedBy(rule))
         prepared[rule] = one
-        // The same string object where nothing changed: keys may be long, and each group compares two of them.
+        // Reuses the same string object if nothing changed. Keys may be long, and each group compares two of them.
         keys[rule] = before?.keys[rule] === one.key ? before.keys[rule] : one.key
       }
       table.ruleOf[group] = rule
@@ -134,12 +134,12 @@ export class RetentionPlanner {
   }
 }
 
-/** One run, planned part by part so that whoever applies the plan can do other things in between. */
+/** One run, planned in parts so that the caller can do other work in between. */
 export class RetentionRun {
   private readonly table: SegmentTable
   private readonly planner: CopyPlanner
   private readonly movePlanner: MovePlanner
-  /** What each rule wants, by datasource. */
+  /** What each rule requires, by datasource. */
   private readonly prepared: readonly (readonly PreparedWanted[])[]
   private nextRow = 0
   private isCovered = false
@@ -157,10 +157,10 @@ export class RetentionRun {
   }
 
   /**
-   * Decides for the next segments, `most` of those that have to be looked at, and undefined when all have been: every
-   * used segment falls under the first rule that applies to it and gets its copies; what a drop rule catches becomes
-   * unused; an overshadowed segment becomes unused, and not before, once what hides it is served; what is served but
-   * not used is dropped. A segment is decided by what is known of it at this moment.
+   * Returns decisions for up to `most` of the segments that need a check, or undefined after the last one. Every used
+   * segment gets the replicas of the first rule that applies to it, and becomes unused if this is a drop rule. An
+   * overshadowed segment becomes unused as soon as the segments that overshadow it are served. Unused segments are
+   * dropped. Each decision is based on the current state of the segment.
    */
   next(most = Infinity): RetentionPlan | undefined {
     if (!this.isCovered) {
@@ -182,15 +182,15 @@ export class RetentionRun {
     return { ...planner.take(), markUnused: [{ rows: dropped, reason: 'dropRule' }] }
   }
 
-  /** Moves within tiers, to be asked for when all segments have been decided; some at a time of each tier. */
+  /** Returns moves within each tier. Call it only after all segments have been decided. */
   moves(maxSegmentsToMove: number): MoveList {
     return this.planner.planMoves(this.movePlanner, maxSegmentsToMove, (row) => this.preparedOf(row))
   }
 
-  /** Copies that rules want in tiers which have no server, by tier. */
+  /** Returns the replicas that rules require in tiers without servers, by tier. */
   tiersWithoutServers(): ReadonlyMap<string, number> {
     const { table } = this
-    // Segments first, then tiers: a rule may name thousands of them.
+    // Counts segments first, then tiers, because a rule may list thousands of tiers.
     const segments = new Map<PreparedWanted, number>()
     this.prepared.forEach((rules, number) => {
       if (!rules.some(({ tiersWithoutServers }) => tiersWithoutServers.length > 0)) return
@@ -208,20 +208,20 @@ export class RetentionRun {
     return copiesByTier
   }
 
-  /** The wanted copies that were given to no server so far. */
+  /** Returns the required replicas that no server was chosen for so far. */
   unplaced(): readonly Unplaced[] {
     return this.planner.allUnplaced()
   }
 
-  /** Whether the segment has to be looked at again by the next run. */
+  /** Plans a segment. Returns whether the next run must check it again. */
   private planRow(row: number, dropped: number[]): boolean {
     const { table, planner } = this
     const group = table.groupOf[row]!
     if (group === -1) return planner.planUnused(row)
-    // Hidden segments keep their copies until they are marked unused.
+    // Overshadowed segments keep their replicas until they are marked as unused.
     if (table.hiddenOf[group] === 1) return false
     const prepared = this.preparedOf(row)
-    // Its group has come during this run.
+    // The group was added during this run.
     if (prepared === undefined) return true
     const isOpen = planner.planSegment(row, prepared)
     if (prepared.wanted.action !== 'drop') return isOpen
@@ -238,8 +238,8 @@ export class RetentionRun {
     const { table } = this
     const { copies } = table
     const covered = table.takeCovered((row, group) => {
-      // Visible segments that no tier is to hold hide as well as served ones. A version between that nobody serves
-      // hides nothing: what it would hide may be all that answers queries.
+      // A visible segment that no tier will load overshadows older ones like a served segment. An unserved version in
+      // between does not, because the segments that it would overshadow may be the only ones that answer queries.
       if (
         table.hiddenOf[group] === 0 &&
         this.prepared[table.datasourceOf[group]!]?.[table.ruleOf[group]!]?.wantsNoCopy

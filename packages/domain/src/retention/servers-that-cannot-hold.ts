@@ -1,7 +1,7 @@
 import type { LoadingServer } from '../loading/index.ts'
 import type { RulesByName } from '../rules/index.ts'
 
-/** The servers that broadcast rules want to hold segments and that have no room for any; none without such rules. */
+/** Returns the servers without storage for segments if there are broadcast rules, or else no servers. */
 export function serversThatCannotHold<Server extends Pick<LoadingServer, 'maxSizeBytes'>>(
   rules: RulesByName,
   servers: readonly Server[],

@@ -1,4 +1,4 @@
-/** Retention rules: the ten types, how JSON becomes rules and back, and which rule a segment falls under. */
+/** Retention rules: the ten types, conversion from and to JSON, and which rule applies to a segment. */
 export * from './match.ts'
 export * from './region.ts'
 export * from './region-finder.ts'

@@ -12,7 +12,7 @@ import {
 
 const now = parseInstant('2026-11-21T00:00:00.000Z')
 
-test('the first rule that applies counts', () => {
+test('uses the first rule that applies', () => {
   const rules = compileRules(
     parseRules([
       { type: 'loadByPeriod', period: 'P1M' },
@@ -61,7 +61,7 @@ for (const { rule, wanted } of [
   { rule: { type: 'dropBeforeByPeriod', period: 'P1D' }, wanted: { action: 'drop' } },
   { rule: { type: 'broadcastForever' }, wanted: { action: 'broadcast' } },
 ]) {
-  test(`${JSON.stringify(rule)} wants ${wanted.action}`, () => {
+  test(`${JSON.stringify(rule)} results in ${wanted.action}`, () => {
     assert.deepEqual(describeWantedCopies(parseRules([rule])[0]!), wanted)
   })
 }

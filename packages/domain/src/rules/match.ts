@@ -2,20 +2,20 @@ import type { Interval } from '../time/index.ts'
 import { isInRegion, regionOf } from './region.ts'
 import type { Rule, TieredReplicants } from './rule.ts'
 
-/** What a rule wants for the segments under it. */
+/** What a rule requires for the segments that it applies to. */
 export type WantedCopies =
   | { readonly action: 'load'; readonly tieredReplicants: ReadonlyMap<string, number> }
   | { readonly action: 'broadcast' }
   | { readonly action: 'drop' }
 
-/** A rule whose window is fixed at one moment, for many segments. */
+/** A rule evaluated at one point in time, to match many segments. */
 export interface CompiledRule {
   readonly rule: Rule
   readonly wanted: WantedCopies
   readonly appliesTo: (interval: Interval) => boolean
 }
 
-/** Which intervals the rule applies to at `now`. */
+/** Returns a function that checks whether the rule applies to an interval at `now`. */
 function matcherOf(rule: Rule, now: number): (interval: Interval) => boolean {
   const region = regionOf(rule, now)
   return ({ start, end }) => isInRegion(region, start, end)
@@ -23,10 +23,10 @@ function matcherOf(rule: Rule, now: number): (interval: Interval) => boolean {
 
 const drop: WantedCopies = { action: 'drop' }
 const broadcast: WantedCopies = { action: 'broadcast' }
-// A rule may name thousands of tiers, and is described for each datasource and run.
+// A rule may list thousands of tiers, and this result is needed for each datasource and run.
 const loadsOf = new WeakMap<TieredReplicants, WantedCopies>()
 
-/** What the rule wants, always the same object for the same rule; a tier that should have 0 replicas is left out. */
+/** Returns what the rule requires, without tiers that get 0 replicas. The same rule always returns the same object. */
 export function describeWantedCopies(rule: Rule): WantedCopies {
   switch (rule.type) {
     case 'loadForever':
@@ -53,7 +53,7 @@ export function describeWantedCopies(rule: Rule): WantedCopies {
   }
 }
 
-/** The rules in their order, ready to be matched as of `now` (epoch milliseconds). */
+/** Returns the rules in the same order, ready to match intervals at `now` (epoch milliseconds). */
 export function compileRules(rules: readonly Rule[], now: number): CompiledRule[] {
   return rules.map((rule) => ({
     rule,
@@ -62,12 +62,12 @@ export function compileRules(rules: readonly Rule[], now: number): CompiledRule[
   }))
 }
 
-/** The index of the first rule that applies to a segment of the interval, or -1. */
+/** Returns the index of the first rule that applies to a segment with this interval, or -1. */
 export function matchRule(compiled: readonly CompiledRule[], interval: Interval): number {
   return compiled.findIndex((rule) => rule.appliesTo(interval))
 }
 
-/** Whether the rule applies to a segment of the interval at `now` (epoch milliseconds). */
+/** Returns whether the rule applies to a segment with this interval at `now` (epoch milliseconds). */
 export function ruleApplies(rule: Rule, interval: Interval, now: number): boolean {
   return matcherOf(rule, now)(interval)
 }

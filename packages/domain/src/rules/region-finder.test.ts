@@ -34,8 +34,8 @@ const region: fc.Arbitrary<RuleRegion> = fc.oneof(
   }),
 )
 
-describe('the first region', () => {
-  test('is the one that a look at each of them finds', () => {
+describe('finding the first region', () => {
+  test('returns the same region as a linear scan', () => {
     fc.assert(
       fc.property(
         fc.array(region, { maxLength: 40 }),
@@ -69,7 +69,7 @@ describe('the first region', () => {
   })
 
   for (const [name, rulesOf] of Object.entries(longRuleLists)) {
-    test(`takes few comparisons in a list of 10,000 rules: ${name}`, () => {
+    test(`needs few comparisons in a list of 10,000 rules: ${name}`, () => {
       const count = 10_000
       let reads = 0
       const counted = parseRules(rulesOf(count)).map((rule) => {
@@ -94,12 +94,12 @@ describe('the first region', () => {
         }
       })
       const finder = new RegionFinder(counted)
-      // No such segment exists, and only rules for all of time hold it: a look at each rule would read the full list.
+      // No such segment exists, and only rules without bounds contain it, so a linear scan would read the entire list.
       for (let search = 0; search < count; search += 1) finder.firstHolding(9e15 - search, -9e15 + search)
-      assert.ok(reads < 200 * count, `${reads} bounds were read`)
+      assert.ok(reads < 200 * count, `read ${reads} bounds`)
     })
 
-    test(`is the same through the list as for each rule by itself: ${name}`, () => {
+    test(`finds the same rule as matching rules one by one: ${name}`, () => {
       const rules = parseRules(rulesOf(300))
       const compiled = compileRules(rules, now)
       const boundaries = new RuleBoundaries(rules, [], now)

@@ -1,13 +1,13 @@
 import { isInRegion, type RuleRegion } from './region.ts'
 
-/** Whether every segment in the inner region is in the outer one, too. */
+/** Returns whether every segment in the inner region is also in the outer region. */
 const covers = (outer: RuleRegion, inner: RuleRegion): boolean =>
   outer.startFrom <= inner.startFrom &&
   outer.startBefore >= inner.startBefore &&
   outer.endAfter <= inner.endAfter &&
   outer.endUpTo >= inner.endUpTo
 
-/** A region that limits one side of both ends: members are compared by `high >= x` and `low <= y`, or strictly. */
+/** A region with one bound for each end of a segment. It matches if `high >= x` and `low <= y` (or `>` and `<`). */
 interface Corner {
   readonly index: number
   readonly high: number
@@ -15,15 +15,15 @@ interface Corner {
 }
 
 interface Level {
-  /** The highs of each block in descending order. */
+  /** Values of `high` in each block, in descending order. */
   readonly highs: Float64Array
-  /** The least low among the highs of the block up to each position. */
+  /** Minimum `low` in the block up to each position. */
   readonly minLows: Float64Array
 }
 
 /**
- * Finds the first corner of a list with a high above one bound and a low below another. Blocks of 1, 2, 4, ... corners
- * are each sorted, so a search takes O(log² n) comparisons, whatever the corners are.
+ * Finds the first corner in a list whose `high` is above one bound and whose `low` is below another. Blocks of 1, 2,
+ * 4, ... corners are each sorted, so a search takes O(log² n) comparisons for any corners.
  */
 class CornerTree {
   private readonly corners: readonly Corner[]
@@ -41,7 +41,7 @@ class CornerTree {
     this.levels = levels
   }
 
-  /** The index of the first corner, from the list index `from` on, that matches; Infinity if there is none. */
+  /** Returns the index of the first matching corner at list index `from` or later, or Infinity. */
   first(x: number, y: number, isStrict: boolean, from: number): number {
     return this.firstInBlock(this.levels.length - 1, 0, x, y, isStrict, from)
   }
@@ -113,25 +113,25 @@ class CornerTree {
   }
 }
 
-/** Regions that a segment is in by its end and start, all with the same bound of starts. */
+/** Regions with the same `startBefore`, searched by the end and the start of a segment. */
 interface BoundedTree {
   readonly startBefore: number
   readonly tree: CornerTree
 }
 
 interface Trees {
-  /** Regions that limit only how late a segment may start and how early it may end: load and broadcast rules. */
+  /** Regions that only limit how late a segment may start and how early it may end (load and broadcast rules). */
   readonly overlapping: CornerTree
-  /** Regions that limit how early a segment may start and how late it may end: drop rules. */
+  /** Regions that limit how early a segment may start and how late it may end (drop rules). */
   readonly containing: readonly BoundedTree[]
 }
 
-// Building the trees costs about as much as comparing a segment with all regions this many times.
+// Building the trees costs about as much as this many scans of all regions.
 const scansPerBuild = 20
 
 /**
- * Finds the first region of a list that holds a segment, or covers another region. A search takes O(log² n) comparisons
- * for a list of any rules; the first few searches scan the list, because most lists are short or searched rarely.
+ * Finds the first region in a list that contains a segment or covers another region. A search takes O(log² n)
+ * comparisons for any rules. The first few searches scan the list, because most lists are short or rarely searched.
  */
 export class RegionFinder {
   private readonly regions: readonly RuleRegion[]
@@ -142,7 +142,7 @@ export class RegionFinder {
     this.regions = regions
   }
 
-  /** The index of the first region that holds a segment from `start` to `end`, or -1. */
+  /** Returns the index of the first region that contains a segment from `start` to `end`, or -1. */
   firstHolding(start: number, end: number): number {
     const trees = this.trees()
     if (trees === undefined) {
@@ -154,7 +154,7 @@ export class RegionFinder {
     return first === Infinity ? -1 : first
   }
 
-  /** The index of the first region, from index `from` on, that covers all of a region, or -1. */
+  /** Returns the index of the first region at index `from` or later that covers the inner region entirely, or -1. */
   firstCovering(inner: RuleRegion, from = 0): number {
     const trees = this.trees()
     if (trees === undefined) return this.scan(from, (region) => covers(region, inner))
@@ -199,6 +199,6 @@ export class RegionFinder {
   }
 }
 
-/** Whether the region limits no early start and no late end. Those that do limit no early end. */
+/** Returns whether the region allows any early start and any late end. All other regions allow any early end. */
 const isOverlapping = ({ startFrom, endUpTo }: RuleRegion): boolean =>
   startFrom === -Infinity && endUpTo === Infinity

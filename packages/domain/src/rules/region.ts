@@ -2,17 +2,17 @@ import { subtractPeriod } from '../time/index.ts'
 import type { Rule } from './rule.ts'
 
 /**
- * The segments that a rule applies to, as bounds of their start and end. Every rule is such a rectangle, so that
- * segments in the order of their times fall under it in stretches.
+ * Bounds for the start and end of the segments that a rule applies to. Every rule is such a rectangle, so it applies to
+ * contiguous ranges of segments in time order.
  */
 export interface RuleRegion {
-  /** The least start, itself included. */
+  /** Earliest start, inclusive. */
   readonly startFrom: number
-  /** Where starts end, itself excluded. */
+  /** Latest start, exclusive. */
   readonly startBefore: number
-  /** Where ends begin, itself excluded. */
+  /** Earliest end, exclusive. */
   readonly endAfter: number
-  /** The greatest end, itself included. */
+  /** Latest end, inclusive. */
   readonly endUpTo: number
 }
 
@@ -24,8 +24,8 @@ const everything: RuleRegion = {
 }
 
 /**
- * The region of a rule at `now`. The bounds are the recorded system's: a load rule that includes the future looks at
- * the end of a segment, a drop rule at its start, so that a segment across the start of the window is kept by both.
+ * Returns the region of a rule at `now`, with the same bounds as Druid 37. A load rule that includes the future checks
+ * the end of a segment and a drop rule checks its start, so both keep a segment that spans the start of the window.
  */
 export function regionOf(rule: Rule, now: number): RuleRegion {
   switch (rule.type) {
@@ -44,7 +44,7 @@ export function regionOf(rule: Rule, now: number): RuleRegion {
       return rule.includeFuture ? { ...everything, endAfter } : { ...everything, endAfter, startBefore: now }
     }
     case 'dropByPeriod': {
-      // A segment without a start begins before every window, even one too long to have a start of its own.
+      // A segment without a start begins before every window, even before a window so long that it has no start either.
       const startFrom = Math.max(subtractPeriod(now, rule.period), -Number.MAX_VALUE)
       return rule.includeFuture
         ? { ...everything, startFrom }
@@ -55,7 +55,7 @@ export function regionOf(rule: Rule, now: number): RuleRegion {
   }
 }
 
-/** Whether a segment from `start` to `end` lies in the region. */
+/** Returns whether a segment from `start` to `end` is in the region. */
 export function isInRegion(region: RuleRegion, start: number, end: number): boolean {
   return (
     start >= region.startFrom && start < region.startBefore && end > region.endAfter && end <= region.endUpTo

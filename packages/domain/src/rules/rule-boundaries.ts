@@ -4,8 +4,8 @@ import { defaultRule, type Rule } from './rule.ts'
 import { type RuleBounds, type RuleList, ruleListAt } from './rule-list.ts'
 
 /**
- * The rules of a datasource as of one moment: its own, the default rules of the cluster, and the rule that ends every
- * list. Rules are numbered from 0 through all of them.
+ * All rules of a datasource at one point in time: its own rules, the cluster's default rules, and the rule that ends
+ * every list. Rule numbers start at 0 and continue through all three.
  */
 export class RuleBoundaries {
   private readonly now: number
@@ -22,23 +22,23 @@ export class RuleBoundaries {
     this.defaultList = ruleListAt(defaults, now)
   }
 
-  /** The number of all rules. */
+  /** Number of rules, including defaults. */
   get count(): number {
     return this.own.length + this.defaults.length + 1
   }
 
-  /** The rule with a number. */
+  /** Returns a rule by number. */
   ruleAt(index: number): Rule {
     const { own, defaults } = this
     return own[index] ?? defaults[index - own.length] ?? defaultRule
   }
 
-  /** What the rule with a number wants. */
+  /** Returns what a rule, given by number, requires. */
   wantedBy(index: number): WantedCopies {
     return describeWantedCopies(this.ruleAt(index))
   }
 
-  /** The number of the first rule that applies to a segment of the interval. */
+  /** Returns the number of the first rule that applies to a segment with this interval. */
   match({ start, end }: Interval): number {
     const ofOwn = this.ownList.match(start, end)
     if (ofOwn >= 0) return ofOwn
@@ -46,17 +46,17 @@ export class RuleBoundaries {
     return this.own.length + (ofDefaults >= 0 ? ofDefaults : this.defaults.length)
   }
 
-  /** The instants at which a segment may come under another rule, of each list. */
+  /** Returns, for each list, the instants where a different rule may start to apply. */
   bounds(): readonly RuleBounds[] {
     return [this.ownList.allBounds(), this.defaultList.allBounds()]
   }
 
   /**
-   * Whether a bound of the rules passes an instant while time goes from the moment of these to `now`: only a segment that
-   * starts or ends at such an instant may fall under another rule.
+   * Returns a function that checks whether a rule bound passes an instant between the time of these rules and `now`.
+   * The matching rule can change only for segments that start or end at such an instant.
    */
   sweptUntil(now: number): (instant: number) => boolean {
-    // A list of fixed rules may have been built for another moment than this one.
+    // A list without period rules may have been built for a different time.
     const lists = [this.ownList, this.defaultList].filter(({ isFixed }) => !isFixed)
     if (lists.length === 0 || now === this.now) return () => false
     const swept = lists.map((list) => list.sweptUntil(now))

@@ -3,13 +3,13 @@ import { type RuleRegion, regionOf } from './region.ts'
 import { RegionFinder } from './region-finder.ts'
 import type { Rule } from './rule.ts'
 
-/** A stretch of time, both ends included. */
+/** A time range, both ends inclusive. */
 interface Swept {
   readonly from: number
   readonly to: number
 }
 
-/** Stretches of time, in order and apart from each other. */
+/** Disjoint time ranges in order. */
 export class SweptTimes {
   private readonly stretches: readonly Swept[]
 
@@ -23,7 +23,7 @@ export class SweptTimes {
     this.stretches = stretches
   }
 
-  /** Whether the time is in one of the stretches. */
+  /** Returns whether a time is in one of the ranges. */
   has(time: number): boolean {
     const { stretches } = this
     let [low, high] = [0, stretches.length]
@@ -36,7 +36,7 @@ export class SweptTimes {
   }
 }
 
-/** The instants to which a rule compares the ends of a segment and that move with time, as of `now`. */
+/** Returns the moving instants, at `now`, that a rule compares with the start and end of a segment. */
 function movingInstantsOf(rule: Rule, now: number): readonly number[] {
   switch (rule.type) {
     case 'loadByPeriod':
@@ -50,17 +50,17 @@ function movingInstantsOf(rule: Rule, now: number): readonly number[] {
   }
 }
 
-/** The instants to which rules compare starts and ends of segments, without duplicates. */
+/** Distinct instants that rules compare with the starts and ends of segments. */
 export interface RuleBounds {
   readonly starts: readonly number[]
-  /** A segment that ends at such an instant compares like one that ends before it. */
+  /** A segment that ends exactly at such an instant matches like a segment that ends before it. */
   readonly ends: readonly number[]
 }
 
-/** A list of rules as of one moment, searched in much less time than the list takes to read. */
+/** A list of rules at one point in time, with a search that is much faster than reading the list. */
 export class RuleList {
   readonly now: number
-  /** Whether the rules apply to the same segments at any moment. */
+  /** Whether the rules apply to the same segments at any time. */
   readonly isFixed: boolean
   private readonly rules: readonly Rule[]
   private regions: readonly RuleRegion[] | undefined
@@ -74,13 +74,13 @@ export class RuleList {
     this.isFixed = !rules.some((rule) => 'period' in rule)
   }
 
-  /** The index of the first rule that applies to a segment from `start` to `end`, or -1. */
+  /** Returns the index of the first rule that applies to a segment from `start` to `end`, or -1. */
   match(start: number, end: number): number {
     this.finder ??= new RegionFinder(this.allRegions())
     return this.finder.firstHolding(start, end)
   }
 
-  /** The instants at which a segment may come under another rule. */
+  /** Returns the instants where a different rule may start to apply. */
   allBounds(): RuleBounds {
     this.bounds ??= {
       starts: distinct(this.allRegions().flatMap(({ startFrom, startBefore }) => [startFrom, startBefore])),
@@ -89,7 +89,7 @@ export class RuleList {
     return this.bounds
   }
 
-  /** Where the bounds of the rules pass while time goes from the moment of the list to `now`. */
+  /** Returns the time ranges that rule bounds pass between the time of this list and `now`. */
   sweptUntil(now: number): SweptTimes {
     if (this.swept?.until !== now) {
       const times = this.rules.flatMap((rule) => {
@@ -112,10 +112,10 @@ export class RuleList {
 
 const distinct = (numbers: readonly number[]): readonly number[] => [...new Set(numbers)]
 
-// Many datasources share the default rules of the cluster, and a list that is not changed is the same object.
+// Many datasources share the cluster's default rules, and an unchanged list is always the same object.
 const latestLists = new WeakMap<readonly Rule[], RuleList>()
 
-/** The list as of `now` (epoch milliseconds). What was built for a moment is kept until another one is requested. */
+/** Returns the list at `now` (epoch milliseconds). The result is cached until a different time is requested. */
 export function ruleListAt(rules: readonly Rule[], now: number): RuleList {
   const latest = latestLists.get(rules)
   if (latest !== undefined && (latest.now === now || latest.isFixed)) return latest

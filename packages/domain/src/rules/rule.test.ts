@@ -6,7 +6,7 @@ import { defaultRule, effectiveRules, formatRule, mostRules, parseRules, ruleTyp
 const twoCopies = '{"_default_tier":2}'
 const january = '2026-01-01T00:00:00.000Z/2026-02-01T00:00:00.000Z'
 
-// What is posted, and the text that is kept of it.
+// Posted rules, and the JSON that is stored.
 for (const { given, kept } of [
   {
     given: { type: 'loadForever' },
@@ -59,7 +59,7 @@ for (const { given, kept } of [
     kept: '{"tieredReplicants":{"_default_tier":0,"hot":3,"constructor":1},"useDefaultTierForNull":true,"type":"loadForever"}',
   },
 ]) {
-  test(`${JSON.stringify(given)} is kept with its defaults`, () => {
+  test(`stores ${JSON.stringify(given)} with its defaults`, () => {
     const [rule] = parseRules([given])
     assert.equal(JSON.stringify(formatRule(rule!)), kept)
     assert.deepEqual(parseRules([formatRule(rule!)]), [rule])
@@ -70,22 +70,22 @@ const anInteger = 'an integer from 0 to 2147483647'
 const aPeriod = 'a non-negative ISO 8601 period such as [P1M], [P7D] or [PT12H]'
 const aTierName = 'a name of 1 to 255 characters without control characters'
 
-// The message for one rule that stands third in its list.
+// Messages for the third rule of a list.
 for (const { given, message } of [
-  { given: null, message: 'Invalid value [null] for [rules[2]]: expected a rule: an object with a type' },
-  { given: [], message: 'Invalid value [[]] for [rules[2]]: expected a rule: an object with a type' },
-  { given: {}, message: `Missing value for [rules[2].type]: expected one of ${ruleTypes.join(', ')}` },
+  { given: null, message: 'Invalid value [null] for [rules[2]]: expected a rule (an object with a type)' },
+  { given: [], message: 'Invalid value [[]] for [rules[2]]: expected a rule (an object with a type)' },
+  { given: {}, message: `Missing value for [rules[2].type]: expected one of [${ruleTypes.join(', ')}]` },
   {
     given: { type: 'loadSometimes' },
-    message: `Invalid value [loadSometimes] for [rules[2].type]: expected one of ${ruleTypes.join(', ')}`,
+    message: `Invalid value [loadSometimes] for [rules[2].type]: expected one of [${ruleTypes.join(', ')}]`,
   },
   {
     given: { type: 'constructor' },
-    message: `Invalid value [constructor] for [rules[2].type]: expected one of ${ruleTypes.join(', ')}`,
+    message: `Invalid value [constructor] for [rules[2].type]: expected one of [${ruleTypes.join(', ')}]`,
   },
   {
     given: { type: ['loadForever'] },
-    message: `Invalid value [["loadForever"]] for [rules[2].type]: expected one of ${ruleTypes.join(', ')}`,
+    message: `Invalid value [["loadForever"]] for [rules[2].type]: expected one of [${ruleTypes.join(', ')}]`,
   },
   {
     given: { type: 'dropForever', colour: 'red' },
@@ -127,12 +127,12 @@ for (const { given, message } of [
   {
     given: { type: 'loadForever', tieredReplicants: [] },
     message:
-      'Invalid value [[]] for [rules[2].tieredReplicants]: expected an object of tier names with their number of copies',
+      'Invalid value [[]] for [rules[2].tieredReplicants]: expected an object that maps tier names to numbers of replicas',
   },
   {
     given: { type: 'loadForever', tieredReplicants: 2 },
     message:
-      'Invalid value [2] for [rules[2].tieredReplicants]: expected an object of tier names with their number of copies',
+      'Invalid value [2] for [rules[2].tieredReplicants]: expected an object that maps tier names to numbers of replicas',
   },
   ...[-1, 1.5, null, '2', 2 ** 31, true, {}].map((count) => ({
     given: { type: 'loadForever', tieredReplicants: { hot: count } },
@@ -140,11 +140,11 @@ for (const { given, message } of [
   })),
   {
     given: { type: 'loadForever', tieredReplicants: { ' ': 1 } },
-    message: `Invalid value [ ] for [rules[2].tieredReplicants, the name of a tier]: expected ${aTierName}`,
+    message: `Invalid value [ ] for [tier name in rules[2].tieredReplicants]: expected ${aTierName}`,
   },
   {
     given: { type: 'loadForever', tieredReplicants: JSON.parse('{"__proto__":1}') },
-    message: `Invalid value [__proto__] for [rules[2].tieredReplicants, the name of a tier]: expected ${aTierName}`,
+    message: `Invalid value [__proto__] for [tier name in rules[2].tieredReplicants]: expected ${aTierName}`,
   },
   ...[
     ['hot\0', 'hot\\u0000'],
@@ -152,14 +152,14 @@ for (const { given, message } of [
     ['hot\ud83d', 'hot\\ud83d'],
   ].map(([tier = '', shown]) => ({
     given: { type: 'loadForever', tieredReplicants: { [tier]: 1 } },
-    message: `Invalid value [${shown}] for [rules[2].tieredReplicants, the name of a tier]: expected ${aTierName}`,
+    message: `Invalid value [${shown}] for [tier name in rules[2].tieredReplicants]: expected ${aTierName}`,
   })),
   {
     given: { type: 'loadForever', tieredReplicants: { ['x'.repeat(256)]: 1 } },
-    message: `Invalid value [${'x'.repeat(120)}…] for [rules[2].tieredReplicants, the name of a tier]: expected ${aTierName}`,
+    message: `Invalid value [${'x'.repeat(120)}…] for [tier name in rules[2].tieredReplicants]: expected ${aTierName}`,
   },
 ]) {
-  test(`refused: ${message.slice(0, 90)}`, () => {
+  test(`fails with: ${message.slice(0, 90)}`, () => {
     assert.throws(() => parseRules([{ type: 'loadForever' }, { type: 'dropForever' }, given]), {
       code: 'invalidInput',
       message,
@@ -179,10 +179,11 @@ for (const { given, message } of [
     message: 'Invalid value [10001] for [number of rules]: expected at most 10000',
   },
 ]) {
-  test(`refused: ${message}`, () => assert.throws(() => parseRules(given), { code: 'invalidInput', message }))
+  test(`fails with: ${message}`, () =>
+    assert.throws(() => parseRules(given), { code: 'invalidInput', message }))
 }
 
-test('a rule names at most 150,000 tiers', () => {
+test('allows at most 150,000 tiers in a rule', () => {
   const rule = (count: number) => ({
     type: 'loadForever',
     tieredReplicants: Object.fromEntries(Array.from({ length: count }, (_, index) => [`t${index}`, 1])),
@@ -190,17 +191,17 @@ test('a rule names at most 150,000 tiers', () => {
   assert.equal(parseRules([rule(150_000)]).length, 1)
   assert.throws(() => parseRules([rule(150_001)]), {
     message:
-      /^Invalid value \[150001\] for \[number of tiers of rules\[0\]\.tieredReplicants\]: expected at most 150000/,
+      /^Invalid value \[150001\] for \[number of tiers in rules\[0\]\.tieredReplicants\]: expected at most 150000/,
   })
 })
 
-test('an own property named like one of every object is unknown', () => {
+test('rejects an own property named [__proto__]', () => {
   assert.throws(() => parseRules([JSON.parse('{"type":"dropForever","__proto__":{}}')]), {
     message: 'Unknown field [rules[0].__proto__] with value [{}]: expected one of [type]',
   })
 })
 
-test('no JSON makes parsing fail in another way', () => {
+test('fails only with invalidInput, for any JSON', () => {
   const names = [
     'type',
     'period',
@@ -228,7 +229,7 @@ test('no JSON makes parsing fail in another way', () => {
   )
 })
 
-test('the rules of a datasource are followed by the cluster defaults and what loads everything', () => {
+test('appends the cluster defaults and the rule that loads everything to the rules of a datasource', () => {
   const [own, clusterDefault] = parseRules([{ type: 'dropByPeriod', period: 'P1D' }, { type: 'dropForever' }])
   assert.deepEqual(effectiveRules([own!], [clusterDefault!]), [own, clusterDefault, defaultRule])
 })

@@ -16,10 +16,10 @@ import {
   refuseUnknownField,
 } from '../validation/index.ts'
 
-/** Tier of servers that are given no other, and of load rules that name none. */
+/** Tier of servers without a configured tier, and of load rules without tiers. */
 export const defaultTier = '_default_tier'
 
-/** Number of copies by tier. */
+/** Number of replicas by tier. */
 export type TieredReplicants = Readonly<Record<string, number>>
 
 interface LoadFields {
@@ -34,7 +34,7 @@ interface IntervalFields {
   readonly interval: Interval
 }
 
-/** A retention rule with its defaults filled in. Field names are those of its JSON. */
+/** A retention rule with its defaults filled in. Fields have the same names as in JSON. */
 export type Rule =
   | ({ readonly type: 'loadForever' } & LoadFields)
   | ({ readonly type: 'loadByPeriod' } & PeriodFields & LoadFields)
@@ -51,7 +51,7 @@ export type Rule =
 export type RuleType = Rule['type']
 
 type FieldName = keyof PeriodFields | keyof IntervalFields | keyof LoadFields
-// The fields of each type in the order in which they are written; `type` itself comes last.
+// The fields of each type in output order. `type` itself comes last.
 const fieldsOfType: Readonly<Record<RuleType, readonly FieldName[]>> = {
   loadForever: ['tieredReplicants', 'useDefaultTierForNull'],
   loadByPeriod: ['period', 'includeFuture', 'tieredReplicants', 'useDefaultTierForNull'],
@@ -68,28 +68,28 @@ const typesByName: ReadonlyMap<unknown, RuleType> = new Map(
   (Object.keys(fieldsOfType) as RuleType[]).map((type) => [type, type]),
 )
 
-/** The names of the ten types. */
+/** Names of the ten rule types. */
 export const ruleTypes: readonly RuleType[] = [...typesByName.values()]
 
-/** A list of rules may not be longer than this. */
+/** Maximum number of rules in a list. */
 export const mostRules = 10_000
-// More than a body of 1 MiB has room for, so that every list that was ever stored can be read.
+// More tiers than fit into a 1 MiB request body, so every list that was ever stored can be read.
 const maxTiers = 150_000
 const mostReplicants = 2_147_483_647
 const longestTierName = 255
 
-/** Two copies on the default tier: what stands in for tieredReplicants that are absent or null. */
+/** Two replicas on the default tier, used if tieredReplicants is absent or null. */
 const defaultReplicants: TieredReplicants = { [defaultTier]: 2 }
 
-/** The rule that ends every list: what no rule matches is loaded. */
+/** The rule that ends every list. It loads all segments that no other rule matches. */
 export const defaultRule: Rule = {
   type: 'loadForever',
   tieredReplicants: defaultReplicants,
   useDefaultTierForNull: true,
 }
 
-function readText(value: unknown, field: string, allowed: string): string {
-  if (typeof value !== 'string') throw refuse(field, value, allowed)
+function readText(value: unknown, field: string, expected: string): string {
+  if (typeof value !== 'string') throw refuse(field, value, expected)
   return value
 }
 
@@ -101,12 +101,13 @@ function readFlag(value: unknown, field: string): boolean {
 
 function readReplicants(value: unknown, field: string, useDefaultTier: boolean): TieredReplicants {
   if (value === undefined || value === null) return useDefaultTier ? defaultReplicants : {}
-  if (!isJsonObject(value)) throw refuse(field, value, 'an object of tier names with their number of copies')
+  if (!isJsonObject(value))
+    throw refuse(field, value, 'an object that maps tier names to numbers of replicas')
   const entries = Object.entries(value)
   if (entries.length > maxTiers)
-    throw refuse(`number of tiers of ${field}`, entries.length, `at most ${maxTiers}`)
+    throw refuse(`number of tiers in ${field}`, entries.length, `at most ${maxTiers}`)
   for (const [tier, count] of entries) {
-    // Assigning this one name would replace the prototype of an object instead of adding a tier to it.
+    // Assigning this name would replace the prototype of an object instead of adding a tier.
     if (
       tier === '__proto__' ||
       tier.trim() === '' ||
@@ -114,7 +115,7 @@ function readReplicants(value: unknown, field: string, useDefaultTier: boolean):
       hasControlCharacter(tier)
     ) {
       throw refuse(
-        `${field}, the name of a tier`,
+        `tier name in ${field}`,
         tier,
         `a name of 1 to ${longestTierName} characters without control characters`,
       )
@@ -156,13 +157,13 @@ const fieldSchemas: Readonly<Record<FieldName, JsonObject>> = {
   useDefaultTierForNull: flagSchema,
   tieredReplicants: {
     type: ['object', 'null'],
-    description: 'Number of copies by tier',
+    description: 'Number of replicas by tier',
     additionalProperties: { type: 'integer', minimum: 0, maximum: mostReplicants },
   },
 }
 const requiredFields: readonly FieldName[] = ['period', 'interval']
 
-/** The JSON schema of a rule. */
+/** Returns the JSON schema of a rule. */
 export const ruleSchema = (): JsonObject => ({
   title: 'Rule',
   anyOf: ruleTypes.map((type) => ({
@@ -176,13 +177,13 @@ export const ruleSchema = (): JsonObject => ({
   })),
 })
 
-/** The JSON schema of a list of rules. */
+/** Returns the JSON schema of a list of rules. */
 export const rulesSchema = (): JsonObject => ({ type: 'array', items: ruleSchema(), maxItems: mostRules })
 
 function readRule(json: unknown, path: string): Rule {
-  if (!isJsonObject(json)) throw refuse(path, json, 'a rule: an object with a type')
+  if (!isJsonObject(json)) throw refuse(path, json, 'a rule (an object with a type)')
   const type = typesByName.get(Object.hasOwn(json, 'type') ? json.type : undefined)
-  if (type === undefined) throw refuse(`${path}.type`, json.type, `one of ${ruleTypes.join(', ')}`)
+  if (type === undefined) throw refuse(`${path}.type`, json.type, `one of [${ruleTypes.join(', ')}]`)
   const names = fieldsOfType[type]
   for (const name of Object.keys(json)) {
     if (name !== 'type' && !names.some((known) => known === name)) {
@@ -196,8 +197,8 @@ function readRule(json: unknown, path: string): Rule {
 }
 
 /**
- * The rules of a JSON list, defaults filled in. The first thing that is wrong is an invalidInput failure that names the
- * place (`rules[2].period`), the value and what is allowed.
+ * Returns the rules of a JSON list, with defaults filled in. Throws invalidInput for the first invalid value; the
+ * message contains its path (`rules[2].period`), the value, and what is expected.
  */
 export function parseRules(json: unknown, field = 'rules'): Rule[] {
   const steps = parseRulesInSlices(json, field)
@@ -207,10 +208,10 @@ export function parseRules(json: unknown, field = 'rules'): Rule[] {
   }
 }
 
-// Rules and tiers that are read between two pauses: some milliseconds.
+// Number of rules and tiers to read between two pauses. This takes a few milliseconds.
 const slice = 2000
 
-/** Does what parseRules does, and pauses now and then. */
+/** Like parseRules, but yields regularly. */
 export function* parseRulesInSlices(json: unknown, field = 'rules'): Generator<undefined, Rule[]> {
   if (!Array.isArray(json)) throw refuse(field, json, 'a list of rules')
   if (json.length > mostRules) throw refuse(`number of ${field}`, json.length, `at most ${mostRules}`)
@@ -228,7 +229,7 @@ export function* parseRulesInSlices(json: unknown, field = 'rules'): Generator<u
   return rules
 }
 
-/** The rule as JSON, its keys in the order in which the recorded system writes them. */
+/** Returns the rule as JSON, with keys in the same order as in Druid 37. */
 export function formatRule(rule: Rule): Record<string, unknown> {
   const values: JsonObject = { ...rule }
   return Object.fromEntries(
@@ -242,10 +243,10 @@ function formatField(name: string, value: unknown): unknown {
   return value
 }
 
-/** The name under which the cluster's default rules stand among those of datasources. */
+/** Name of the cluster's default rules among the rules of datasources. */
 export const defaultRulesName = '_default'
 
-/** All rules that a datasource's segments are matched against: its own, the cluster's, and what ends every list. */
+/** Returns all rules for a datasource: its own, the cluster's default rules, and the rule that ends every list. */
 export function effectiveRules(own: readonly Rule[], clusterDefaults: readonly Rule[]): Rule[] {
   return [...own, ...clusterDefaults, defaultRule]
 }

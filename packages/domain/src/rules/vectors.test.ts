@@ -11,7 +11,7 @@ interface RecordedDecision {
   readonly applies: boolean
 }
 
-test('every recorded rule applies to what it applied to in the recorded system', () => {
+test('applies every recorded rule like Druid 37', () => {
   const file = new URL('../../../../test/fixtures/vectors/rules.jsonl', import.meta.url)
   const lines = readFileSync(file, 'utf8').trim().split('\n')
   assert.equal(lines.length, 3000)

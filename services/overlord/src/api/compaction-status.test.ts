@@ -149,7 +149,7 @@ describe('the compaction status', () => {
       mode: 'ALL_SEGMENTS',
       slots: 1,
       // There are no workers.
-      reason: 'not compacted yet; its job takes at least [1] task slots, and compaction has [0]',
+      reason: 'not compacted yet; its job needs at least [1] task slots, but compaction has [0]',
     })
     assert.deepEqual(status, {
       dataSource: 'wiki',
