@@ -16,7 +16,7 @@ export interface ReplicaChange {
  * Returns the number of loads and drops that give a tier its `required` replicas.
  *
  * `surplusInCluster` limits the drops: while a segment moves between tiers, a tier with surplus replicas keeps them
- * until the other tiers have loaded theirs, so the number of replicas never decreases.
+ * until the other tiers have loaded enough, so the number of replicas never decreases.
  */
 export function planReplicas(count: ReplicaCount, required: number, surplusInCluster: number): ReplicaChange {
   const { served, loading } = count

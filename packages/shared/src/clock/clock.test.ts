@@ -65,7 +65,7 @@ describe('the cluster clock', () => {
     assert.deepEqual(JSON.parse(entry?.payload ?? ''), { now, rate: 0 })
   })
 
-  it('does not move when a change is refused', async (context) => {
+  it('does not move when a change is rejected', async (context) => {
     const clock = await startedClock(context)
     await clock.move(change({ now: new Date(later).toISOString(), rate: 0 }), audit)
     await assert.rejects(
