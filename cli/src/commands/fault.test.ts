@@ -94,7 +94,7 @@ for (const [given, message] of [
   [['cut', 'worker', '--for', 'PT0S'], /Invalid value \[PT0S\] for \[--for\]: .* from PT0.1S to P7D,/],
   [['cut', 'worker', '--for', '-PT1S'], /Invalid value \[-PT1S\] for \[--for\]/],
   [['cut', 'worker', '--for', 'P1Y'], periods],
-  [['kill', 'worker', '--for', 'PT6M'], /from PT0.1S to PT5M, .*only coordinator cannot be ended before/],
+  [['kill', 'worker', '--for', 'PT6M'], /from PT0.1S to PT5M, .*only coordinator cannot be ended early/],
   [
     ['cut', 'worker', '--probability', '0'],
     /Invalid value \[0\] for \[--probability\]: .* above 0 and up to 1/,

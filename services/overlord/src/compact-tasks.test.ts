@@ -94,7 +94,7 @@ describe('a compact task', () => {
     const inputSpec = { type: 'interval', interval: '2026-01-01T00:00/2026-01-01T06:00' }
     const id = await worker.submit(compactTask({ ioConfig: { inputSpec }, granularitySpec: null }))
     const task = await ended(stores, id)
-    assert.match(task?.errorMessage ?? '', /has a part only of \[2026-01-01/)
+    assert.match(task?.errorMessage ?? '', /covers only part of \[2026-01-01/)
     assert.deepEqual([await used(), filesIn(folders.storage)], before)
   })
 

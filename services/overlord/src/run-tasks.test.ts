@@ -123,7 +123,10 @@ describe('a task', () => {
     const id = await worker.submit(indexTask('other', rowsOf(1), { appendToExisting: true }))
     const task = await ended(stores, id)
     assert.equal(task?.state, 'FAILED')
-    assert.match(task.errorMessage ?? '', /cannot be appended to datasource \[other\].*has another interval/)
+    assert.match(
+      task.errorMessage ?? '',
+      /Cannot append rows of .* to datasource \[other\]: .*has a different interval/,
+    )
     assert.equal((await segmentsOf('other')).length, 1)
     await waitUntil('the files are gone', () => filesIn(folders.storage).length === before.length)
   })

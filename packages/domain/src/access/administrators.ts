@@ -1,26 +1,26 @@
 import { compileGroupPattern } from './group-pattern.ts'
 import type { Permission } from './permission.ts'
 
-/** The names that one authorizer knows: roles by user, permissions by role. */
+/** The users and roles of one authorizer: roles by user, permissions by role. */
 export interface RoleDirectory {
   readonly users: Readonly<Record<string, readonly string[]>>
   readonly roles: Readonly<Record<string, readonly Permission[]>>
 }
 
-/** The same with the roles of the members of directory groups. */
+/** A role directory that also maps LDAP groups to roles. */
 export interface MappedRoleDirectory extends RoleDirectory {
   readonly groupMappings: Readonly<
     Record<string, { readonly groupPattern: string; readonly roles: readonly string[] }>
   >
 }
 
-/** The permissions of all roles of a user. */
+/** Returns the permissions of all roles of a user. */
 export function permissionsOf({ users, roles }: RoleDirectory, user: string): readonly Permission[] {
   const assigned = Object.hasOwn(users, user) ? (users[user] ?? []) : []
   return permissionsOfRoles({ roles }, assigned)
 }
 
-/** The permissions of these roles, without those that do not exist. */
+/** Returns the permissions of these roles. Ignores roles that do not exist. */
 export function permissionsOfRoles(
   { roles }: Pick<RoleDirectory, 'roles'>,
   names: readonly string[],
@@ -28,7 +28,7 @@ export function permissionsOfRoles(
   return names.flatMap((role) => (Object.hasOwn(roles, role) ? (roles[role] ?? []) : []))
 }
 
-/** The mappings that select a group of the user, each with one group that it selects. */
+/** Returns the mappings that match a group of the user, each with the first group that it matches. */
 export function mappingsOf(
   { groupMappings }: Pick<MappedRoleDirectory, 'groupMappings'>,
   groups: readonly string[],
@@ -40,7 +40,7 @@ export function mappingsOf(
   })
 }
 
-/** The groups that a list of patterns lets through; all where there is no list. */
+/** Returns the groups that match at least one filter, or all groups if there are no filters. */
 export function filteredGroups(
   groups: readonly string[],
   filters: readonly string[] | undefined,

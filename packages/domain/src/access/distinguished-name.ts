@@ -1,13 +1,13 @@
-/** The parts of a distinguished name, the most specific first, each in a form in which equal ones are equal texts. */
+/** The parts of a distinguished name, most specific first, normalized so that equal parts are equal strings. */
 export type DistinguishedName = readonly string[]
 
 // RFC 4512 1.4: a short name or a numeric identifier.
 const attributeType = /^([a-z][a-z0-9-]*|\d+(\.\d+)*)$/
 
-// Longer names are no groups that anybody mapped.
+// Real group names are far shorter.
 const longestName = 4096
 
-/** The parts of a text (RFC 4514); undefined where it is no distinguished name. */
+/** Parses a distinguished name (RFC 4514). Returns undefined if the text is not one. */
 export function parseDistinguishedName(text: string): DistinguishedName | undefined {
   if (text.length > longestName) return undefined
   const parts: string[] = []
@@ -29,11 +29,11 @@ function parseAttribute(text: string): string | undefined {
   const type = text.slice(0, equals).trim().toLowerCase()
   const value = undoEscapes(text.slice(equals + 1))
   if (!attributeType.test(type) || value === undefined || value === '') return undefined
-  // The value in quotes of JSON: none of its characters can be taken for the end of a part.
+  // JSON quoting keeps characters of the value from being taken for separators.
   return `${type}=${JSON.stringify(value)}`
 }
 
-/** Splits at separators that are not behind a backslash. */
+/** Splits at separators that are not escaped with a backslash. */
 function split(text: string, separator: string): string[] {
   const found: string[] = []
   let start = 0
@@ -48,11 +48,11 @@ function split(text: string, separator: string): string[] {
   return found
 }
 
-/** The value as it is compared: escapes undone, in lower case, blanks around it left out and those within made one. */
+/** Normalizes a value for comparison: unescapes, lowercases, trims, and collapses blanks. */
 function undoEscapes(text: string): string | undefined {
   const bytes: number[] = []
   let value = ''
-  // Escaped bytes are UTF-8 and may make up one character together.
+  // Escaped bytes are UTF-8, so several of them can form one character.
   const flush = (): boolean => {
     if (bytes.length === 0) return true
     try {

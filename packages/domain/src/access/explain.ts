@@ -8,7 +8,7 @@ import {
   type Permission,
 } from './permission.ts'
 
-/** Why an access is granted or not: the roles that count, where they come from, and the permissions that decide. */
+/** Why access is granted or denied: the user's roles, where they come from, and the relevant permissions. */
 export interface AccessExplanation {
   readonly groups: readonly { readonly group: string; readonly counts: boolean }[]
   readonly mappings: readonly {
@@ -21,7 +21,7 @@ export interface AccessExplanation {
     readonly from: readonly string[]
     readonly exists: boolean
   }[]
-  /** The permissions of the type and action that is asked for, and whether each grants the access. */
+  /** The permissions for the requested type and action, and whether each grants the access. */
   readonly permissions: readonly {
     readonly role: string
     readonly permission: Permission
@@ -30,14 +30,14 @@ export interface AccessExplanation {
   readonly allowed: boolean
 }
 
-/** Who asks: by name, with the groups of a directory; `groupFilters` undefined where groups do not count. */
+/** The user to explain, with LDAP groups. `groupFilters` is undefined if the authorizer ignores groups. */
 export interface ExplainedUser {
   readonly user: string
   readonly groups: readonly string[]
   readonly groupFilters: readonly string[] | undefined
 }
 
-/** Explains one access of a user; without an access, only the roles. */
+/** Explains whether a user has an access. Without an access, explains only the roles. */
 export function explainAccess(
   directory: MappedRoleDirectory,
   { user, groups, groupFilters }: ExplainedUser,

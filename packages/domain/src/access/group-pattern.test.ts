@@ -25,9 +25,9 @@ const rows: readonly [pattern: string, matching: string[], others: string[]][] =
   ['2.5.4.3=a,dc=x', ['2.5.4.3=A,dc=x'], ['cn=a,dc=x']],
 ]
 
-describe('a pattern of groups', () => {
+describe('a group pattern', () => {
   for (const [pattern, matching, others] of rows) {
-    it(`[${pattern}] matches by parts`, () => {
+    it(`[${pattern}] matches whole parts of a name`, () => {
       assert.equal(isGroupPattern(pattern), true)
       const matches = compileGroupPattern(pattern)
       for (const group of matching) assert.equal(matches(group), true, group)
@@ -57,13 +57,13 @@ describe('a pattern of groups', () => {
     'a b=c',
     `cn=${'a'.repeat(5000)}`,
   ]) {
-    it(`[${text.slice(0, 20)}] is none, and matches nothing`, () => {
+    it(`[${text.slice(0, 20)}] is invalid and matches nothing`, () => {
       assert.equal(isGroupPattern(text), false)
       for (const group of [wiki, text, '', 'cn=a']) assert.equal(compileGroupPattern(text)(group), false)
     })
   }
 
-  it('never fails, whatever it and the groups are', () => {
+  it('never throws for any pattern and group', () => {
     const text = fc.string({ unit: fc.constantFrom(...'cn=a,+\\* #2C"ü\0;<'), maxLength: 30 })
     fc.assert(
       fc.property(text, text, (pattern, group) => {
@@ -74,7 +74,7 @@ describe('a pattern of groups', () => {
     )
   })
 
-  it('that is a whole name matches itself', () => {
+  it('that is a full name matches itself', () => {
     const value = fc
       .string({ unit: fc.constantFrom(...'abü '), minLength: 1, maxLength: 8 })
       .filter((text) => text.trim() !== '')

@@ -1,19 +1,19 @@
 import { type DistinguishedName, parseDistinguishedName } from './distinguished-name.ts'
 
-/** What a pattern of directory groups selects. */
+/** A parsed pattern of LDAP groups. */
 type GroupPattern =
   | { readonly kind: 'any' }
   | { readonly kind: 'whole' | 'suffix' | 'prefix'; readonly name: DistinguishedName }
 
-/** Whether a text is a pattern of directory groups: `*`, a whole distinguished name, `*,suffix` or `prefix,*`. */
+/** Whether a string is a pattern of LDAP groups: `*`, a full distinguished name, `*,suffix`, or `prefix,*`. */
 export function isGroupPattern(text: string): boolean {
   return parseGroupPattern(text) !== undefined
 }
 
 /**
- * A test of group names by a pattern: `*` for any group, a whole name, `*,suffix` for all below, `prefix,*` for all
- * that begin so. Names are compared without regard to case and to blanks around their parts. A text that is no
- * pattern, and a group that is no name, match nothing.
+ * Compiles a pattern of group names: `*` matches any group, a full name matches itself, `*,suffix` matches all groups
+ * below the suffix, and `prefix,*` matches all that start with the prefix. The comparison ignores case and blanks
+ * around parts. An invalid pattern matches nothing, and an invalid group name is never matched.
  */
 export function compileGroupPattern(text: string): (group: string) => boolean {
   const pattern = parseGroupPattern(text)
@@ -38,5 +38,5 @@ function parseGroupPattern(text: string): GroupPattern | undefined {
   return name && { kind, name }
 }
 
-// A comma behind a backslash belongs to a value.
+// A comma after a backslash is part of a value.
 const endsWithStar = (text: string): boolean => /(^|[^\\]),\*$/.test(text)

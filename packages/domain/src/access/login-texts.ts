@@ -1,16 +1,16 @@
 import { hasControlCharacter } from '../validation/index.ts'
 
-/** Longest name of a user, role or mapping: longer ones help nobody. */
+/** Max length of the name of a user, role, or mapping, in characters. */
 export const longestName = 255
 
-/** Longest password: hashing one stays cheap. */
+/** Max length of a password, in characters. It keeps hashing cheap. */
 export const longestPassword = 1024
 
-/** Whether a text may be a new password, where `shortest` is the configured minimum length. */
+/** Whether a new password is allowed. `shortest` is the configured min length. */
 export function isAllowedPassword(password: string, shortest: number): boolean {
   return password.length >= shortest && password.length <= longestPassword && !hasControlCharacter(password)
 }
 
-/** Which passwords are allowed, as a text for messages. */
+/** Describes the allowed passwords, for error messages. */
 export const allowedPasswords = (shortest: number): string =>
   `${shortest} to ${longestPassword} characters without control characters`

@@ -1,18 +1,24 @@
-import { hasControlCharacter, isJsonObject, type JsonObject, refuse } from '../validation/index.ts'
+import {
+  hasControlCharacter,
+  isJsonObject,
+  type JsonObject,
+  refuse,
+  refuseUnknownField,
+} from '../validation/index.ts'
 import { type Action, actions, type Permission, resourceTypes } from './permission.ts'
 
-/** Permissions that one role may hold. */
+/** Max number of permissions of a role. */
 const mostPermissions = 10_000
 /**
- * Max length of all regular expressions of a role. Every server compiles them for each caller with the role, which takes
- * about a microsecond per character; names without special characters cost nothing.
+ * Max total length of the regular expressions of a role, in characters. Every server compiles them for each caller with
+ * the role, which takes about a microsecond per character. Names without special characters do not count.
  */
 const maxExpressionsLength = 100_000
 const plainName = /^[\w-]*$/
-/** Longest pattern of a resource name. */
+/** Max length of a resource name pattern, in characters. */
 export const longestNamePattern = 1024
 
-/** The JSON schema of a permission as it is posted; actions are taken in any case of letters. */
+/** JSON schema of a permission as clients post it. The case of actions is ignored. */
 export const permissionSchema = (): JsonObject => ({
   title: 'Permission',
   type: 'object',
@@ -32,7 +38,7 @@ export const permissionSchema = (): JsonObject => ({
   additionalProperties: false,
 })
 
-/** The JSON schema of a permission as it is shown. */
+/** JSON schema of a permission as the API returns it. */
 export const shownPermissionSchema = (): JsonObject => ({
   title: 'ShownPermission',
   type: 'object',
@@ -43,7 +49,7 @@ export const shownPermissionSchema = (): JsonObject => ({
   required: ['resourceAction'],
 })
 
-/** The JSON schema of a list of permissions: as they are posted, or as they are shown. */
+/** JSON schema of a list of permissions, as clients post them or as the API returns them. */
 export const permissionsSchema = (): JsonObject => ({
   type: 'array',
   items: { anyOf: [permissionSchema(), shownPermissionSchema()] },
@@ -51,13 +57,13 @@ export const permissionsSchema = (): JsonObject => ({
 })
 
 /**
- * The permissions of a JSON list, as they are posted or as they are shown. `isPattern` tells whether a text is a
- * regular expression. The first thing that is wrong is an invalidInput failure that names it.
+ * Parses a JSON list of permissions, as clients post them or as the API returns them. `isPattern` checks whether a
+ * string is a valid regular expression. Throws invalidInput for the first error.
  */
 export function parsePermissions(json: unknown, isPattern: (text: string) => boolean): Permission[] {
   if (!Array.isArray(json)) throw refuse('permissions', json, 'a list of permissions')
   if (json.length > mostPermissions)
-    throw refuse('number of permissions', json.length, `at most ${mostPermissions}`)
+    throw refuse('permissions', `${json.length} entries`, `a list of at most ${mostPermissions} permissions`)
   let expressionLength = 0
   return json.map((entry, index) => {
     const path = `permissions[${index}]`
@@ -76,16 +82,16 @@ export function parsePermissions(json: unknown, isPattern: (text: string) => boo
 }
 
 function readPermission(json: unknown, path: string, isPattern: (text: string) => boolean): Permission {
-  if (!isJsonObject(json)) throw refuse(path, json, 'a permission: an object with resource and action')
-  // What is shown wraps what is posted, with the pattern once more beside it.
+  if (!isJsonObject(json)) throw refuse(path, json, 'an object with [resource] and [action]')
+  // The API returns the posted permission as [resourceAction], next to its pattern.
   if (isJsonObject(json.resourceAction))
     return readPermission(json.resourceAction, `${path}.resourceAction`, isPattern)
   refuseOthers(json, path, ['resource', 'action'])
   const { resource } = json
-  if (!isJsonObject(resource)) throw refuse(`${path}.resource`, resource, 'an object with type and name')
+  if (!isJsonObject(resource)) throw refuse(`${path}.resource`, resource, 'an object with [type] and [name]')
   refuseOthers(resource, `${path}.resource`, ['type', 'name'])
   const type = resourceTypes.find((known) => known === resource.type)
-  if (!type) throw refuse(`${path}.resource.type`, resource.type, `one of ${resourceTypes.join(', ')}`)
+  if (!type) throw refuse(`${path}.resource.type`, resource.type, `one of [${resourceTypes.join(', ')}]`)
   return {
     resource: { name: readName(resource.name, `${path}.resource.name`, isPattern), type },
     action: readAction(json.action, path),
@@ -102,21 +108,21 @@ function readName(name: unknown, path: string, isPattern: (text: string) => bool
     throw refuse(
       path,
       name,
-      `a regular expression of at most ${longestNamePattern} characters, its repetitions written out, without control characters`,
+      `a regular expression of at most ${longestNamePattern} characters with repetitions expanded, without control characters`,
     )
   }
   return name
 }
 
-/** The recorded system takes an action in any case. */
+/** Like Druid 37, ignores the case of the action. */
 function readAction(action: unknown, path: string): Action {
   const known = actions.find((one) => typeof action === 'string' && one === action.toUpperCase())
-  if (!known) throw refuse(`${path}.action`, action, `one of ${actions.join(', ')}`)
+  if (!known) throw refuse(`${path}.action`, action, `one of [${actions.join(', ')}]`)
   return known
 }
 
 function refuseOthers(object: JsonObject, path: string, allowed: readonly string[]): void {
   for (const name of Object.keys(object)) {
-    if (!allowed.includes(name)) throw refuse(`${path}.${name}`, object[name], `only ${allowed.join(', ')}`)
+    if (!allowed.includes(name)) throw refuseUnknownField(`${path}.${name}`, object[name], allowed)
   }
 }

@@ -17,7 +17,7 @@ const cases: readonly { name: string; access: Access; allowed: boolean }[] = [
     allowed: true,
   },
   {
-    name: 'a name that matches in part',
+    name: 'a name that matches only partly',
     access: { type: 'DATASOURCE', name: 'my wiki', action: 'READ' },
     allowed: false,
   },
@@ -27,9 +27,13 @@ const cases: readonly { name: string; access: Access; allowed: boolean }[] = [
     allowed: false,
   },
   { name: 'another type', access: { type: 'CONFIG', name: 'wikipedia', action: 'READ' }, allowed: false },
-  { name: 'the second permission', access: { type: 'STATE', name: 'STATE', action: 'WRITE' }, allowed: true },
   {
-    name: 'write does not include read',
+    name: 'a match of the second permission',
+    access: { type: 'STATE', name: 'STATE', action: 'WRITE' },
+    allowed: true,
+  },
+  {
+    name: 'reading with only write permission',
     access: { type: 'STATE', name: 'STATE', action: 'READ' },
     allowed: false,
   },
@@ -40,7 +44,7 @@ for (const { name, access, allowed } of cases) {
   })
 }
 
-test('nothing is allowed without permissions', () => {
+test('no access is allowed without permissions', () => {
   assert.equal(isAllowed([], { type: 'STATE', name: 'STATE', action: 'READ' }), false)
 })
 
@@ -80,16 +84,16 @@ const writesSecurity: readonly [pattern: string, allowed: boolean][] = [
 ]
 for (const [pattern, allowed] of writesSecurity) {
   const permission: Permission = { resource: { type: 'CONFIG', name: pattern }, action: 'WRITE' }
-  test(`CONFIG WRITE on [${pattern}] ${allowed ? 'lets' : 'does not let'} change users and roles`, () => {
+  test(`CONFIG WRITE on [${pattern}] ${allowed ? 'allows' : 'does not allow'} changing users and roles`, () => {
     const access: Access = { type: 'CONFIG', name: 'security', action: 'WRITE' }
     assert.equal(isAllowed(compilePermissions([permission], wholeName), access), allowed)
-    const asRecorded = compilePermissions([permission], wholeName, { compatibility: true })
-    assert.equal(isAllowed(asRecorded, access), wholeName(pattern)('security'))
+    const asInDruid = compilePermissions([permission], wholeName, { compatibility: true })
+    assert.equal(isAllowed(asInDruid, access), wholeName(pattern)('security'))
     const reading: Permission = { ...permission, action: 'READ' }
     assert.equal(
       isAllowed(compilePermissions([reading], wholeName), { ...access, action: 'READ' }),
       wholeName(pattern)('security'),
-      'reading takes any pattern',
+      'any matching pattern allows reading',
     )
   })
 }

@@ -1,4 +1,4 @@
-/** The kinds of resources that permissions name. */
+/** The types of resources in permissions. */
 export const resourceTypes = [
   'DATASOURCE',
   'STATE',
@@ -9,41 +9,41 @@ export const resourceTypes = [
   'VIEW',
 ] as const
 
-/** A kind of resource. */
+/** A type of resource. */
 export type ResourceType = (typeof resourceTypes)[number]
 
-/** What can be done with a resource. */
+/** The actions on a resource. */
 export const actions = ['READ', 'WRITE'] as const
 
-/** Something that can be done with a resource; WRITE does not include READ. */
+/** An action on a resource. WRITE does not include READ. */
 export type Action = (typeof actions)[number]
 
-/** What a role grants: an action on all resources of the type whose whole name matches a regular expression. */
+/** Grants an action on all resources of a type whose full name matches a regular expression. */
 export interface Permission {
   readonly resource: { readonly type: ResourceType; readonly name: string }
   readonly action: Action
 }
 
-/** What a request needs: an action on one resource, by its exact name. */
+/** The access that a request needs: an action on one resource, by its exact name. */
 export interface Access {
   readonly type: ResourceType
   readonly name: string
   readonly action: Action
 }
 
-/** Turns the text of a regular expression into a test of whole names; passed in, so that any engine will do. */
+/** Compiles a regular expression into a test of full names. Callers choose the engine. */
 export type CompilePattern = (pattern: string) => (name: string) => boolean
 
-/** A permission whose pattern is compiled, for many checks. */
+/** A permission with a compiled pattern, for repeated checks. */
 export interface CompiledPermission {
   readonly type: ResourceType
   readonly action: Action
   readonly matchesName: (name: string) => boolean
-  /** Whether it grants changes of users, roles and mappings: its pattern asks for each letter of their name. */
+  /** Whether it grants changes to users, roles, and mappings: its pattern must require every letter of `security`. */
   readonly isForSecurity: boolean
 }
 
-/** The resource that stands for users, roles and mappings, of type CONFIG. */
+/** The CONFIG resource that represents users, roles, and mappings. */
 export const securityResource = 'security'
 
 const printableCharacters = Array.from({ length: 0x7f - 0x20 }, (_, index) =>
@@ -51,8 +51,8 @@ const printableCharacters = Array.from({ length: 0x7f - 0x20 }, (_, index) =>
 )
 
 /**
- * `security` with one letter replaced, by each other letter, digit and sign in turn, or left out: a pattern that matches
- * any of them does not ask for that letter. The same letter in another case is no other one.
+ * Every variant of `security` with one character replaced or omitted. A pattern that matches a variant does not require
+ * that character. Changing the case of a letter does not count as replacing it.
  */
 const misspelledNames: readonly string[] = Array.from(securityResource).flatMap((letter, index) =>
   ['', 'ü', '語', ...printableCharacters]
@@ -60,13 +60,13 @@ const misspelledNames: readonly string[] = Array.from(securityResource).flatMap(
     .map((other) => securityResource.slice(0, index) + other + securityResource.slice(index + 1)),
 )
 
-/** What makes checks differ from the recorded ones. */
+/** Options that change how permissions are checked. */
 export interface CompileOptions {
-  /** Any pattern that matches `security` grants changes of users and roles, as in the recorded system. */
+  /** As in Druid 37, any pattern that matches `security` grants changes to users and roles. */
   readonly compatibility?: boolean
 }
 
-/** The permissions ready to be checked; what `compilePattern` throws for a broken pattern passes through. */
+/** Compiles permissions for checks. Errors that `compilePattern` throws for an invalid pattern are passed on. */
 export function compilePermissions(
   permissions: readonly Permission[],
   compilePattern: CompilePattern,
@@ -74,7 +74,7 @@ export function compilePermissions(
 ): CompiledPermission[] {
   return permissions.map(({ resource, action }) => {
     const matchesName = compilePattern(resource.name)
-    // Others are never asked for it, and trying all of these takes a moment.
+    // Trying all variants is slow, so skip permissions that cannot grant this access anyway.
     const mayChangeSecurity =
       resource.type === 'CONFIG' && action === 'WRITE' && matchesName(securityResource)
     return {
@@ -87,14 +87,14 @@ export function compilePermissions(
 }
 
 /**
- * Whether any of the permissions grants the access. Changing users and roles takes a pattern that is meant for that:
- * whoever may write every configuration is not an administrator by it.
+ * Whether any of the permissions grants the access. Changing users and roles requires a pattern that names `security`
+ * explicitly: permission to write every configuration does not make a user an administrator.
  */
 export function isAllowed(permissions: readonly CompiledPermission[], access: Access): boolean {
   return permissions.some((permission) => grants(permission, access))
 }
 
-/** Whether this one permission grants the access. */
+/** Whether this permission grants the access. */
 export function grants(permission: CompiledPermission, access: Access): boolean {
   const { type, action, matchesName, isForSecurity } = permission
   const changesSecurity =

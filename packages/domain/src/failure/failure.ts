@@ -1,9 +1,9 @@
-/** Who can act on a failure. */
+/** Who can fix a failure. */
 export type Persona = 'USER' | 'ADMIN' | 'OPERATOR' | 'DEVELOPER'
 
 /**
- * What kinds of failure there are: the `errorCode` callers see, the `category` they can branch on, and who can
- * act on it. The HTTP status of each stands in one table of the HTTP layer.
+ * The kinds of failures: the `errorCode` in the response, the `category` that clients can branch on, and the persona
+ * that can fix it. The HTTP layer maps each kind to a status.
  */
 export const failureKinds = {
   invalidInput: { category: 'INVALID_INPUT', persona: 'USER' },
@@ -22,13 +22,13 @@ export const failureKinds = {
   cancelled: { category: 'CANCELED', persona: 'USER' },
 } as const satisfies Record<string, { category: string; persona: Persona }>
 
-/** The name of a kind of failure, as the `errorCode` of an answer. */
+/** The name of a kind of failure, used as the `errorCode` of a response. */
 export type FailureCode = keyof typeof failureKinds
 
-/** Texts that locate a failure: the field, the server, the id. Never a secret or another user's data. */
+/** Details that locate a failure: the field, server, or id. Never contains a secret or another user's data. */
 export type FailureContext = Readonly<Record<string, string>>
 
-/** The one error class: an expected failure that may be shown to whoever caused or can mend it. */
+/** An expected failure that can be shown to the person who caused it or can fix it. The only error class. */
 export class Failure extends Error {
   readonly code: FailureCode
   readonly persona: Persona
@@ -42,7 +42,7 @@ export class Failure extends Error {
     this.context = context
   }
 
-  /** The category that callers branch on. */
+  /** The category that clients branch on. */
   get category(): string {
     return failureKinds[this.code].category
   }
@@ -55,32 +55,32 @@ const build =
   (message, context, cause) =>
     new Failure(code, message, context, cause)
 
-/** The request itself is wrong; the message names the field, the value and what is allowed. */
+/** The request is invalid. The message names the field, the value, and what is expected. */
 export const invalidInput = build('invalidInput')
-/** No credentials, or ones that do not hold. */
+/** Missing or invalid credentials. */
 export const unauthorized = build('unauthorized')
-/** Known caller, missing permission. */
+/** The user is known but lacks the permission. */
 export const forbidden = build('forbidden')
-/** The thing that the request names does not exist. */
+/** The requested object does not exist. */
 export const notFound = build('notFound')
-/** The path exists, but not with this method. */
+/** The path does not support this method. */
 export const methodNotAllowed = build('methodNotAllowed')
-/** The request contradicts the present state. */
+/** The request conflicts with the current state. */
 export const conflict = build('conflict')
-/** More than a limit allows. */
+/** A limit is exceeded. */
 export const tooLarge = build('tooLarge')
-/** A body of a content type that is not read here. */
+/** The content type of the body is not supported. */
 export const unsupportedMediaType = build('unsupportedMediaType')
-/** As much is under way as may be; worth trying again later. */
+/** The concurrency limit is reached. Clients can retry later. */
 export const busy = build('busy')
-/** It took longer than it may. */
+/** The operation exceeded its timeout. */
 export const timedOut = build('timedOut')
-/** Somebody asked for its end. */
+/** The operation was canceled on request. */
 export const cancelled = build('cancelled')
-/** Something this depends on is away; worth trying again. */
+/** A dependency is unavailable. Clients can retry. */
 export const unavailable = build('unavailable')
 
-/** The message of anything thrown, in one line: a socket error of several attempts tells its first one. */
+/** Returns the message of anything thrown. For a socket error with several attempts, returns the first one. */
 export function describeError(error: unknown): string {
   if (error instanceof AggregateError && error.message === '' && error.errors.length > 0) {
     return describeError(error.errors[0])

@@ -1,2 +1,2 @@
-/** What can go wrong in a way that people are told about: one error class, one list of kinds. */
+/** Failures that are shown to users: one error class, one list of kinds. */
 export * from './failure.ts'

@@ -13,8 +13,8 @@ import {
 
 const targets = ['historical', 'router', '127.0.0.1:8083']
 
-describe('a fault that is asked for', () => {
-  it('has its defaults', () => {
+describe('a fault request', () => {
+  it('has defaults', () => {
     assert.deepEqual(parseFaultRequest({ kind: 'latency', target: 'router' }, targets), {
       kind: 'latency',
       target: 'router',
@@ -24,7 +24,7 @@ describe('a fault that is asked for', () => {
     })
   })
 
-  it('says how often, how long, and for how long', () => {
+  it('sets probability, delay, and duration', () => {
     const asked = {
       kind: 'slow-disk',
       target: '127.0.0.1:8083',
@@ -35,7 +35,7 @@ describe('a fault that is asked for', () => {
     assert.deepEqual(parseFaultRequest(asked, targets), asked)
   })
 
-  it('may last long, but for a kill', () => {
+  it('may last long, unless it is a kill', () => {
     for (const [kind, forMs] of [
       ['cut', 7 * 86_400_000],
       ['kill', 300_000],
@@ -44,35 +44,38 @@ describe('a fault that is asked for', () => {
   })
 
   const refused: readonly [json: object, message: RegExp][] = [
-    [{ kind: 'flood', target: 'router' }, /^kind .*\[flood\].*latency, cut, kill, slow-disk/],
+    [
+      { kind: 'flood', target: 'router' },
+      /^Invalid value \[flood\] for \[kind\]: .*\[latency, cut, kill, slow-disk\]$/,
+    ],
     [
       { kind: 'cut', target: 'broker' },
-      /target with the value \[broker\].*historical, router, 127.0.0.1:8083/,
+      /^Invalid value \[broker\] for \[target\]: .*\[historical, router, 127\.0\.0\.1:8083\]$/,
     ],
-    [{ kind: 'cut' }, /target/],
-    [{ kind: 'cut', target: 'router', probability: 1.5 }, /probability .*above 0 and up to 1/],
+    [{ kind: 'cut' }, /^Missing value for \[target\]/],
+    [{ kind: 'cut', target: 'router', probability: 1.5 }, /\[probability\]: .*above 0 and up to 1/],
     [{ kind: 'cut', target: 'router', probability: 0 }, /Invalid value \[0\] for \[probability\]/],
     [{ kind: 'cut', target: 'router', probability: '1' }, /probability/],
-    [{ kind: 'latency', target: 'router', delayMs: 0 }, /delayMs .*from 1 to 600000/],
-    [{ kind: 'latency', target: 'router', forMs: 5 }, /forMs .*from 100 to/],
+    [{ kind: 'latency', target: 'router', delayMs: 0 }, /\[delayMs\]: .*from 1 to 600000/],
+    [{ kind: 'latency', target: 'router', forMs: 5 }, /\[forMs\]: .*from 100 to/],
     [
       { kind: 'kill', target: 'router', forMs: 300_001 },
-      /forMs .*\[300001\].*from 100 to 300000 for a kill: .*only coordinator/,
+      /\[300001\] for \[forMs\]: .*from 100 to 300000 for a kill, because .*only coordinator/,
     ],
     [{ kind: 'latency', target: 'router', how: 'slow' }, /Unknown field \[how\]/],
   ]
   for (const [json, message] of refused)
-    it(`is refused: ${JSON.stringify(json)}`, () =>
+    it(`is rejected: ${JSON.stringify(json)}`, () =>
       assert.throws(() => parseFaultRequest(json, targets), { code: 'invalidInput', message }))
-  it('is refused with the first targets where there are very many', () => {
+  it('is rejected with only the first targets if there are many', () => {
     const many = Array.from({ length: 1000 }, (_, index) => `h:${index + 1}`)
     assert.throws(() => parseFaultRequest({ kind: 'cut', target: 'h:0' }, many), {
       code: 'invalidInput',
-      message: /allowed are h:1, .*, h:20 and 980 more servers$/,
+      message: /expected .*: one of \[h:1, .*, h:20\] or 980 more servers$/,
     })
   })
   for (const json of [null, [], 'cut'])
-    it(`is refused: ${JSON.stringify(json)}`, () =>
+    it(`is rejected: ${JSON.stringify(json)}`, () =>
       assert.throws(() => parseFaultRequest(json, targets), { code: 'invalidInput' }))
 })
 
@@ -89,14 +92,14 @@ const faultOf = (more: Partial<Fault>): Fault => ({
 })
 
 describe('a fault', () => {
-  it('ends by itself when its time is over', () => {
+  it('ends automatically when its time is over', () => {
     const on = switchOn({ kind: 'cut', target: 'router', probability: 1, delayMs: 1, forMs: 500 }, 'f1', 1000)
     assert.equal(on.until, 1500)
     assert.deepEqual(faultsAt([on], 1499), [on])
     assert.deepEqual(faultsAt([on], 1500), [])
   })
 
-  it('without a time stays, but for a kill, which strikes once', () => {
+  it('without a duration does not end, except for a kill, which happens once', () => {
     const request = { target: 'router', probability: 1, delayMs: 1, forMs: null }
     const cut = switchOn({ ...request, kind: 'cut' }, 'f1', 1000)
     assert.deepEqual([cut.until, cut.once], [null, false])
@@ -105,7 +108,7 @@ describe('a fault', () => {
     assert.equal(switchOn({ ...request, kind: 'kill', forMs: 500 }, 'f3', 1000).once, false)
   })
 
-  it('strikes the servers of a role, or one by its name', () => {
+  it('affects the servers of a role, or one server by its name', () => {
     const faults = [faultOf({}), faultOf({ target: 'h:1' }), faultOf({ target: 'broker' })]
     const aimed = faultsAimedAt(faults, { role: 'historical', name: 'h:1' })
     assert.deepEqual(
@@ -114,7 +117,7 @@ describe('a fault', () => {
     )
   })
 
-  it('strikes as often as its probability says', () => {
+  it('occurs according to its probability', () => {
     const half = faultOf({ probability: 0.5 })
     assert.equal(
       waitOf([half, faultOf({ delayMs: 7 })], 'latency', () => 0.4),
@@ -147,7 +150,7 @@ describe('a fault', () => {
     )
   })
 
-  it('is read from what is kept', () => {
+  it('is read back from the store', () => {
     const kept = [faultOf({})]
     assert.deepEqual(readFaults(JSON.parse(JSON.stringify(kept))), kept)
     assert.deepEqual(readFaults(undefined), [])

@@ -1,4 +1,3 @@
-import { invalidInput } from '../failure/index.ts'
 import {
   described,
   isJsonObject,
@@ -11,60 +10,59 @@ import {
   readWhole,
   refuse,
   schemaOf,
-  showValue,
 } from '../validation/index.ts'
 
-/** What can be made to go wrong on purpose. */
+/** The kinds of faults that can be injected. */
 export const faultKinds = ['latency', 'cut', 'kill', 'slow-disk'] as const
 export type FaultKind = (typeof faultKinds)[number]
 
-/** A fault that somebody asks for; times in milliseconds. */
+/** A request to inject a fault. Times are in milliseconds. */
 export interface FaultRequest {
   readonly kind: FaultKind
   /** A role, or a server by host and port. */
   readonly target: string
-  /** Of requests, of uses of the disk, or of seconds in which a server is killed: the part that it strikes. */
+  /** Share of requests or disk accesses that are affected; for a kill, the probability per second. */
   readonly probability: number
-  /** How long a request or a use of the disk waits. */
+  /** Delay of a request or disk access. */
   readonly delayMs: number
-  /** After which it ends by itself; null for never, or for a kill that strikes each server once at the most. */
+  /** Duration; null if it does not end, or for a kill that kills each server at most once. */
   readonly forMs: number | null
 }
 
-/** A fault that is switched on; times in epoch milliseconds. */
+/** An active fault. Times are in milliseconds since the epoch. */
 export interface Fault extends Omit<FaultRequest, 'forMs'> {
   readonly id: string
   readonly since: number
-  /** When it ends by itself. */
+  /** When it ends; null if it does not end. */
   readonly until: number | null
-  /** A kill that strikes a server once at the most. */
+  /** Whether it is a kill that kills each server at most once. */
   readonly once: boolean
 }
 
-/** A server as faults aim at it. */
+/** A server that faults can target. */
 export interface FaultAim {
-  /** Missing of a virtual server: what aims at its role strikes the process in which it lives. */
+  /** Missing for a virtual server: a fault that targets its role affects the process that it runs in. */
   readonly role?: string
   /** Host and port. */
   readonly name: string
 }
 
-/** How long what waits may wait, and how long a fault with an end may last. */
+/** Limits of the delay and duration of a fault, in milliseconds. */
 export const faultLimits = {
   delayMs: { least: 1, most: 600_000 },
   forMs: { least: 100, most: 7 * 86_400_000 },
-  /** Of a kill: who kills the only coordinator again and again has nobody to ask for an earlier end. */
+  /** For a kill: while the only coordinator is killed again and again, nothing can end the fault early. */
   killForMs: { least: 100, most: 5 * 60_000 },
 } as const
-/** Why a kill may last no longer, as people are told. */
-export const whyKillsAreShort = 'a kill of the only coordinator cannot be ended before'
+/** Why kills have a short max duration, for error messages. */
+export const whyKillsAreShort = 'a kill of the only coordinator cannot be ended early'
 const usualDelayMs = 1000
-// There may be a thousand servers.
+// A cluster can have a thousand servers.
 const mostToldTargets = 20
-/** Within this time every server hears of a kill that strikes once. */
+/** Every server learns of a one-time kill within this time. */
 const onceMs = 10_000
 
-/** A fault that never strikes is none. */
+/** Excludes 0: a fault with probability 0 would do nothing. */
 const readShare: Reader<number> = described(
   { type: 'number', exclusiveMinimum: 0, maximum: 1 },
   (json, field) => {
@@ -81,10 +79,10 @@ const readRequest: Reader<FaultRequest> = readFields({
   forMs: optional(readWhole(faultLimits.forMs.least, faultLimits.forMs.most)),
 })
 
-/** The JSON schema of a fault that somebody asks for. */
+/** JSON schema of a fault request. */
 export const faultRequestSchema = (): JsonObject => ({ title: 'FaultRequest', ...schemaOf(readRequest) })
 
-/** The fault that a JSON body asks for. A target that is none of `targets` is refused, and those are named. */
+/** Parses a fault request. Throws invalidInput with the known targets if its target is not one of `targets`. */
 export function parseFaultRequest(json: unknown, targets: readonly string[]): FaultRequest {
   const request = readRequest(json, '')
   const { least, most } = faultLimits.killForMs
@@ -92,39 +90,36 @@ export function parseFaultRequest(json: unknown, targets: readonly string[]): Fa
     throw refuse(
       'forMs',
       request.forMs,
-      `a whole number from ${least} to ${most} for a kill: ${whyKillsAreShort}`,
+      `an integer from ${least} to ${most} for a kill, because ${whyKillsAreShort}`,
     )
   }
   if (targets.includes(request.target)) return request
-  throw invalidInput(
-    `target with the value [${showValue(request.target)}] is not a role or server of this cluster; expected ${tellTargets(targets)}`,
-    { field: 'target' },
-  )
+  throw refuse('target', request.target, `a role or server of this cluster: one of ${tellTargets(targets)}`)
 }
 
 function tellTargets(targets: readonly string[]): string {
   const more = targets.length - mostToldTargets
-  return `${targets.slice(0, mostToldTargets).join(', ')}${more > 0 ? ` and ${more} more servers` : ''}`
+  return `[${targets.slice(0, mostToldTargets).join(', ')}]${more > 0 ? ` or ${more} more servers` : ''}`
 }
 
-/** The fault of a request, switched on at `now`. */
+/** Returns the fault for a request, active from `now`. */
 export function switchOn({ forMs, ...request }: FaultRequest, id: string, now: number): Fault {
   const once = request.kind === 'kill' && forMs === null
   const lastsMs = once ? onceMs : forMs
   return { id, ...request, since: now, until: lastsMs === null ? null : now + lastsMs, once }
 }
 
-/** The faults that are still on at `now`. */
+/** Returns the faults that are still active at `now`. */
 export function faultsAt(faults: readonly Fault[], now: number): Fault[] {
   return faults.filter(({ until }) => until === null || now < until)
 }
 
-/** The faults that aim at a server. */
+/** Returns the faults that target a server. */
 export function faultsAimedAt(faults: readonly Fault[], { role, name }: FaultAim): Fault[] {
   return faults.filter(({ target }) => target === role || target === name)
 }
 
-/** How long something waits, given a number from 0 to 1 for each fault of its kind that may strike. */
+/** Returns the total delay in milliseconds. `random` returns a number from 0 to 1 for each fault of this kind. */
 export function waitOf(
   faults: readonly Fault[],
   kind: 'latency' | 'slow-disk',
@@ -135,12 +130,12 @@ export function waitOf(
     .reduce((sum, { delayMs }) => sum + delayMs, 0)
 }
 
-/** Whether a request to a server that is struck, or from it to another, is broken off. */
+/** Whether to cut a request to or from a server with these faults. */
 export function isCut(faults: readonly Fault[], random: () => number): boolean {
   return faults.some((fault) => fault.kind === 'cut' && random() < fault.probability)
 }
 
-/** What is kept of the faults in the store: a list of them; anything else is none. */
+/** Reads the list of stored faults. Returns an empty list if the value is not such a list. */
 export function readFaults(json: unknown): readonly Fault[] {
   return Array.isArray(json) && json.every(isJsonObject) ? (json as unknown as Fault[]) : []
 }

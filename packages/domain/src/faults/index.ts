@@ -1,2 +1,2 @@
-/** Faults that users switch on in a simulation: what they are, whom they strike, and when they end. */
+/** Faults that users inject into a simulation: their kinds, targets, and duration. */
 export * from './fault.ts'

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Heap } from './heap.ts'
 
-test('entries come out in order, whatever is put in between', () => {
+test('returns entries in order, whatever is pushed in between', () => {
   const operation = fc.oneof(fc.integer(), fc.constant('pop' as const))
   fc.assert(
     fc.property(fc.array(operation), (operations) => {
@@ -23,7 +23,7 @@ test('entries come out in order, whatever is put in between', () => {
   )
 })
 
-test('an emptied heap can be filled again', () => {
+test('can be filled again after it is cleared', () => {
   const heap = new Heap<string>((a, b) => a < b)
   heap.push('b')
   heap.clear()

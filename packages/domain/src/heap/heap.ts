@@ -1,9 +1,12 @@
-/** A binary heap: gives entries out in order, while others may be put in between; each takes logarithmic time. */
+/** A binary heap: returns entries in order, also when others are pushed in between. Both take logarithmic time. */
 export class Heap<Entry> {
   private readonly comesBefore: (a: Entry, b: Entry) => boolean
   private readonly entries: Entry[] = []
 
-  /** `comesBefore` must be a strict order; it is asked at the time, so entries may change only while they are out. */
+  /**
+   * `comesBefore` must be a strict order. It is evaluated on each call, so do not change entries while they are in the
+   * heap.
+   */
   constructor(comesBefore: (a: Entry, b: Entry) => boolean) {
     this.comesBefore = comesBefore
   }
@@ -12,7 +15,7 @@ export class Heap<Entry> {
     return this.entries.length
   }
 
-  /** The first entry, which stays; undefined when there is none. */
+  /** The first entry, without removing it; undefined if the heap is empty. */
   get first(): Entry | undefined {
     return this.entries[0]
   }
@@ -29,7 +32,7 @@ export class Heap<Entry> {
     entries[at] = entry
   }
 
-  /** Takes the first entry out; undefined when there is none. */
+  /** Removes and returns the first entry; undefined if the heap is empty. */
   pop(): Entry | undefined {
     const { entries } = this
     const first = entries[0]

@@ -1,2 +1,2 @@
-/** A heap: of the entries that were put in, the first is always at hand. */
+/** A heap: gives access to the first of its entries at any time. */
 export { Heap } from './heap.ts'

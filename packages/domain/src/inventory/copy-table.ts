@@ -1,46 +1,46 @@
 import { grown } from './grow-column.ts'
 
-/** What a server has to do with a segment, as bits. */
+/** The state of a segment on a server, as bit flags. */
 export const copyFlag = {
-  /** It serves the segment. */
+  /** The server serves the segment. */
   served: 1,
-  /** It was told to load it. */
+  /** A load is queued. */
   loading: 2,
-  /** It was told to drop it. */
+  /** A drop is queued. */
   dropping: 4,
-  /** It failed to load it, and is left alone with it for a while. */
+  /** The load failed; it is not retried for a while. */
   refused: 8,
-  /** Beside loading: it is to take the place of a copy elsewhere. */
+  /** Set together with [loading]: the load moves a replica from another server. */
   moving: 16,
-  /** Beside served: another server is to take its place. */
+  /** Set together with [served]: the replica is being moved to another server. */
   leaving: 32,
 } as const
 
 /**
- * Which servers hold, load or drop each segment: chains of entries in typed arrays, one chain a row of the segment
- * table. Servers are numbers that their owner gives out.
+ * Which servers hold, load, or drop each segment. Entries are in typed arrays, linked into one chain per row of the
+ * segment table. Servers are identified by numbers that the caller assigns.
  */
 export class CopyTable {
-  /** Entries below this number have been in use. */
+  /** Upper bound of the entry numbers used so far. */
   limit = 0
-  /** The first entry of each row's chain; -1 ends a chain. */
+  /** The first entry in the chain of each row; -1 ends a chain. */
   firstOf = new Int32Array(0)
   nextOf = new Int32Array(0)
   rowOf = new Int32Array(0)
-  /** -1 marks an entry that is not in use. */
+  /** -1 marks a free entry. */
   serverOf = new Int32Array(0)
   flagsOf = new Uint8Array(0)
-  /** When the request under way was sent, in milliseconds of whoever notes it. */
+  /** When the pending request was sent, in milliseconds of the caller's clock. */
   sentAtOf = new Float64Array(0)
   private firstFree = -1
 
-  /** Makes room for the chain of a row. */
+  /** Adds an empty chain for a row. */
   addRow(row: number): void {
     this.firstOf = grown(this.firstOf, row + 1)
     this.firstOf[row] = -1
   }
 
-  /** The entry of a server in the chain of a row, or -1. */
+  /** Returns the entry of a server in the chain of a row, or -1. */
   find(row: number, server: number): number {
     const { nextOf, serverOf } = this
     let entry = this.firstOf[row]!
@@ -48,13 +48,13 @@ export class CopyTable {
     return entry
   }
 
-  /** What a server has to do with a row; 0 for nothing. */
+  /** Returns the flags of a server for a row; 0 if there is no entry. */
   flags(row: number, server: number): number {
     const entry = this.find(row, server)
     return entry < 0 ? 0 : this.flagsOf[entry]!
   }
 
-  /** Sets and clears flags of a server at a row and returns the entry, or -1 where nothing is left of it. */
+  /** Sets and clears flags of a server for a row. Returns the entry, or -1 if no flags remain. */
   change(row: number, server: number, set: number, clear: number): number {
     let entry = this.find(row, server)
     const flags = ((entry < 0 ? 0 : this.flagsOf[entry]!) & ~clear) | set

@@ -2,7 +2,7 @@ type Column = Int32Array<ArrayBuffer> | Float64Array<ArrayBuffer> | Uint8Array<A
 
 const leastLength = 1024
 
-/** The column with room for at least `length` values: itself, or a longer copy that grows by half. */
+/** Returns a column with room for at least `length` values: the same one, or a copy at least 50% longer. */
 export function grown<C extends Column>(column: C, length: number): C {
   if (length <= column.length) return column
   const columnType = column.constructor as new (length: number) => C

@@ -3,7 +3,7 @@ import { grown } from './grow-column.ts'
 const empty = -1
 const deleted = -2
 
-/** FNV-1a over the characters of a text, going on from `seed`. */
+/** FNV-1a hash over the characters of a string, starting from `seed`. */
 export function hashText(text: string, seed = 0x811c9dc5): number {
   let hash = seed
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
@@ -19,8 +19,8 @@ export function hashNumber(value: number, seed: number): number {
 }
 
 /**
- * Finds small whole numbers by a hash of what they stand for; whoever asks compares. Two typed arrays, because a Map
- * of a million texts takes several times the memory, and stops everything while it grows.
+ * Finds small integers by a hash of what they represent; the caller compares candidates. It uses two typed arrays,
+ * because a Map of a million strings takes several times the memory and blocks the process while it grows.
  */
 export class HashIndex {
   private slots = new Int32Array(1024).fill(empty)
@@ -28,7 +28,7 @@ export class HashIndex {
   private taken = 0
   private live = 0
 
-  /** The number with this hash that `matches`, or -1. */
+  /** Returns the number with this hash for which `matches` returns true, or -1. */
   find(hash: number, matches: (candidate: number) => boolean): number {
     const { slots, hashes } = this
     const mask = slots.length - 1
@@ -39,7 +39,7 @@ export class HashIndex {
     }
   }
 
-  /** Adds a number that is not there yet. */
+  /** Adds a number that is not in the index yet. */
   add(hash: number, value: number): void {
     if (2 * (this.taken + 1) > this.slots.length) this.rebuild()
     this.hashes = grown(this.hashes, value + 1)
@@ -49,7 +49,7 @@ export class HashIndex {
     this.live += 1
   }
 
-  /** Removes a number that is there. */
+  /** Removes a number that is in the index. */
   remove(value: number): void {
     const { slots } = this
     const mask = slots.length - 1
@@ -77,7 +77,9 @@ export class HashIndex {
   }
 }
 
-/** The low bits of FNV differ little between texts that differ in their last characters. */
+/**
+ * Spreads hashes, because the low bits of FNV hardly differ between strings that differ only in their last characters.
+ */
 const spread = (hash: number): number => {
   const mixed = Math.imul(hash ^ (hash >>> 16), 0x45d9f3b)
   return mixed ^ (mixed >>> 15)

@@ -1,4 +1,4 @@
-/** What is known of segments and of who holds them, in compact columns: a million segments in some fifty megabytes. */
+/** Segments and the servers that hold them, in compact columns: a million segments take about 50 MB. */
 export * from './copy-table.ts'
 export { hashNumber } from './hash-index.ts'
 export * from './segment-table.ts'

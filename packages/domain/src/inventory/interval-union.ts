@@ -1,19 +1,19 @@
 import type { Interval } from '../time/index.ts'
 
-/** Intervals melted into disjoint ones, to be asked what overlaps any of them. */
+/** The union of intervals as sorted disjoint intervals, with a fast overlap test. */
 export class IntervalUnion {
   readonly intervals: readonly Interval[]
 
   constructor(intervals: readonly Interval[]) {
-    const melted: { start: number; end: number }[] = []
+    const merged: { start: number; end: number }[] = []
     for (const { start, end } of intervals.toSorted((a, b) =>
       a.start < b.start ? -1 : a.start > b.start ? 1 : 0,
     )) {
-      const last = melted.at(-1)
+      const last = merged.at(-1)
       if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end)
-      else melted.push({ start, end })
+      else merged.push({ start, end })
     }
-    this.intervals = melted
+    this.intervals = merged
   }
 
   overlaps(start: number, end: number): boolean {

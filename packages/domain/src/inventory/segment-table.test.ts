@@ -10,19 +10,19 @@ const newSegment = (dataSource: string) => {
   return { ...key, start: 0, end: day, id: segmentId(key), partitions: 0, sizeBytes: 1, totalRows: 1 }
 }
 
-describe('the datasource of a segment', () => {
+describe('datasourceNameOf', () => {
   const names = ['wiki', 'wiki_edits', `wiki_${new Date(0).toISOString()}`]
 
-  it('is known while the segment is used and afterwards, whatever the name looks like', () => {
+  it('returns the datasource of used and formerly used segments, whatever its name', () => {
     const table = new SegmentTable()
     for (const name of names) table.put(newSegment(name))
-    const told = () => names.map((name) => table.datasourceNameOf(newSegment(name).id))
-    assert.deepEqual(told(), names)
+    const found = () => names.map((name) => table.datasourceNameOf(newSegment(name).id))
+    assert.deepEqual(found(), names)
     for (const name of names) table.remove(newSegment(name).id)
-    assert.deepEqual(told(), names)
+    assert.deepEqual(found(), names)
   })
 
-  it('is not known of what was never used', () => {
+  it('returns undefined for a segment that was never used', () => {
     assert.equal(new SegmentTable().datasourceNameOf(newSegment('wiki').id), undefined)
   })
 })

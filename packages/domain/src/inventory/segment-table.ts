@@ -6,7 +6,7 @@ import { grown } from './grow-column.ts'
 import { HashIndex, hashNumber, hashText } from './hash-index.ts'
 import { IntervalUnion } from './interval-union.ts'
 
-/** A datasource of the table; its groups in no order. */
+/** A datasource of the table. Its groups are in no particular order. */
 interface Datasource {
   readonly name: string
   readonly number: number
@@ -14,52 +14,53 @@ interface Datasource {
   groupCount: number
   usedCount: number
   hiddenCount: number
-  /** Counts what happened to its segments. */
+  /** Number of changes to its segments. */
   changes: number
-  /** Where groups came, went or grew since the timeline was settled. */
+  /** Intervals in which groups were added, removed, or extended since the timeline was last settled. */
   changed: Interval[]
-  /** Where something changed that hidden groups wait for: what hides them may be served by now. */
+  /** Intervals in which overshadowed groups may have become covered by served segments. */
   toCover: Interval[]
 }
 
-/** What a reader of the metadata store brings of a used segment. */
+/** A used segment as read from the metadata store. */
 export type NewSegment = Omit<Segment, 'interval'> & Pick<Interval, 'start' | 'end'>
 
-// More changed intervals than these are not told apart: the whole datasource is looked at.
+// With more changed intervals than this, the entire datasource is checked.
 const mostIntervals = 2000
 
 /**
- * The used segments, and every other segment that a server has something to do with. A segment is a row, a small
- * whole number; segments of one interval and version are a group, which falls under one rule and hides or shows as
- * one. Rows whose copies, rule or visibility changed are marked, so that a run looks at them and at no others.
+ * All used segments, plus unused segments that a server still holds, loads, or drops. A segment is a row, identified by
+ * a small integer. Segments of one interval and version form a group: the same rule applies to them, and they are
+ * visible or overshadowed together. Rows whose replicas, rule, or visibility changed are marked, so that a run checks
+ * only those.
  */
 export class SegmentTable {
   readonly copies = new CopyTable()
-  /** Counts the copies that came to be served, or are served no more. */
+  /** Number of times that a server started or stopped serving a segment. */
   servedChanges = 0
-  /** Rows below this number have been in use. */
+  /** Upper bound of the row numbers used so far. */
   rowLimit = 0
-  /** The group of a used segment; -1 for a row that is not used, -2 for one that is free. */
+  /** The group of a used segment; -1 for an unused segment, -2 for a free row. */
   groupOf = new Int32Array(0)
   partitionNumOf = new Int32Array(0)
   partitionsOf = new Int32Array(0)
   sizeOf = new Float64Array(0)
   totalRowsOf = new Float64Array(0)
-  /** 1 for a row that the next run has to look at. */
+  /** 1 for a row that the next run must check. */
   markedOf = new Uint8Array(0)
   private nextInGroup = new Int32Array(0)
   private previousInGroup = new Int32Array(0)
 
-  /** Groups below this number have been in use. */
+  /** Upper bound of the group numbers used so far. */
   groupLimit = 0
-  /** The number of a group's datasource, -1 for a group that is free. */
+  /** The number of a group's datasource; -1 for a free group. */
   datasourceOf = new Int32Array(0)
   startOf = new Float64Array(0)
   endOf = new Float64Array(0)
-  /** 1 for a group that higher versions hide. */
+  /** 1 for a group that is overshadowed by higher versions. */
   hiddenOf = new Uint8Array(0)
   memberCountOf = new Int32Array(0)
-  /** The rule that the last run found for a group, -1 before one did; runs keep it here. */
+  /** The rule that the last run found for a group; -1 before the first run. Runs maintain it. */
   ruleOf = new Int32Array(0)
   private readonly versionOf: string[] = []
   private firstRowOf = new Int32Array(0)
@@ -67,7 +68,7 @@ export class SegmentTable {
 
   private readonly rowsById = new HashIndex()
   private readonly groupsByKey = new HashIndex()
-  /** The ids of rows that are not used, and of used ones whose id is not made from what they are. */
+  /** The ids of unused rows, and of used rows whose id does not follow from their columns. */
   private readonly texts = new Map<number, string>()
   private readonly freeRows: number[] = []
   private readonly freeGroups: number[] = []
@@ -80,33 +81,33 @@ export class SegmentTable {
     return this.usedRows
   }
 
-  /** The names of the datasources by their numbers; some may have no used segments any more. */
+  /** The names of the datasources by number. Some may no longer have used segments. */
   get datasourceNames(): readonly string[] {
     return this.datasourceList.map(({ name }) => name)
   }
 
-  /** The number of a datasource, or -1. */
+  /** Returns the number of a datasource, or -1. */
   datasourceNumber(name: string): number {
     return this.datasourcesByName.get(name)?.number ?? -1
   }
 
-  /** The number of used segments of a datasource. */
+  /** Returns the number of used segments of a datasource. */
   usedCountOf(datasource: number): number {
     return this.datasourceList[datasource]?.usedCount ?? 0
   }
 
-  /** A number that is another whenever used segments of a datasource came, went, were hidden or shown. */
+  /** Returns a number that changes whenever used segments are added, removed, overshadowed, or made visible again. */
   changesOf(datasource: number): number {
     return this.datasourceList[datasource]?.changes ?? 0
   }
 
-  /** The groups of a datasource, in no order. */
+  /** Returns the groups of a datasource, in no particular order. */
   groupsOf(datasource: number): Int32Array {
     const { groups, groupCount } = this.datasourceList[datasource]!
     return groups.subarray(0, groupCount)
   }
 
-  /** The version of a group. */
+  /** Returns the version of a group. */
   version(group: number): string {
     return this.versionOf[group]!
   }
@@ -120,19 +121,19 @@ export class SegmentTable {
     return row >= 0 && this.groupOf[row]! >= 0
   }
 
-  /** Whether newer versions hide the segment. */
+  /** Whether the segment is overshadowed by higher versions. */
   isHidden(row: number): boolean {
     return this.isUsed(row) && this.hiddenOf[this.groupOf[row]!] === 1
   }
 
-  /** The row of an id, or -1. */
+  /** Returns the row of an id, or -1. */
   rowOf(id: string): number {
     return this.rowsById.find(hashText(id), (row) => this.idOf(row) === id)
   }
 
   /**
-   * The name of the datasource of a segment, in its row; undefined where the segment is not used and its datasource not
-   * known. The id of a segment that is not used is all that is left of it.
+   * Returns the datasource of a segment, or undefined if the segment is unused and its datasource is unknown. For an
+   * unused segment, the datasource must be found by its id.
    */
   datasourceNameOf(id: string, row = this.rowOf(id)): string | undefined {
     if (this.isUsed(row)) return this.datasourceList[this.datasourceOf[this.groupOf[row]!]!]!.name
@@ -143,7 +144,7 @@ export class SegmentTable {
     return undefined
   }
 
-  /** The id of a row. */
+  /** Returns the id of a row. */
   idOf(row: number): string {
     return this.texts.get(row) ?? this.writtenId(row)
   }
@@ -158,7 +159,7 @@ export class SegmentTable {
     })
   }
 
-  /** The used segment of a row. */
+  /** Returns the used segment of a row. */
   segment(row: number): Segment {
     const group = this.groupOf[row]!
     return {
@@ -173,7 +174,7 @@ export class SegmentTable {
     }
   }
 
-  /** Takes in a used segment; one that is known as used stays as it is. */
+  /** Adds a used segment. Does nothing if it is already known as used. */
   put(segment: NewSegment): void {
     let row = this.rowOf(segment.id)
     if (row >= 0 && this.groupOf[row]! >= 0) return
@@ -200,7 +201,7 @@ export class SegmentTable {
     this.markedOf[row] = 1
   }
 
-  /** The segment of this id is not used any more; its row stays while a server has something to do with it. */
+  /** Marks a segment as unused. Its row stays while a server holds, loads, or drops it. */
   remove(id: string): void {
     const row = this.rowOf(id)
     if (row < 0 || this.groupOf[row]! < 0) return
@@ -222,7 +223,7 @@ export class SegmentTable {
     this.freeIfIdle(row)
   }
 
-  /** Forgets that anything is used. */
+  /** Marks all segments as unused. */
   removeAll(): void {
     for (let row = 0; row < this.rowLimit; row += 1) {
       if (this.groupOf[row]! < 0) continue
@@ -246,15 +247,15 @@ export class SegmentTable {
   }
 
   /**
-   * Sets and clears what a server has to do with a segment (see copyFlag), which is in `row`; the segment need not be
-   * known.
+   * Sets and clears flags (see copyFlag) of a segment on a server. `row` is the row of the segment, which may be
+   * unknown so far.
    */
   changeCopy(id: string, server: number, set: number, clear: number, row = this.rowOf(id)): number {
     if (row >= 0) return this.changeRow(row, server, set, clear)
     return set === 0 ? -1 : this.changeRow(this.addRow(id), server, set, clear)
   }
 
-  /** The same for a row; returns the entry of the copy table, or -1 where nothing is left of it. */
+  /** Like `changeCopy`, for a row. Returns the entry of the copy table, or -1 if no flags remain. */
   changeRow(row: number, server: number, set: number, clear: number): number {
     const before = this.copies.flags(row, server)
     const entry = this.copies.change(row, server, set, clear)
@@ -270,7 +271,7 @@ export class SegmentTable {
     return entry
   }
 
-  /** Takes `flags`, or everything, away that some servers have to do with segments. Looks at every copy, once for all. */
+  /** Clears `flags` (default: all) of all segments on these servers. Scans all replicas once. */
   clearServers(servers: ReadonlySet<number>, flags = 255): void {
     const { copies } = this
     for (let entry = 0; entry < copies.limit; entry += 1) {
@@ -279,7 +280,7 @@ export class SegmentTable {
     }
   }
 
-  /** Marks every segment that some servers have something to do with. Looks at every copy, once for all. */
+  /** Marks every segment that these servers hold, load, or drop. Scans all replicas once. */
   markServers(servers: ReadonlySet<number>): void {
     const { copies } = this
     for (let entry = 0; entry < copies.limit; entry += 1)
@@ -291,7 +292,7 @@ export class SegmentTable {
     for (let row = this.firstRowOf[group]!; row >= 0; row = this.nextInGroup[row]!) this.markedOf[row] = 1
   }
 
-  /** Marks everything, so that the next run looks at all there is. */
+  /** Marks all segments, so that the next run checks everything. */
   markAll(): void {
     for (let row = 0; row < this.rowLimit; row += 1) if (this.groupOf[row] !== -2) this.markedOf[row] = 1
     for (const datasource of this.datasourceList) {
@@ -300,13 +301,15 @@ export class SegmentTable {
     }
   }
 
-  /** Something about a group changed that hidden groups may wait for. */
+  /** Notes a change to a group that may cover overshadowed groups with served segments. */
   noteServedChange(group: number): void {
     const datasource = this.datasourceList[this.datasourceOf[group]!]!
     if (datasource.hiddenCount > 0) this.note(datasource.toCover, group)
   }
 
-  /** Finds which groups newer versions hide, as far as that may have changed, and marks those for which it did. */
+  /**
+   * Updates which groups are overshadowed where that may have changed, and marks the segments of groups that changed.
+   */
   settleTimeline(): void {
     for (const datasource of this.datasourceList) {
       if (datasource.changed.length === 0) continue
@@ -331,8 +334,8 @@ export class SegmentTable {
   }
 
   /**
-   * The hidden groups whose time what `hides` covers wholly, as far as that may have changed since they were asked for
-   * last; those that are returned are asked about again the next time.
+   * Returns the overshadowed groups that are completely covered by segments for which `hides` returns true. Checks only
+   * groups for which that may have changed since the last call, and those that the last call returned.
    */
   takeCovered(hides: (row: number, group: number) => boolean): number[] {
     const found: number[] = []
@@ -346,7 +349,7 @@ export class SegmentTable {
       const hiding = this.overlapping(datasource, around).flatMap((group) =>
         this.timelineGroupOf(group, (row) => hides(row, group)),
       )
-      // Those that are asked about stand beside those that hide: some are both, and hide each other.
+      // A group can be in both lists, because overshadowed groups can also cover each other.
       const asked = judged.map((group) => ({ ...this.timelineGroup(group), isAsked: true, complete: false }))
       const covered = new Set(
         coveredGroups([...hiding, ...asked])
@@ -376,7 +379,7 @@ export class SegmentTable {
     return found
   }
 
-  /** Those of the groups that are hidden: most overlap no other at all, and need not be looked at further. */
+  /** Returns the overshadowed groups. Skips the many groups that do not overlap any other. */
   private hiddenAmong(groups: readonly number[]): Set<number> {
     const starts = Float64Array.from(groups, (group) => this.startOf[group]!).sort()
     const ends = Float64Array.from(groups, (group) => this.endOf[group]!).sort()
@@ -391,7 +394,9 @@ export class SegmentTable {
     return this.timelineGroupOf(group, () => true)[0]!
   }
 
-  /** The group as the timeline sees it if only some of its segments were there; none if none were. */
+  /**
+   * Returns the group for the timeline with only the segments for which `isThere` is true, or none if there are none.
+   */
   private timelineGroupOf(
     group: number,
     isThere: (row: number) => boolean,
@@ -539,7 +544,7 @@ export class SegmentTable {
 
 const everything: Interval = { start: -Infinity, end: Infinity }
 
-/** How many of the sorted values are less. */
+/** Returns how many of the sorted values are less than `value`. */
 function countBelow(sorted: Float64Array, value: number): number {
   let [low, high] = [0, sorted.length]
   while (low < high) {
@@ -550,7 +555,7 @@ function countBelow(sorted: Float64Array, value: number): number {
   return low
 }
 
-/** How many of the sorted values are less or equal. */
+/** Returns how many of the sorted values are less than or equal to `value`. */
 function countUpTo(sorted: Float64Array, value: number): number {
   let [low, high] = [0, sorted.length]
   while (low < high) {

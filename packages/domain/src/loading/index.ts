@@ -1,4 +1,4 @@
-/** Where copies of segments go: from what rules want and servers hold to the loads and drops of one run. */
+/** Plans the loads, drops, and moves of one run from what rules require and servers hold. */
 export * from './plan-clones.ts'
 export * from './plan-copies.ts'
 export * from './plan-moves.ts'

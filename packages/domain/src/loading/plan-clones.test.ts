@@ -19,7 +19,7 @@ const server = (more: Partial<LoadingServer> = {}): LoadingServer => ({
   ...more,
 })
 
-/** A table of one segment for each pair of what the source and the target have to do with it. */
+/** Returns a table with one segment for each pair of flags on source and target. */
 function tableOf(pairs: readonly (readonly [source: number, target: number])[]): SegmentTable {
   const table = new SegmentTable()
   pairs.forEach(([ofSource, ofTarget], index) => {
@@ -45,16 +45,26 @@ describe('a clone', () => {
     { name: 'loads what its source serves', ofSource: served, ofTarget: 0, expected: 'load' },
     { name: 'loads what its source loads', ofSource: loading, ofTarget: 0, expected: 'load' },
     { name: 'keeps what its source serves', ofSource: served, ofTarget: served, expected: '' },
-    { name: 'is asked once', ofSource: served, ofTarget: loading, expected: '' },
-    { name: 'is left alone with what it failed to load', ofSource: served, ofTarget: refused, expected: '' },
+    {
+      name: 'does not load a segment that it is already loading',
+      ofSource: served,
+      ofTarget: loading,
+      expected: '',
+    },
+    { name: 'does not load what it failed to load', ofSource: served, ofTarget: refused, expected: '' },
     { name: 'drops what its source does not have', ofSource: 0, ofTarget: served, expected: 'drop' },
     {
-      name: 'drops what its source gives up',
+      name: 'drops what its source is dropping',
       ofSource: served | dropping,
       ofTarget: served,
       expected: 'drop',
     },
-    { name: 'is asked to drop once', ofSource: 0, ofTarget: served | dropping, expected: '' },
+    {
+      name: 'does not drop a segment that it is already dropping',
+      ofSource: 0,
+      ofTarget: served | dropping,
+      expected: '',
+    },
   ])
     it(name, () => {
       const { loads, drops } = planClones(tableOf([[ofSource, ofTarget]]), [{ target: server(), source }], 10)
@@ -66,20 +76,20 @@ describe('a clone', () => {
   const ten = Array.from({ length: 10 }, () => [served, 0] as const)
   for (const { name, given, most, expected } of [
     {
-      name: 'takes no more than fits',
+      name: 'loads no more than fits',
       given: { maxSizeBytes: 500, usedSizeBytes: 150 },
       most: 100,
       expected: 3,
     },
-    { name: 'takes no more than its queue holds', given: { queuedLoads: 2 }, most: 6, expected: 4 },
-    { name: 'takes all at once where nothing limits it', given: {}, most: Infinity, expected: 10 },
+    { name: 'loads no more than its queue allows', given: { queuedLoads: 2 }, most: 6, expected: 4 },
+    { name: 'loads everything at once without limits', given: {}, most: Infinity, expected: 10 },
   ])
     it(name, () => {
       const { loads } = planClones(tableOf(ten), [{ target: server(given), source }], most)
       assert.equal(loads.rows.length, expected)
     })
 
-  it('stays as it is while its source is away', () => {
+  it('stays unchanged while its source is unavailable', () => {
     const table = tableOf([
       [0, served],
       [served, 0],

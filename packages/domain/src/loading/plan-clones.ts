@@ -2,16 +2,16 @@ import { copyFlag, type SegmentTable } from '../inventory/index.ts'
 import type { CopyList } from './plan-copies.ts'
 import { draftOf, giveLoad, hasRoom, type LoadingServer, type ServerDraft } from './server-draft.ts'
 
-/** A server that is to hold just what another one does. */
+/** A server that mirrors the segments of another one. */
 export interface ServerClone {
   readonly target: LoadingServer
-  /** The number of the server that it follows; undefined where that is not there: the clone then stays as it is. */
+  /** The number of the source server; undefined if it is unavailable. Then the clone stays unchanged. */
   readonly source: number | undefined
 }
 
 /**
- * The loads and drops that bring clones to what their sources serve or load. Clones take part in nothing else: what
- * they hold counts for no rule. Returns no load that does not fit, or beyond `maxLoadsPerServer` in a queue.
+ * Plans the loads and drops that make clones match what their sources serve or load. Clones take part in nothing else:
+ * their segments do not count as replicas. A load must fit on the server, and a queue has at most `maxLoadsPerServer`.
  */
 export function planClones(
   { copies, rowLimit, sizeOf }: SegmentTable,
@@ -43,6 +43,6 @@ export function planClones(
   return { loads, drops }
 }
 
-/** Whether a server has or loads a segment that it is not to give up. */
+/** Whether a server serves or loads a segment and is not dropping it. */
 const holds = (flags: number): boolean =>
   (flags & copyFlag.dropping) === 0 && (flags & (copyFlag.served | copyFlag.loading)) !== 0

@@ -23,7 +23,7 @@ const drop: WantedCopies = { action: 'drop' }
 const holding = (name: string, tier: string, given: Partial<SimulatedServer> = {}): SimulatedServer =>
   simulatedServer({ name, tier, served: new Set(['s']), ...given })
 
-/** The plan for the segment `s` of one byte as `load server`, `drop server` and `cancel server`. */
+/** Returns the plan for the one-byte segment `s` as `load server`, `drop server`, and `cancel server`. */
 function planned(servers: readonly SimulatedServer[], wanted: WantedCopies, limits = unlimited): string[] {
   const planner = createPlanner(servers, limits)
   planner.planSegment({ id: 's', sizeBytes: 1 }, wanted)
@@ -37,7 +37,7 @@ function planned(servers: readonly SimulatedServer[], wanted: WantedCopies, limi
 
 const cases: readonly { name: string; servers: SimulatedServer[]; wanted: WantedCopies; plan: string[] }[] = [
   {
-    name: 'the least loaded servers of a tier get the copies',
+    name: 'loads replicas on the least full servers of a tier',
     servers: [
       simulatedServer({ name: 'a', maxSizeBytes: 100, usedSizeBytes: 30 }),
       simulatedServer({ name: 'b', maxSizeBytes: 1000, usedSizeBytes: 200 }),
@@ -47,13 +47,13 @@ const cases: readonly { name: string; servers: SimulatedServer[]; wanted: Wanted
     plan: ['load b', 'load c'],
   },
   {
-    name: 'no more copies than servers',
+    name: 'loads no more replicas than there are servers',
     servers: [simulatedServer({ name: 'a' })],
     wanted: load({ _default_tier: 3 }),
     plan: ['load a'],
   },
   {
-    name: 'a server without room is passed over',
+    name: 'skips servers without enough room',
     servers: [
       simulatedServer({ name: 'a', maxSizeBytes: 10, usedSizeBytes: 8, loadingSizeBytes: 2 }),
       simulatedServer({ name: 'b', maxSizeBytes: 0 }),
@@ -62,55 +62,55 @@ const cases: readonly { name: string; servers: SimulatedServer[]; wanted: Wanted
     plan: [],
   },
   {
-    name: 'brokers are no servers of their tier',
+    name: 'does not count brokers as servers of a tier',
     servers: [simulatedServer({ name: 'a', type: 'broker' })],
     wanted: load({ _default_tier: 1 }),
     plan: [],
   },
   {
-    name: 'a load in progress is not assigned again',
+    name: 'does not assign a load in progress again',
     servers: [simulatedServer({ name: 'a', loading: new Set(['s']) }), simulatedServer({ name: 'b' })],
     wanted: load({ _default_tier: 1 }),
     plan: [],
   },
   {
-    name: 'a load that is done but still in the queue is one copy',
+    name: 'counts a load that is done but still queued as one replica',
     servers: [holding('a', '_default_tier', { loading: new Set(['s']) }), simulatedServer({ name: 'b' })],
     wanted: load({ _default_tier: 2 }),
     plan: ['load b'],
   },
   {
-    name: 'a server that is dropping the segment neither counts nor gets it',
+    name: 'neither counts nor reloads a replica that is being dropped',
     servers: [holding('a', '_default_tier', { dropping: new Set(['s']) })],
     wanted: load({ _default_tier: 1 }),
     plan: [],
   },
   {
-    name: 'copies of a tier no longer named stay while the new tier loads',
+    name: 'keeps replicas of a tier that is no longer named while the new tier loads',
     servers: [holding('a', 'hot'), simulatedServer({ name: 'b', tier: 'cold', loading: new Set(['s']) })],
     wanted: load({ cold: 1 }),
     plan: [],
   },
   {
-    name: 'copies of a tier no longer named go once the new tier serves',
+    name: 'drops replicas of a tier that is no longer named once the new tier serves',
     servers: [holding('a', 'hot'), holding('b', 'cold')],
     wanted: load({ cold: 1 }),
     plan: ['drop a'],
   },
   {
-    name: 'a tier without servers wants nothing and holds nothing up',
+    name: 'ignores a tier without servers',
     servers: [holding('a', 'hot')],
     wanted: load({ nosuchtier: 1 }),
     plan: ['drop a'],
   },
   {
-    name: 'a tier without servers does not stop another that is served',
+    name: 'loads in another tier despite a tier without servers',
     servers: [holding('a', 'hot'), holding('b', 'cold')],
     wanted: load({ cold: 1, nosuchtier: 1 }),
     plan: ['drop a'],
   },
   {
-    name: 'the fullest server drops the surplus',
+    name: 'drops surplus replicas from the fullest server',
     servers: [
       holding('a', '_default_tier', { maxSizeBytes: 10, usedSizeBytes: 1 }),
       holding('b', '_default_tier', { maxSizeBytes: 10, usedSizeBytes: 9 }),
@@ -119,7 +119,7 @@ const cases: readonly { name: string; servers: SimulatedServer[]; wanted: Wanted
     plan: ['drop b'],
   },
   {
-    name: 'surplus of a named tier stays while another lacks as many copies',
+    name: 'keeps surplus replicas of a tier while another tier lacks as many',
     servers: [
       holding('a', 'hot'),
       holding('b', 'hot'),
@@ -129,7 +129,7 @@ const cases: readonly { name: string; servers: SimulatedServer[]; wanted: Wanted
     plan: [],
   },
   {
-    name: 'tiers with a surplus share what may be dropped while another lacks copies',
+    name: 'limits drops across tiers with surplus while another tier lacks replicas',
     servers: [
       ...[holding('a', 'hot'), holding('b', 'hot'), holding('c', 'warm'), holding('d', 'warm')],
       simulatedServer({ name: 'e', tier: 'cold', maxSizeBytes: 0 }),
@@ -138,7 +138,7 @@ const cases: readonly { name: string; servers: SimulatedServer[]; wanted: Wanted
     plan: ['drop b'],
   },
   {
-    name: 'a load rule that names no tier drops all but the copies of brokers',
+    name: 'drops everything except replicas on brokers for a load rule without tiers',
     servers: [
       holding('a', 'hot'),
       simulatedServer({ name: 'b', loading: new Set(['s']) }),
@@ -148,7 +148,7 @@ const cases: readonly { name: string; servers: SimulatedServer[]; wanted: Wanted
     plan: ['cancel b', 'drop a'],
   },
   {
-    name: 'broadcast goes to every historical and every broker that has room for segments',
+    name: 'broadcasts to every historical and every broker that can hold segments',
     servers: [
       simulatedServer({ name: 'a' }),
       simulatedServer({ name: 'b', tier: 'hot' }),
@@ -160,19 +160,19 @@ const cases: readonly { name: string; servers: SimulatedServer[]; wanted: Wanted
     plan: ['load a', 'load b', 'load d'],
   },
   {
-    name: 'a server that leaves keeps its copy of a broadcast segment while no other serves it',
+    name: 'keeps a broadcast segment on a decommissioning server until another serves it',
     servers: [holding('a', 'hot', { decommissioning: true }), simulatedServer({ name: 'b' })],
     wanted: broadcast,
     plan: ['load b'],
   },
   {
-    name: 'a server that leaves gives up its copy of a broadcast segment that another serves',
+    name: 'drops a broadcast segment from a decommissioning server once another serves it',
     servers: [holding('a', 'hot', { decommissioning: true }), holding('b', 'cold')],
     wanted: broadcast,
     plan: ['drop a'],
   },
   {
-    name: 'load after broadcast leaves the copy of the broker',
+    name: 'keeps the replica on a broker when a load rule replaces a broadcast rule',
     servers: [
       holding('a', '_default_tier'),
       holding('b', '_default_tier'),
@@ -182,7 +182,7 @@ const cases: readonly { name: string; servers: SimulatedServer[]; wanted: Wanted
     plan: ['drop b'],
   },
   {
-    name: 'drop reaches brokers, loads in progress and servers that leave',
+    name: 'drops from brokers and decommissioning servers, and cancels loads in progress',
     servers: [
       holding('a', 'hot'),
       holding('b', '', { type: 'broker' }),
@@ -194,19 +194,19 @@ const cases: readonly { name: string; servers: SimulatedServer[]; wanted: Wanted
     plan: ['cancel c', 'drop a', 'drop b', 'drop d'],
   },
   {
-    name: 'a server that leaves gets nothing and keeps its copy while another loads',
+    name: 'keeps the replica on a decommissioning server while another server loads',
     servers: [holding('a', '_default_tier', { decommissioning: true }), simulatedServer({ name: 'b' })],
     wanted: load({ _default_tier: 1 }),
     plan: ['load b'],
   },
   {
-    name: 'a server that leaves gives up its copy once others serve enough',
+    name: 'drops the replica from a decommissioning server once others serve enough',
     servers: [holding('a', '_default_tier', { decommissioning: true }), holding('b', '_default_tier')],
     wanted: load({ _default_tier: 1 }),
     plan: ['drop a'],
   },
   {
-    name: 'a tier of servers that all leave keeps what it has',
+    name: 'keeps replicas of a tier in which all servers are decommissioning',
     servers: [holding('a', '_default_tier', { decommissioning: true })],
     wanted: load({ _default_tier: 2 }),
     plan: [],
@@ -217,7 +217,7 @@ for (const { name, servers, wanted, plan } of cases) {
   test(name, () => assert.deepEqual(planned(servers, wanted), plan))
 }
 
-test('equal servers of a tier share the segments', () => {
+test('distributes segments evenly over equal servers of a tier', () => {
   const servers = ['a', 'b', 'c'].map((name) => simulatedServer({ name, maxSizeBytes: 1000 }))
   const planner = createPlanner(servers, unlimited)
   for (let id = 0; id < 30; id += 1)
@@ -226,7 +226,7 @@ test('equal servers of a tier share the segments', () => {
   for (const { name } of servers) assert.equal(loads.filter(({ server }) => server === name).length, 10)
 })
 
-test('a broadcast in between does not confuse who is least loaded', () => {
+test('finds the least full server after a broadcast in between', () => {
   const servers = [
     simulatedServer({ name: 'a', maxSizeBytes: 100 }),
     simulatedServer({ name: 'b', maxSizeBytes: 1000, usedSizeBytes: 20 }),
@@ -242,7 +242,7 @@ test('a broadcast in between does not confuse who is least loaded', () => {
   )
 })
 
-test('what cannot be placed is counted by its reason', () => {
+test('counts unassigned replicas by reason', () => {
   const servers = [
     simulatedServer({ name: 'a', tier: 'hot', loading: new Set(['x', 'y']) }),
     simulatedServer({ name: 'b', tier: 'cold', maxSizeBytes: 5 }),
@@ -260,7 +260,7 @@ test('what cannot be placed is counted by its reason', () => {
   ])
 })
 
-test('the throttle never holds up the first copy of a segment in a tier', () => {
+test('does not throttle the first replica of a segment in a tier', () => {
   const servers = ['a', 'b'].map((name) => simulatedServer({ name }))
   assert.equal(
     planned(servers, load({ _default_tier: 2 }), { ...unlimited, replicationThrottleLimit: 0 }).length,
@@ -268,7 +268,7 @@ test('the throttle never holds up the first copy of a segment in a tier', () => 
   )
 })
 
-test('planning tells whether a segment has to be looked at again', () => {
+test('planSegment returns whether a segment must be checked again', () => {
   const servers = [holding('a', 'hot'), simulatedServer({ name: 'b', tier: 'hot' }), holding('c', 'cold')]
   const planner = createPlanner(servers, unlimited)
   const isOpen = (wanted: WantedCopies) => planner.planSegment({ id: 's', sizeBytes: 1 }, wanted)
@@ -359,17 +359,17 @@ function requiredIn(cluster: readonly SimulatedServer[], tier: string, wanted: W
   )
 }
 
-/** What must hold of every plan, whatever the state it was made from. */
+/** Checks what must be true for every plan, whatever the state of the cluster. */
 function checkPlan(cluster: readonly SimulatedServer[], plan: NamedPlan, given: PlanLimits): void {
   const seen = new Set<string>()
   for (const { server: name, segmentId } of plan.loads) {
     const server = cluster.find((one) => one.name === name)!
-    assert.ok(!seen.has(`${name} ${segmentId}`), 'a copy is loaded once')
+    assert.ok(!seen.has(`${name} ${segmentId}`), 'each replica is loaded once')
     seen.add(`${name} ${segmentId}`)
     const isThere =
       server.served.has(segmentId) || server.loading.has(segmentId) || server.dropping.has(segmentId)
-    assert.ok(!isThere, 'one copy per server')
-    assert.ok(!server.decommissioning, 'a server that leaves gets no loads')
+    assert.ok(!isThere, 'one replica per server')
+    assert.ok(!server.decommissioning, 'no loads on decommissioning servers')
   }
   for (const server of cluster) {
     const loads = plan.loads.filter((one) => one.server === server.name)
@@ -384,12 +384,12 @@ function checkPlan(cluster: readonly SimulatedServer[], plan: NamedPlan, given: 
   for (const { server, segmentId } of plan.drops) {
     assert.ok(
       isServing(cluster.find((one) => one.name === server)!, segmentId),
-      'only what is served is dropped',
+      'only served replicas are dropped',
     )
   }
 }
 
-/** Queues the plan and checks that no segment has fewer copies than before or than it should. */
+/** Queues the plan and checks that it leaves no segment with fewer replicas than before and required. */
 function queueSafely(
   cluster: readonly SimulatedServer[],
   wanted: readonly WantedCopies[],
@@ -406,21 +406,24 @@ function queueSafely(
     const required = tierNames.map((tier) => requiredIn(cluster, tier, wantedOne))
     for (const [tier, copies] of after[index]!.entries()) {
       const atLeast = Math.min(before[index]![tier]!, required[tier]!)
-      assert.ok(copies >= atLeast, `tier ${tierNames[tier]} fell below what is required`)
+      assert.ok(copies >= atLeast, `too few replicas in tier ${tierNames[tier]}`)
     }
     const lacking = required.filter((one, tier) => beforeOnStaying[index]![tier]! < one)
     if (lacking.length === 0) continue
-    // What servers that leave hold beside enough others is no copy to count on.
+    // If enough other servers hold the segment, replicas on decommissioning servers do not count.
     const counted = required.map((one, tier) => {
       const enoughStay = one > 0 && beforeOnStaying[index]![tier]! >= one
       return (enoughStay ? beforeOnStaying : before)[index]![tier]!
     })
     const sum = (counts: readonly number[]) => counts.reduce((total, one) => total + one, 0)
-    assert.ok(sum(after[index]!) >= Math.min(sum(counted), sum(required)), 'a move loses no copy')
+    assert.ok(
+      sum(after[index]!) >= Math.min(sum(counted), sum(required)),
+      'moving between tiers loses no replica',
+    )
   }
 }
 
-/** Plans and lets all work finish until nothing is planned any more. */
+/** Plans and finishes all work until there is nothing left to plan. */
 function settle(
   cluster: readonly SimulatedServer[],
   wanted: readonly WantedCopies[],
@@ -437,7 +440,7 @@ function settle(
   assert.fail('the cluster does not settle')
 }
 
-test('every plan is safe, also while rules change and servers work at their own pace', () => {
+test('every plan is safe while rules change and servers work at their own pace', () => {
   const steps = fc.array(fc.record({ wanted: wantedOfAll, pace: fc.infiniteStream(fc.boolean()) }), {
     maxLength: 4,
   })
@@ -458,7 +461,7 @@ test('every plan is safe, also while rules change and servers work at their own 
   )
 })
 
-test('with room enough every rule is fulfilled exactly', () => {
+test('satisfies every rule exactly if there is enough room', () => {
   fc.assert(
     fc.property(servers, limits, wantedOfAll, (small, given, wanted) => {
       const cluster = small.map((server) => ({ ...server, maxSizeBytes: 1000, decommissioning: false }))

@@ -5,58 +5,61 @@ import { planReplicas } from './replica-change.ts'
 import { draftOf, giveLoad, hasRoom, type LoadingServer, type ServerDraft } from './server-draft.ts'
 import { ServersByFill } from './servers-by-fill.ts'
 
-/** How much one run may set going. */
+/** Limits of one run. */
 export interface PlanLimits {
-  /** Loads that may wait at one server, those queued before this run included. */
+  /** Max number of queued loads per server, including those queued before this run. */
   readonly maxLoadsPerServer: number
-  /** Copies beyond the first of a segment in a tier that one run assigns, for each tier. */
+  /** Max number of replicas that one run assigns per tier, not counting the first replica of a segment in the tier. */
   readonly replicationThrottleLimit: number
 }
 
-/** Why a wanted copy was given to no server in this run. */
+/** Why this run did not assign a required replica to a server. */
 export type UnplacedReason =
-  /** Every server that could take it has its queue full. */
+  /** The load queues of all suitable servers are full. */
   | 'queueFull'
-  /** The tier had its share of further copies for this run. */
+  /** The tier reached its replication throttle limit for this run. */
   | 'replicationThrottled'
-  /** No server that does not hold the segment, and is not just dropping it, has room. */
+  /** All servers with enough room already hold or are dropping the segment. */
   | 'noRoom'
 
-/** Wanted copies of one tier that a run could not place for one reason. */
+/** Required replicas of a tier that a run could not assign, by reason. */
 export interface Unplaced {
   readonly tier: string
   readonly reason: UnplacedReason
   readonly copies: number
-  /** The row of one of the segments, to look at. */
+  /** The row of one of the segments, as an example. */
   readonly exampleRow: number
 }
 
-/** Copies of segments on servers, as two lists side by side: rows and server numbers of the segment table. */
+/** Replicas of segments on servers, as two parallel lists of row and server numbers of the segment table. */
 export interface CopyList {
   readonly rows: number[]
   readonly servers: number[]
 }
 
-/** What is set going. */
+/** The loads, drops, and cancellations of a run. */
 export interface Plan {
   readonly loads: CopyList
   readonly drops: CopyList
-  /** Loads of earlier runs that are needed no more. A load that cannot be stopped is dropped by a later run. */
+  /**
+   * Loads of earlier runs that are no longer needed. If a load can no longer be canceled, a later run drops the
+   * replica.
+   */
   readonly cancelledLoads: CopyList
 }
 
-/** What a rule wants, made ready for many segments: what follows from the servers of the run is worked out. */
+/** What a rule requires, resolved against the servers of this run. Prepared once and used for many segments. */
 export interface PreparedWanted {
   readonly wanted: WantedCopies
-  /** The same text as long as the same copies bring it about, whatever becomes of the servers. */
+  /** Key that changes only if the resolved requirements change, not with other changes to the servers. */
   readonly key: string
-  /** Whether it is to be loaded on none of the tiers that there are. */
+  /** Whether the rule requires replicas on none of the existing tiers. */
   readonly wantsNoCopy: boolean
-  /** Tiers that have no server, with the copies wanted there. */
+  /** Tiers without servers, with the number of replicas that the rule requires there. */
   readonly tiersWithoutServers: readonly (readonly [tier: string, copies: number])[]
-  /** Tiers that can be given copies, with the number that each is to have. */
+  /** Tiers that can load replicas, with the number that each should have. */
   readonly required: readonly { readonly tier: Tier; readonly required: number }[]
-  /** By the place of a tier, 1 where the rule names it. */
+  /** For each tier by index: 1 if the rule names it. */
   readonly isNamed: Uint8Array
 }
 
@@ -64,18 +67,18 @@ export interface PreparedWanted {
 interface Tier {
   readonly place: number
   readonly name: string
-  /** Those that stay. */
+  /** Servers that are not decommissioning. */
   readonly active: readonly ServerDraft[]
   readonly assignable: ServersByFill
   furtherCopies: number
-  // The copies of the segment that is being planned.
+  // Replicas of the segment that is being planned.
   readonly served: ServerDraft[]
   readonly loading: ServerDraft[]
-  /** Copies on servers that are being emptied. */
+  /** Replicas on decommissioning servers. */
   readonly leaving: ServerDraft[]
 }
 
-/** Whether it is a copy, or will be one: not one that goes, nor one that will only take the place of another. */
+/** Whether it counts as a replica: served and not being dropped, or being loaded other than by a move. */
 const countsAsCopy = (flags: number): boolean =>
   (flags & copyFlag.served) !== 0
     ? (flags & copyFlag.dropping) === 0
@@ -84,7 +87,7 @@ const countsAsCopy = (flags: number): boolean =>
 const canHoldSegments = ({ server }: ServerDraft): boolean => server.maxSizeBytes > 0
 
 const fullestFirst = (a: ServerDraft, b: ServerDraft): number => {
-  // Equal numbers but for those that are to give up the segment that is being planned.
+  // First the servers from which the segment that is being planned is moved away.
   if (
     a.leavingFor !== b.leavingFor &&
     Math.max(a.leavingFor, b.leavingFor) === Math.max(a.takenFor, b.takenFor)
@@ -100,8 +103,8 @@ const fullest = (drafts: readonly ServerDraft[], count: number): readonly Server
 const noCopies = (): CopyList => ({ rows: [], servers: [] })
 
 /**
- * Decides where copies go in one run: made from the servers as they are, then given segments in any order, each once;
- * earlier ones are placed first where limits or room run out.
+ * Decides where replicas go in one run. Create it from the current servers, then pass each segment once, in any order.
+ * If limits or space run out, earlier segments take precedence.
  */
 export class CopyPlanner {
   private readonly table: SegmentTable
@@ -116,10 +119,10 @@ export class CopyPlanner {
   private turn = 0
   private emitted = 0
 
-  // The copies of the segment that is being planned, beside those of the tiers.
+  // Replicas of the segment that is being planned, apart from those of the tiers.
   private readonly brokersServing: ServerDraft[] = []
   private readonly brokersLoading: ServerDraft[] = []
-  /** Loads queued at servers that are being emptied. */
+  /** Loads queued on decommissioning servers. */
   private readonly leavingLoads: ServerDraft[] = []
 
   constructor(table: SegmentTable, servers: readonly LoadingServer[], limits: PlanLimits) {
@@ -145,7 +148,7 @@ export class CopyPlanner {
     return draft
   }
 
-  /** Makes what a rule wants ready for this run, once for all datasources. */
+  /** Resolves what a rule requires against the servers of this run, once for all datasources. */
   prepare(wanted: WantedCopies): PreparedWanted {
     let prepared = this.preparedFor.get(wanted)
     if (prepared === undefined) {
@@ -175,7 +178,7 @@ export class CopyPlanner {
     }))
     for (const { tier } of named) if (tier) isNamed[tier.place] = 1
     const required = named.flatMap(({ tier, count }) =>
-      // Servers that are all being emptied have nowhere to give their copies: the tier keeps what it has.
+      // If all servers of a tier are decommissioning, the tier keeps its replicas.
       tier === undefined || tier.active.length === 0
         ? []
         : [{ tier, required: Math.min(count, tier.active.length) }],
@@ -195,8 +198,8 @@ export class CopyPlanner {
   }
 
   /**
-   * Plans the copies of one used segment. Returns whether it has to be looked at again although nothing about it
-   * changes: something was set going, or could not be.
+   * Plans the replicas of one used segment. Returns true if the segment must be checked again even if it does not
+   * change, because something was planned or could not be planned.
    */
   planSegment(row: number, prepared: PreparedWanted): boolean {
     if (prepared.wanted.action === 'load' && this.isSettled(row, prepared)) return false
@@ -219,7 +222,7 @@ export class CopyPlanner {
     return this.emitted !== before
   }
 
-  /** Asks every server that serves a segment which is not used to drop it; returns whether there is one. */
+  /** Plans drops for all servers that serve an unused segment. Returns whether there is one. */
   planUnused(row: number): boolean {
     const { copies } = this.table
     const before = this.emitted
@@ -231,7 +234,10 @@ export class CopyPlanner {
     return this.emitted !== before
   }
 
-  /** The moves of this run, after everything else has been planned; `planner` keeps where the last one stopped. */
+  /**
+   * Plans the moves of this run, after everything else has been planned. `planner` remembers where the last run
+   * stopped.
+   */
   planMoves(
     planner: MovePlanner,
     maxSegmentsToMove: number,
@@ -247,21 +253,21 @@ export class CopyPlanner {
     )
   }
 
-  /** What was planned since this was asked for last. */
+  /** Returns what was planned since the last call. */
   take(): Plan {
     const { plan } = this
     this.plan = { loads: noCopies(), drops: noCopies(), cancelledLoads: noCopies() }
     return plan
   }
 
-  /** The wanted copies that were given to no server so far. */
+  /** Returns the required replicas that could not be assigned so far. */
   allUnplaced(): readonly Unplaced[] {
     return [...this.unplaced.values()]
   }
 
   /**
-   * Whether every tier that the rule names has or loads its copies and no other has any. Most segments of most runs
-   * are: this only counts.
+   * Whether every tier that the rule names has or loads its replicas and no other tier has any. That is true for most
+   * segments in most runs, so this check only counts.
    */
   private isSettled(row: number, { required, isNamed }: PreparedWanted): boolean {
     const { firstOf, nextOf, serverOf, flagsOf } = this.table.copies
@@ -276,7 +282,7 @@ export class CopyPlanner {
     let wanted = 0
     for (const { required: copies } of required) wanted += copies
     if (counted !== wanted) return false
-    // With one tier the sum says it all.
+    // With one tier, comparing the sums is enough.
     return required.length < 2 || this.isSpread(row, required)
   }
 
@@ -311,7 +317,7 @@ export class CopyPlanner {
       const flags = flagsOf[entry]!
       if ((flags & copyFlag.leaving) !== 0) draft.leavingFor = this.turn
       const serves = (flags & copyFlag.served) !== 0
-      // Copies that are being dropped count no more.
+      // Replicas that are being dropped do not count.
       if (!countsAsCopy(flags)) continue
       const tier = this.tiers[draft.tier]
       if (tier === undefined) (serves ? this.brokersServing : this.brokersLoading).push(draft)
@@ -321,8 +327,8 @@ export class CopyPlanner {
   }
 
   /**
-   * Brings every named tier to its copies. What lies in tiers that are not named goes only when all named ones serve
-   * theirs; a tier without servers wants nothing and so holds nothing up. Brokers keep what a broadcast rule gave them.
+   * Plans loads and drops so that every named tier gets its replicas. Other tiers drop theirs only when all named tiers
+   * serve their replicas. Tiers without servers are ignored. Brokers keep what a broadcast rule assigned to them.
    */
   private planLoad(row: number, prepared: PreparedWanted): void {
     let surplus = 0
@@ -333,7 +339,7 @@ export class CopyPlanner {
       if (tier.served.length < required) {
         isServed = false
       } else {
-        // The others of the tier serve enough by themselves.
+        // The other servers of the tier serve enough replicas.
         this.drop(row, tier.leaving)
         surplus -= tier.leaving.length
       }
@@ -381,7 +387,7 @@ export class CopyPlanner {
     }
   }
 
-  /** One copy on every historical and every broker that has room for segments at all. */
+  /** Plans one replica on every historical and broker that can hold segments. */
   private planBroadcast(row: number): void {
     let servedAnywhere = 0
     for (const { active, assignable, served } of this.tiers) {

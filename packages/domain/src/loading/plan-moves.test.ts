@@ -1,6 +1,5 @@
-// Whole lives of small clusters: whatever the placement they begin with, runs of planning and moving bring every tier
-// to its copies, evenly filled, then set nothing going any more, and on the way no segment has fewer copies than it
-// should and no server more than it can hold.
+// Simulates small clusters with arbitrary initial placement. Planning and moving must give every tier its replicas and
+// even fill, and then stop. Meanwhile, no segment may have too few replicas, and no server may exceed its capacity.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -13,7 +12,7 @@ import { simulatedServer, tableOf } from '../testing/index.ts'
 const day = 86_400_000
 const limits = { maxLoadsPerServer: 20, replicationThrottleLimit: 1000 }
 
-/** The bytes that a server serves, and those that it is to load. */
+/** Returns the bytes that a server serves, and those that it must still load. */
 function bytesOf(table: SegmentTable, server: number) {
   const { copies, sizeOf } = table
   let [usedSizeBytes, loadingSizeBytes, queuedLoads] = [0, 0, 0]
@@ -43,7 +42,7 @@ function isAnythingAsked({ copies }: SegmentTable): boolean {
   return false
 }
 
-/** The servers do, or fail to do, what they were asked. */
+/** Lets the servers finish or fail the queued requests. */
 function work(table: SegmentTable, happens: () => 'done' | 'failed' | 'waits'): void {
   const { copies } = table
   for (let entry = 0; entry < copies.limit; entry += 1) {
@@ -62,7 +61,7 @@ function work(table: SegmentTable, happens: () => 'done' | 'failed' | 'waits'): 
 const cluster = fc.record({
   required: fc.integer({ min: 1, max: 2 }),
   sizes: fc.array(fc.integer({ min: 2000, max: 3000 }), { minLength: 4, maxLength: 7 }),
-  // Every segment lies, at the beginning, on some of the first servers only, or nowhere.
+  // Initially, segments are only on the first servers or on none.
   segments: fc.array(fc.record({ sizeBytes: fc.integer({ min: 5, max: 20 }), on: fc.nat(3) }), {
     minLength: 120,
     maxLength: 200,
@@ -73,7 +72,7 @@ const cluster = fc.record({
   ),
 })
 
-test('clusters come to rest evenly filled, and never lose a copy nor hold too much on the way', () => {
+test('clusters become evenly filled and stable without losing replicas or exceeding capacity', () => {
   fc.assert(
     fc.property(cluster, ({ required, sizes, segments, leaving, pace }) => {
       const list = segments.map(({ sizeBytes }, number): Segment => {
@@ -93,7 +92,7 @@ test('clusters come to rest evenly filled, and never lose a copy nor hold too mu
       ])
       let runs = 0
       for (let isOver = false; !isOver; runs += 1) {
-        assert.ok(runs < 400, 'the cluster does not come to rest')
+        assert.ok(runs < 400, 'the cluster does not become stable')
         const servers = sizes.map((maxSizeBytes, number) => ({
           number,
           name: `n${number}`,
@@ -125,7 +124,7 @@ test('clusters come to rest evenly filled, and never lose a copy nor hold too mu
         for (const [at, { id }] of list.entries())
           assert.ok(
             servedCopies(table, table.rowOf(id)) >= Math.min(required, before[at]!),
-            'never fewer copies than required',
+            'never fewer replicas than required',
           )
         const isIdle = !isAnythingAsked(table)
         isOver = planned + rows.length === 0 && isIdle && runs > 10
@@ -137,7 +136,7 @@ test('clusters come to rest evenly filled, and never lose a copy nor hold too mu
         .filter((_, number) => number !== leaving)
       assert.ok(Math.max(...fills) - Math.min(...fills) < 0.05, `evenly filled: ${fills}`)
       if (leaving !== null && leaving < sizes.length)
-        assert.equal(bytesOf(table, leaving).usedSizeBytes, 0, 'a server that leaves is emptied')
+        assert.equal(bytesOf(table, leaving).usedSizeBytes, 0, 'decommissioning servers are emptied')
     }),
     { numRuns: 60 },
   )

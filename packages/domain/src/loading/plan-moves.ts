@@ -1,39 +1,40 @@
 import { copyFlag, hashNumber, type SegmentTable } from '../inventory/index.ts'
 import { giveLoad, hasRoom, type ServerDraft } from './server-draft.ts'
 
-/** Copies that are to change their servers within a tier: three lists side by side. */
+/** Replicas to move between servers of a tier, as three parallel lists. */
 export interface MoveList {
   readonly rows: number[]
-  /** Numbers of the servers that give them up once others serve them. */
+  /** Numbers of the servers that drop the replicas once the new servers serve them. */
   readonly from: number[]
   readonly to: number[]
 }
 
-/** How much one run may move. */
+/** Limits of the moves of one run. */
 export interface MoveLimits {
-  /** Copies of one tier that may be on their way at a time. */
+  /** Max number of replicas of a tier that are moving at a time. */
   readonly maxSegmentsToMove: number
   readonly maxLoadsPerServer: number
 }
 
-// Servers of a tier whose fill differs by no more than this, as a part of their size, are left as they are.
+// Fill differences up to this fraction of the server size do not cause moves.
 const evenEnough = 0.02
-// A copy moves away from its neighbours in time if there are so many fewer of them elsewhere.
+// A replica moves if another server has at least this many fewer neighbors in time.
 const fewerNeighbours = 8
-// Segments of a datasource are neighbours within blocks of so many of their intervals.
+// Segments of a datasource are neighbors if they are in the same block of this many intervals.
 const intervalsInBlock = 16
-// Blocks are counted in so many cells a server; two that fall into one cell keep apart for no reason, which does no harm.
+// Number of cells per server in which blocks are counted. Two blocks in one cell are kept apart needlessly, which is
+// harmless.
 const cellCount = 4096
-// Rows that one run looks at, and how often it compares a server with another for them: nothing else is done meanwhile.
+// Max rows and server comparisons per run. A run blocks the process, so these limits keep it short.
 const rowsAtOnce = 50_000
 const comparisonsAtOnce = 5_000_000
-// Servers of a tier that a copy may go to.
+// Max number of servers of a tier that are compared as targets for a replica.
 const candidatesOfTier = 8
 
 interface BalancedServer {
   readonly draft: ServerDraft
   readonly maxSizeBytes: number
-  /** What it will hold when everything under way is over. */
+  /** Bytes that it will hold when everything in progress is done. */
   filledBytes: number
 }
 
@@ -47,9 +48,9 @@ interface BalancedTier {
 const fillOf = ({ filledBytes, maxSizeBytes }: BalancedServer): number => filledBytes / maxSizeBytes
 
 /**
- * Moves copies within their tiers: first from fuller servers to emptier ones, and where all are filled alike, away
- * from where many of their neighbours in time lie, for these are asked for together. Every move makes the fill more
- * even, or neighbours fewer without making it less even, so that moving comes to an end.
+ * Balances replicas within their tiers. It first moves replicas from fuller to emptier servers. If the fill is even, it
+ * moves replicas away from servers with many neighbors in time, because these are often queried together. Every move
+ * makes the fill more even, or reduces neighbors without making the fill less even, so moving comes to an end.
  */
 export class MovePlanner {
   private readonly table: SegmentTable
@@ -64,8 +65,8 @@ export class MovePlanner {
   }
 
   /**
-   * The moves of a run. `drafts` are its historicals by number with what it has given them; `mayMove` tells whether a
-   * segment has just the copies that its rule wants.
+   * Plans the moves of a run. `drafts` are its historicals by number, with what the run has assigned to them. `mayMove`
+   * returns whether a segment has exactly the replicas that its rule requires.
    */
   plan(
     drafts: readonly (ServerDraft | undefined)[],
@@ -104,7 +105,7 @@ export class MovePlanner {
     return moves
   }
 
-  /** Counts neighbours and what is on its way, and returns the tiers by their places. */
+  /** Counts neighbors and moves in progress, and returns the tiers by index. */
   private countUp(
     balanced: readonly (BalancedServer | undefined)[],
     maxSegmentsToMove: number,
@@ -128,7 +129,7 @@ export class MovePlanner {
       const row = copies.rowOf[entry]!
       let flags = copies.flagsOf[entry]!
       if ((flags & copyFlag.leaving) !== 0 && !this.isMoving(row)) {
-        // What was to take its place did not come.
+        // The server that should have taken over did not load the replica.
         flags &= ~copyFlag.leaving
         copies.flagsOf[entry] = flags
       }
@@ -191,7 +192,7 @@ export class MovePlanner {
     return false
   }
 
-  /** Whether any copy of the segment is on its way, here or away. */
+  /** Whether any replica of the segment is being loaded or dropped. */
   private isUnderWay(row: number): boolean {
     const { copies } = this.table
     for (let entry = copies.firstOf[row]!; entry >= 0; entry = copies.nextOf[entry]!)
@@ -199,7 +200,7 @@ export class MovePlanner {
     return false
   }
 
-  /** A server of the tier on which a copy lies better than on `from`. */
+  /** Returns a better server of the tier for a replica on `from`, if there is one. */
   private better(
     row: number,
     from: BalancedServer,
@@ -216,7 +217,7 @@ export class MovePlanner {
     if (!isUneven && here < fewerNeighbours) return undefined
     const fromAfter = (from.filledBytes - sizeBytes) / from.maxSizeBytes
     const { members } = tier
-    // Where all are alike, other rows begin with other servers.
+    // With even fill, start with different servers for different rows.
     const first = isUneven ? 0 : row % members.length
     const candidates = candidatesIn(tier)
     let best: BalancedServer | undefined
@@ -240,7 +241,7 @@ export class MovePlanner {
 
 const isUnevenTier = ({ most, least }: BalancedTier): boolean => most - least > evenEnough
 
-/** How many servers of a tier are looked at for a copy. */
+/** Returns how many servers of a tier are compared for a replica. */
 const candidatesIn = (tier: BalancedTier): number =>
   isUnevenTier(tier) ? tier.members.length : Math.min(candidatesOfTier, tier.members.length)
 

@@ -1,22 +1,22 @@
-/** How many copies of one segment a tier has; copies that are being dropped count no more. */
+/** Number of replicas of a segment in a tier, without those that are being dropped. */
 export interface ReplicaCount {
   readonly served: number
   readonly loading: number
 }
 
-/** What brings a tier to the number of copies it should have. */
+/** The changes that give a tier its required number of replicas. */
 export interface ReplicaChange {
   readonly loads: number
-  /** Loads in progress that are not needed any more. */
+  /** Loads in progress that are no longer needed. */
   readonly cancelledLoads: number
   readonly drops: number
 }
 
 /**
- * How many loads and drops bring one tier to `required` copies.
+ * Returns the number of loads and drops that give a tier its `required` replicas.
  *
- * `surplusInCluster` caps the drops: while a segment moves between tiers, a tier with too many copies keeps them until
- * the others have loaded theirs, so that there are never fewer copies than before.
+ * `surplusInCluster` limits the drops: while a segment moves between tiers, a tier with surplus replicas keeps them
+ * until the other tiers have loaded enough, so the number of replicas never decreases.
  */
 export function planReplicas(count: ReplicaCount, required: number, surplusInCluster: number): ReplicaChange {
   const { served, loading } = count

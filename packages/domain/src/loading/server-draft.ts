@@ -1,4 +1,4 @@
-/** A server that can hold segments, as a run finds it. */
+/** A server that can hold segments, as it is at the start of a run. */
 export interface LoadingServer {
   /** Its number in the segment table. */
   readonly number: number
@@ -9,33 +9,33 @@ export interface LoadingServer {
   readonly maxSizeBytes: number
   /** Size of the segments that it serves. */
   readonly usedSizeBytes: number
-  /** Size of the segments that it was told to load and does not serve yet. */
+  /** Size of the segments that are queued for loading and not served yet. */
   readonly loadingSizeBytes: number
-  /** Their number. */
+  /** Number of queued loads. */
   readonly queuedLoads: number
-  /** A server that is to be emptied: it gets no loads, and gives up copies once others have them. */
+  /** Whether the server is being emptied: it gets no loads, and drops replicas once other servers have them. */
   readonly decommissioning: boolean
 }
 
-/** A server with what the present run has already given it to load. */
+/** A server with the loads that the current run has assigned to it. */
 export interface ServerDraft {
   readonly server: LoadingServer
-  /** The place of its tier among those of the run; brokers have none. */
+  /** Index of its tier in the run; -1 for brokers. */
   readonly tier: number
-  /** Whether it stays and is a historical. */
+  /** Whether it is a historical that is not decommissioning. */
   readonly active: boolean
-  /** Used and to be loaded; drops of this run free nothing before they are done. */
+  /** Bytes used plus bytes to load. Drops of this run free space only when they are done. */
   filledBytes: number
   queuedLoads: number
-  /** How full the server is once its queue is done: 1 is full, and one without any room is fuller than that. */
+  /** Fill level once its queue is done: 1 is full; Infinity for a server without any room for segments. */
   fill: number
-  /** The last segment, as a count of those planned, that cannot be given to it: it has it, or is busy with it. */
+  /** The last planned segment, by number, that it cannot load because it already has it, loads it, or drops it. */
   takenFor: number
-  /** The last segment that it is to give up before other servers do: another has been given it instead. */
+  /** The last planned segment, by number, that it should drop before other servers do, because it is moving away. */
   leavingFor: number
 }
 
-/** A server as the run finds it. */
+/** Returns the draft of a server at the start of a run. */
 export function draftOf(server: LoadingServer, tier = -1): ServerDraft {
   const filledBytes = server.usedSizeBytes + server.loadingSizeBytes
   return {
@@ -53,12 +53,12 @@ export function draftOf(server: LoadingServer, tier = -1): ServerDraft {
 const fillOf = (maxSizeBytes: number, filledBytes: number): number =>
   maxSizeBytes > 0 ? filledBytes / maxSizeBytes : Infinity
 
-/** Whether the segment fits on the server beside all that it has and will have. */
+/** Whether the segment fits on the server in addition to everything it has or will load. */
 export function hasRoom({ server, filledBytes }: ServerDraft, sizeBytes: number): boolean {
   return filledBytes + sizeBytes <= server.maxSizeBytes
 }
 
-/** Notes that the server is to load a segment of this size. */
+/** Assigns a load of this size to the server. */
 export function giveLoad(draft: ServerDraft, sizeBytes: number): void {
   draft.filledBytes += sizeBytes
   draft.queuedLoads += 1

@@ -7,14 +7,14 @@ import { ServersByFill } from './servers-by-fill.ts'
 
 const mostQueuedLoads = 4
 
-test('the heap chooses as a search through all servers would', () => {
+test('assigns to the same servers as a search through all of them', () => {
   const sizes = fc.array(
     fc.record({ maxSizeBytes: fc.integer({ min: 0, max: 60 }), usedSizeBytes: fc.nat(20) }),
     {
       maxLength: 8,
     },
   )
-  // A segment of a size, the servers that hold it already, and one that is given a load from elsewhere, if any.
+  // A segment size, the servers that already hold the segment, and optionally a server that gets a load elsewhere.
   const requests = fc.array(
     fc.record({
       sizeBytes: fc.nat(12),

@@ -1,7 +1,7 @@
 import { Heap } from '../heap/index.ts'
 import { giveLoad, hasRoom, type ServerDraft } from './server-draft.ts'
 
-/** Least loaded first; equally full ones take turns by the length of their queues, then go by name. */
+/** Least full server first, then by queue length, then by name. */
 function isBefore(a: ServerDraft, b: ServerDraft): boolean {
   if (a.fill !== b.fill) return a.fill < b.fill
   if (a.queuedLoads !== b.queuedLoads) return a.queuedLoads < b.queuedLoads
@@ -9,8 +9,8 @@ function isBefore(a: ServerDraft, b: ServerDraft): boolean {
 }
 
 /**
- * The servers of one tier that can be given loads, as a heap with the least loaded one on top. One whose queue is full
- * leaves it for good, because a run only ever adds to a server.
+ * The servers of one tier that can take loads, as a heap with the least full server on top. A server with a full queue
+ * leaves the heap permanently, because a run only adds loads.
  */
 export class ServersByFill {
   private readonly all: readonly ServerDraft[]
@@ -18,7 +18,7 @@ export class ServersByFill {
   private readonly heap = new Heap(isBefore)
   private readonly passedOver: ServerDraft[] = []
   private isStale = true
-  /** Segments of this size and more fit nowhere any more. */
+  /** Segments of at least this size no longer fit on any server. */
   private fitsNowhereBytes = Infinity
 
   constructor(servers: readonly ServerDraft[], mostQueuedLoads: number) {
@@ -26,19 +26,19 @@ export class ServersByFill {
     this.mostQueuedLoads = mostQueuedLoads
   }
 
-  /** Whether a server is passed over because its queue is full. */
+  /** Whether a server is skipped because its queue is full. */
   get someQueueFull(): boolean {
     return this.heap.size < this.all.length
   }
 
-  /** Must be called after servers of this tier were given loads by others than `assign`. */
+  /** Call this after assigning loads to servers of this tier other than with `assign`. */
   noteGivenElsewhere(): void {
     this.isStale = true
   }
 
   /**
-   * Gives the segment, the `turn`th of the run, to the least loaded server that it is not taken for and that has
-   * room, and returns that server.
+   * Assigns the segment, which has number `turn` in the run, to the least full server that has room and does not
+   * already have it, and returns that server.
    */
   assign(sizeBytes: number, turn: number): ServerDraft | undefined {
     if (this.isStale) this.rebuild()

@@ -32,7 +32,7 @@ interface RecordedCluster {
 const sizeBytes = 1000
 const limits: PlanLimits = { maxLoadsPerServer: 10, replicationThrottleLimit: 20 }
 
-/** Runs the rules until nothing is planned any more and returns the ids of the segments that end unused. */
+/** Runs the rules until there is nothing left to plan. Returns the ids of the segments that become unused. */
 function settle(recorded: RecordedCluster, servers: readonly SimulatedServer[]): Set<string> {
   const rules = compileRules(
     effectiveRules(parseRules(recorded.rules), [defaultRule]),
@@ -61,7 +61,7 @@ function copiesOf(segmentId: string, servers: readonly SimulatedServer[]) {
   return { loaded, brokers: holders.filter(({ type }) => type === 'broker').length }
 }
 
-test('every recorded cluster settles as the recorded system did', () => {
+test('every recorded cluster ends in the same state as in Druid 37', () => {
   const file = new URL('../../../../test/fixtures/vectors/tiers.jsonl', import.meta.url)
   const lines = readFileSync(file, 'utf8').trim().split('\n')
   assert.equal(lines.length, 120)

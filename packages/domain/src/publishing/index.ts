@@ -1,2 +1,2 @@
-/** How new files of rows become segments: versions, partition numbers, and what they hide or replace. */
+/** Publishing new files as segments: versions, partition numbers, and what they overshadow or replace. */
 export * from './plan-publication.ts'

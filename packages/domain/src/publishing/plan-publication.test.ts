@@ -41,7 +41,7 @@ const cases: {
   unused?: string[]
 }[] = [
   {
-    name: 'first append has no core set',
+    name: 'creates no core set on the first append',
     mode: append,
     chunks: [day, day],
     added: [
@@ -50,28 +50,28 @@ const cases: {
     ],
   },
   {
-    name: 'append joins the visible version',
+    name: 'appends to the visible version',
     mode: append,
     chunks: [day],
     existing: [existing(day, oldVersion, 0, 0), existing(day, oldVersion, 1, 0)],
     added: [[oldVersion, 2, 0]],
   },
   {
-    name: 'append goes behind a core set',
+    name: 'appends after a core set',
     mode: append,
     chunks: [day],
     existing: [existing(day, oldVersion, 0, 2), existing(day, oldVersion, 1, 2)],
     added: [[oldVersion, 2, 2]],
   },
   {
-    name: 'append does not reuse the number of an unused segment',
+    name: 'does not reuse the partition number of an unused segment when appending',
     mode: append,
     chunks: [day],
     existing: [existing(day, oldVersion, 0, 0), existing(day, oldVersion, 1, 0, false)],
     added: [[oldVersion, 2, 0]],
   },
   {
-    name: 'append does not reuse the number of an erased segment',
+    name: 'does not reuse the partition number of an erased segment when appending',
     mode: append,
     chunks: [day],
     existing: [existing(day, oldVersion, 0, 0)],
@@ -79,21 +79,21 @@ const cases: {
     added: [[oldVersion, 2, 0]],
   },
   {
-    name: 'a version of erased segments is not given out again',
+    name: 'does not reuse a version of erased segments',
     mode: replace,
     chunks: [day],
     floors: [{ interval: month, version: nowVersion, partitionNum: 0 }],
     added: [['2026-11-21T10:00:00.001Z', 0, 1]],
   },
   {
-    name: 'append where all is unused begins a higher version',
+    name: 'starts a higher version when appending to an interval with only unused segments',
     mode: append,
     chunks: [day],
     existing: [existing(day, '2026-11-21T10:00:00.000Z', 0, 0, false)],
     added: [['2026-11-21T10:00:00.001Z', 0, 0]],
   },
   {
-    name: 'replace has a core set',
+    name: 'creates a core set when replacing',
     mode: replace,
     chunks: [day, day, nextDay],
     added: [
@@ -103,14 +103,14 @@ const cases: {
     ],
   },
   {
-    name: 'replace is higher than a version of the future',
+    name: 'uses a version above one in the future when replacing',
     mode: replace,
     chunks: [day],
     existing: [existing(month, '2027-01-01T00:00:00.000Z', 0, 1)],
     added: [['2027-01-01T00:00:00.001Z', 0, 1]],
   },
   {
-    name: 'dropExisting takes only what lies wholly within',
+    name: 'marks only segments completely within dropExisting as unused',
     mode: { kind: 'replace', dropExisting: [parseInterval('2026-10-02/2026-10-05')] },
     chunks: [],
     existing: [existing(nextDay, oldVersion, 0, 1), existing(month, oldVersion, 0, 1)],
@@ -135,11 +135,11 @@ for (const { name, mode, chunks, existing: segments = [], floors = [], added, un
     )
     assert.deepEqual(plan.unused, unused)
     const ids = [...segments.map(({ id }) => id), ...plan.added.map(({ segment }) => segment.id)]
-    assert.equal(new Set(ids).size, ids.length, 'every id is there once')
+    assert.equal(new Set(ids).size, ids.length, 'ids are unique')
   })
 }
 
-test('append to segments of another length is a conflict', () => {
+test('rejects appending to segments with a different interval', () => {
   const input = {
     dataSource: 'd',
     chunks: [chunk(day)],

@@ -11,54 +11,56 @@ import {
 } from '../time/index.ts'
 import { analyzeTimeline } from '../timeline/index.ts'
 
-/** A segment of the metadata store that a publication may touch. */
+/** A segment in the metadata store that a publication may affect. */
 export interface ExistingSegment extends Segment {
   readonly used: boolean
 }
 
-/** A new file of rows, not yet a segment: it has neither version nor partition number. */
+/** A new file of rows that is not a segment yet: it has no version or partition number. */
 export interface NewChunk {
   readonly interval: Interval
   readonly sizeBytes: number
   readonly totalRows: number
 }
 
-/** The highest partition number that an erased segment of this interval and version had. */
+/** The highest partition number of the erased segments of this interval and version. */
 export interface PartitionFloor {
   readonly interval: Interval
   readonly version: string
   readonly partitionNum: number
 }
 
-/** How new chunks relate to what is there. */
+/** How new chunks relate to existing segments. */
 export type PublicationMode =
-  /** They are added to what is visible in their interval. */
+  /** They are added to the visible segments of their interval. */
   | { readonly kind: 'append' }
-  /** They hide what is there; what lies wholly in `dropExisting` becomes unused even where nothing new comes. */
+  /**
+   * They overshadow existing segments. Segments completely within `dropExisting` become unused even without new data.
+   */
   | { readonly kind: 'replace'; readonly dropExisting: readonly Interval[] }
 
-/** What a publication is decided from. */
+/** Input of `planPublication`. */
 export interface PublicationInput<Chunk extends NewChunk> {
   readonly dataSource: string
   readonly chunks: readonly Chunk[]
   /** All segments of the datasource, used or not, that overlap a chunk or an interval of `dropExisting`. */
   readonly existing: readonly ExistingSegment[]
-  /** Of erased segments likewise: neither their versions nor their numbers are given out again. */
+  /** The same for erased segments: their versions and partition numbers are not reused. */
   readonly floors: readonly PartitionFloor[]
   readonly mode: PublicationMode
-  /** The cluster's time in epoch milliseconds; versions are made from it. */
+  /** Time of the cluster in milliseconds since the epoch. New versions are based on it. */
   readonly now: number
 }
 
-/** The segments to insert, each with its chunk, and the ids to mark unused, in one transaction. */
+/** The segments to insert, each with its chunk, and the ids of segments to mark as unused in the same transaction. */
 export interface Publication<Chunk extends NewChunk> {
   readonly added: readonly { readonly segment: Segment; readonly chunk: Chunk }[]
   readonly unused: readonly string[]
 }
 
 /**
- * Gives chunks their versions and partition numbers. Appended chunks join the visible version of their interval;
- * where visible segments of another length overlap, they could join none without hiding data: a `conflict` failure.
+ * Assigns versions and partition numbers to chunks. Appended chunks get the visible version of their interval. Throws
+ * conflict if a visible segment with a different interval overlaps, because appending would overshadow its data.
  */
 export function planPublication<Chunk extends NewChunk>(input: PublicationInput<Chunk>): Publication<Chunk> {
   const { chunks, existing, floors, mode } = input
@@ -96,7 +98,7 @@ function append<Chunk extends NewChunk>(
   const other = visible.find((segment) => !sameInterval(segment.interval, interval))
   if (other) {
     throw conflict(
-      `Rows of [${formatInterval(interval)}] cannot be appended to datasource [${input.dataSource}]: its segment [${other.id}] has another interval; expected the same segmentGranularity, or replacing`,
+      `Cannot append rows of [${formatInterval(interval)}] to datasource [${input.dataSource}]: its segment [${other.id}] has a different interval. Use the same segmentGranularity, or replace existing data`,
     )
   }
   const newest = visible.reduce<ExistingSegment | undefined>(
@@ -135,7 +137,9 @@ function numbered<Chunk extends NewChunk>(
   })
 }
 
-/** A version of now that is higher than every other of the interval, those of unused and erased segments included. */
+/**
+ * Returns a version based on now that is higher than all others of the interval, including unused and erased segments.
+ */
 function freshVersion(
   { now }: Pick<PublicationInput<NewChunk>, 'now'>,
   taken: readonly { readonly version: string }[],

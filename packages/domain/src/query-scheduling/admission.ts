@@ -6,7 +6,7 @@ export interface QueueLimits {
   readonly maxQueuedPerCaller: number
 }
 
-/** A query that is refused, and because of which limit. */
+/** A query to reject, and the limit that it exceeds. */
 export interface RefusedQuery {
   readonly caller: string
   readonly id: number
@@ -14,8 +14,8 @@ export interface RefusedQuery {
 }
 
 /**
- * The query to refuse after one of a caller has joined its queue; undefined if all may wait. Where too many wait, it is
- * the newest of the caller with the most waiting queries relative to its weight: nobody else has to give up a place.
+ * Returns the query to reject after a query of caller `joined` was queued; undefined if all can wait. If the queue is
+ * full, that is the newest query of the caller with the most waiting queries relative to its weight.
  */
 export function refusedQuery(
   callers: readonly CallerQueries[],
@@ -31,7 +31,7 @@ export function refusedQuery(
   if (own.waiting.length > maxQueuedPerCaller) return newest(own, 'caller')
   if (callers.reduce((total, { waiting }) => total + waiting.length, 0) <= maxQueued) return undefined
   const lengthOf = ({ waiting, weight }: CallerQueries): number => waiting.length / weight
-  // Of equal ones, the caller who has just joined.
+  // On a tie, the caller who has just joined.
   return newest(
     callers.reduce((longest, one) => (lengthOf(one) > lengthOf(longest) ? one : longest), own),
     'all',

@@ -1,4 +1,4 @@
-/** Which query of which caller runs next, so that callers share the processes of a broker fairly. */
+/** Chooses which query of which caller runs next, so that callers share the processes of a broker fairly. */
 export { type QueueLimits, type RefusedQuery, refusedQuery } from './admission.ts'
 export {
   type ActiveQuery,

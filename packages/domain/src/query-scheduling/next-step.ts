@@ -1,7 +1,7 @@
 /** A query that runs or is suspended. */
 export interface ActiveQuery {
   readonly id: number
-  /** Milliseconds for which it has run, without the time for which it waited or was suspended. */
+  /** Milliseconds that it has run, without the time that it waited or was suspended. */
   readonly runMs: number
   /** Milliseconds since it last started or resumed. */
   readonly turnMs: number
@@ -14,7 +14,7 @@ export interface CallerQueries {
   readonly caller: string
   /** Share of the processes relative to other callers; at least 1. */
   readonly weight: number
-  /** Milliseconds for which its queries have used processes since it came, see `joiningUse`. */
+  /** Milliseconds that its queries have used processes since the caller arrived, see `joiningUse`. */
   readonly usedMs: number
   /** Ids in order of arrival. */
   readonly waiting: readonly number[]
@@ -22,7 +22,7 @@ export interface CallerQueries {
   readonly suspended: readonly ActiveQuery[]
 }
 
-/** What queries may use. */
+/** Limits of running and suspended queries. */
 export interface SchedulingLimits {
   /** Maximum number of queries that run at a time. */
   readonly maxRunning: number
@@ -30,11 +30,11 @@ export interface SchedulingLimits {
   readonly maxSuspended: number
   /** Maximum number of queries of one caller that run or are suspended: both use memory. */
   readonly maxActivePerCaller: number
-  /** Milliseconds for which all running and suspended queries of one caller may have run together. */
+  /** Maximum total run time, in milliseconds, of all running and suspended queries of one caller. */
   readonly maxRunMsPerCaller: number
-  /** Milliseconds after which a query is long. */
+  /** Milliseconds after which a query counts as long. */
   readonly shortMs: number
-  /** Milliseconds for which a long query runs before it may have to make room for that of another caller. */
+  /** Milliseconds that a long query runs before it can be suspended for a query of another caller. */
   readonly turnMs: number
 }
 
@@ -43,7 +43,7 @@ export interface SchedulingStep {
   readonly kind: 'start' | 'resume' | 'suspend' | 'reject' | 'expire'
   readonly caller: string
   readonly id: number
-  /** The suspended query that gets the process of a query that is suspended; undefined if it is for one that waits. */
+  /** The suspended query that resumes in place of this one; undefined if a waiting query starts instead. */
   readonly resumed?: { readonly caller: string; readonly id: number }
 }
 
@@ -66,22 +66,22 @@ const count = (callers: readonly CallerQueries[], of: (queries: CallerQueries) =
   sum(callers.map((queries) => of(queries).length))
 
 /**
- * How much of its share a caller has used. What runs counts for at least a short query each, so that callers who come
- * at the same moment start their queries in turn.
+ * Returns how much of its share a caller has used. Every running query counts as at least a short query, so that
+ * callers who arrive at the same time start their queries in turn.
  */
 const usageOf = ({ usedMs, running, weight }: CallerQueries, { shortMs }: SchedulingLimits): number =>
   (usedMs + running.length * shortMs) / weight
 
 /**
- * The `usedMs` of a caller who sends a query while it has none: that of the caller who has used the least of its share.
- * It neither has to wait for what it used before, nor has it saved up what it did not use.
+ * Returns the initial `usedMs` of a caller who sends a query but has no active ones: that of the caller who has used
+ * the least of its share. Past use does not make the caller wait, and past idle time gives it no advantage.
  */
 export function joiningUse(callers: readonly CallerQueries[], weight: number): number {
   if (callers.length === 0) return 0
   return Math.min(...callers.map((one) => one.usedMs / one.weight)) * weight
 }
 
-/** Whether a query has run for longer than short ones do. */
+/** Whether a query has run longer than a short query. */
 export const isLong = ({ runMs }: Pick<ActiveQuery, 'runMs'>, { shortMs }: SchedulingLimits): boolean =>
   runMs >= shortMs
 
@@ -89,15 +89,15 @@ export const isLong = ({ runMs }: Pick<ActiveQuery, 'runMs'>, { shortMs }: Sched
 const maxLong = ({ maxRunning }: SchedulingLimits): number => Math.max(1, maxRunning - 1)
 
 /**
- * The next step towards a fair use of the processes; undefined if there is nothing to do now. Callers take turns by
- * how much of their share they have used. Every query starts as a short one. Processes are never idle while a query
- * that may run waits, but if all of them are taken by long queries, one makes room for a query that waits.
+ * Returns the next step toward fair use of the processes; undefined if there is nothing to do now. The caller who has
+ * used the least of its share is next. Every query starts as a short one. Processes are never idle while a query that
+ * may run is waiting. If long queries take all processes, one of them makes room for a waiting query.
  */
 export function nextStep(snapshot: SchedulingSnapshot): SchedulingStep | undefined {
   return expiring(snapshot) ?? filling(snapshot) ?? makingRoom(snapshot)
 }
 
-/** Ends the longest query of a caller whose queries have run for longer than they may. */
+/** Ends a query over its own limit, or the longest query of a caller over the limit per caller. */
 function expiring({ callers, limits }: SchedulingSnapshot): SchedulingStep | undefined {
   for (const { caller, running, suspended } of callers) {
     const late = running.find(({ runMs, maxRunMs }) => maxRunMs !== undefined && runMs >= maxRunMs)
@@ -125,20 +125,20 @@ function filling(snapshot: SchedulingSnapshot): SchedulingStep | undefined {
 }
 
 /**
- * The oldest query of the caller who has used the least of its share, among those who may start one more; `suspending`
- * is the number of queries to suspend before that.
+ * Returns the oldest waiting query of the caller who has used the least of its share, among those who may start another
+ * one. `suspending` is the number of queries to suspend first.
  */
 function firstWaiting({ callers, limits }: SchedulingSnapshot, suspending = 0): Candidate | undefined {
   const isFull = count(callers, ({ suspended }) => suspended) + suspending >= limits.maxSuspended
   const allowed = callers.filter(({ running, suspended }) => {
     if (running.length + suspended.length >= limits.maxActivePerCaller) return false
-    // Where no more queries can be suspended, those who have long ones wait until these are done.
+    // If no more queries can be suspended, callers with long queries wait until these are done.
     return !isFull || (suspended.length === 0 && !running.some((query) => isLong(query, limits)))
   })
   return leastServed(allowed, limits, ({ waiting }) => waiting[0])
 }
 
-/** The query that was suspended first of the caller who has used the least of its share. */
+/** Returns the first suspended query of the caller who has used the least of its share. */
 function firstSuspended({ callers, limits }: SchedulingSnapshot): Candidate | undefined {
   return leastServed(callers, limits, ({ suspended }) => suspended[0]?.id)
 }
@@ -153,13 +153,13 @@ function leastServed(
     const id = queryOf(queries)
     if (id === undefined) continue
     const difference = best ? usageOf(queries, limits) - usageOf(best.queries, limits) : -1
-    // Of equal ones, the query that came first.
+    // On a tie, the query that arrived first.
     if (difference < 0 || (difference === 0 && id < (best as Candidate).id)) best = { queries, id }
   }
   return best
 }
 
-/** Takes a process from a long query if only long ones run and another query waits, or if its turn is over. */
+/** Suspends or rejects a long query if only long ones are running and another query waits, or if its turn is over. */
 function makingRoom(snapshot: SchedulingSnapshot): SchedulingStep | undefined {
   const { callers, limits } = snapshot
   if (limits.maxRunning === 1) return undefined
@@ -182,7 +182,7 @@ function makingRoom(snapshot: SchedulingSnapshot): SchedulingStep | undefined {
   }
 }
 
-/** The long queries that run: those of the caller who has used the most of its share first, and its newest first. */
+/** Returns the running long queries: first those of the caller who has used the most of its share, newest first. */
 function longRunning({ callers, limits }: SchedulingSnapshot) {
   return callers
     .flatMap((queries) =>

@@ -21,7 +21,7 @@ const limits: SchedulingLimits = {
   turnMs: 2000,
 }
 
-/** Queries of a caller in short: waiting ids, and `id:runMs` or `id:runMs:turnMs` of active ones. */
+/** Queries of a caller in short notation: waiting ids, and `id:runMs` or `id:runMs:turnMs` for active queries. */
 function queriesOf(
   caller: string,
   given: { waiting?: number[]; running?: string[]; suspended?: string[]; used?: number; weight?: number },
@@ -40,37 +40,37 @@ function queriesOf(
   }
 }
 
-describe('the next step', () => {
+describe('nextStep', () => {
   const cases: readonly [
     name: string,
     callers: readonly CallerQueries[],
     expected: string,
     limits?: Partial<SchedulingLimits>,
   ][] = [
-    ['of nobody is none', [], ''],
-    ['starts the query that came first', [queriesOf('a', { waiting: [1, 2] })], 'start a 1'],
+    ['does nothing without callers', [], ''],
+    ['starts the query that arrived first', [queriesOf('a', { waiting: [1, 2] })], 'start a 1'],
     [
-      'starts that of the caller who has used less',
+      'starts the query of the caller who has used less',
       [queriesOf('a', { waiting: [1], used: 10 }), queriesOf('b', { waiting: [2], used: 9 })],
       'start b 2',
     ],
     [
-      'starts that of the caller who has used less of its share',
+      'starts the query of the caller who has used less of its share',
       [queriesOf('a', { waiting: [1], used: 10, weight: 2 }), queriesOf('b', { waiting: [2], used: 9 })],
       'start a 1',
     ],
     [
-      'alternates between callers who come at the same moment',
+      'alternates between callers who arrive at the same time',
       [queriesOf('a', { waiting: [2], running: ['1:0'] }), queriesOf('b', { waiting: [3] })],
       'start b 3',
     ],
     [
-      'leaves a caller with as many queries as its memory allows waiting',
+      'makes a caller wait that has reached its limit of active queries',
       [queriesOf('a', { waiting: [3], running: ['1:0', '2:0'] })],
       '',
     ],
     [
-      'counts suspended queries too',
+      'counts suspended queries as active',
       [
         queriesOf('a', { waiting: [3], running: ['1:0'], suspended: ['2:300'] }),
         queriesOf('b', { running: ['4:0', '5:0'] }),
@@ -83,7 +83,7 @@ describe('the next step', () => {
       '',
     ],
     [
-      'suspends the newest query of the greediest caller when all are long and another one waits',
+      'suspends the newest query of the heaviest caller if all are long and another one waits',
       [
         queriesOf('a', { running: ['1:900', '2:300'], used: 1200 }),
         queriesOf('b', { running: ['3:400'], used: 400 }),
@@ -92,12 +92,12 @@ describe('the next step', () => {
       'suspend a 2',
     ],
     [
-      'leaves long queries the last process while nobody waits',
+      'lets long queries use the last process while no query waits',
       [queriesOf('a', { running: ['1:900', '2:300'] }), queriesOf('b', { running: ['3:400'] })],
       '',
     ],
     [
-      'rejects a long query when no more can be suspended',
+      'rejects a long query if no more queries can be suspended',
       [
         queriesOf('a', { running: ['1:900'], suspended: ['2:300', '5:1', '6:1'], used: 9000 }),
         queriesOf('b', { running: ['3:400', '7:400'] }),
@@ -106,7 +106,7 @@ describe('the next step', () => {
       'reject a 1',
     ],
     [
-      'starts none of a caller with long queries when no more can be suspended',
+      'starts no query of a caller with long queries if no more queries can be suspended',
       [
         queriesOf('a', { running: ['1:900'], suspended: [], waiting: [9] }),
         queriesOf('b', { suspended: ['3:400', '7:400', '8:400'], running: ['2:300', '10:300'] }),
@@ -114,7 +114,7 @@ describe('the next step', () => {
       '',
     ],
     [
-      'does not start a query instead of resuming one when its caller has used more',
+      'resumes a query instead of starting one of a caller who has used more',
       [
         queriesOf('a', { waiting: [1], running: ['5:10'], used: 800 }),
         queriesOf('b', { suspended: ['2:300'], used: 100 }),
@@ -122,7 +122,7 @@ describe('the next step', () => {
       'resume b 2',
     ],
     [
-      'does not resume a query into the last process while another waits',
+      'does not resume a query in the last process while another waits',
       [
         queriesOf('a', { waiting: [1], used: 800 }),
         queriesOf('b', { suspended: ['2:300'], used: 100 }),
@@ -131,12 +131,12 @@ describe('the next step', () => {
       'start a 1',
     ],
     [
-      'resumes a query into the last process while nobody waits',
+      'resumes a query in the last process while no query waits',
       [queriesOf('b', { suspended: ['2:300'] }), queriesOf('c', { running: ['3:300', '4:300'] })],
       'resume b 2',
     ],
     [
-      'suspends a query whose turn is over for one of a caller who has used less',
+      'suspends a query whose turn is over to resume one of a caller who has used less',
       [
         queriesOf('a', { running: ['1:9000:2000', '2:9000:10'], used: 18_000 }),
         queriesOf('b', { suspended: ['3:300'], running: ['4:300'], used: 600 }),
@@ -144,7 +144,7 @@ describe('the next step', () => {
       'suspend a 1 for b 3',
     ],
     [
-      'does not suspend a query for one of its own caller',
+      'does not suspend a query for another one of the same caller',
       [
         queriesOf('a', { running: ['1:9000:2000', '2:9000:10'], suspended: ['3:300'], used: 18_000 }),
         queriesOf('b', { running: ['4:300'], used: 600 }),
@@ -152,17 +152,17 @@ describe('the next step', () => {
       '',
     ],
     [
-      'ends the longest query of a caller who has used up its time',
+      'ends the longest query of a caller who exceeds the time limit',
       [queriesOf('a', { running: ['1:20000'], suspended: ['2:40000'] })],
       'expire a 2',
     ],
     [
-      'ends a query that has its own limit',
+      'ends a query that exceeds its own limit',
       [{ ...queriesOf('a', {}), running: [{ id: 1, runMs: 1000, turnMs: 0, maxRunMs: 1000 }] }],
       'expire a 1',
     ],
     [
-      'of a broker with one process waits for the query that runs',
+      'waits for the running query on a broker with one process',
       [queriesOf('a', { running: ['1:90000'] }), queriesOf('b', { waiting: [2] })],
       '',
       { maxRunning: 1, maxActivePerCaller: 1, maxRunMsPerCaller: 1e9 },
@@ -177,7 +177,7 @@ describe('the next step', () => {
   }
 })
 
-describe('a full queue', () => {
+describe('refusedQuery', () => {
   const cases: readonly [
     name: string,
     callers: readonly CallerQueries[],
@@ -187,7 +187,7 @@ describe('a full queue', () => {
     ['refuses nobody before that', [queriesOf('a', { waiting: [1, 2, 3] })], 'a', ''],
     ['refuses the caller who has too many', [queriesOf('a', { waiting: [1, 2, 3, 4] })], 'a', 'a 4 caller'],
     [
-      'refuses the newest query of the caller with the most',
+      'rejects the newest query of the caller with the most waiting queries',
       [
         queriesOf('a', { waiting: [1, 2, 3] }),
         queriesOf('b', { waiting: [4, 6] }),
@@ -197,7 +197,7 @@ describe('a full queue', () => {
       'a 3 all',
     ],
     [
-      'refuses the one that has just come if nobody has more',
+      'rejects the query that has just arrived if no caller has more',
       [
         queriesOf('a', { waiting: [1, 2] }),
         queriesOf('b', { waiting: [3, 4] }),
@@ -207,7 +207,7 @@ describe('a full queue', () => {
       'c 7 all',
     ],
     [
-      'goes by weight',
+      'takes weights into account',
       [queriesOf('a', { waiting: [1, 2, 3], weight: 3 }), queriesOf('b', { waiting: [4, 5, 6] })],
       'a',
       'b 6 all',
@@ -234,7 +234,7 @@ interface SimulatedQuery {
   turnMs: number
 }
 
-/** A broker whose queries take known times. */
+/** A broker with queries of known duration. */
 class SimulatedBroker {
   readonly queries: SimulatedQuery[] = []
   readonly usedMs = new Map<string, number>()
@@ -300,7 +300,7 @@ class SimulatedBroker {
 
   private settle(): void {
     for (let steps = 0; ; steps += 1) {
-      assert.ok(steps < 1000, 'steps do not come to an end')
+      assert.ok(steps < 1000, 'scheduling does not settle')
       const step = nextStep({ callers: this.callers(), limits: this.limits })
       if (step === undefined) break
       this.apply(step)
@@ -322,7 +322,7 @@ class SimulatedBroker {
     }
   }
 
-  /** What holds whenever no step is left. */
+  /** Checks what must be true whenever there is no next step. */
   private check(): void {
     const callers = this.callers()
     const { maxRunning, maxActivePerCaller, maxSuspended } = this.limits
@@ -335,10 +335,10 @@ class SimulatedBroker {
       (one) => one.waiting.length > 0 && one.running.length + one.suspended.length === 0,
     )
     if (running.length < maxRunning) {
-      assert.equal(suspended.length, 0, 'a suspended query waits for a process that is free')
-      assert.equal(mayStart.length, 0, 'a query waits for a process that is free')
+      assert.equal(suspended.length, 0, 'a suspended query waits although a process is free')
+      assert.equal(mayStart.length, 0, 'a query waits although a process is free')
     }
-    // A process is left to short queries: whoever has none started waits for a short one at most.
+    // One process is reserved for short queries, so a caller without active queries waits at most for a short one.
     if (mayStart.length > 0 && maxRunning > 1) assert.ok(running.some((query) => !isLong(query, this.limits)))
   }
 }
@@ -346,7 +346,7 @@ class SimulatedBroker {
 const endless = Number.POSITIVE_INFINITY
 
 describe('scheduling', () => {
-  it('leaves nobody waiting for ever, whoever sends what', () => {
+  it('never leaves a query waiting forever', () => {
     const sent = fc.record({
       caller: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
       needsMs: fc.oneof(fc.integer({ min: 1, max: 400 }), fc.integer({ min: 1, max: 20_000 })),
@@ -366,7 +366,7 @@ describe('scheduling', () => {
           broker.pass(pauseMs)
           totalMs += needsMs + tickMs
         }
-        // One process would have done it all in this time.
+        // A single process could finish everything in this time.
         broker.pass(totalMs)
         for (const { state } of broker.queries) assert.ok(state === 'done' || state === 'rejected')
       }),
@@ -383,7 +383,7 @@ describe('scheduling', () => {
     assert.ok(Math.abs(heavy / a - 2) < 0.1, `heavy ${heavy}, a ${a}`)
   })
 
-  it('starts a short query soon, however many long ones there are', () => {
+  it('starts a short query soon despite many long ones', () => {
     const broker = new SimulatedBroker({ maxRunning: 4, maxSuspended: 4, maxActivePerCaller: 3 })
     for (const caller of ['a', 'b', 'c'])
       for (let count = 0; count < 60; count += 1) broker.send(caller, endless)
@@ -397,7 +397,7 @@ describe('scheduling', () => {
     }
   })
 
-  it('gives no advantage to a caller who leaves and comes again', () => {
+  it('gives no advantage to a caller who leaves and comes back', () => {
     const broker = new SimulatedBroker({ maxRunning: 1, maxActivePerCaller: 1 })
     for (let count = 0; count < 100; count += 1) broker.send('stays', 200)
     for (let count = 0; count < 100; count += 1) {

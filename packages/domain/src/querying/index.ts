@@ -1,4 +1,4 @@
-/** Querying: which segments, and which rows of them, answer a query. */
+/** Querying: which segments, and which of their rows, answer a query. */
 export {
   type AnsweringSegment,
   type AnswerPlan,

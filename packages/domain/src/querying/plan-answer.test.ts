@@ -6,7 +6,7 @@ import type { Segment } from '../segment/index.ts'
 import type { Interval } from '../time/index.ts'
 import { type AnswerPlan, type AnswerSnapshot, planAnswer, planAnswerInParts } from './index.ts'
 
-/** `0-3 v1` or `0-3 v1 1/2`: days, version, partition number and size of the core set. */
+/** Parses `0-3 v1` or `0-3 v1 1/2`: days, version, partition number, and size of the core set. */
 function segment(text: string): Segment {
   const [days = '', version = '', partition = '0/1'] = text.split(' ')
   const [start = 0, end = 0] = days.split('-').map(Number)
@@ -40,13 +40,13 @@ interface Case {
 const cases: readonly Case[] = [
   { name: 'nothing', used: [], available: [], answering: [] },
   {
-    name: 'all that is served',
+    name: 'everything that is served',
     used: ['0-1 v1', '1-2 v1'],
     available: ['0-1 v1', '1-2 v1'],
     answering: ['0-1 v1', '1-2 v1'],
   },
   {
-    name: 'not what has never been loaded',
+    name: 'nothing that was never loaded',
     used: ['0-1 v1', '1-2 v1'],
     available: ['0-1 v1'],
     answering: ['0-1 v1'],
@@ -60,7 +60,7 @@ const cases: readonly Case[] = [
     notLoaded: 1,
   },
   {
-    name: 'the older version until the newer one is loaded whole',
+    name: 'the older version until the newer one is completely loaded',
     used: ['0-2 v1', '0-2 v2 0/2', '0-2 v2 1/2'],
     available: ['0-2 v1', '0-2 v2 0/2'],
     answering: ['0-2 v1'],
@@ -73,13 +73,13 @@ const cases: readonly Case[] = [
     answering: ['0-2 v2 0/2', '0-2 v2 1/2'],
   },
   {
-    name: 'of an older segment only the time that newer ones leave',
+    name: 'an older segment only where newer ones do not overshadow it',
     used: ['0-5 v1', '2-3 v2'],
     available: ['0-5 v1', '2-3 v2'],
     answering: ['0-5 v1 in 0-2 3-5', '2-3 v2'],
   },
   {
-    name: 'no answer without a segment whose server is away',
+    name: 'an error if the server of a segment is unavailable',
     used: ['0-1 v1', '1-2 v1'],
     available: ['0-1 v1'],
     lost: ['1-2 v1'],
@@ -88,7 +88,7 @@ const cases: readonly Case[] = [
     notLoaded: 0,
   },
   {
-    name: 'no answer without an appended segment whose server is away',
+    name: 'an error if the server of an appended segment is unavailable',
     used: ['0-1 v1 0/0', '0-1 v1 1/0'],
     available: ['0-1 v1 0/0'],
     lost: ['0-1 v1 1/0'],
@@ -96,7 +96,7 @@ const cases: readonly Case[] = [
     missing: ['0-1 v1 1/0'],
   },
   {
-    name: 'not the older version in place of a newer one whose server is away',
+    name: 'an error, not the older version, if the server of a newer one is unavailable',
     used: ['0-1 v1', '0-1 v2'],
     available: ['0-1 v1'],
     lost: ['0-1 v2'],
@@ -104,14 +104,14 @@ const cases: readonly Case[] = [
     missing: ['0-1 v2'],
   },
   {
-    name: 'a lost segment that is hidden is not missed',
+    name: 'the newer version if an overshadowed segment is lost',
     used: ['0-1 v1', '0-1 v2'],
     available: ['0-1 v2'],
     lost: ['0-1 v1'],
     answering: ['0-1 v2'],
   },
   {
-    name: 'a lost segment that rules want nowhere is gone',
+    name: 'nothing from a lost segment that rules no longer require',
     used: ['0-1 v1', '1-2 v1'],
     available: ['0-1 v1'],
     lost: ['1-2 v1'],
@@ -120,7 +120,7 @@ const cases: readonly Case[] = [
     notLoaded: 1,
   },
   {
-    name: 'no answer while what replaced a dropped segment is not known to be served',
+    name: 'an error while the replacement of a dropped segment is not known to be served',
     used: ['0-2 v2', '2-3 v1'],
     available: ['2-3 v1'],
     formerly: ['0-1 v1', '1-2 v1'],
@@ -129,7 +129,7 @@ const cases: readonly Case[] = [
     notLoaded: 1,
   },
   {
-    name: 'no answer with an older version than that of a dropped segment',
+    name: 'an error instead of an older version than that of a dropped segment',
     used: ['0-2 v1', '0-1 v3'],
     available: ['0-2 v1'],
     formerly: ['0-1 v2'],
@@ -138,7 +138,7 @@ const cases: readonly Case[] = [
     notLoaded: 1,
   },
   {
-    name: 'what was dropped and has no successor is gone',
+    name: 'nothing from a dropped segment without a replacement',
     used: ['2-3 v1'],
     available: ['2-3 v1'],
     formerly: ['0-1 v1'],
@@ -167,7 +167,7 @@ for (const { name, used, available, answering, missing = [], notLoaded, ...known
   })
 }
 
-/** The plan that is made part by part, and in how many parts. */
+/** Returns the plan made in parts, and the number of parts. */
 function planInParts(snapshot: AnswerSnapshot, minSize: number): { plan: AnswerPlan; parts: number } {
   const planning = planAnswerInParts(snapshot, minSize)
   for (let parts = 0; ; parts += 1) {
@@ -176,14 +176,14 @@ function planInParts(snapshot: AnswerSnapshot, minSize: number): { plan: AnswerP
   }
 }
 
-/** A plan without the order of its segments. */
+/** Returns the plan with its segments sorted by id. */
 const unordered = ({ answering, missing, notLoaded }: AnswerPlan) => ({
   answering: answering.map(({ segment: { id }, within }) => `${id} ${within?.map(days)}`).sort(),
   missing: missing.map(({ id }) => id).sort(),
   notLoaded,
 })
 
-/** A cluster in small: what is published, what servers hold, and what a broker has seen of it. */
+/** A small cluster: published segments, what servers hold, and what a broker has seen. */
 class SmallCluster {
   used: Segment[] = []
   private versions = 0
@@ -204,7 +204,7 @@ class SmallCluster {
     if (target.alive && this.used.length > 0) target.held.add(this.used[index % this.used.length]!.id)
   }
 
-  /** As the coordinator does: what served segments hide becomes unused, what is unused is dropped. */
+  /** Acts like the coordinator: marks segments that served ones overshadow as unused, and drops unused segments. */
   coordinate(): void {
     const served = (id: string) => this.servers.some(({ alive, held }) => alive && held.has(id))
     const table = new SegmentTable()
@@ -268,8 +268,8 @@ const operation = fc.oneof(
   fc.record({ kind: fc.constant('query' as const) }),
 )
 
-describe('answers of a broker over the life of a cluster', () => {
-  it('are whole versions without overlap, and never older or smaller than an earlier answer', () => {
+describe('answers of a broker over the lifetime of a cluster', () => {
+  it('contain complete versions without overlap, and are never older or smaller than earlier answers', () => {
     fc.assert(
       fc.property(fc.array(operation, { minLength: 20, maxLength: 100, size: 'max' }), (operations) => {
         const cluster = new SmallCluster()
@@ -307,7 +307,7 @@ describe('answers of a broker over the life of a cluster', () => {
   })
 })
 
-it('plans many segments in parts, and looks at what was dropped once', () => {
+it('plans many segments in parts, with many dropped ones', () => {
   const segments = Array.from({ length: 20_000 }, (_, index) => segment(`${index}-${index + 1} v1`))
   const dropped = Array.from({ length: 20_000 }, (_, index) => segment(`${2 * index}-${2 * index + 1} v2`))
   const { plan, parts } = planInParts(
@@ -322,6 +322,6 @@ it('plans many segments in parts, and looks at what was dropped once', () => {
   )
   assert.equal(parts, 20)
   assert.equal(plan.answering.length, 10_000)
-  // What was dropped in a newer version leaves no answer where an older one is to be loaded.
+  // An older version cannot replace a dropped newer one, so its segments are missing.
   assert.equal(plan.missing.length, 10_000)
 })

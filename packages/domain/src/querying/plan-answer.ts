@@ -3,44 +3,44 @@ import { type Interval, sameInterval } from '../time/index.ts'
 import { analyzeTimeline, separateParts, type VisiblePiece } from '../timeline/index.ts'
 import { isWithinAny, joinTimes } from './time-condition.ts'
 
-/** A segment that answers, with the stretches of time of which its rows count; undefined for all of its rows. */
+/** A segment that answers a query. Only rows in the intervals `within` count; undefined means all rows. */
 export interface AnsweringSegment<Of extends Segment = Segment> {
   readonly segment: Of
   readonly within: readonly Interval[] | undefined
 }
 
-/** What a segment that is gone has shown. */
+/** Interval and version of a segment that was served before. */
 export type FormerSegment = Pick<Segment, 'interval' | 'version'>
 
-/** What is known of one datasource at one moment. */
+/** The state of one datasource at one moment. */
 export interface AnswerSnapshot<Of extends Segment = Segment> {
   /** The used segments. */
   readonly segments: readonly Of[]
-  /** Whether the bytes of a segment can be had. */
+  /** Whether the data of a segment is available. */
   isAvailable(segment: Segment): boolean
-  /** Whether the servers that held a segment went away without having been told to drop it. */
+  /** Whether all servers that held a segment became unavailable without a request to drop it. */
   isLost(id: string): boolean
-  /** Segments of this datasource that were served some time ago and are not served any more or not used. */
+  /** Segments of this datasource that were served before and are no longer served or no longer used. */
   readonly formerly: readonly FormerSegment[]
-  /** Whether rules want a segment on some server. */
+  /** Whether rules require a segment on some server. */
   isWanted(segment: Segment): boolean
 }
 
-/** What answers a query over one datasource. */
+/** The segments that answer a query on one datasource. */
 export interface AnswerPlan<Of extends Segment = Segment> {
-  /** In the order of their time. */
+  /** In order of time. */
   readonly answering: readonly AnsweringSegment<Of>[]
-  /** Segments whose rows belong into every answer and cannot be had at the moment: there is no answer without them. */
+  /** Segments that every answer needs but that are currently unavailable. Queries must fail if there are any. */
   readonly missing: readonly Of[]
-  /** Used segments that nothing hides and that do not answer, because no server has loaded them (yet). */
+  /** Number of used, visible segments that do not answer because no server has loaded them (yet). */
   readonly notLoaded: number
 }
 
 /**
- * Decides which segments answer. What is visible among the available segments does; a version of which a part has
- * not been loaded yet leaves the older one in force. An answer is never smaller than an earlier one because servers
- * are away: a segment that was served before and is lost counts as if it were there, and is missing; so are the
- * segments that are to show the time of what was served before, where nothing as new shows it.
+ * Decides which segments answer: those that are visible among the available segments. A version that is only partly
+ * loaded does not overshadow older ones yet. Unavailable servers never make an answer incomplete: a segment that was
+ * served before and is lost counts as present, but is reported as missing. Also missing are the segments that should
+ * replace a formerly served one, as long as no version at least as new is visible in its place.
  */
 export function planAnswer<Of extends Segment>(snapshot: AnswerSnapshot<Of>): AnswerPlan<Of> {
   const { segments, isAvailable, isLost, formerly, isWanted } = snapshot
@@ -68,8 +68,8 @@ export function planAnswer<Of extends Segment>(snapshot: AnswerSnapshot<Of>): An
 }
 
 /**
- * The same as planAnswer for many segments, part by part: it can be left for a moment after each, so that other work is
- * not held up. Parts share no time and have at least `minSize` segments.
+ * Like planAnswer, but processes many segments in parts and yields after each one, so that it does not block other
+ * work. Parts do not overlap in time and have at least `minSize` segments.
  */
 export function* planAnswerInParts<Of extends Segment>(
   snapshot: AnswerSnapshot<Of>,
@@ -89,8 +89,8 @@ export function* planAnswerInParts<Of extends Segment>(
 }
 
 /**
- * A plan without the segments that have no row in any of the times, which are sorted and apart: for a query that asks
- * for rows of these times only, they need be neither here nor anywhere. How much is not loaded is told as before.
+ * Returns the plan without the segments that have no rows in `times`, which must be sorted and disjoint. A query for
+ * only these times does not need those segments to be available. `notLoaded` stays unchanged.
  */
 export function pruneAnswer(plan: AnswerPlan, times: readonly Interval[]): AnswerPlan {
   const isWithin = (interval: Interval): boolean => isWithinAny(times, interval)
@@ -121,7 +121,7 @@ function answeringSegments<Of extends Segment>(
   })
 }
 
-/** The time of a former segment in which the pieces, which are sorted, show neither its version nor a newer one. */
+/** Returns the parts of a former segment's interval in which the sorted pieces show only older versions or nothing. */
 function notShownSince({ interval, version }: FormerSegment, pieces: readonly VisiblePiece[]): Interval[] {
   const left: Interval[] = []
   let { start } = interval

@@ -10,17 +10,17 @@ const to = (value: number): TimeCondition => ({ kind: 'atMost', value })
 const and = (...parts: TimeCondition[]): TimeCondition => ({ kind: 'and', parts })
 const or = (...parts: TimeCondition[]): TimeCondition => ({ kind: 'or', parts })
 
-/** Whether a row of a time fulfils a condition. */
-function fulfils(time: number, condition: TimeCondition): boolean {
+/** Whether a row with this time satisfies a condition. */
+function satisfies(time: number, condition: TimeCondition): boolean {
   switch (condition.kind) {
     case 'atLeast':
       return time >= condition.value
     case 'atMost':
       return time <= condition.value
     case 'and':
-      return condition.parts.every((part) => fulfils(time, part))
+      return condition.parts.every((part) => satisfies(time, part))
     case 'or':
-      return condition.parts.some((part) => fulfils(time, part))
+      return condition.parts.some((part) => satisfies(time, part))
   }
 }
 
@@ -32,33 +32,33 @@ const { condition } = fc.letrec<{ condition: TimeCondition }>((tie) => ({
   ) as fc.Arbitrary<TimeCondition>,
 }))
 
-describe('a condition of time', () => {
+describe('timesOf', () => {
   const cases: readonly [
     name: string,
     condition: TimeCondition,
     times: readonly (readonly [number, number])[],
   ][] = [
-    ['of a range', and(from(3), to(5)), [[3, 6]]],
-    ['that nothing fulfils', and(from(6), to(5)), []],
+    ['returns a range', and(from(3), to(5)), [[3, 6]]],
+    ['returns nothing for a condition that is never true', and(from(6), to(5)), []],
     [
-      'of one of two ranges',
+      'returns two separate ranges',
       or(and(from(1), to(2)), and(from(7), to(8))),
       [
         [1, 3],
         [7, 9],
       ],
     ],
-    ['of ranges that touch', or(and(from(1), to(2)), and(from(3), to(8))), [[1, 9]]],
+    ['joins ranges that touch', or(and(from(1), to(2)), and(from(3), to(8))), [[1, 9]]],
     [
-      'of ranges in a range',
+      'intersects ranges with a range',
       and(to(7), or(and(from(1), to(2)), from(6))),
       [
         [1, 3],
         [6, 8],
       ],
     ],
-    ['of nothing at all', or(), []],
-    ['that asks for nothing', and(), [[-Infinity, Infinity]]],
+    ['returns nothing for an empty [or]', or(), []],
+    ['returns all times for an empty [and]', and(), [[-Infinity, Infinity]]],
   ]
   for (const [name, given, times] of cases) {
     it(name, () => {
@@ -69,13 +69,13 @@ describe('a condition of time', () => {
     })
   }
 
-  it('holds for exactly its times, which are sorted and apart', () => {
+  it('returns exactly the times that satisfy the condition, sorted and disjoint', () => {
     fc.assert(
       fc.property(condition, (given) => {
         const times = timesOf(given)
         for (let time = -1; time <= 52; time++) {
           const isIn = times.some(({ start, end }) => time >= start && time < end)
-          assert.equal(isIn, fulfils(time, given), `at ${time}`)
+          assert.equal(isIn, satisfies(time, given), `at ${time}`)
         }
         assert.deepEqual(times, joinTimes(times))
       }),
@@ -83,7 +83,7 @@ describe('a condition of time', () => {
   })
 })
 
-describe('a pruned plan', () => {
+describe('pruneAnswer', () => {
   const segment = (interval: Interval): Segment => {
     const key = { dataSource: 'a', interval, version: 'v1', partitionNum: 0 }
     return { ...key, id: segmentId(key), partitions: 1, sizeBytes: 1, totalRows: 1 }
@@ -95,7 +95,7 @@ describe('a pruned plan', () => {
       end: start + length,
     }))
 
-  it('has every segment that may have a row of the times, and no other', () => {
+  it('keeps exactly the segments that can have rows in the times', () => {
     fc.assert(
       fc.property(fc.array(interval), fc.array(interval), condition, (present, absent, given) => {
         const plan = {
@@ -105,7 +105,7 @@ describe('a pruned plan', () => {
         }
         const wanted = ({ start, end }: Interval): boolean =>
           Array.from({ length: end - start }, (_, index) => start + index).some((time) =>
-            fulfils(time, given),
+            satisfies(time, given),
           )
         const pruned = pruneAnswer(plan, timesOf(given))
         assert.deepEqual(
@@ -121,7 +121,7 @@ describe('a pruned plan', () => {
     )
   })
 
-  it('looks at the part of a segment that is visible', () => {
+  it('considers only the visible part of a segment', () => {
     const plan = {
       answering: [
         {

@@ -1,17 +1,17 @@
 import { ETERNITY, type Interval, intersection, overlaps } from '../time/index.ts'
 
-/** What a query asks of the time of its rows; values in epoch milliseconds. */
+/** A condition on the time of rows. Values are milliseconds since the epoch. */
 export type TimeCondition =
   | { readonly kind: 'atLeast' | 'atMost'; readonly value: number }
   | { readonly kind: 'and' | 'or'; readonly parts: readonly TimeCondition[] }
 
-/** The times, sorted and apart from each other, outside of which no row fulfils a condition. */
+/** Returns the times in which rows can satisfy the condition, as sorted disjoint intervals. */
 export function timesOf(condition: TimeCondition): Interval[] {
   switch (condition.kind) {
     case 'atLeast':
       return [{ start: condition.value, end: Infinity }]
     case 'atMost':
-      // Intervals do not hold their end.
+      // Intervals exclude their end.
       return [{ start: -Infinity, end: condition.value + 1 }]
     case 'and':
       return condition.parts.map(timesOf).reduce(inBoth, [ETERNITY])
@@ -20,7 +20,7 @@ export function timesOf(condition: TimeCondition): Interval[] {
   }
 }
 
-/** All times of a list as one that is sorted and in which nothing touches. */
+/** Returns the union of the times as sorted intervals that neither overlap nor touch. */
 export function joinTimes(times: readonly Interval[]): Interval[] {
   const joined: Interval[] = []
   for (const one of times.filter(({ start, end }) => start < end).sort((a, b) => a.start - b.start)) {
@@ -42,7 +42,7 @@ function inBoth(some: readonly Interval[], others: readonly Interval[]): Interva
   return both
 }
 
-/** Whether an interval shares time with any of the times, which are sorted and apart. Takes logarithmic time. */
+/** Whether an interval overlaps any of the times, which must be sorted and disjoint. Takes logarithmic time. */
 export function isWithinAny(times: readonly Interval[], interval: Interval): boolean {
   let low = 0
   let high = times.length

@@ -5,24 +5,24 @@ const defaultPartitions: PartitionsSpec = {
   maxRowsPerSegment: 5_000_000,
   maxTotalRows: null,
 }
-// A segment may have half as many rows again as is aimed at.
+// A segment can have up to 50% more rows than the target.
 const mostRowsPerTarget = 1.5
 
-/** How the rows of one interval are spread, also where the configuration leaves it open. */
+/** Returns how the rows of an interval are partitioned, with defaults if the configuration does not say. */
 export function partitionsOf(config: CompactionConfig): PartitionsSpec {
   const { tuningConfig, maxRowsPerSegment } = config
   if (tuningConfig?.partitionsSpec) return tuningConfig.partitionsSpec
   return maxRowsPerSegment === null ? defaultPartitions : { ...defaultPartitions, maxRowsPerSegment }
 }
 
-/** How many rows a segment has at the most; undefined where the number of segments is given instead. */
+/** Returns the max number of rows per segment; undefined if the number of segments is configured instead. */
 export function mostRowsOf(partitions: PartitionsSpec): number | undefined {
   if (partitions.type !== 'range') return partitions.maxRowsPerSegment ?? undefined
   const { maxRowsPerSegment, targetRowsPerSegment } = partitions
   return maxRowsPerSegment ?? Math.floor((targetRowsPerSegment ?? 1) * mostRowsPerTarget)
 }
 
-/** How many rows a segment has about, where ranges are cut. */
+/** Returns the target number of rows per segment for range partitioning. */
 export function targetRowsOf(partitions: Extract<PartitionsSpec, { type: 'range' }>): number {
   return (
     partitions.targetRowsPerSegment ??

@@ -15,7 +15,9 @@ function segment(interval: Interval, version = 'v1', partitionNum = 0, partition
   return { ...key, id: segmentId(key), partitions, sizeBytes: 10, totalRows: 5 }
 }
 
-/** A plan in short: of each bucket its first day, what is read with the days that are visible, and what is kept. */
+/**
+ * Summarizes a plan: for each bucket, its first day, the segments to read with their visible days, and the number kept.
+ */
 const outline = ({ buckets }: ReturnType<typeof planRewrite<Segment>>) =>
   buckets.map(({ interval, rewritten, kept }) => ({
     from: new Date(interval.start).getUTCDate(),
@@ -26,14 +28,14 @@ const outline = ({ buckets }: ReturnType<typeof planRewrite<Segment>>) =>
     kept: kept.length,
   }))
 
-describe('the plan of a rewriting', () => {
-  it('brings days into their month', () => {
+describe('planRewrite', () => {
+  it('merges days into their month', () => {
     const plan = planRewrite([segment(days(1, 2)), segment(days(5, 6))], month, 'MONTH')
     assert.deepEqual(outline(plan), [{ from: 1, read: ['v1 1-2', 'v1 5-6'], kept: 0 }])
     assert.deepEqual(plan.buckets[0]?.interval, month)
   })
 
-  it('cuts a segment into all days that it has, with rows or not', () => {
+  it('splits a segment into all of its days, with or without rows', () => {
     const plan = planRewrite([segment(days(1, 4))], days(1, 4), 'DAY')
     assert.deepEqual(
       outline(plan).map(({ from, read }) => [from, ...read]),
@@ -45,7 +47,7 @@ describe('the plan of a rewriting', () => {
     )
   })
 
-  it('keeps the intervals that there are where no granularity is given', () => {
+  it('keeps existing intervals without a granularity', () => {
     const plan = planRewrite(
       [segment(days(1, 2)), segment(days(2, 4)), segment(days(3, 5), 'v2')],
       month,
@@ -57,7 +59,7 @@ describe('the plan of a rewriting', () => {
     ])
   })
 
-  it('reads only what is visible of a complete version', () => {
+  it('reads only the visible parts of complete versions', () => {
     const plan = planRewrite(
       [segment(days(1, 10)), segment(days(3, 5), 'v2'), segment(days(6, 7), 'v3', 0, 2)],
       days(1, 10),
@@ -68,12 +70,12 @@ describe('the plan of a rewriting', () => {
     assert.deepEqual(outline(wider), [{ from: 1, read: ['v1 1-3,5-10', 'v2 3-5'], kept: 0 }])
   })
 
-  it('reads of a segment that reaches out of the interval only what is within', () => {
+  it('reads only the part of a segment within the interval', () => {
     const aligned = planRewrite([segment(days(1, 10))], days(5, 12), 'WEEK')
     assert.deepEqual(outline(aligned), [{ from: 5, read: ['v1 5-10'], kept: 0 }])
   })
 
-  it('takes over what is already as it shall be', () => {
+  it('keeps segments that already have the right interval', () => {
     const done = [segment(month, 'v1', 0, 0)]
     const fresh = segment(month, 'v1', 1, 0)
     const plan = planRewrite([...done, fresh], month, 'MONTH', new Set([fresh.id]))
@@ -83,7 +85,7 @@ describe('the plan of a rewriting', () => {
     assert.deepEqual(outline(untouched), [])
   })
 
-  it('reads all of a bucket where what is left could not stay', () => {
+  it('reads an entire bucket if its other segments cannot be kept', () => {
     const fresh = segment(days(1, 2))
     const plan = planRewrite([fresh, segment(days(2, 3))], month, 'MONTH', new Set([fresh.id]))
     assert.deepEqual(outline(plan), [{ from: 1, read: ['v1 1-2', 'v1 2-3'], kept: 0 }])
@@ -91,26 +93,30 @@ describe('the plan of a rewriting', () => {
 
   const refused: readonly [name: string, work: () => unknown, code: string][] = [
     [
-      'a part of the interval of a segment',
+      'part of the interval of a segment',
       () => planRewrite([segment(days(1, 5))], days(1, 3), null),
       'conflict',
     ],
-    ['a part of a month', () => planRewrite([segment(days(1, 5))], days(1, 10), 'MONTH'), 'conflict'],
-    ['all time in days', () => planRewrite([segment(ETERNITY)], ETERNITY, 'DAY'), 'conflict'],
-    ['a year in seconds', () => planRewrite([segment(days(1, 365))], days(1, 365), 'SECOND'), 'invalidInput'],
+    ['part of a month', () => planRewrite([segment(days(1, 5))], days(1, 10), 'MONTH'), 'conflict'],
+    ['splitting eternity into days', () => planRewrite([segment(ETERNITY)], ETERNITY, 'DAY'), 'conflict'],
+    [
+      'splitting a year into seconds',
+      () => planRewrite([segment(days(1, 365))], days(1, 365), 'SECOND'),
+      'invalidInput',
+    ],
   ]
   for (const [name, work, code] of refused) {
-    it(`refuses ${name}`, () => assert.throws(work, (failure: Failure) => failure.code === code))
+    it(`rejects ${name}`, () => assert.throws(work, (failure: Failure) => failure.code === code))
   }
 
-  it('writes all time as one', () => {
+  it('writes eternity as one interval', () => {
     assert.equal(
       planRewrite([segment(ETERNITY), segment(days(1, 2), 'v2')], ETERNITY, 'ALL').buckets.length,
       1,
     )
   })
 
-  it('reads every visible time once, and lets nothing that it read stay visible', () => {
+  it('reads every visible time once and overshadows everything that it read', () => {
     const version = fc.constantFrom('v1', 'v2', 'v3')
     const any = fc.tuple(fc.integer({ min: 1, max: 27 }), fc.integer({ min: 1, max: 4 }), version)
     fc.assert(
@@ -125,7 +131,7 @@ describe('the plan of a rewriting', () => {
             ]),
           )
           const segments = [...unique.values()]
-          // Two groups of one version that overlap are never made.
+          // Overlapping groups of one version do not occur in practice.
           const wide = days(-20, 60)
           const clash = segments.some((a) =>
             segments.some(

@@ -1,4 +1,4 @@
-import { conflict, invalidInput } from '../failure/index.ts'
+import { conflict } from '../failure/index.ts'
 import type { Segment } from '../segment/index.ts'
 import {
   bucketOf,
@@ -11,38 +11,38 @@ import {
   sameInterval,
 } from '../time/index.ts'
 import { analyzeTimeline } from '../timeline/index.ts'
+import { refuse } from '../validation/index.ts'
 
-/** A segment that is read, and the parts of its interval in which it is visible. */
+/** A segment to read, and the parts of its interval in which it is visible. */
 export interface RewriteInput<Input extends Segment> {
   readonly segment: Input
   readonly visible: readonly Interval[]
 }
 
-/** What becomes the segments of one interval. */
+/** The input for the new segments of one interval. */
 export interface RewriteBucket<Input extends Segment> {
   readonly interval: Interval
-  /** Their rows are read, as far as they are visible in the interval, and written anew. */
+  /** Segments whose visible rows in the interval are read and rewritten. */
   readonly rewritten: readonly RewriteInput<Input>[]
-  /** Their files are taken over as they are. */
+  /** Segments whose files are kept unchanged. */
   readonly kept: readonly Input[]
 }
 
-/** What a compaction reads and writes. */
+/** The plan of a compaction. */
 export interface RewritePlan<Input extends Segment> {
   readonly buckets: readonly RewriteBucket<Input>[]
-  /** All segments that are visible in the interval, sorted: as long as they are the same, the plan holds. */
+  /** Sorted ids of all segments that are visible in the interval. The plan is valid as long as they do not change. */
   readonly visibleIds: readonly string[]
 }
 
 const mostBuckets = 10_000
 
 /**
- * Which segments of an interval are read and into which intervals they go: into buckets of the granularity, or, without
- * one, into the intervals that they have. With `chosen` only these are read where the others already are what they
- * shall be, that is where each of them has the interval of the bucket for itself. `segments` are the used segments of the
- * datasource that overlap the interval; of one that reaches out of it only the part within is read and hidden. A conflict
- * failure where the interval has only a part of one that would be written, an invalidInput failure where the granularity
- * would make too many.
+ * Plans which segments of an interval are read, and into which intervals they are written: buckets of the granularity,
+ * or, without a granularity, their own intervals. With `chosen`, the other segments of a bucket are kept if each of
+ * them has exactly the interval of the bucket. `segments` are the used segments of the datasource that overlap the
+ * interval. Only the parts within the interval are read and overshadowed. Throws conflict if the interval covers only
+ * part of an interval to write, and invalidInput if the granularity results in too many intervals.
  */
 export function planRewrite<Input extends Segment>(
   segments: readonly Input[],
@@ -53,10 +53,10 @@ export function planRewrite<Input extends Segment>(
   const inputs = visibleInputs(segments, interval)
   const intervals = granularity === null ? ownIntervals(inputs) : bucketsOf(inputs, granularity)
   const outside = intervals.find((bucket) => !contains(interval, bucket))
-  // What else lies in such a bucket was not read: it would be hidden.
+  // Other data in such a bucket would be overshadowed without having been read.
   if (outside) {
     throw conflict(
-      `The interval [${formatInterval(interval)}] has a part only of [${formatInterval(outside)}]; expected whole intervals of the granularity`,
+      `Interval [${formatInterval(interval)}] covers only part of [${formatInterval(outside)}]: expected complete intervals of the granularity`,
     )
   }
   const buckets = intervals.flatMap((bucket): RewriteBucket<Input>[] => {
@@ -84,14 +84,14 @@ function visibleInputs<Input extends Segment>(
   const parts = new Map<number, Interval[]>()
   for (const piece of analyzeTimeline(segments).visible) {
     if (!overlaps(piece.interval, interval)) continue
-    // What reaches out of the interval stays visible there, in its old version.
+    // Outside the interval, the old version stays visible.
     const part = intersection(piece.interval, interval)
     for (const index of piece.segments) parts.set(index, [...(parts.get(index) ?? []), part])
   }
   return [...parts].map(([index, visible]) => ({ segment: segments[index] as Input, visible }))
 }
 
-/** The intervals of the segments; those that overlap become one. */
+/** Returns the intervals of the segments. Overlapping intervals are merged. */
 function ownIntervals(inputs: readonly RewriteInput<Segment>[]): Interval[] {
   const merged: Interval[] = []
   const sorted = inputs
@@ -112,7 +112,7 @@ function bucketsOf(inputs: readonly RewriteInput<Segment>[], granularity: Granul
     for (const { start, end } of visible) {
       if (granularity !== 'ALL' && !(Number.isFinite(start) && Number.isFinite(end))) {
         throw conflict(
-          `Segment [${segment.id}] has no end and cannot be cut into intervals of [${granularity}]; expected ALL`,
+          `Segment [${segment.id}] has an unbounded interval, which cannot be split by segment granularity [${granularity}]: expected [ALL]`,
           { segment: segment.id },
         )
       }
@@ -121,9 +121,10 @@ function bucketsOf(inputs: readonly RewriteInput<Segment>[], granularity: Granul
         const bucket = bucketOf(granularity, at)
         byStart.set(bucket.start, bucket)
         if (byStart.size > mostBuckets) {
-          throw invalidInput(
-            `granularitySpec.segmentGranularity has the value [${granularity}], which makes more than [${mostBuckets}] intervals of the segments; expected a coarser one, or a shorter interval`,
-            { field: 'granularitySpec.segmentGranularity' },
+          throw refuse(
+            'granularitySpec.segmentGranularity',
+            granularity,
+            `a granularity with at most [${mostBuckets}] intervals of segments. Use a coarser one, or compact a shorter interval`,
           )
         }
         at = bucket.end

@@ -34,14 +34,14 @@ const range = (targetRowsPerSegment: number): PartitionsSpec => ({
   assumeGrouped: false,
 })
 
-describe('segments without bytes', () => {
+describe('virtual segments', () => {
   const twoDays = [segment(days(1, 2), 60), segment(days(5, 6), 40)]
   const cases: { name: string; partitions: PartitionsSpec; rows: number[] }[] = [
-    { name: 'become one where they fit', partitions: dynamic(100), rows: [100] },
-    { name: 'become as many as they need', partitions: dynamic(40), rows: [33, 33, 34] },
-    { name: 'become the shards asked for', partitions: hashed(4), rows: [25, 25, 25, 25] },
-    { name: 'are cut at about the rows aimed at', partitions: range(50), rows: [50, 50] },
-    { name: 'are not cut while not half as many again', partitions: range(70), rows: [100] },
+    { name: 'become one segment if the rows fit', partitions: dynamic(100), rows: [100] },
+    { name: 'become as many segments as needed', partitions: dynamic(40), rows: [33, 33, 34] },
+    { name: 'become the requested number of shards', partitions: hashed(4), rows: [25, 25, 25, 25] },
+    { name: 'are split at about the target number of rows', partitions: range(50), rows: [50, 50] },
+    { name: 'are not split up to 50% above the target', partitions: range(70), rows: [100] },
   ]
   for (const { name, partitions, rows } of cases) {
     it(name, () => {
@@ -54,14 +54,14 @@ describe('segments without bytes', () => {
     })
   }
 
-  it('of all time count whole', () => {
+  it('count completely if their interval is eternity', () => {
     const { buckets } = planRewrite([segment(ETERNITY, 7)], ETERNITY, 'ALL')
     assert.deepEqual(rewriteVirtually(buckets, dynamic(10)), [
       { interval: ETERNITY, totalRows: 7, sizeBytes: 70 },
     ])
   })
 
-  it('stay beside those that are rewritten, where only some are', () => {
+  it('are kept next to rewritten ones if only some are chosen', () => {
     const stored = [segment(month, 60), segment(month, 30, 1), segment(month, 5, 2)]
     const { buckets } = planRewrite(stored, month, 'MONTH', new Set(stored.slice(1).map(({ id }) => id)))
     assert.deepEqual(
@@ -70,7 +70,7 @@ describe('segments without bytes', () => {
     )
   })
 
-  it('keep their rows and bytes, however they are cut', () => {
+  it('keep their total rows and bytes however they are split', () => {
     const spans = fc.record({
       start: fc.integer({ min: 1, max: 30 }),
       length: fc.integer({ min: 1, max: 9 }),
@@ -84,7 +84,7 @@ describe('segments without bytes', () => {
           const stored = given.map(({ start, length, rows }, index) =>
             segment(days(start, Math.min(start + length, 32)), rows, index),
           )
-          // Of one version and different intervals only what does not overlap is all visible.
+          // Use disjoint intervals only, because overlapping ones of one version are not all visible.
           const apart = stored.filter(({ interval }, index) =>
             stored
               .slice(0, index)

@@ -4,7 +4,7 @@ import type { Interval } from '../time/index.ts'
 import { mostRowsOf, targetRowsOf } from './partitions.ts'
 import type { RewriteBucket, RewriteInput } from './plan-rewrite.ts'
 
-/** A segment of which nothing is known but its numbers. */
+/** The interval, size, and row count of a virtual segment. */
 export interface VirtualSegment {
   readonly interval: Interval
   readonly sizeBytes: number
@@ -12,8 +12,8 @@ export interface VirtualSegment {
 }
 
 /**
- * What a rewriting of segments without bytes makes, by arithmetic alone: rows lie evenly in the time of their segment
- * and none is added to another, so that rows and bytes of what is rewritten are those of what is made.
+ * Calculates the result of rewriting virtual segments. Rows are assumed to be spread evenly over the interval of their
+ * segment and are not rolled up, so the totals of rows and bytes stay the same.
  */
 export function rewriteVirtually(
   buckets: readonly RewriteBucket<Segment>[],
@@ -48,15 +48,15 @@ function partsOf(partitions: PartitionsSpec, rows: number): number {
   return most === undefined ? 1 : Math.ceil(rows / most)
 }
 
-/** A part of a whole number, such that all parts add up to it. */
+/** Returns one share of an integer, such that all shares add up to it. */
 const shareOf = (whole: number, part: number, parts: number): number =>
   Math.floor((whole * (part + 1)) / parts) - Math.floor((whole * part) / parts)
 
-/** How much of a segment's amount lies in its visible time; of one without an end, all. */
+/** Returns the share of an amount that is in the visible time of a segment; all of it for an unbounded segment. */
 function shownOf({ segment: { interval }, visible }: RewriteInput<Segment>, amount: number): number {
   const length = interval.end - interval.start
   if (!Number.isFinite(length)) return amount
-  // Counted from the start each time: the parts of a segment that is cut add up to all of it.
+  // Rounding positions, not lengths, makes the parts of a split segment add up to the total.
   const until = (instant: number): number => Math.round((amount * (instant - interval.start)) / length)
   return sum(visible.map(({ start, end }) => until(end) - until(start)))
 }

@@ -67,7 +67,7 @@ for (const { given, kept } of [
 }
 
 const anInteger = 'an integer from 0 to 2147483647'
-const aPeriod = 'a non-negative ISO 8601 period such as [P1M], [P7D] or [PT12H]'
+const aPeriod = 'a non-negative ISO 8601 period such as [P1M], [P7D], or [PT12H]'
 const aTierName = 'a name of 1 to 255 characters without control characters'
 
 // Messages for the third rule of a list.

@@ -1,9 +1,9 @@
-/** The types that a dimension may be given. */
+/** The types of dimensions. */
 export const dimensionTypes = ['string', 'long', 'float', 'double'] as const
 /** The type of a dimension. */
 export type DimensionType = (typeof dimensionTypes)[number]
 
-/** The ways in which a metric can be aggregated. */
+/** The types of metrics: how they are aggregated. */
 export const metricTypes = [
   'count',
   'longSum',
@@ -16,5 +16,5 @@ export const metricTypes = [
   'floatMin',
   'floatMax',
 ] as const
-/** The way in which a metric is aggregated. */
+/** The type of a metric: how it is aggregated. */
 export type MetricType = (typeof metricTypes)[number]

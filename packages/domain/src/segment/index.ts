@@ -1,3 +1,6 @@
-/** A segment: the unit of data of one datasource, interval, version and partition; id, wire form, types of columns. */
+/**
+ * Segments: ids, JSON payloads, and column types. A segment is the data of one datasource, interval, version, and
+ * partition.
+ */
 export * from './column-types.ts'
 export * from './segment.ts'

@@ -19,7 +19,7 @@ const key = {
 }
 const id = 'koalas_2026-01-01T00:00:00.000Z_2026-02-01T00:00:00.000Z_2026-03-01T00:00:00.000Z'
 
-test('the datasource stands in the id before the first instant', () => {
+test('the datasource is the part of the id before the first instant', () => {
   assert.equal(dataSourceOfId(id), 'koalas')
   assert.equal(dataSourceOfId(`a_b${id}_12`), 'a_bkoalas')
   assert.equal(dataSourceOfId('_-146136543-09-08T08:23:32.096Z_x'), '')
@@ -34,17 +34,17 @@ for (const dataSource of [
   '2026-01-01T00:00:00.000Z_2026-02-01T00:00:00.000Z_',
 ]) {
   for (const partitionNum of [0, 12]) {
-    test(`[${dataSource}] stands in the id of its segment [${partitionNum}]`, () =>
+    test(`[${dataSource}] is found in the id of its segment [${partitionNum}]`, () =>
       assert.equal(dataSourceOfId(segmentId({ ...key, dataSource, partitionNum })), dataSource))
   }
 }
 
-test('the id ends in the partition number unless that is 0', () => {
+test('the id ends with the partition number unless that is 0', () => {
   assert.equal(segmentId(key), id)
   assert.equal(segmentId({ ...key, partitionNum: 12 }), `${id}_12`)
 })
 
-test('every id is read back, whatever the name of the datasource', () => {
+test('parses every id, whatever the name of the datasource', () => {
   const instant = fc.integer({ min: -1e13, max: 1e13 })
   const keys = fc.record(
     {
@@ -76,11 +76,11 @@ for (const text of [
   id.replace('.000Z', 'Z'),
   'koalas_2026-01-01_2026-02-01_v1',
 ]) {
-  test(`[${text}] is no id of a segment of koalas`, () =>
+  test(`[${text}] is not the id of a segment of koalas`, () =>
     assert.equal(parseSegmentId('koalas', text), undefined))
 }
 
-test('a payload becomes a segment and the same payload again', () => {
+test('converts a payload to a segment and back to the same payload', () => {
   const payload: SegmentPayload = {
     dataSource: 'koalas',
     interval: '2026-01-01T00:00:00.000Z/2026-02-01T00:00:00.000Z',

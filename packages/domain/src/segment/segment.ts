@@ -1,33 +1,33 @@
 import { formatInstant, formatInterval, type Interval, parseInterval, readInstant } from '../time/index.ts'
 import type { DimensionType } from './column-types.ts'
 
-/** What makes a segment itself. */
+/** The parts that identify a segment. */
 export interface SegmentKey {
   readonly dataSource: string
   readonly interval: Interval
-  /** ISO 8601 timestamp text; versions compare as strings, the higher one hides the lower. */
+  /** ISO 8601 timestamp. Versions are compared as strings; a higher version overshadows a lower one. */
   readonly version: string
   readonly partitionNum: number
 }
 
-/** A segment as planning sees it. */
+/** A segment with the data that planning needs. */
 export interface Segment extends SegmentKey {
   readonly id: string
-  /** Size of the core partition set; 0 = appended segments only, every such group is complete. */
+  /** Size of the core partition set. 0 means only appended segments; such a group is always complete. */
   readonly partitions: number
   readonly sizeBytes: number
   readonly totalRows: number
 }
 
-/** A column of a segment besides its time. */
+/** A column of a segment other than its time column. */
 export interface SegmentColumn {
   readonly name: string
   readonly type: DimensionType | 'boolean'
 }
 
-/** Where the bytes of a segment lie in deep storage. */
+/** Where a segment is stored in deep storage. */
 export interface LoadSpec {
-  /** A virtual segment is metadata only: it has neither file nor checksum, and only virtual servers load it. */
+  /** A virtual segment is metadata only: it has no file or checksum, and only virtual servers load it. */
   readonly type: 'local' | 'virtual'
   /** Relative to the root of deep storage. */
   readonly path: string
@@ -35,10 +35,10 @@ export interface LoadSpec {
   readonly checksum: string
 }
 
-/** Where the bytes of every virtual segment lie: nowhere. */
+/** Load spec of every virtual segment. */
 export const virtualLoadSpec: LoadSpec = { type: 'virtual', path: '', checksum: '' }
 
-/** A segment as JSON: what the metadata store keeps and data servers are sent. */
+/** A segment as JSON, as the metadata store keeps it and data servers receive it. */
 export interface SegmentPayload {
   readonly dataSource: string
   readonly interval: string
@@ -57,16 +57,16 @@ export interface SegmentPayload {
   readonly size: number
   readonly totalRows: number
   readonly identifier: string
-  /** What it was compacted to; left out where the state is kept apart, and of segments that were not compacted. */
+  /** Compaction state; omitted if the state is stored separately or the segment was not compacted. */
   readonly lastCompactionState?: unknown
   /** The fingerprint of that state. */
   readonly indexingStateFingerprint?: string
 }
 
-// The version of the segment format that the recorded system reports.
+// The version of the segment format that Druid 37 reports.
 const binaryVersion = 9
 
-/** The id of a segment: `dataSource_start_end_version`, and `_partitionNum` unless that is 0. */
+/** Returns the id of a segment: `dataSource_start_end_version`, plus `_partitionNum` unless that is 0. */
 export function segmentId(key: SegmentKey): string {
   const { dataSource, interval, version, partitionNum } = key
   const id = `${dataSource}_${formatInstant(interval.start)}_${formatInstant(interval.end)}_${version}`
@@ -76,8 +76,8 @@ export function segmentId(key: SegmentKey): string {
 const idAfterDataSource = /^_([^_]+)_([^_]+)_(.+?)(?:_(\d{1,10}))?$/
 
 /**
- * What the id of a segment of this datasource says, or undefined if it is none. The datasource must be known: its
- * name may hold anything, even what looks like the rest of an id.
+ * Parses the id of a segment of this datasource. Returns undefined if it is not such an id. The datasource must be
+ * known, because its name can contain anything, even text that looks like the rest of an id.
  */
 export function parseSegmentId(dataSource: string, id: string): SegmentKey | undefined {
   if (!id.startsWith(dataSource)) return undefined
@@ -88,7 +88,7 @@ export function parseSegmentId(dataSource: string, id: string): SegmentKey | und
   const end = readInstant(endText)
   if (start === undefined || end === undefined) return undefined
   const key = { dataSource, interval: { start, end }, version, partitionNum: Number(partitionText) }
-  // Only the one way in which an id is written counts: no `_0`, no leading zeros, no other spelling of a time.
+  // Only the canonical form is an id: no `_0`, no leading zeros, no other notation of a time.
   return segmentId(key) === id ? key : undefined
 }
 
@@ -100,14 +100,15 @@ const idWithInstants = new RegExp(
 const beforeFirstInstant = new RegExp(`^(.*?)_${instantPattern}_`)
 
 /**
- * The datasource that stands in the id of a segment: all before interval and version, which end it; of other texts all
- * before the first instant, or the whole text where there is none. A datasource may have instants in its name.
+ * Returns the datasource in the id of a segment: everything before the interval and version at the end of the id. For
+ * other strings, returns everything before the first instant, or the entire string if it has no instant. The name of a
+ * datasource can contain instants.
  */
 export function dataSourceOfId(id: string): string {
   return (idWithInstants.exec(id) ?? beforeFirstInstant.exec(id))?.[1] ?? id
 }
 
-/** The segment that a payload describes. A payload with a broken interval is an invalidInput failure. */
+/** Returns the segment that a payload describes. Throws invalidInput if its interval is invalid. */
 export function segmentFromPayload(payload: SegmentPayload): Segment {
   return {
     id: payload.identifier,
@@ -121,7 +122,7 @@ export function segmentFromPayload(payload: SegmentPayload): Segment {
   }
 }
 
-/** The payload of a segment; `stored` adds what planning does not need to know. */
+/** Returns the payload of a segment. `stored` adds the fields that planning does not use. */
 export function payloadOf(
   segment: Segment,
   stored: Pick<SegmentPayload, 'loadSpec' | 'dimensions' | 'metrics'>,

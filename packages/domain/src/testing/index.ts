@@ -1,4 +1,4 @@
-/** Clusters that tests move on by hand. */
+/** Simulated clusters that tests advance step by step. */
 
 export { longRuleLists } from './long-rule-lists.ts'
 export * from './simulated-servers.ts'

@@ -14,7 +14,7 @@ const generators: Readonly<Record<string, (index: number, count: number) => obje
     interval: intervalOf(index - count, count - index),
     ...load,
   }),
-  'nested intervals, the smallest first': (index) => ({
+  'nested intervals, smallest first': (index) => ({
     type: 'dropByInterval',
     interval: intervalOf(-index - 1, index + 1),
   }),
@@ -22,7 +22,7 @@ const generators: Readonly<Record<string, (index: number, count: number) => obje
     type: 'broadcastByInterval',
     interval: intervalOf(index - count, index + 1),
   }),
-  'intervals side by side': (index) => ({
+  'adjacent intervals': (index) => ({
     type: index % 2 === 0 ? 'loadByInterval' : 'dropByInterval',
     interval: intervalOf(index, index + 1),
     ...(index % 2 === 0 ? load : {}),
@@ -58,7 +58,9 @@ const generators: Readonly<Record<string, (index: number, count: number) => obje
   }),
 }
 
-/** Kinds of long lists of rules: JSON rules that look alike, hide each other, or move past each other. */
+/**
+ * Kinds of long rule lists as JSON: similar rules, rules that shadow each other, and rules that overtake each other.
+ */
 export const longRuleLists: Readonly<Record<string, (count: number) => object[]>> = Object.fromEntries(
   Object.entries(generators).map(([name, ruleAt]) => [
     name,

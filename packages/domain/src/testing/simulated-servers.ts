@@ -9,7 +9,7 @@ import {
 import type { WantedCopies } from '../rules/index.ts'
 import type { Segment } from '../segment/index.ts'
 
-/** A server whose holdings a test moves on by hand; segments are known by their ids. */
+/** A server whose segments a test changes step by step. Segments are identified by id. */
 export interface SimulatedServer extends Omit<LoadingServer, 'number' | 'queuedLoads'> {
   usedSizeBytes: number
   loadingSizeBytes: number
@@ -19,20 +19,20 @@ export interface SimulatedServer extends Omit<LoadingServer, 'number' | 'queuedL
   readonly dropping: Set<string>
 }
 
-/** A copy of a segment on a server, by their names. */
+/** A replica of a segment on a server, by id and name. */
 export interface NamedCopy {
   readonly server: string
   readonly segmentId: string
 }
 
-/** A plan with servers and segments by their names. */
+/** A plan with names of servers and ids of segments. */
 export interface NamedPlan {
   readonly loads: readonly (NamedCopy & { readonly sizeBytes: number })[]
   readonly drops: readonly NamedCopy[]
   readonly cancelledLoads: readonly NamedCopy[]
 }
 
-/** An empty server with unlimited room, unless `given` says otherwise. */
+/** Returns an empty server with unlimited room, unless `given` overrides that. */
 export function simulatedServer(
   given: Partial<SimulatedServer> & { readonly name: string },
 ): SimulatedServer {
@@ -50,7 +50,7 @@ export function simulatedServer(
   }
 }
 
-/** The servers as a run sees them; their numbers are their places in the list. */
+/** Returns the servers for a run, numbered by their index. */
 export function loadingServers(servers: readonly SimulatedServer[]): LoadingServer[] {
   return servers.map(({ served: _served, loading, dropping: _dropping, ...server }, number) => ({
     ...server,
@@ -59,7 +59,7 @@ export function loadingServers(servers: readonly SimulatedServer[]): LoadingServ
   }))
 }
 
-/** Makes what the table knows of the servers what they are. */
+/** Updates the table to the current state of the servers. */
 export function syncCopies(table: SegmentTable, servers: readonly SimulatedServer[]): void {
   servers.forEach(({ served, loading, dropping }, number) => {
     for (const id of new Set([...served, ...loading, ...dropping, ...heldIds(table, number)])) {
@@ -80,7 +80,7 @@ function heldIds(table: SegmentTable, number: number): string[] {
   return ids
 }
 
-/** A table of used segments and what the servers have to do with them. */
+/** Returns a table with used segments and their state on the servers. */
 export function tableOf(segments: readonly Segment[], servers: readonly SimulatedServer[]): SegmentTable {
   const table = new SegmentTable()
   for (const { interval, ...segment } of segments) table.put({ ...segment, ...interval })
@@ -88,7 +88,7 @@ export function tableOf(segments: readonly Segment[], servers: readonly Simulate
   return table
 }
 
-/** The copies of a plan by the names of servers and segments. */
+/** Returns the replicas in a list by server name and segment id. */
 export function namedCopies(
   table: SegmentTable,
   servers: readonly { readonly name: string }[],
@@ -101,7 +101,7 @@ export function namedCopies(
   }))
 }
 
-/** A run planner over simulated servers that is given segments by id and size. */
+/** Returns a planner for simulated servers that accepts segments by id and size. */
 export function createPlanner(servers: readonly SimulatedServer[], limits: PlanLimits) {
   const table = tableOf([], servers)
   const planner = new CopyPlanner(table, loadingServers(servers), limits)
@@ -141,7 +141,7 @@ export function createPlanner(servers: readonly SimulatedServer[], limits: PlanL
   }
 }
 
-/** Puts what the plan says into the queues of the servers; `sizeOf` tells the bytes of a segment. */
+/** Adds the plan to the queues of the servers. `sizeOf` returns the size of a segment in bytes. */
 export function queuePlan(
   servers: readonly SimulatedServer[],
   plan: NamedPlan,
@@ -159,7 +159,7 @@ export function queuePlan(
   for (const { server, segmentId } of plan.drops) byName.get(server)!.dropping.add(segmentId)
 }
 
-/** Lets the servers finish those queued loads and drops for which `isDone` holds. */
+/** Finishes the queued loads and drops for which `isDone` returns true. */
 export function workOff(
   servers: readonly SimulatedServer[],
   sizeOf: (segmentId: string) => number,
@@ -179,7 +179,7 @@ export function workOff(
   }
 }
 
-/** Whether the plan sets nothing going. */
+/** Whether the plan contains no loads, drops, or cancellations. */
 export function isEmptyPlan(plan: NamedPlan): boolean {
   return plan.loads.length === 0 && plan.drops.length === 0 && plan.cancelledLoads.length === 0
 }

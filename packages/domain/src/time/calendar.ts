@@ -1,19 +1,19 @@
-/** Milliseconds of one UTC day; there are no leap seconds in epoch time. */
+/** Milliseconds per UTC day. Epoch time has no leap seconds. */
 export const dayMs = 86_400_000
 
-/** A day of the proleptic Gregorian calendar; `month` is 1 to 12. */
+/** A day in the proleptic Gregorian calendar. `month` is 1 to 12. */
 export interface CalendarDay {
   readonly year: number
   readonly month: number
   readonly day: number
 }
 
-// Both conversions count in eras of 400 years that begin on the first of March, so that the leap day is the last
-// day of a year (http://howardhinnant.github.io/date_algorithms.html). They hold for every year, and need no object.
+// Both conversions use 400-year eras that start on March 1, so that the leap day is the last day of a year
+// (http://howardhinnant.github.io/date_algorithms.html). They work for every year and allocate no Date objects.
 const daysOfEra = 146_097
 const daysFromEraStartToEpoch = 719_468
 
-/** The number of days from 1970-01-01 to the day; negative before it. */
+/** Returns the number of days from 1970-01-01 to the day; negative for earlier days. */
 export function daysFromCalendar(year: number, month: number, day: number): number {
   const marchYear = month <= 2 ? year - 1 : year
   const era = Math.floor(marchYear / 400)
@@ -23,7 +23,7 @@ export function daysFromCalendar(year: number, month: number, day: number): numb
   return era * daysOfEra + dayOfEra - daysFromEraStartToEpoch
 }
 
-/** The calendar day that lies `days` after 1970-01-01. */
+/** Returns the calendar day that is `days` after 1970-01-01. */
 export function calendarFromDays(days: number): CalendarDay {
   const shifted = days + daysFromEraStartToEpoch
   const era = Math.floor(shifted / daysOfEra)
@@ -42,7 +42,7 @@ export function calendarFromDays(days: number): CalendarDay {
   return { year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day }
 }
 
-/** The number of days of a month. */
+/** Returns the number of days in a month. */
 export function daysOfMonth(year: number, month: number): number {
   if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31

@@ -35,7 +35,7 @@ for (const { granularity, expected } of [
   })
 }
 
-test('calendar buckets agree with the calendar of luxon', () => {
+test('calendar buckets agree with Luxon', () => {
   const units: readonly [Granularity, DateTimeUnit][] = [
     ['HOUR', 'hour'],
     ['DAY', 'day'],
@@ -59,7 +59,7 @@ test('calendar buckets agree with the calendar of luxon', () => {
   )
 })
 
-test('buckets hold their instant and leave no gap', () => {
+test('buckets contain their instant and leave no gaps', () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...granularities),
@@ -73,15 +73,15 @@ test('buckets hold their instant and leave no gap', () => {
   )
 })
 
-test('an end of eternity falls into no bucket but the one of ALL', () => {
+test('only ALL has a bucket for the ends of eternity', () => {
   assert.throws(() => bucketOf('DAY', -Infinity), RangeError)
   assert.equal(bucketOf('ALL', Infinity), ETERNITY)
 })
 
-test('granularities are named in any case of letters', () => {
+test('ignores the case of granularity names', () => {
   for (const name of granularities) assert.equal(parseGranularity(name.toLowerCase()), name)
   assert.throws(() => parseGranularity('fortnight', 'segmentGranularity'), {
     code: 'invalidInput',
-    message: `Invalid value [fortnight] for [segmentGranularity]: expected one of ${granularities.join(', ')}`,
+    message: `Invalid value [fortnight] for [segmentGranularity]: expected one of [${granularities.join(', ')}]`,
   })
 })

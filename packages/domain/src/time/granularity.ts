@@ -7,13 +7,13 @@ const hourMs = 3_600_000
 
 interface FixedBuckets {
   readonly lengthMs: number
-  /** Start of any one bucket. */
+  /** Start of any bucket. */
   readonly originMs: number
 }
 
 const fixed = (lengthMs: number, originMs = 0): FixedBuckets => ({ lengthMs, originMs })
 
-// Buckets of a calendar unit are given as months; ALL has the one bucket eternity.
+// Numbers are months per bucket, for calendar units. ALL has one bucket, eternity.
 const bucketsOf = {
   NONE: fixed(1),
   SECOND: fixed(1000),
@@ -26,7 +26,7 @@ const bucketsOf = {
   SIX_HOUR: fixed(6 * hourMs),
   EIGHT_HOUR: fixed(8 * hourMs),
   DAY: fixed(dayMs),
-  // ISO weeks begin on Mondays; the fifth day of epoch time was one.
+  // ISO weeks start on Mondays; 1970-01-05 was one.
   WEEK: fixed(7 * dayMs, 4 * dayMs),
   MONTH: 1,
   QUARTER: 3,
@@ -34,26 +34,26 @@ const bucketsOf = {
   ALL: 'eternity',
 } as const satisfies Record<string, FixedBuckets | number | 'eternity'>
 
-/** The name of a way to cut time into buckets. */
+/** A granularity: a way to divide time into buckets. */
 export type Granularity = keyof typeof bucketsOf
 
 /** The names of all granularities, finest first. */
 export const granularities = Object.keys(bucketsOf) as readonly Granularity[]
 
-// No name is nearly as long: more is not compared.
+// Longer than all names, so longer strings are not compared.
 const maxNameLength = 32
 
-/** The granularity of that name in any case of letters; undefined where there is none. */
+/** Returns the granularity with this name, ignoring case; undefined if there is none. */
 export function findGranularity(text: string): Granularity | undefined {
   if (text.length > maxNameLength) return undefined
   const name = text.toUpperCase()
   return granularities.find((known) => known === name)
 }
 
-/** The granularity of that name in any case of letters. Another text is an invalidInput failure that names `field`. */
+/** Returns the granularity with this name, ignoring case. Throws invalidInput for `field` if there is none. */
 export function parseGranularity(text: string, field = 'granularity'): Granularity {
   const granularity = findGranularity(text)
-  if (granularity === undefined) throw refuse(field, text, `one of ${granularities.join(', ')}`)
+  if (granularity === undefined) throw refuse(field, text, `one of [${granularities.join(', ')}]`)
   return granularity
 }
 
@@ -61,13 +61,15 @@ const monthStart = (monthIndex: number): number =>
   daysFromCalendar(Math.floor(monthIndex / 12), (((monthIndex % 12) + 12) % 12) + 1, 1) * dayMs
 
 /**
- * The bucket of the granularity that the instant falls into, UTC. Buckets of NONE are one millisecond long; every
- * instant falls into the one bucket of ALL. An infinite instant has no other bucket and is a RangeError.
+ * Returns the bucket of the granularity that contains the instant, in UTC. Buckets of NONE are one millisecond long.
+ * ALL has one bucket for all instants, including infinite ones. Other granularities throw RangeError for infinite
+ * instants.
  */
 export function bucketOf(granularity: Granularity, instantMs: number): Interval {
   const buckets = bucketsOf[granularity]
   if (buckets === 'eternity') return ETERNITY
-  if (!Number.isFinite(instantMs)) throw new RangeError(`no ${granularity} bucket at [${instantMs}]`)
+  if (!Number.isFinite(instantMs))
+    throw new RangeError(`Instant [${instantMs}] is in no ${granularity} bucket`)
   if (typeof buckets === 'number') {
     const { year, month } = calendarFromDays(Math.floor(instantMs / dayMs))
     const monthIndex = year * 12 + month - 1

@@ -1,4 +1,7 @@
-/** Instants, intervals, periods and granularities: UTC, epoch milliseconds, the two ends of eternity as infinities. */
+/**
+ * Instants, intervals, periods, and granularities, in UTC and milliseconds since the epoch. Eternity ends are
+ * infinities.
+ */
 export * from './granularity.ts'
 export * from './instant.ts'
 export * from './interval.ts'

@@ -2,24 +2,24 @@ import { DateTime } from 'luxon'
 import { refuse } from '../validation/index.ts'
 import { calendarFromDays, dayMs, daysFromCalendar, daysOfMonth } from './calendar.ts'
 
-// The ends of eternity as the recorded system writes them: half of what its 64-bit milliseconds reach, far outside
-// the range of instants here.
+// The ends of eternity as Druid 37 formats them: half the range of 64-bit milliseconds, far outside the range of
+// instants here.
 const eternityStartText = '-146136543-09-08T08:23:32.096Z'
 const eternityEndText = '146140482-04-24T15:36:27.903Z'
 
-/** The instants that are told apart lie within this many milliseconds of the epoch: 100,000,000 days, as in ECMAScript. */
+/** Latest representable instant, in milliseconds since the epoch: 100,000,000 days, as in ECMAScript. */
 export const furthestInstantMs = 8.64e15
 
 const writtenForm = /^(-?\d{4,6})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{3})Z$/
-// Keeps from luxon what it would read by its clock (times without a date) and names of time zones.
+// Rejects input that Luxon would interpret relative to its clock (times without a date), and time zone names.
 const dated = /^(?:[+-]\d{6}|\d{4})[\dW-]*(?:T[\dZ:.,+-]+)?$/
 const longestInstantText = 64
 
 const pad = (value: number, digits: number): string => String(value).padStart(digits, '0')
 
 /**
- * The instant as ISO 8601 text in UTC, to the millisecond: `2026-01-01T00:00:00.000Z`. Years beyond 9999 take more
- * digits and no plus sign; infinities print as the ends of eternity.
+ * Formats an instant as ISO 8601 in UTC with milliseconds: `2026-01-01T00:00:00.000Z`. Years after 9999 have more
+ * digits and no plus sign. Infinities become the ends of eternity.
  */
 export function formatInstant(instantMs: number): string {
   if (instantMs === -Infinity) return eternityStartText
@@ -39,8 +39,8 @@ function dateText(days: number): string {
   return `${year < 0 ? '-' : ''}${pad(Math.abs(year), 4)}-${pad(month, 2)}-${pad(day, 2)}`
 }
 
-// The intervals of segments begin and end at few midnights, which stand in the ids of all of them: of a million ids, one
-// after the other, half of the work was writing these.
+// Segment ids contain the same few midnights again and again. Without this cache, formatting them took half of the time
+// to create a million ids.
 const midnightTexts = new Map<number, string>()
 const mostMidnightTexts = 20_000
 
@@ -71,7 +71,7 @@ function readWrittenForm(parts: RegExpExecArray): number | undefined {
   return Math.abs(instantMs) <= furthestInstantMs ? instantMs : undefined
 }
 
-/** The instant that the text stands for, or undefined if it stands for none. */
+/** Parses an instant. Returns undefined if the text is not one. */
 export function readInstant(text: string): number | undefined {
   if (text === eternityStartText) return -Infinity
   if (text === eternityEndText) return Infinity
@@ -84,8 +84,8 @@ export function readInstant(text: string): number | undefined {
 }
 
 /**
- * The epoch milliseconds of an ISO 8601 date or date and time, UTC where it names no offset; the texts of the ends of
- * eternity are infinities. Anything else is an invalidInput failure that names `field`.
+ * Parses an ISO 8601 date or date and time, in UTC if it has no offset. Returns milliseconds since the epoch; the ends
+ * of eternity become infinities. Throws invalidInput for `field` if the text is neither.
  */
 export function parseInstant(text: string, field = 'time'): number {
   const instantMs = readInstant(text)
@@ -95,5 +95,5 @@ export function parseInstant(text: string, field = 'time'): number {
   return instantMs
 }
 
-/** The clock stands still at the end of the year 9999: what writes times as text has four digits for a year. */
+/** The clock stops at the end of the year 9999, because formats of times have four digits for the year. */
 export const lastTime = parseInstant('9999-12-31T23:59:59.999Z')

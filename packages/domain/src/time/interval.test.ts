@@ -28,11 +28,10 @@ for (const { text, expected } of [
     expected: `2026-01-01T00:00:00.000Z/${eternityText.split('/')[1]}`,
   },
 ]) {
-  test(`[${text}] is the interval [${expected}]`, () =>
-    assert.equal(formatInterval(parseInterval(text)), expected))
+  test(`parses [${text}] as [${expected}]`, () => assert.equal(formatInterval(parseInterval(text)), expected))
 }
 
-test('eternity is read as the two infinities', () => assert.deepEqual(parseInterval(eternityText), ETERNITY))
+test('parses eternity as two infinities', () => assert.deepEqual(parseInterval(eternityText), ETERNITY))
 
 for (const text of [
   '',
@@ -48,16 +47,16 @@ for (const text of [
   `${eternityText.split('/')[0]}/P1D`,
   `${eternityText.split('/')[1]}/${eternityText.split('/')[1]}`,
 ]) {
-  test(`[${text}] is no interval`, () => {
+  test(`rejects [${text}] as an interval`, () => {
     assert.throws(() => parseInterval(text, 'rules[0].interval'), {
       code: 'invalidInput',
-      message: `Invalid value [${text}] for [rules[0].interval]: expected an ISO 8601 interval such as [2026-01-01/2026-02-01], [2026-01-01T00:00:00Z/P1M] or [P1M/2026-02-01]`,
+      message: `Invalid value [${text}] for [rules[0].interval]: expected an ISO 8601 interval such as [2026-01-01/2026-02-01], [2026-01-01T00:00:00Z/P1M], or [P1M/2026-02-01]`,
     })
   })
 }
 
 for (const text of ['eternity', 'ETERNITY']) {
-  test(`[${text}] is told how it is written`, () => {
+  test(`rejects [${text}] and shows how to write eternity`, () => {
     assert.throws(() => parseInterval(text, 'rules[0].interval'), {
       code: 'invalidInput',
       message: `Invalid value [${text}] for [rules[0].interval]: expected [${eternityText}] for all of time`,
@@ -65,15 +64,15 @@ for (const text of ['eternity', 'ETERNITY']) {
   })
 }
 
-test('an interval that ends before it starts is refused', () => {
+test('rejects an interval that ends before it starts', () => {
   assert.throws(() => parseInterval('2026-02-01/2026-01-01'), {
     code: 'invalidInput',
     message:
-      'Invalid value [2026-02-01/2026-01-01] for [interval]: expected an interval whose end is not before its start',
+      'Invalid value [2026-02-01/2026-01-01] for [interval]: expected an interval that does not end before it starts',
   })
 })
 
-test('every interval is read back from how it prints', () => {
+test('parses every formatted interval back', () => {
   const instants = fc.integer({ min: -8.64e15, max: 8.64e15 })
   fc.assert(
     fc.property(instants, instants, (a, b) => {
@@ -109,7 +108,7 @@ const cases = [
   { name: 'an instant inside', a: [0, 10], b: [5, 5], overlap: true, contain: true, abut: false },
 ] as const
 for (const { name, a, b, overlap, contain, abut } of cases) {
-  test(`intervals: ${name}`, () => {
+  test(`compares intervals: ${name}`, () => {
     const [first, second] = [
       { start: a[0], end: a[1] },
       { start: b[0], end: b[1] },
@@ -153,7 +152,7 @@ const pairs: readonly {
   },
 ]
 for (const { a, b, same, shared, around } of pairs) {
-  test(`intervals [${a}] and [${b}] share [${shared}] and lie in [${around}]`, () => {
+  test(`intervals [${a}] and [${b}] have intersection [${shared}] and umbrella [${around}]`, () => {
     for (const [first, second] of [
       [given(a), given(b)],
       [given(b), given(a)],
@@ -165,7 +164,7 @@ for (const { a, b, same, shared, around } of pairs) {
   })
 }
 
-test('an umbrella holds all intervals of a list, which stay as they were', () => {
+test('umbrellaOf contains all intervals and does not change them', () => {
   const intervals = [given([5, 6]), given([0, 1]), given([9, 12])]
   assert.deepEqual(umbrellaOf(intervals), given([0, 12]))
   assert.deepEqual(intervals, [given([5, 6]), given([0, 1]), given([9, 12])])

@@ -2,10 +2,10 @@ import { refuse } from '../validation/index.ts'
 import { formatInstant, readInstant } from './instant.ts'
 import { addPeriod, readPeriod, subtractPeriod } from './period.ts'
 
-/** The JSON schema of an interval. */
+/** JSON schema of an interval. */
 export const intervalSchema = { type: 'string', description: 'ISO 8601 interval' } as const
 
-/** A half-open stretch of time in epoch milliseconds: `start` belongs to it, `end` does not. */
+/** A half-open interval in milliseconds since the epoch: it includes `start` but not `end`. */
 export interface Interval {
   readonly start: number
   readonly end: number
@@ -14,12 +14,12 @@ export interface Interval {
 /** All of time. */
 export const ETERNITY: Interval = { start: -Infinity, end: Infinity }
 
-/** The interval as `start/end`, see formatInstant. */
+/** Formats an interval as `start/end`, see formatInstant. */
 export function formatInterval(interval: Interval): string {
   return `${formatInstant(interval.start)}/${formatInstant(interval.end)}`
 }
 
-// Longer than any text of two times or periods.
+// Longer than any two instants or periods.
 const maxIntervalLength = 256
 
 function readInterval(text: string): Interval | undefined {
@@ -43,9 +43,9 @@ function readFrom(instantMs: number, side: 'after' | 'before', periodText: strin
 }
 
 /**
- * An ISO 8601 interval `start/end`, `start/period` or `period/end`, UTC where an end names no offset. An end before the
- * start, or anything else, is an invalidInput failure that names `field`; an empty interval is accepted, as the
- * recorded system does.
+ * Parses an ISO 8601 interval `start/end`, `start/period`, or `period/end`, in UTC if there is no offset. Throws
+ * invalidInput for `field` if the text is not an interval or its end is before its start. Like Druid 37, it accepts an
+ * empty interval.
  */
 export function parseInterval(text: string, field = 'interval'): Interval {
   if (text.length === 'eternity'.length && text.toLowerCase() === 'eternity')
@@ -55,40 +55,43 @@ export function parseInterval(text: string, field = 'interval'): Interval {
     throw refuse(
       field,
       text,
-      'an ISO 8601 interval such as [2026-01-01/2026-02-01], [2026-01-01T00:00:00Z/P1M] or [P1M/2026-02-01]',
+      'an ISO 8601 interval such as [2026-01-01/2026-02-01], [2026-01-01T00:00:00Z/P1M], or [P1M/2026-02-01]',
     )
   }
   if (interval.end < interval.start)
-    throw refuse(field, text, 'an interval whose end is not before its start')
+    throw refuse(field, text, 'an interval that does not end before it starts')
   return interval
 }
 
-/** Whether the two share time; touching is not sharing. An empty interval strictly inside the other one overlaps it. */
+/**
+ * Whether two intervals overlap. Touching is not overlapping. An empty interval strictly inside another one overlaps
+ * it.
+ */
 export function overlaps(a: Interval, b: Interval): boolean {
   return a.start < b.end && b.start < a.end
 }
 
-/** Whether `inner` lies within `outer`; their ends may coincide. */
+/** Whether `inner` is within `outer`. They can share an end. */
 export function contains(outer: Interval, inner: Interval): boolean {
   return outer.start <= inner.start && inner.end <= outer.end
 }
 
-/** Whether one of the two begins exactly where the other ends. */
+/** Whether one interval starts exactly where the other ends. */
 export function abuts(a: Interval, b: Interval): boolean {
   return a.end === b.start || b.end === a.start
 }
 
-/** Whether the two begin and end at the same times. */
+/** Whether two intervals are equal. */
 export function sameInterval(a: Interval, b: Interval): boolean {
   return a.start === b.start && a.end === b.end
 }
 
-/** The time that two share; of two that share none it ends before it starts, or is empty where they touch. */
+/** Returns the intersection. It is empty for intervals that touch, and ends before it starts for disjoint ones. */
 export function intersection(a: Interval, b: Interval): Interval {
   return { start: Math.max(a.start, b.start), end: Math.min(a.end, b.end) }
 }
 
-/** The shortest interval in which all lie; undefined where there is none. */
+/** Returns the shortest interval that contains all intervals; undefined for an empty list. */
 export function umbrellaOf(intervals: readonly Interval[]): Interval | undefined {
   let umbrella: { start: number; end: number } | undefined
   for (const { start, end } of intervals) {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { ETERNITY, overlaps, overlapsOf } from './index.ts'
 
 const instant = fc.integer({ min: 0, max: 12 })
-// Empty ones too, and those that reach to an end of time.
+// Includes empty and unbounded intervals.
 const interval = fc.oneof(
   fc.tuple(instant, instant).map(([a, b]) => ({ start: Math.min(a, b), end: Math.max(a, b) })),
   instant.map((start) => ({ ...ETERNITY, start })),
@@ -13,7 +13,7 @@ const interval = fc.oneof(
 )
 const member = interval.map((own) => ({ interval: own }))
 
-test('what overlaps each of many intervals is what overlaps it alone, in the same order', () => {
+test('overlapsOf finds the same members as checking each interval alone, in the same order', () => {
   fc.assert(
     fc.property(fc.array(interval), fc.array(member), (intervals, members) => {
       assert.deepEqual(

@@ -1,8 +1,8 @@
 import { type Interval, overlaps } from './interval.ts'
 
 /**
- * Of each of the intervals, those of the members that overlap it, in the order of the members. Takes as long as there
- * are intervals, members and overlaps, where the intervals do not overlap each other.
+ * Returns, for each interval, the members that overlap it, in their original order. If the intervals do not overlap
+ * each other, the time is roughly linear in the number of intervals, members, and overlaps.
  */
 export function overlapsOf<Member extends { readonly interval: Interval }>(
   intervals: readonly Interval[],
@@ -29,10 +29,10 @@ export function overlapsOf<Member extends { readonly interval: Interval }>(
   return found
 }
 
-/** The indexes of intervals, the earliest first. */
+/** Returns the indexes of the intervals, earliest first. */
 function inOrderOfStart(intervals: readonly Interval[]): number[] {
   const startOf = (index: number): number => (intervals[index] as Interval).start
-  // No difference: that of two infinities is no number.
+  // Compare instead of subtracting: the difference of two infinities is NaN.
   return [...intervals.keys()].sort((a, b) =>
     startOf(a) < startOf(b) ? -1 : startOf(a) > startOf(b) ? 1 : 0,
   )

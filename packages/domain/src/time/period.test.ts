@@ -38,7 +38,7 @@ for (const { from, period, later } of [
   })
 }
 
-test('a period is read unit by unit', () => {
+test('parses a period by unit', () => {
   assert.deepEqual(parsePeriod('P1Y2M3W4DT5H6M7.089S'), {
     years: 1,
     months: 2,
@@ -60,10 +60,10 @@ for (const { text, expected } of [
   { text: 'PT0,25S', expected: 'PT0.250S' },
   { text: 'PT1.0000009S', expected: 'PT1S' },
 ]) {
-  test(`[${text}] is written [${expected}]`, () => assert.equal(formatPeriod(parsePeriod(text)), expected))
+  test(`formats [${text}] as [${expected}]`, () => assert.equal(formatPeriod(parsePeriod(text)), expected))
 }
 
-test('every period is read back from how it is written', () => {
+test('parses every formatted period back', () => {
   const amount = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 2_147_483_647 }))
   const periods: fc.Arbitrary<Period> = fc.record(
     {
@@ -101,10 +101,10 @@ for (const text of [
   'P2147483648D',
   'P1D/P1D',
 ]) {
-  test(`[${text}] is no period`, () => {
+  test(`rejects [${text}] as a period`, () => {
     assert.throws(() => parsePeriod(text, 'rules[2].period'), {
       code: 'invalidInput',
-      message: `Invalid value [${text}] for [rules[2].period]: expected a non-negative ISO 8601 period such as [P1M], [P7D] or [PT12H]`,
+      message: `Invalid value [${text}] for [rules[2].period]: expected a non-negative ISO 8601 period such as [P1M], [P7D], or [PT12H]`,
     })
   })
 }

@@ -2,10 +2,10 @@ import { refuse } from '../validation/index.ts'
 import { calendarFromDays, dayMs, daysFromCalendar, daysOfMonth } from './calendar.ts'
 import { furthestInstantMs } from './instant.ts'
 
-/** The JSON schema of a period. */
+/** JSON schema of a period. */
 export const periodSchema = { type: 'string', description: 'ISO 8601 period' } as const
 
-/** An ISO 8601 period, unit by unit; no unit is negative. */
+/** An ISO 8601 period by unit. No unit is negative. */
 export interface Period {
   readonly years: number
   readonly months: number
@@ -21,10 +21,10 @@ const periodForm =
   /^P(?=\d|T\d)(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:[.,](\d{1,9}))?S)?)?$/
 const largestAmount = 2_147_483_647
 
-// Longer than any period of the units that there are.
+// Longer than any valid period.
 const maxPeriodLength = 192
 
-/** The period that the text stands for, or undefined if it stands for none. */
+/** Parses a period. Returns undefined if the text is not one. */
 export function readPeriod(text: string): Period | undefined {
   const parts = text.length > maxPeriodLength ? null : periodForm.exec(text)
   if (parts === null) return undefined
@@ -37,21 +37,21 @@ export function readPeriod(text: string): Period | undefined {
     hours: amount(5),
     minutes: amount(6),
     seconds: amount(7),
-    // Digits beyond the third are below a millisecond, which is as fine as time is here.
+    // Cut digits below a millisecond.
     millis: Number((parts[8] ?? '').padEnd(3, '0').slice(0, 3)),
   }
   return Object.values(period).every((value) => value <= largestAmount) ? period : undefined
 }
 
-/** An ISO 8601 period such as `P1Y2M3DT4H5M6.789S` or `P2W`. Anything else is an invalidInput failure naming `field`. */
+/** Parses an ISO 8601 period such as `P1Y2M3DT4H5M6.789S` or `P2W`. Throws invalidInput for `field` otherwise. */
 export function parsePeriod(text: string, field = 'period'): Period {
   const period = readPeriod(text)
   if (period === undefined)
-    throw refuse(field, text, 'a non-negative ISO 8601 period such as [P1M], [P7D] or [PT12H]')
+    throw refuse(field, text, 'a non-negative ISO 8601 period such as [P1M], [P7D], or [PT12H]')
   return period
 }
 
-/** The period as ISO 8601 text without its zero units; `PT0S` if all are zero. */
+/** Formats a period as ISO 8601 without zero units; `PT0S` if all are zero. */
 export function formatPeriod(period: Period): string {
   const unit = (amount: number, letter: string): string => (amount === 0 ? '' : `${amount}${letter}`)
   const date =
@@ -78,7 +78,7 @@ function shiftMonths(instantMs: number, months: number): number {
 
 function shift(instantMs: number, period: Period, sign: 1 | -1): number {
   if (!Number.isFinite(instantMs)) return instantMs
-  // Years and months are two steps: each clamps to the last day of its month on its own (recorded behaviour).
+  // Years and months are two steps, each clamped to the last day of its month, as in Druid 37.
   const dayShifted = shiftMonths(shiftMonths(instantMs, sign * 12 * period.years), sign * period.months)
   const restMs =
     (period.weeks * 7 + period.days) * dayMs +
@@ -90,14 +90,14 @@ function shift(instantMs: number, period: Period, sign: 1 | -1): number {
 }
 
 /**
- * The instant one period earlier, taken unit by unit from years to milliseconds; years and months each end on the last
- * day of a shorter month. Before the first instant that can be told apart it is -Infinity.
+ * Returns the instant one period earlier, subtracting units from years to milliseconds. Years and months are each
+ * clamped to the last day of a shorter month. Returns -Infinity before the earliest representable instant.
  */
 export function subtractPeriod(instantMs: number, period: Period): number {
   return shift(instantMs, period, -1)
 }
 
-/** The instant one period later, taken unit by unit like subtractPeriod; after the last instant it is Infinity. */
+/** Returns the instant one period later, like subtractPeriod; Infinity after the latest representable instant. */
 export function addPeriod(instantMs: number, period: Period): number {
   return shift(instantMs, period, 1)
 }

@@ -1,3 +1,3 @@
-/** The timeline of one datasource: which segments are hidden by newer ones, and which pieces of time show which version. */
+/** The timeline of a datasource: which segments are overshadowed, and which version is visible in which interval. */
 export * from './separate-parts.ts'
 export * from './timeline.ts'

@@ -4,9 +4,9 @@ const byStart = (a: Pick<TimelineSegment, 'interval'>, b: Pick<TimelineSegment, 
   a.interval.start < b.interval.start ? -1 : a.interval.start > b.interval.start ? 1 : 0
 
 /**
- * Divides the segments of one datasource into parts that share no time with each other, in order of time. What a part
- * shows and hides does not depend on the others, so each can be analyzed alone. All parts but the last have at least
- * `minSize` segments; segments that all overlap are one part.
+ * Divides the segments of one datasource into parts that do not overlap in time, in order of time. The visibility in
+ * one part does not depend on the others, so each part can be analyzed alone. All parts except the last have at least
+ * `minSize` segments. Segments that all overlap are one part.
  */
 export function separateParts<Of extends Pick<TimelineSegment, 'interval'>>(
   segments: readonly Of[],

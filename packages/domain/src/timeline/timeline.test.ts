@@ -24,61 +24,61 @@ const cases: readonly {
 }[] = [
   { name: 'nothing', given: [], overshadowed: [], visible: [] },
   {
-    name: 'a newer version of one interval hides the older',
+    name: 'a newer version of the same interval overshadows the older one',
     given: [segment(0, 10, 'a'), segment(0, 10, 'b')],
     overshadowed: [true, false],
     visible: ['0-10 b 1'],
   },
   {
-    name: 'a newer one in the middle cuts the older in two',
+    name: 'a newer version in the middle splits the older one',
     given: [segment(0, 10, 'a'), segment(3, 5, 'b')],
     overshadowed: [false, false],
     visible: ['0-3 a 1', '3-5 b 1', '5-10 a 1'],
   },
   {
-    name: 'groups of different versions hide together',
+    name: 'groups of different versions overshadow a group together',
     given: [segment(0, 10, 'a'), segment(0, 4, 'c'), segment(4, 10, 'b')],
     overshadowed: [true, false, false],
     visible: ['0-4 c 1', '4-10 b 1'],
   },
   {
-    name: 'an incomplete group hides nothing and does not show',
+    name: 'an incomplete group overshadows nothing and is not visible',
     given: [segment(0, 10, 'a'), segment(0, 10, 'b', 1, 2)],
     overshadowed: [false, false],
     visible: ['0-10 a 1'],
   },
   {
-    name: 'an incomplete group is hidden like others',
+    name: 'an incomplete group can be overshadowed',
     given: [segment(0, 10, 'b'), segment(0, 10, 'a', 1, 2)],
     overshadowed: [false, true],
     visible: ['0-10 b 1'],
   },
   {
-    name: 'appended segments belong to their group',
+    name: 'appended segments are part of their group',
     given: [segment(0, 10, 'a', 0, 2), segment(0, 10, 'a', 1, 2), segment(0, 10, 'a', 2, 2)],
     overshadowed: [false, false, false],
     visible: ['0-10 a 3'],
   },
   {
-    name: 'a group of appended segments only is complete',
+    name: 'a group with only appended segments is complete',
     given: [segment(0, 10, 'a', 4, 0), segment(0, 10, 'a', 7, 0)],
     overshadowed: [false, false],
     visible: ['0-10 a 2'],
   },
   {
-    name: 'a partition that is there twice does not stand for a missing one',
+    name: 'a duplicate partition does not replace a missing one',
     given: [segment(0, 10, 'a', 0, 2), segment(0, 10, 'a', 0, 2)],
     overshadowed: [false, false],
     visible: [],
   },
   {
-    name: 'eternity hides and shows around',
+    name: 'eternity overshadows, and is visible around newer segments',
     given: [segment(-Infinity, Infinity, 'b'), segment(0, 10, 'a'), segment(20, 30, 'c')],
     overshadowed: [false, true, false],
     visible: ['-Infinity-20 b 1', '20-30 c 1', '30-Infinity b 1'],
   },
   {
-    name: 'an empty interval neither hides nor is hidden',
+    name: 'an empty interval neither overshadows nor is overshadowed',
     given: [segment(5, 5, 'a'), segment(0, 10, 'b')],
     overshadowed: [false, false],
     visible: ['0-10 b 1'],
@@ -100,7 +100,7 @@ for (const { name, given, overshadowed, visible } of cases) {
 
 const lastInstant = 12
 
-/** What each instant shows, found by looking at every segment. */
+/** Finds the visible version of each instant by checking every segment. */
 function bySearch(segments: readonly TimelineSegment[]) {
   const groupOf = (of: TimelineSegment) =>
     segments.filter(
@@ -133,7 +133,7 @@ function bySearch(segments: readonly TimelineSegment[]) {
   return { overshadowed, shown }
 }
 
-test('the sweep agrees with a search instant by instant', () => {
+test('the timeline agrees with a search at each instant', () => {
   const segments = fc
     .array(
       fc.record({
@@ -146,7 +146,7 @@ test('the sweep agrees with a search instant by instant', () => {
     )
     .map((given) =>
       given.map(({ start, length, version, partitionNum }) =>
-        // One size of the core set for each version, as the segments of a group agree on it.
+        // The segments of a group have the same core set size, so derive it from the version.
         segment(
           start,
           Math.min(start + length, lastInstant),
@@ -171,14 +171,14 @@ test('the sweep agrees with a search instant by instant', () => {
   )
 })
 
-test('a hundred thousand segments of one datasource take no quadratic time', () => {
+test('100,000 segments of one datasource do not take quadratic time', () => {
   const many = Array.from({ length: 100_000 }, (_, index) =>
     index % 2 === 0
       ? segment(-Infinity, Infinity, `${index}`.padStart(6, '0'))
       : segment(index % 1000, (index % 1000) + 1 + (index % 7), `${index}`.padStart(6, '0')),
   )
   const { overshadowed, visible } = analyzeTimeline(many)
-  // The last two are the only ones that nothing covers.
+  // Only the last two are not covered.
   assert.equal(overshadowed.filter((hidden) => !hidden).length, 2)
   assert.equal(visible.length, 3)
 })

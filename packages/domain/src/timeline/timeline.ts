@@ -1,28 +1,28 @@
 import type { Segment } from '../segment/index.ts'
 import type { Interval } from '../time/index.ts'
 
-/** What the timeline needs to know of a segment. */
+/** The fields of a segment that the timeline needs. */
 export type TimelineSegment = Pick<Segment, 'interval' | 'version' | 'partitionNum' | 'partitions'>
 
-/** A maximal stretch of time that shows one group, that is one interval and version. */
+/** A maximal interval in which one group (one interval and version) is visible. */
 export interface VisiblePiece {
   readonly interval: Interval
   readonly version: string
-  /** The number of segments of the whole group, also where only a part of its interval is visible. */
+  /** Number of segments in the entire group, even if only part of its interval is visible. */
   readonly chunks: number
-  /** Those segments, as indexes of the list that was analysed. */
+  /** Those segments, as indexes in the analyzed list. */
   readonly segments: readonly number[]
 }
 
-/** What analyzeTimeline finds. */
+/** Result of `analyzeTimeline`. */
 export interface Timeline {
-  /** For each segment of the list whether complete groups of higher versions cover it wholly. */
+  /** For each segment in the list, whether complete groups of higher versions cover it completely. */
   readonly overshadowed: boolean[]
-  /** Sorted by start, without the gaps. */
+  /** Sorted by start, without gaps. */
   readonly visible: VisiblePiece[]
 }
 
-/** The segments of one interval and version: they hide and show together, once their core partition set is complete. */
+/** The segments of one interval and version. They become visible together, once the core partition set is complete. */
 export interface TimelineGroup {
   readonly interval: Interval
   readonly version: string
@@ -39,7 +39,7 @@ function groupsOf(segments: readonly TimelineSegment[]): Group[] {
   let last: Group | undefined
   segments.forEach((segment, index) => {
     const { interval, version } = segment
-    // Segments mostly come group by group: then no text is made for each of them.
+    // Segments of a group are mostly consecutive, so this avoids creating a key for each of them.
     if (
       last !== undefined &&
       last.interval.start === interval.start &&
@@ -62,9 +62,9 @@ function groupsOf(segments: readonly TimelineSegment[]): Group[] {
   return [...groups.values()]
 }
 
-/** Whether a group, by the indexes of its segments, has its core partition set. */
+/** Whether the core partition set of a group is complete. `group` contains the indexes of its segments. */
 function isComplete(group: readonly number[], segments: readonly TimelineSegment[]): boolean {
-  // Appended segments belong to the group too, with partition numbers beyond the core set.
+  // Appended segments are also in the group, with partition numbers beyond the core set.
   let coreSize = 0
   let isInOrder = true
   for (const [at, index] of group.entries()) {
@@ -92,8 +92,9 @@ function highestVersionFirst(a: TimelineGroup, b: TimelineGroup): number {
 }
 
 /**
- * Time cut at every end of a group into slots, each shown by the first group that takes it. A slot that is taken
- * points to one behind it (union-find with path halving), so a sweep over all groups passes every slot about once.
+ * Time divided into slots at every start and end of a group. The first group that takes a slot is visible there. A
+ * taken slot points to a later one (union-find with path halving), so a sweep over all groups visits every slot about
+ * once.
  */
 class Slots {
   readonly ends: readonly number[]
@@ -139,7 +140,9 @@ class Slots {
   }
 }
 
-/** Which groups are overshadowed, and who shows each slot. The groups must be sorted highest version first. */
+/**
+ * Finds the overshadowed groups and the visible group of each slot. Groups must be sorted by version, highest first.
+ */
 function sweep(groups: readonly TimelineGroup[]): {
   readonly slots: Slots
   readonly overshadowed: Uint8Array
@@ -148,7 +151,7 @@ function sweep(groups: readonly TimelineGroup[]): {
   const overshadowed = new Uint8Array(groups.length)
   let first = 0
   while (first < groups.length) {
-    // Groups of one version do not hide each other: all are judged before any of them takes its time.
+    // Groups of one version do not overshadow each other: check all of them before any takes its slots.
     let end = first
     while (end < groups.length && groups[end]!.version === groups[first]!.version) end += 1
     for (let index = first; index < end; index += 1) {
@@ -186,9 +189,9 @@ function visiblePieces(groups: readonly Group[], { ends, ownerOf }: Slots): Visi
 }
 
 /**
- * The timeline of the segments of one datasource. Only complete groups hide and are visible; an incomplete one is
- * overshadowed all the same where complete ones of higher versions cover its whole interval together. Takes
- * O(n log n).
+ * Returns the timeline of the segments of one datasource. Only complete groups are visible and overshadow others. An
+ * incomplete group can still be overshadowed by complete groups of higher versions that together cover its entire
+ * interval. Takes O(n log n).
  */
 export function analyzeTimeline(segments: readonly TimelineSegment[]): Timeline {
   const groups = groupsOf(segments).sort(highestVersionFirst)
@@ -201,8 +204,8 @@ export function analyzeTimeline(segments: readonly TimelineSegment[]): Timeline 
 }
 
 /**
- * The overshadowed ones among the groups of one datasource. Datasources do not hide each other, nor do groups that
- * share no time, so after a change only those that overlap it need to be asked about again.
+ * Returns the overshadowed groups among the groups of one datasource. Only groups that overlap can overshadow each
+ * other, so after a change, only groups that overlap the change must be checked again.
  */
 export function coveredGroups<G extends TimelineGroup>(groups: readonly G[]): G[] {
   const sorted = groups.toSorted(highestVersionFirst)

@@ -19,7 +19,7 @@ interface RecordedTimeline {
   }[]
 }
 
-test('every recorded timeline shows and hides what it did in the recorded system', () => {
+test('every recorded timeline has the same visible segments as in Druid 37', () => {
   const file = new URL('../../../../test/fixtures/vectors/timeline.jsonl', import.meta.url)
   const lines = readFileSync(file, 'utf8').trim().split('\n')
   assert.equal(lines.length, 400)

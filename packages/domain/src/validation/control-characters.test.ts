@@ -17,14 +17,14 @@ const rows: readonly [text: string, escaped: string][] = [
 
 describe('control characters and unpaired surrogates', () => {
   for (const [text, escaped] of rows) {
-    it(`${JSON.stringify(text)} is ${text === escaped ? 'kept' : 'escaped'}`, () => {
+    it(`are ${text === escaped ? 'not found' : 'escaped'} in ${JSON.stringify(text)}`, () => {
       assert.equal(hasControlCharacter(text), text !== escaped)
       assert.equal(escapeControlCharacters(text), escaped)
     })
   }
 })
 
-describe('cutting a text', () => {
+describe('cutText', () => {
   for (const [text, maxLength, cut] of [
     ['abc', 3, 'abc'],
     ['abc', 2, 'ab'],
@@ -33,6 +33,7 @@ describe('cutting a text', () => {
     ['a🐨b', 2, 'a'],
     ['🐨', 1, ''],
   ] as const) {
-    it(`[${text}] to ${maxLength} is [${cut}]`, () => assert.equal(cutText(text, maxLength), cut))
+    it(`cuts [${text}] to [${cut}] for a max length of ${maxLength}`, () =>
+      assert.equal(cutText(text, maxLength), cut))
   }
 })

@@ -2,17 +2,17 @@
 const controlCharacter = /[\p{Cc}\p{Cs}]/u
 const controlCharacters = new RegExp(controlCharacter, 'gu')
 
-/** Whether a text has a control character or an unpaired surrogate. Neither is allowed in names and passwords. */
+/** Whether a string has a control character or an unpaired surrogate. Neither is allowed in names and passwords. */
 export const hasControlCharacter = (text: string): boolean => controlCharacter.test(text)
 
-/** The text with every control character and every unpaired surrogate replaced by an escape such as `\u0000`. */
+/** Replaces every control character and every unpaired surrogate with an escape such as `\u0000`. */
 export const escapeControlCharacters = (text: string): string =>
   text.replace(
     controlCharacters,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 
-/** The first characters of a text, at most `maxLength` UTF-16 units; a surrogate pair is kept or dropped as one. */
+/** Returns at most the first `maxLength` UTF-16 code units, without splitting a surrogate pair. */
 export function cutText(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text
   const last = text.charCodeAt(maxLength - 1)

@@ -2,26 +2,26 @@ import { hasControlCharacter } from './control-characters.ts'
 import { described, type Reader } from './readers.ts'
 import { refuse } from './refuse.ts'
 
-/** Max length of the name of a datasource, in characters. */
+/** Max length of a datasource name, in characters. */
 const maxLength = 255
 
 const isName = (text: string): boolean =>
   text.length <= maxLength && text.trim() !== '' && !hasControlCharacter(text)
 
-/** Whether a text may name a datasource: at most 255 characters, not blank, without slashes and control characters. */
+/** Whether a string is a valid datasource name: at most 255 characters, not blank, no slashes or control characters. */
 export const isDatasourceName = (text: string): boolean => isName(text) && !text.includes('/')
 
-/** What `isDatasourceName` accepts, as messages say it. */
-export const datasourceNameRule = `a name of 1 to ${maxLength} characters, not all blank, without [/] and control characters`
+/** What `isDatasourceName` accepts, for error messages. */
+export const datasourceNameRule = `a name of 1 to ${maxLength} characters, not all blank, without [/] or control characters`
 
-/** The name of a datasource. */
+/** Reads a datasource name. */
 export const readDatasourceName: Reader<string> = nameReader(isDatasourceName, datasourceNameRule)
 
 const hasDotSegment = (text: string): boolean => text.includes('/') && /(^|\/)\.\.?(\/|$)/.test(text)
 
 /**
- * The name that retention rules are set for. Druid 37 takes slashes here, although no data can be ingested under such a
- * name; a name that reads like a path to another one is not accepted.
+ * Reads the name of a datasource whose retention rules are set. Like Druid 37, it accepts slashes, although no data can
+ * be ingested under such a name. It rejects names with `.` or `..` segments, which look like a path to another name.
  */
 export const readRulesName: Reader<string> = nameReader(
   (text) => isName(text) && !hasDotSegment(text),

@@ -1,4 +1,4 @@
-/** How a value from outside is read, or refused: always with the field, the value and what is allowed. */
+/** Reading and validating input. Every error names the field, the value, and what is expected. */
 export * from './control-characters.ts'
 export * from './datasource-names.ts'
 export * from './near-names.ts'

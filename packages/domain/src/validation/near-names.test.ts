@@ -9,7 +9,7 @@ for (const [name, near] of [
   ['koala', ['koalas', 'flights']],
   ['wikipedia', ['wikipedia', 'flights']],
 ] as const) {
-  it(`[${name}] is near [${near}]`, () => assert.deepEqual(nearNames(name, known, 2), near))
+  it(`suggests [${near}] for [${name}]`, () => assert.deepEqual(nearNames(name, known, 2), near))
 }
 
-it('nothing is near where nothing is known', () => assert.deepEqual(nearNames('flights', []), []))
+it('suggests nothing if there are no known names', () => assert.deepEqual(nearNames('flights', []), []))

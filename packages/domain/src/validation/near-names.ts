@@ -1,4 +1,4 @@
-/** The known names that are written most alike to one that is not known, the nearest first, `most` at the most. */
+/** Returns up to `most` known names that are closest in spelling to an unknown name, closest first. */
 export function nearNames(name: string, known: Iterable<string>, most = 3): string[] {
   return [...known]
     .map((one) => ({ one, distance: editDistance(name, one) }))
@@ -7,7 +7,7 @@ export function nearNames(name: string, known: Iterable<string>, most = 3): stri
     .map(({ one }) => one)
 }
 
-/** Levenshtein distance of two short texts. */
+/** Levenshtein distance between two short strings. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let i = 1; i <= a.length; i++) {

@@ -1,20 +1,20 @@
 import { hasControlCharacter } from './control-characters.ts'
 import { refuse, refuseUnknownField } from './refuse.ts'
 
-/** An object of JSON. */
+/** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** Makes a value of JSON into what it means, or refuses it by the name of its field. */
+/** Converts a JSON value into a typed value. Throws a failure that names the field if the value is invalid. */
 export interface Reader<Value> {
   (json: unknown, field: string): Value
-  /** The JSON schema of what it takes. It may take less than that: a schema tells no conditions between fields. */
+  /** JSON schema of the input. The reader may be stricter: a schema cannot express conditions between fields. */
   readonly schema?: () => JsonObject
 }
 
-/** The JSON schema of what a reader takes: anything, where nothing is told of it. */
+/** Returns the JSON schema of a reader's input; a reader without a schema accepts anything. */
 export const schemaOf = (read: Reader<unknown>): JsonObject => read.schema?.() ?? {}
 
-/** The reader, of which it is told what it takes: a JSON schema, or what another reader takes. */
+/** Adds a JSON schema to a reader, either given or taken from another reader. */
 export function described<Value>(
   schema: JsonObject | Reader<unknown>,
   read: (json: unknown, field: string) => Value,
@@ -23,13 +23,13 @@ export function described<Value>(
   return Object.assign((json: unknown, field: string) => read(json, field), { schema: schemaOfIt })
 }
 
-/** The reader under a name by which its schema is known. */
+/** Adds a title to the schema of a reader. */
 export const titled = <Value>(title: string, read: Reader<Value>): Reader<Value> =>
   Object.assign((json: unknown, field: string) => read(json, field), {
     schema: () => ({ title, ...schemaOf(read) }),
   })
 
-/** The schema of what may also be null. */
+/** Returns a schema that also accepts null. */
 export function orNull(schema: JsonObject): JsonObject {
   const { type, title, enum: values, anyOf } = schema
   if (Object.keys(schema).length === 0) return schema
@@ -39,7 +39,7 @@ export function orNull(schema: JsonObject): JsonObject {
     : { anyOf: [schema, { type: 'null' }] }
 }
 
-/** Whether a field that a reader reads may be left out. */
+/** Whether the reader accepts a missing field. */
 function mayBeLeftOut(read: Reader<unknown>): boolean {
   try {
     read(undefined, '')
@@ -51,19 +51,19 @@ function mayBeLeftOut(read: Reader<unknown>): boolean {
 
 type Readers<Shape> = { readonly [Name in keyof Shape]: Reader<Shape[Name]> }
 
-/** Whether a value of JSON is an object: neither a list nor null. */
+/** Whether a JSON value is an object, not a list or null. */
 export const isJsonObject = (json: unknown): json is JsonObject =>
   typeof json === 'object' && json !== null && !Array.isArray(json)
 
 const fieldOf = (owner: string, name: string): string => (owner === '' ? name : `${owner}.${name}`)
 
-/** A text. */
+/** Reads a string. */
 export const readText: Reader<string> = described({ type: 'string' }, (json, field) => {
-  if (typeof json !== 'string') throw refuse(field, json, 'a text')
+  if (typeof json !== 'string') throw refuse(field, json, 'a string')
   return json
 })
 
-/** A name of 1 to `longest` characters: not blank, without control characters. */
+/** Reads a name of 1 to `longest` characters, not blank, without control characters. */
 export const readName = (longest = 255): Reader<string> =>
   described({ type: 'string', minLength: 1, maxLength: longest }, (json, field) => {
     if (
@@ -81,13 +81,13 @@ export const readName = (longest = 255): Reader<string> =>
     return json
   })
 
-/** True or false. */
+/** Reads a boolean. */
 export const readFlag: Reader<boolean> = described({ type: 'boolean' }, (json, field) => {
   if (typeof json !== 'boolean') throw refuse(field, json, 'true or false')
   return json
 })
 
-/** A number from `least` to `most`. */
+/** Reads a number from `least` to `most`. */
 export const readNumber = (least: number, most: number): Reader<number> =>
   described({ type: 'number', minimum: least, maximum: most }, (json, field) => {
     if (typeof json !== 'number' || !(json >= least && json <= most)) {
@@ -96,24 +96,24 @@ export const readNumber = (least: number, most: number): Reader<number> =>
     return json
   })
 
-/** A whole number from `least` to `most`. */
+/** Reads an integer from `least` to `most`. */
 export const readWhole = (least: number, most: number): Reader<number> =>
   described({ type: 'integer', minimum: least, maximum: most }, (json, field) => {
     if (typeof json !== 'number' || !Number.isInteger(json) || json < least || json > most) {
-      throw refuse(field, json, `a whole number from ${least} to ${most}`)
+      throw refuse(field, json, `an integer from ${least} to ${most}`)
     }
     return json
   })
 
-/** One of a few texts. */
+/** Reads one of the given strings. */
 export const readOneOf = <const Texts extends readonly string[]>(texts: Texts): Reader<Texts[number]> =>
   described({ type: 'string', enum: texts }, (json, field) => {
     const found = texts.find((text) => text === json)
-    if (found === undefined) throw refuse(field, json, `one of ${texts.join(', ')}`)
+    if (found === undefined) throw refuse(field, json, `one of [${texts.join(', ')}]`)
     return found
   })
 
-/** What may be left out, or be null, which means the same; `fallback` then stands for it. */
+/** Makes a field optional: a missing field and null both return `fallback`. */
 export function optional<Value>(read: Reader<Value>): Reader<Value | null>
 export function optional<Value, Fallback>(read: Reader<Value>, fallback: Fallback): Reader<Value | Fallback>
 export function optional<Value>(read: Reader<Value>, fallback: unknown = null): Reader<unknown> {
@@ -123,7 +123,7 @@ export function optional<Value>(read: Reader<Value>, fallback: unknown = null): 
   )
 }
 
-/** A list of `least` to `most` things. */
+/** Reads a list of `least` to `most` items. */
 export const readList = <Value>(
   read: Reader<Value>,
   { least = 0, most = 10_000 } = {},
@@ -138,7 +138,7 @@ export const readList = <Value>(
     { schema: () => ({ type: 'array', items: schemaOf(read), minItems: least, maxItems: most }) },
   )
 
-/** An object of any fields, kept as it is. */
+/** Reads an object with any fields and keeps it unchanged. */
 export const readAnyObject: Reader<JsonObject> = described(
   { type: 'object', additionalProperties: true },
   (json, field) => {
@@ -147,7 +147,7 @@ export const readAnyObject: Reader<JsonObject> = described(
   },
 )
 
-/** An object of these fields and no others; the fields of what is read are in the order of `readers`. */
+/** Reads an object with exactly these fields. The result has its fields in the order of `readers`. */
 export function readFields<Shape extends object>(
   readers: Readers<Shape>,
   whole = 'an object',
@@ -175,14 +175,14 @@ export function readFields<Shape extends object>(
   return Object.assign(read, { schema })
 }
 
-/** An object whose `type` tells which reader reads it. */
+/** Reads an object with the reader that is registered for its `type`. */
 export function readByType<Value>(readers: Readonly<Record<string, Reader<Value>>>): Reader<Value> {
   const read = (json: unknown, field: string): Value => {
     if (!isJsonObject(json)) throw refuse(field, json, 'an object with a type')
     const type = Object.hasOwn(json, 'type') ? json.type : undefined
     const readOfType = typeof type === 'string' && Object.hasOwn(readers, type) ? readers[type] : undefined
     if (readOfType === undefined) {
-      throw refuse(fieldOf(field, 'type'), type, `one of ${Object.keys(readers).join(', ')}`)
+      throw refuse(fieldOf(field, 'type'), type, `one of [${Object.keys(readers).join(', ')}]`)
     }
     return readOfType(json, field)
   }
@@ -190,6 +190,6 @@ export function readByType<Value>(readers: Readonly<Record<string, Reader<Value>
   return Object.assign(read, { schema: () => ({ anyOf: schemas() }) })
 }
 
-/** The object without its fields that are null: as it is written where null and absent mean the same. */
+/** Returns the object without its null fields, for formats in which null and absent mean the same. */
 export const withoutNulls = <Shape extends object>(value: Shape): Partial<Shape> =>
   Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null)) as Partial<Shape>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { showValue } from './index.ts'
 
-describe('a value in a message', () => {
+describe('showValue', () => {
   const shown: readonly unknown[] = [
     'text',
     '',
@@ -17,7 +17,7 @@ describe('a value in a message', () => {
     Array(39).fill(17),
   ]
   for (const value of shown) {
-    it(`is [${JSON.stringify(value).slice(0, 40)}] as it is`, () => {
+    it(`shows [${JSON.stringify(value).slice(0, 40)}] in full`, () => {
       assert.equal(showValue(value), typeof value === 'string' ? value : JSON.stringify(value))
     })
   }
@@ -31,13 +31,13 @@ describe('a value in a message', () => {
     [[['q'.repeat(115)]], 1, 2, 3],
   ]
   for (const [index, value] of long.entries()) {
-    it(`is cut where it is long (${index})`, () => {
+    it(`cuts a long value (${index})`, () => {
       const text = typeof value === 'string' ? value : JSON.stringify(value)
       assert.equal(showValue(value), `${text.slice(0, 120)}…`)
     })
   }
 
-  it('costs what is shown, however large it is', () => {
+  it('takes time that does not grow with the size of the value', () => {
     let looks = 0
     const endless = new Proxy([], {
       get: (_list, name) => {

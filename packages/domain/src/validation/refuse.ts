@@ -3,14 +3,14 @@ import { cutText, escapeControlCharacters } from './control-characters.ts'
 
 const longestShownValue = 120
 
-/** The value as a message shows it: text with control characters escaped, anything else as JSON, cut where it gets long. */
+/** Formats a value for a message: strings with control characters escaped, other values as JSON, long values cut. */
 export function showValue(value: unknown): string {
   const text = typeof value === 'string' ? value : beginningOfJson(value, longestShownValue)
   const shown = escapeControlCharacters(cutText(text, longestShownValue))
   return text.length > longestShownValue ? `${shown}…` : shown
 }
 
-/** The JSON of a value, or its first part if it has more characters than that: time does not grow with the value. */
+/** Returns the JSON of a value, or only its beginning if it is long. The time does not grow with the value. */
 function beginningOfJson(value: unknown, maxLength: number): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, maxLength + 1))
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? String(value)

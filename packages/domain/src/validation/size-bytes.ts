@@ -15,7 +15,7 @@ const byteUnits: Readonly<Record<string, number>> = {
   pi: 2 ** 50,
 }
 
-/** The bytes that a text such as `10GiB`, `5 MiB` or `100M` stands for, or undefined where it stands for none. */
+/** Parses a size such as `10GiB`, `5 MiB`, or `100M`. Returns bytes, or undefined if the text is not a size. */
 export function parseSizeBytes(text: string): number | undefined {
   const match = /^(\d+)\s*([kmgtp]?i?)(b?)$/i.exec(text.trim())
   if (match === null || (match[2] === '' && match[3] !== '')) return undefined
@@ -23,13 +23,13 @@ export function parseSizeBytes(text: string): number | undefined {
   return Number.isSafeInteger(bytes) ? bytes : undefined
 }
 
-/** A number of bytes: a whole number, or a text with a unit. */
+/** Reads a number of bytes: an integer, or a string with a unit. */
 export const readSizeBytes: Reader<number> = described(
   { type: ['integer', 'string'], minimum: 0 },
   (json, field) => {
     const bytes = typeof json === 'string' ? parseSizeBytes(json) : json
     if (typeof bytes !== 'number' || !Number.isSafeInteger(bytes) || bytes < 0) {
-      throw refuse(field, json, 'a number of bytes such as [10000000], [100M] or [10 MiB]')
+      throw refuse(field, json, 'a number of bytes such as [10000000], [100M], or [10 MiB]')
     }
     return bytes
   },

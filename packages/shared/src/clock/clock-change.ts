@@ -21,8 +21,8 @@ export interface ClockChange {
 }
 
 const fastestRate = 86_400
-// A server may follow the old rate for this long (in real time) after a change. A slower rate starts from the time that
-// // such a server may show by then.
+// A server can follow the old rate for this long (in real time) after a change. A slower rate starts from the time that
+// such a server can show by then.
 const noticeMs = 250
 
 const text = z.string({ error: 'a string' })

@@ -11,8 +11,8 @@ export type ReportedChanges = Pick<
 const failuresAtOnce = 1000
 
 /**
- * What has been reported to the leader. Even if a report or its response is lost, the next report starts where the same
- * leader is known to be; a leader that is elsewhere requests the full list.
+ * What has been reported to the leader. Even if a report or its response is lost, the next report starts from the last
+ * one that the leader is known to have accepted. A leader with a different state requests the full list.
  */
 export class ReportLog {
   private readonly served: ServedSegments

@@ -1,7 +1,7 @@
 import { formatInstant, type Interval } from '@svc/domain/time'
 import { safeFileName } from './safe-file-name.ts'
 
-/** A segment file before it is published: only its task knows of it. */
+/** A segment file before it is published. Only its task knows about it. */
 export interface WrittenPartition {
   readonly dataSource: string
   readonly interval: Interval

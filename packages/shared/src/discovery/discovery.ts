@@ -93,7 +93,7 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
     underWay = started
     return started
   }
-  // A refresh in progress may have missed what the caller knows of, so callers in the meantime share the next one.
+  // A refresh in progress may be older than what the caller knows, so callers that arrive meanwhile share the next one.
   const refresh = (): Promise<void> => {
     if (!underWay) return start()
     next ??= underWay

@@ -79,7 +79,7 @@ describe('the audit history', () => {
     assert.deepEqual(await comments({ count: 1 }), ['second'])
   })
 
-  it('without a count is refused beyond ten thousand entries', async () => {
+  it('without a count is rejected beyond 10,000 entries', async () => {
     await database.query(sql`
       INSERT INTO audit (type, key, author, comment, identity, ip, payload, created_at)
       SELECT 'long', 'k', '', n::text, '', '', '', to_timestamp(n) FROM generate_series(1, 10001) n`)
@@ -92,7 +92,7 @@ describe('the audit history', () => {
     assert.equal((await loadAudit(database, { type: 'long', count: 10_001 })).length, 10_001)
   })
 
-  it('is refused where its entries are too large for one answer', async () => {
+  it('is rejected if its entries are too large for one response', async () => {
     await database.query(sql`
       INSERT INTO audit (type, key, author, comment, identity, ip, payload, created_at)
       SELECT 'large', 'k', '', n::text, '', '', repeat('x', 1000000), to_timestamp(n) FROM generate_series(1, 40) n`)

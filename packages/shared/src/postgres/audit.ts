@@ -52,11 +52,11 @@ export interface AuditQuery {
   readonly interval?: Interval | undefined
 }
 
-// What one answer may have; the entries are limited only where no count is given. An entry may have up to 1 MiB.
+// Limits of one response. The number of entries is limited only without a count. An entry can have up to 1 MiB.
 const maxEntries = 10_000
 const maxPayloadBytes = 32 * 2 ** 20
 
-/** The keys that have entries of a type. */
+/** Returns the keys that have entries of a type. */
 export async function loadAuditKeys(queries: Queries, type: string): Promise<string[]> {
   const rows = await queries.query<{ key: string }>(
     sql`SELECT DISTINCT key FROM audit WHERE type = ${type} ORDER BY key`,
@@ -65,8 +65,8 @@ export async function loadAuditKeys(queries: Queries, type: string): Promise<str
 }
 
 /**
- * The entries of a history, in the order of Druid 37: newest first with a count, oldest first without. A tooLarge failure
- * where they are too many, or too large, for one answer.
+ * Returns the entries of a history, in the same order as Druid 37: newest first with a count, oldest first without.
+ * Throws a tooLarge Failure if there are too many entries, or they are too large, for one response.
  */
 export async function loadAudit(queries: Queries, query: AuditQuery): Promise<StoredAuditEntry[]> {
   const { type, key, count, interval } = query

@@ -47,7 +47,7 @@ describe('a server', () => {
     )
   })
 
-  it('is loaded if its role is requested, or if it is the own server', async () => {
+  it('is loaded if its role is requested, or if it is this server', async () => {
     for (const name of ['a', 'b']) await saveHeartbeat(database, node(name))
     await saveHeartbeat(database, node('c', { role: 'broker' }))
     const read = async (roles: readonly Role[], own?: AnnouncedNode) =>
@@ -78,7 +78,7 @@ describe('a server', () => {
     )
   })
 
-  it('that has had no heartbeat for very long is deleted', async () => {
+  it('that has had no heartbeat for a long time is deleted', async () => {
     await saveHeartbeat(database, node('old'))
     await saveHeartbeat(database, node('young'))
     await age('old', 100)

@@ -38,7 +38,7 @@ export interface WantedNodes {
   readonly own?: Pick<AnnouncedNode, 'role' | 'name'> | undefined
 }
 
-/** Returns the servers (or only the wanted ones) with a heartbeat within `timeoutMs`, sorted by role and name. */
+/** Returns the servers (or only the requested ones) with a heartbeat within `timeoutMs`, sorted by role and name. */
 export async function loadNodes(
   queries: Queries,
   timeoutMs: number,

@@ -6,11 +6,11 @@ import { type Database, type Queries, sql } from './database.ts'
 /** The notification channel for rule changes. */
 export const rulesChannel = 'svc_rules'
 
-/** Lists of rules by the text they are stored as. A list that has not changed is the same object at every read. */
+/** A cache of parsed rule lists by datasource. A list that has not changed is the same object on every read. */
 export class ParsedRules {
   private readonly byName = new Map<string, { readonly text: string; readonly rules: readonly Rule[] }>()
 
-  /** The rules of a datasource, parsed only if the text is not that of the last time. */
+  /** Returns the rules of a datasource. Parses them only if the text has changed since the last call. */
   parse(dataSource: string, text: string): readonly Rule[] {
     const known = this.byName.get(dataSource)
     if (known?.text === text) return known.rules
@@ -19,13 +19,13 @@ export class ParsedRules {
     return rules
   }
 
-  /** Forgets the datasources that have no rules anymore. */
+  /** Removes datasources that no longer have rules. */
   keepOnly(names: ReadonlySet<string>): void {
     for (const name of this.byName.keys()) if (!names.has(name)) this.byName.delete(name)
   }
 }
 
-// Parsing a list of 1 MiB takes tens of milliseconds: other requests are answered after at most one such list.
+// Parsing a list of 1 MiB takes tens of milliseconds, so let other requests run after each such list.
 const maxSliceMs = 8
 
 interface StoredRules {
@@ -46,7 +46,7 @@ async function parseAll(rows: readonly StoredRules[], parsed: ParsedRules): Prom
   return lists
 }
 
-/** All rules. `parsed` is what the caller keeps from one read to the next. */
+/** Returns all rules. Callers can keep `parsed` as a cache from one read to the next. */
 export async function loadRules(queries: Queries, parsed = new ParsedRules()): Promise<RulesByName> {
   const rows = await queries.query<StoredRules>(sql`SELECT datasource, rules FROM rules ORDER BY datasource`)
   const lists = await parseAll(rows, parsed)
@@ -54,7 +54,7 @@ export async function loadRules(queries: Queries, parsed = new ParsedRules()): P
   return lists
 }
 
-/** The rules of one datasource, and the default rules of the cluster. */
+/** Returns the rules of one datasource, and the default rules of the cluster. */
 export async function loadRulesOf(
   queries: Queries,
   dataSource: string,

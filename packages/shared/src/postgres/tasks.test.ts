@@ -151,7 +151,7 @@ describe('a claim', () => {
     )
   })
 
-  it('of a missing or finished task is refused', async () => {
+  it('of a missing or finished task is rejected', async () => {
     assert.equal(await claim('nowhere'), undefined)
     await saveTask(database, task('a'))
     await finishAttempt(database, 'a', await claim('a'), { state: 'SUCCESS', errorMessage: null })

@@ -21,7 +21,7 @@ export interface NewTask {
 export interface StoredTask {
   /** Unique in the store. */
   readonly id: string
-  /** The id that users know the task by; tasks of different datasources may have the same one. */
+  /** The ID that users see. Tasks of different datasources can have the same one. */
   readonly shownId: string
   readonly groupId: string
   readonly type: string
@@ -44,19 +44,19 @@ export interface StoredTask {
   readonly waiting: boolean
 }
 
-// No id that a user chooses, and no name of a datasource, has control characters.
+// Neither IDs chosen by users nor datasource names contain control characters.
 const scopeSeparator = '\u0001'
 
 /**
- * The id under which a task is stored whose id a user has chosen. It is unique within its datasource only: a refusal that
- * depended on the tasks of other datasources would show that they exist to users who may not read them.
+ * Returns the ID under which a task with a user-chosen ID is stored. User-chosen IDs are unique only within a
+ * datasource: rejecting an ID because of another datasource would reveal its tasks to users who may not read them.
  */
 export const scopedTaskId = (id: string, dataSource: string): string => `${id}${scopeSeparator}${dataSource}`
 
-/** The id that users know a stored task by. */
+/** Returns the ID of a stored task that users see. */
 export const shownTaskId = (id: string): string => id.split(scopeSeparator, 1)[0] as string
 
-/** The condition that a task is shown under an id. The range finds the ids that are scoped by a datasource. */
+/** Condition for tasks that users see under an ID. The range finds IDs that are scoped by a datasource. */
 const isShownAs = (id: ReturnType<typeof sql>) =>
   sql`(tasks.id = ${id} OR (tasks.id > ${id} || chr(1) AND tasks.id < ${id} || chr(2)))`
 
@@ -98,13 +98,13 @@ export async function loadTask(queries: Queries, id: string): Promise<StoredTask
   return task
 }
 
-/** The tasks that users know by an id, newest first: at most one of each datasource, but for ids that servers made. */
+/** Returns the tasks that users see under an ID, newest first: for user-chosen IDs, at most one per datasource. */
 export async function loadTasksShownAs(queries: Queries, id: string): Promise<StoredTask[]> {
   return await queries.query<StoredTask>(sql`
     SELECT ${taskColumns} FROM tasks WHERE ${isShownAs(sql`${id}::text`)} ORDER BY created_at DESC, id`)
 }
 
-/** The tasks that users know by several ids, newest first. */
+/** Returns the tasks that users see under any of these IDs, newest first. */
 export async function loadTasksShownAsAny(queries: Queries, ids: readonly string[]): Promise<StoredTask[]> {
   return await queries.query<StoredTask>(sql`
     SELECT ${taskColumns} FROM (SELECT DISTINCT unnest(${ids}::text[]) AS wanted) AS wanted_ids
@@ -123,7 +123,7 @@ export interface TaskQuery {
   readonly dataSources?: readonly string[] | undefined
   readonly type?: string | undefined
   readonly waiting?: boolean | undefined
-  /** Left out where all of them are wanted. */
+  /** Max number of tasks; undefined for all. */
   readonly limit?: number | undefined
 }
 
@@ -155,10 +155,10 @@ export async function loadReadableTasks(
   return await loadTasks(queries, { ...query, dataSources: dataSources.filter(mayRead) })
 }
 
-// Tasks of one page.
+// Tasks per page.
 const tasksOfPage = 5000
 
-/** All tasks of datasources that the caller may read, in the order of their ids, page by page. */
+/** Yields all tasks of datasources that the caller may read, in ID order, page by page. */
 export async function* pagesOfReadableTasks(
   queries: Queries,
   mayRead: (dataSource: string) => boolean,
@@ -174,7 +174,7 @@ export async function* pagesOfReadableTasks(
   }
 }
 
-/** How many unfinished tasks there are of each type in each state. */
+/** Returns the number of unfinished tasks by type and state. */
 export async function countTasks(
   queries: Queries,
 ): Promise<{ readonly type: string; readonly state: TaskState; readonly count: number }[]> {
@@ -185,13 +185,13 @@ export async function countTasks(
 
 const isUnclaimed = sql`(state = 'PENDING' OR (state = 'RUNNING' AND claimed_until < clock_timestamp()))`
 
-/** The first tasks that no worker works on: never claimed, or claimed by one that stopped renewing its claim. */
+/** Returns the first tasks without a worker: never claimed, or claimed by a worker that stopped renewing its claim. */
 export async function loadUnclaimedTasks(queries: Queries, limit: number): Promise<StoredTask[]> {
   return await queries.query<StoredTask>(sql`
     SELECT ${taskColumns} FROM tasks WHERE ${isUnclaimed} ORDER BY priority DESC, created_at LIMIT ${limit}`)
 }
 
-/** Tasks that no worker works on, in the order of their ids, after a given one. */
+/** Returns tasks without a worker, in ID order, starting after `id`. */
 export async function loadUnclaimedTasksAfter(
   queries: Queries,
   id: string,

@@ -72,7 +72,7 @@ describe('a task process', () => {
   it('reports an invalid task, and fails on an unexpected error', async () => {
     const bad = await run({ work: index({ type: 'nothing' }) })
     assert.deepEqual(
-      [bad.kind, bad.kind === 'failed' && /^type has the value/.test(bad.message)],
+      [bad.kind, bad.kind === 'failed' && /^Invalid value \[nothing\] for \[type\]/.test(bad.message)],
       ['failed', true],
     )
     const bug = await run({ memoryLimitBytes: Number.NaN })

@@ -24,9 +24,7 @@ const text = z
 
 const datasourceName = z.string({ error: 'a string' }).refine(isDatasourceName, { error: datasourceNameRule })
 
-const count = z
-  .int({ error: 'a whole number of at least 1' })
-  .min(1, { error: 'a whole number of at least 1' })
+const count = z.int({ error: 'an integer of at least 1' }).min(1, { error: 'an integer of at least 1' })
 
 const killSchema = z.strictObject({
   type: z.literal('kill'),
