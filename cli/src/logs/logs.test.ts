@@ -35,11 +35,7 @@ const errors: { name: string; lines: string[]; expect: string | undefined }[] = 
   },
   {
     name: 'plain text at the end',
-    lines: [
-      entry(1, 'error', 'Old'),
-      'Invalid configuration (1 problem):',
-      '  a: Unknown property [svc.x]',
-    ],
+    lines: [entry(1, 'error', 'Old'), 'Invalid configuration (1 problem):', '  a: Unknown property [svc.x]'],
     expect: 'Invalid configuration (1 problem):\n  a: Unknown property [svc.x]',
   },
   {

@@ -210,7 +210,10 @@ describe('problems', () => {
       () => loadSettings('router', ['/nowhere/common.properties', file('svc.tlsPort=x')], {}),
       (error: ConfigurationError) => {
         assert.match(error.message, /^Invalid configuration \(2 problems\):\n {2}\/nowhere/)
-        assert.match(error.problems[0] ?? '', /^\/nowhere\/common\.properties: Cannot read the file \(ENOENT\)$/)
+        assert.match(
+          error.problems[0] ?? '',
+          /^\/nowhere\/common\.properties: Cannot read the file \(ENOENT\)$/,
+        )
         assert.match(error.problems[1] ?? '', /svc\.tlsPort/)
         return true
       },
@@ -237,7 +240,10 @@ describe('problems', () => {
 
 describe('names with control characters', () => {
   for (const [line, problem] of [
-    ['svc.server.tier=ho\\u0000t', 'Cannot use the value of [svc.server.tier]: it contains a control character'],
+    [
+      'svc.server.tier=ho\\u0000t',
+      'Cannot use the value of [svc.server.tier]: it contains a control character',
+    ],
     [
       'svc.escalator.internalClientUsername=svc\\tsystem',
       'Cannot use the value of [svc.escalator.internalClientUsername]: it contains a control character',
@@ -263,7 +269,10 @@ describe('names with control characters', () => {
   ]) {
     it(`are rejected in the virtual servers ${group}`, () => {
       const problems = problemsOf([`svc.simulation.virtualServers=[${group}]`], {}, 'historical')
-      assert.match(problems.join(), /^FILE: Invalid value \[.*\] for \[svc\.simulation\.virtualServers\]: expected a JSON list with one entry/)
+      assert.match(
+        problems.join(),
+        /^FILE: Invalid value \[.*\] for \[svc\.simulation\.virtualServers\]: expected a JSON list with one entry/,
+      )
     })
   }
 })
@@ -297,7 +306,11 @@ describe('passwords', () => {
       '{"type":"file","path":"/nowhere/p"}',
       /cannot read the password file \[\/nowhere\/p\] \(ENOENT\)$/,
     ],
-    ['from an unset variable', '{"type":"environment","variable":"NOT_SET"}', /variable \[NOT_SET\] is not set$/],
+    [
+      'from an unset variable',
+      '{"type":"environment","variable":"NOT_SET"}',
+      /variable \[NOT_SET\] is not set$/,
+    ],
     [
       'from an unknown provider',
       '{"type":"vault","password":"hunter2"}',

@@ -142,10 +142,22 @@ export const properties = {
     conditions.speaksTlsToRedis,
     property(flag, 'require that the certificate of Redis is valid for svc.queue.redis.host', 'true'),
   ),
-  'svc.queue.prefix': property(text, 'prefix of all keys in Redis; lets several clusters share one Redis', 'svc'),
+  'svc.queue.prefix': property(
+    text,
+    'prefix of all keys in Redis; lets several clusters share one Redis',
+    'svc',
+  ),
   'svc.discovery.heartbeatPeriod': property(periodMs, 'time between two heartbeats of a server', 'PT1S'),
-  'svc.discovery.timeout': property(periodMs, 'time without heartbeats after which a server is considered dead', 'PT5S'),
-  'svc.leader.leasePeriod': property(periodMs, 'time after which the lease of a leader expires unless it is renewed', 'PT5S'),
+  'svc.discovery.timeout': property(
+    periodMs,
+    'time without heartbeats after which a server is considered dead',
+    'PT5S',
+  ),
+  'svc.leader.leasePeriod': property(
+    periodMs,
+    'time after which the lease of a leader expires unless it is renewed',
+    'PT5S',
+  ),
 
   'svc.server.https.keyStoreType': onlyWhere(
     conditions.servesTls,
@@ -165,11 +177,18 @@ export const properties = {
   ),
   'svc.server.https.certAlias': onlyWhere(
     conditions.servesTls,
-    property(text, 'alias of the certificate in the key store; the first certificate if not set; PEM files have no aliases'),
+    property(
+      text,
+      'alias of the certificate in the key store; the first certificate if not set; PEM files have no aliases',
+    ),
   ),
   'svc.server.https.requireClientCertificate': onlyWhere(
     conditions.servesTls,
-    property(flag, 'reject clients without a certificate that svc.server.https.trustStorePath trusts', 'false'),
+    property(
+      flag,
+      'reject clients without a certificate that svc.server.https.trustStorePath trusts',
+      'false',
+    ),
   ),
   'svc.server.https.requestClientCertificate': onlyWhere(
     conditions.servesTls,
@@ -181,7 +200,11 @@ export const properties = {
   ),
   'svc.server.https.validateHostnames': onlyWhere(
     conditions.asksForCertificates,
-    property(flag, 'require that the certificate of a client is valid for the host that it connects from', 'true'),
+    property(
+      flag,
+      'require that the certificate of a client is valid for the host that it connects from',
+      'true',
+    ),
   ),
   'svc.server.https.trustStoreType': onlyWhere(
     conditions.asksForCertificates,
@@ -197,7 +220,10 @@ export const properties = {
   ),
   'svc.server.https.crlPath': onlyWhere(
     conditions.asksForCertificates,
-    property(text, 'certificate revocation lists for client certificates (PEM or DER), one for each authority of the chain'),
+    property(
+      text,
+      'certificate revocation lists for client certificates (PEM or DER), one for each authority of the chain',
+    ),
   ),
   'svc.server.https.reloadSslContext': onlyWhere(
     conditions.hasStores,
@@ -225,7 +251,10 @@ export const properties = {
     conditions.hasClientTrust,
     property(storeTypes, 'type of the trust store for outgoing connections', 'jks'),
   ),
-  'svc.client.https.trustStorePath': property(text, 'trust store with the certificates that this server trusts for outgoing connections'),
+  'svc.client.https.trustStorePath': property(
+    text,
+    'trust store with the certificates that this server trusts for outgoing connections',
+  ),
   'svc.client.https.trustStorePassword': onlyWhere(
     conditions.hasClientTrustPassword,
     property(password, 'password of the trust store for outgoing connections'),
@@ -291,7 +320,10 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.bindUser': onlyWhere(
     conditions.asksDirectory,
-    property(text, 'distinguished name (DN) of the user that searches the directory; searches are anonymous if not set'),
+    property(
+      text,
+      'distinguished name (DN) of the user that searches the directory; searches are anonymous if not set',
+    ),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.bindPassword': onlyWhere(
     conditions.bindsToSearch,
@@ -303,7 +335,11 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.userSearch': onlyWhere(
     conditions.asksDirectory,
-    property(text, 'search filter for a user; %s is replaced with the escaped user name of the login', '(uid=%s)'),
+    property(
+      text,
+      'search filter for a user; %s is replaced with the escaped user name of the login',
+      '(uid=%s)',
+    ),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.userAttribute': onlyWhere(
     conditions.asksDirectory,
@@ -311,7 +347,10 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.groupBaseDn': onlyWhere(
     conditions.asksDirectory,
-    property(text, 'DN below which groups are searched by member, for directories without the attribute memberOf'),
+    property(
+      text,
+      'DN below which groups are searched by member, for directories without the attribute memberOf',
+    ),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.groupSearch': onlyWhere(
     conditions.searchesGroups,
@@ -327,11 +366,7 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.readTimeout': onlyWhere(
     conditions.asksDirectory,
-    property(
-      periodMs,
-      'maximum time a login waits for the directory in total, including connecting',
-      'PT4S',
-    ),
+    property(periodMs, 'maximum time a login waits for the directory in total, including connecting', 'PT4S'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.credentialVerifyDuration': onlyWhere(
     conditions.asksDirectory,
@@ -390,7 +425,11 @@ export const properties = {
   ),
   'svc.auth.authorizer.<name>.roleProvider.type': onlyWhere(
     conditions.mayMapGroups,
-    property(oneOf('metadata', 'ldap'), 'metadata: roles come from the metadata store; ldap: roles also come from group mappings', 'metadata'),
+    property(
+      oneOf('metadata', 'ldap'),
+      'metadata: roles come from the metadata store; ldap: roles also come from group mappings',
+      'metadata',
+    ),
   ),
   'svc.auth.authorizer.<name>.roleProvider.groupFilters': onlyWhere(
     conditions.mapsGroups,
@@ -476,7 +515,11 @@ export const properties = {
     conditions.asksForLogin,
     property(flag, 'allow OPTIONS requests without a login', 'false'),
   ),
-  'svc.escalator.type': property(oneOf('noop', 'basic'), 'how servers log in to each other: noop (without a login) or basic (as the internal user)', 'noop'),
+  'svc.escalator.type': property(
+    oneOf('noop', 'basic'),
+    'how servers log in to each other: noop (without a login) or basic (as the internal user)',
+    'noop',
+  ),
   'svc.escalator.internalClientUsername': onlyWhere(
     conditions.escalates,
     property(text, 'user name of the internal user', 'svc_system'),
@@ -600,7 +643,11 @@ export const properties = {
     'PT10S',
   ),
 
-  'svc.worker.capacity': property(wholeNumber(0, 10_000), 'maximum number of tasks that this server runs at the same time', '2'),
+  'svc.worker.capacity': property(
+    wholeNumber(0, 10_000),
+    'maximum number of tasks that this server runs at the same time',
+    '2',
+  ),
   'svc.indexer.logs.directory': property(text, 'folder for task logs', 'var/svc/indexing-logs'),
   'svc.indexer.logs.kill.enabled': property(flag, 'delete old task logs', 'false'),
   'svc.indexer.logs.kill.delay': onlyWhere(
@@ -611,11 +658,7 @@ export const properties = {
     conditions.killsTaskLogs,
     property(periodMs, 'time for which a task log is kept after its last line', 'P90D'),
   ),
-  'svc.indexer.tasks.kill.enabled': property(
-    flag,
-    'delete tasks that completed a long time ago',
-    'false',
-  ),
+  'svc.indexer.tasks.kill.enabled': property(flag, 'delete tasks that completed a long time ago', 'false'),
   'svc.indexer.tasks.kill.delay': onlyWhere(
     conditions.killsTasks,
     property(periodMs, 'time between two searches for such tasks', 'PT6H'),

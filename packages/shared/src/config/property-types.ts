@@ -90,12 +90,15 @@ function parseJson(value: string): unknown {
 }
 
 /** A JSON list of strings such as `["a","b"]`. */
-export const textList = propertyType('a JSON list of strings such as ["a","b"]', (value): readonly string[] => {
-  const list = parseJson(value)
-  return Array.isArray(list) && list.every((entry) => typeof entry === 'string' && entry !== '')
-    ? list.map(withoutControlCharacters)
-    : refuse()
-})
+export const textList = propertyType(
+  'a JSON list of strings such as ["a","b"]',
+  (value): readonly string[] => {
+    const list = parseJson(value)
+    return Array.isArray(list) && list.every((entry) => typeof entry === 'string' && entry !== '')
+      ? list.map(withoutControlCharacters)
+      : refuse()
+  },
+)
 
 /** A JSON list of words that can replace `svc` in a path. */
 export const aliasList = propertyType(

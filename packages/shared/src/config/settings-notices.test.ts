@@ -274,9 +274,7 @@ describe('warnings at startup', () => {
     [
       'for group mappings without a directory',
       { ...login, [`${z}.roleProvider.type`]: 'ldap' },
-      [
-        /roleProvider.type\].* only if an authenticator with this authorizer uses a directory$/,
-      ],
+      [/roleProvider.type\].* only if an authenticator with this authorizer uses a directory$/],
     ],
     [
       'for a chain whose later authenticators are never used',

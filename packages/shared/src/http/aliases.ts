@@ -4,7 +4,7 @@ import type { ErrorBody } from './error-body.ts'
 /** Alternative path prefixes of the API next to `svc`: `/word/**` and `/word-ext/**`. */
 export interface Aliases {
   /**
-  * Rewrites the path and headers of a request that uses an alias, and returns the alias. Returns undefined and changes
+   * Rewrites the path and headers of a request that uses an alias, and returns the alias. Returns undefined and changes
    * nothing if it uses none.
    */
   translate(request: IncomingMessage): string | undefined

@@ -668,7 +668,13 @@ describe('a body', () => {
     ['of an empty content type', '{}', { 'Content-Type': '' }, 415, /^Unsupported content type \[\]/],
     ['in another charset', '{}', { 'Content-Type': 'application/json; charset=iso-8859-1' }, 415, /encoding/],
     ['in an unknown encoding', '{}', { 'Content-Encoding': 'zstandard' }, 415, /encoding/],
-    ['not in gzip as its header says', '{}', { 'Content-Encoding': 'gzip' }, 400, /does not match its header/],
+    [
+      'not in gzip as its header says',
+      '{}',
+      { 'Content-Encoding': 'gzip' },
+      400,
+      /does not match its header/,
+    ],
     [
       'one byte too long',
       JSON.stringify('x'.repeat(999)),
@@ -756,7 +762,7 @@ describe('a body', () => {
     ],
     ['levels', '['.repeat(101), 400, /nested too deeply: expected at most \[100\] levels/],
     ['digits in a number', '1'.repeat(1001), 400, /a number has more than \[1000\] digits/],
-    ['bytes in a name', `{"${'n'.repeat(4097)}":1}`, 400, /name of a field has more than \[4096\] bytes/],
+    ['bytes in a name', `{"${'n'.repeat(4097)}":1}`, 400, /field name has more than \[4096\] bytes/],
   ]
   for (const [name, body, status, message] of costly) {
     it(`with too many ${name} is ${status}`, async () => {
@@ -1038,7 +1044,9 @@ describe('an application', () => {
   })
 
   it('returns 503 instead of 401 until users are loaded', async (context) => {
-    const starting = createSecurity(settings, { current: () => ({ missing: 'The users are not loaded yet' }) })
+    const starting = createSecurity(settings, {
+      current: () => ({ missing: 'The users are not loaded yet' }),
+    })
     const other = createServer(createApplication({ routes: [], security: starting, log, metrics }))
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     context.after(() => other.close())

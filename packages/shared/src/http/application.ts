@@ -249,7 +249,8 @@ function byPath(routes: readonly Route[]): Map<string, Methods> {
     if (sameShape !== route.path)
       throw new Error(`Paths ${sameShape} and ${route.path} differ only in the names of their parameters`)
     pathOfShape.set(shape, route.path)
-    if (methods.has(route.method)) throw new Error(`Two routes have the same method and path: ${route.method} ${route.path}`)
+    if (methods.has(route.method))
+      throw new Error(`Two routes have the same method and path: ${route.method} ${route.path}`)
     methods.set(route.method, route)
     paths.set(route.path, methods)
   }
@@ -337,8 +338,7 @@ async function authenticate(request: Request, response: Response, security: Secu
   }
   if (result.kind === 'refused') {
     // Like Druid 37: without a login, HEAD returns 405. The caller would not see the body of a 401.
-    if (request.method === 'HEAD')
-      throw methodNotAllowed('Method [HEAD] requires a login')
+    if (request.method === 'HEAD') throw methodNotAllowed('Method [HEAD] requires a login')
     throw unauthorized('Missing or invalid credentials')
   }
   response.locals.identity = result.caller.identity

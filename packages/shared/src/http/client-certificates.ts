@@ -50,8 +50,7 @@ async function refusalReason(
   const certificate = socket.getPeerX509Certificate()
   if (!certificate) return required ? 'no client certificate' : undefined
   const name = subjectOf(certificate)
-  if (!socket.authorized)
-    return `invalid certificate [${name}] (${String(socket.authorizationError)})`
+  if (!socket.authorized) return `invalid certificate [${name}] (${String(socket.authorizationError)})`
   const address = addressOf(socket)
   if (validatesHosts && !(await isFor(certificate, address)))
     return `certificate [${name}] is not valid for the host [${address}] of the client`

@@ -17,12 +17,12 @@ describe('a failure from another server', () => {
     ['a body that contradicts its status', 500, { errorCode: 'conflict', errorMessage: 'x' }, 'conflict'],
     ['an unknown code', 409, { errorCode: 'somethingNew', errorMessage: 'x' }, 'conflict'],
     ['a code that is special to JavaScript', 403, { errorCode: 'constructor' }, 'forbidden'],
-['another special code', 404, { errorCode: '__proto__' }, 'notFound'],
-['a code that is not a string', 413, { errorCode: ['conflict'] }, 'tooLarge'],
+    ['another special code', 404, { errorCode: '__proto__' }, 'notFound'],
+    ['a code that is not a string', 413, { errorCode: ['conflict'] }, 'tooLarge'],
     ['an unknown status', 418, undefined, 'internalServerError'],
     ['a redirect', 307, undefined, 'internalServerError'],
     ['null', 415, null, 'unsupportedMediaType'],
-['a string', 400, 'no', 'invalidInput'],
+    ['a string', 400, 'no', 'invalidInput'],
   ]
   for (const [name, status, body, code] of answers) {
     it(`is ${code} for ${name}`, () => {

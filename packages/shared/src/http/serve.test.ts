@@ -163,7 +163,10 @@ describe('the ports', () => {
 
   it('cannot be opened on an address of another machine', async () => {
     const settings = testSettings('router', { 'svc.host': '192.0.2.1' })
-    await assert.rejects(listen(settings, hello), /^ConfigurationError: .*Cannot open port \[.*\] on \[192\.0\.2\.1\] \(EADDRNOTAVAIL\)/s)
+    await assert.rejects(
+      listen(settings, hello),
+      /^ConfigurationError: .*Cannot open port \[.*\] on \[192\.0\.2\.1\] \(EADDRNOTAVAIL\)/s,
+    )
   })
 })
 

@@ -190,7 +190,10 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
   answerPlainly(socket, status, failure)
 }
 
-const noTunnel = new Failure('methodNotAllowed', 'Unsupported method [CONNECT]: this server does not tunnel connections')
+const noTunnel = new Failure(
+  'methodNotAllowed',
+  'Unsupported method [CONNECT]: this server does not tunnel connections',
+)
 
 /** Answers a request that never reaches the application, and closes its connection. */
 function answerPlainly(

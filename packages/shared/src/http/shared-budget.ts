@@ -36,7 +36,7 @@ export class SharedBudget {
   }
 
   /**
-  * Resolves once the amount is granted. Throws `busy` if too many requests are waiting, or if it takes too long. An amount
+   * Resolves once the amount is granted. Throws `busy` if too many requests are waiting, or if it takes too long. An amount
    * above the limit is granted when nothing else is in use.
    */
   async take(caller: string, amount: number): Promise<Release> {

@@ -52,11 +52,7 @@ export const metricDefinitions = {
   svc_duty_run_seconds_total: counter('total time of all runs of a duty', ['duty'], 'coordinator'),
   svc_duty_last_run_seconds: gauge('duration of the last run of a duty', ['duty'], 'coordinator'),
   svc_servers: gauge('reporting data servers by type and tier', ['type', 'tier'], 'coordinator'),
-  svc_server_capacity_bytes: gauge(
-    'maximum bytes of segments on the historicals',
-    ['tier'],
-    'coordinator',
-  ),
+  svc_server_capacity_bytes: gauge('maximum bytes of segments on the historicals', ['tier'], 'coordinator'),
   svc_server_used_bytes: gauge('bytes of segments on the historicals', ['tier'], 'coordinator'),
   svc_segments_used: gauge('used segments, including overshadowed ones', ['datasource'], 'coordinator'),
   svc_segments_unavailable: gauge(

@@ -24,7 +24,7 @@ export interface Metrics {
   /** Registers the function that reads the values of a metric at every scrape. */
   observe(name: MetricName, read: () => Iterable<MetricValue> | Promise<Iterable<MetricValue>>): void
   /**
-  * Sets the existing values of a bounded label with their sizes. The largest get their own series and keep them as long
+   * Sets the existing values of a bounded label with their sizes. The largest get their own series and keep them as long
    * as they exist; the others share one.
    */
   nameLargest(label: BoundedLabel, sizes: ReadonlyMap<string, number>): void

@@ -22,7 +22,7 @@ export class NamedValues {
   }
 
   /**
-  * Removes values that no longer exist, and gives their room to the largest existing ones. Returns the removed values.
+   * Removes values that no longer exist, and gives their room to the largest existing ones. Returns the removed values.
    */
   settle(sizes: ReadonlyMap<string, number>): readonly string[] {
     const gone = [...this.named].filter((value) => !sizes.has(value))
