@@ -23,7 +23,7 @@ export function loginProblems(settings: Settings, at: (property: string) => stri
       .filter((network) => !addNetwork(new BlockList(), network))
       .map(
         (network) =>
-          `${at('svc.auth.internalClientAllowedNetworks')}: [svc.auth.internalClientAllowedNetworks] contains [${network}]; expected an address or network such as [127.0.0.1], [10.0.0.0/8] or [fd00::/8]`,
+          `${at('svc.auth.internalClientAllowedNetworks')}: [svc.auth.internalClientAllowedNetworks] contains [${network}]; expected an address or network such as [127.0.0.1], [10.0.0.0/8], or [fd00::/8]`,
       ),
     ...(settings.get('svc.auth.basic.ssl.validateHostnames')
       ? []
@@ -118,7 +118,7 @@ function authorizerProblems(settings: Settings, name: string, at: (property: str
     .filter(([, pattern]) => !isGroupPattern(pattern))
     .map(
       ([property, pattern]) =>
-        `${at(`${prefix}.${property}`)}: [${prefix}.${property}] contains [${pattern}]; expected [*], a distinguished name, [*,suffix] or [prefix,*]`,
+        `${at(`${prefix}.${property}`)}: [${prefix}.${property}] contains [${pattern}]; expected [*], a distinguished name, [*,suffix], or [prefix,*]`,
     )
 }
 

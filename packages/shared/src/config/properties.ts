@@ -68,7 +68,7 @@ const storeTypes = oneOf('jks', 'pkcs12', 'pem')
  */
 export const properties = {
   'svc.host': property(text, 'host name or address at which other servers reach this server', '127.0.0.1'),
-  'svc.bindOnHost': property(flag, 'true: listen only on svc.host; false: listen on all addresses', 'true'),
+  'svc.bindOnHost': property(flag, 'whether to listen only on svc.host instead of on all addresses', 'true'),
   'svc.service': property(text, 'name of the service in discovery', {
     router: 'svc/router',
     coordinator: 'svc/coordinator',
@@ -99,8 +99,8 @@ export const properties = {
       worker: '8291',
     }),
   ),
-  'svc.enablePlaintextPort': property(flag, 'serve without TLS', 'true'),
-  'svc.enableTlsPort': property(flag, 'serve with TLS', 'false'),
+  'svc.enablePlaintextPort': property(flag, 'whether to serve without TLS', 'true'),
+  'svc.enableTlsPort': property(flag, 'whether to serve with TLS', 'false'),
   'svc.api.aliases': property(
     aliasList,
     'path aliases of the API: with ["druid"], it is also available at /druid/** and /druid-ext/**',
@@ -130,7 +130,7 @@ export const properties = {
   'svc.queue.redis.port': property(port, 'port of Redis', '6379'),
   'svc.queue.redis.password': property(password, 'password for Redis', ''),
   'svc.queue.redis.user': property(text, 'user for Redis; the user default if not set'),
-  'svc.queue.redis.tls.enabled': property(flag, 'connect to Redis with TLS', 'false'),
+  'svc.queue.redis.tls.enabled': property(flag, 'whether to connect to Redis with TLS', 'false'),
   'svc.queue.redis.tls.caPath': onlyWhere(
     conditions.speaksTlsToRedis,
     property(
@@ -140,7 +140,7 @@ export const properties = {
   ),
   'svc.queue.redis.tls.validateHostnames': onlyWhere(
     conditions.speaksTlsToRedis,
-    property(flag, 'require that the certificate of Redis is valid for svc.queue.redis.host', 'true'),
+    property(flag, 'whether the certificate of Redis must be valid for svc.queue.redis.host', 'true'),
   ),
   'svc.queue.prefix': property(
     text,
@@ -186,7 +186,7 @@ export const properties = {
     conditions.servesTls,
     property(
       flag,
-      'reject clients without a certificate that svc.server.https.trustStorePath trusts',
+      'whether to reject clients without a certificate that svc.server.https.trustStorePath trusts',
       'false',
     ),
   ),
@@ -194,7 +194,7 @@ export const properties = {
     conditions.servesTls,
     property(
       flag,
-      'request a certificate from clients; accept clients without one, but reject invalid certificates',
+      'whether to request a certificate from clients; clients without one are accepted, invalid certificates are rejected',
       'false',
     ),
   ),
@@ -202,7 +202,7 @@ export const properties = {
     conditions.asksForCertificates,
     property(
       flag,
-      'require that the certificate of a client is valid for the host that it connects from',
+      'whether the certificate of a client must be valid for the host that it connects from',
       'true',
     ),
   ),
@@ -229,7 +229,7 @@ export const properties = {
     conditions.hasStores,
     property(
       flag,
-      'reload stores and revocation lists when their files change, including those of svc.client.https',
+      'whether to reload stores and revocation lists when their files change, including those of svc.client.https',
       'true',
     ),
   ),
@@ -244,7 +244,7 @@ export const properties = {
   ),
   'svc.client.https.validateHostnames': property(
     flag,
-    'require that the certificate of a server is valid for the host in its URL',
+    'whether the certificate of a server must be valid for the host in its URL',
     'true',
   ),
   'svc.client.https.trustStoreType': onlyWhere(
@@ -386,7 +386,7 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.skipOnFailure': onlyWhere(
     conditions.basicAuthenticator,
-    property(flag, 'pass logins of unknown users on to the next authenticator', 'false'),
+    property(flag, 'whether to pass logins of unknown users on to the next authenticator', 'false'),
   ),
   'svc.auth.authenticator.<name>.authorizerName': onlyWhere(
     conditions.inChain,
@@ -394,7 +394,7 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.enableCacheNotifications': onlyWhere(
     conditions.basicAuthenticator,
-    property(flag, 'send changes of users to the other servers immediately; must be true', 'true'),
+    property(flag, 'whether to send changes of users to the other servers immediately; must be true', 'true'),
   ),
   'svc.auth.authorizers': onlyWhere(
     conditions.decidesAnything,
@@ -435,7 +435,7 @@ export const properties = {
     conditions.mapsGroups,
     property(
       textList,
-      'patterns for the directory groups that grant roles: *, a complete name, *,suffix or prefix,*; all groups if empty',
+      'patterns for the directory groups that grant roles: *, a complete name, *,suffix, or prefix,*; all groups if empty',
       '[]',
     ),
   ),
@@ -443,7 +443,7 @@ export const properties = {
     conditions.basicAuthorizer,
     property(
       flag,
-      'answer like Druid 37 where svc is stricter: do not filter lists, and let CONFIG WRITE on any name make a user an administrator',
+      'whether to answer like Druid 37 where svc is stricter: lists are not filtered, and CONFIG WRITE on any name makes a user an administrator',
       'false',
     ),
   ),
@@ -469,7 +469,7 @@ export const properties = {
   ),
   'svc.auth.basic.ssl.validateHostnames': onlyWhere(
     conditions.reachesTlsDirectory,
-    property(flag, 'require that the certificate of a directory is valid for its host; must be true', 'true'),
+    property(flag, 'whether the certificate of a directory must be valid for its host; must be true', 'true'),
   ),
   'svc.auth.credentials.minLength': onlyWhere(
     conditions.keepsOwnPasswords,
@@ -513,7 +513,7 @@ export const properties = {
   ),
   'svc.auth.allowUnauthenticatedHttpOptions': onlyWhere(
     conditions.asksForLogin,
-    property(flag, 'allow OPTIONS requests without a login', 'false'),
+    property(flag, 'whether to allow OPTIONS requests without a login', 'false'),
   ),
   'svc.escalator.type': property(
     oneOf('noop', 'basic'),
@@ -554,7 +554,7 @@ export const properties = {
 
   'svc.coordinator.kill.on': property(
     flag,
-    'permanently delete segments that have been unused for a long time, including their files in deep storage',
+    'whether to permanently delete segments that have been unused for a long time, including their files in deep storage',
     'false',
   ),
   'svc.coordinator.kill.period': onlyWhere(
@@ -563,11 +563,11 @@ export const properties = {
   ),
   'svc.coordinator.kill.durationToRetain': onlyWhere(
     conditions.retainsSegments,
-    property(periodMs, 'unused segments whose interval ends less than this time ago are kept', 'P90D'),
+    property(periodMs, 'time after the end of their interval for which unused segments are kept', 'P90D'),
   ),
   'svc.coordinator.kill.ignoreDurationToRetain': onlyWhere(
     conditions.killsSegments,
-    property(flag, 'delete unused segments regardless of how recent their data is', 'false'),
+    property(flag, 'whether to delete unused segments regardless of how recent their data is', 'false'),
   ),
   'svc.coordinator.kill.bufferPeriod': onlyWhere(
     conditions.killsSegments,
@@ -580,7 +580,7 @@ export const properties = {
 
   'svc.coordinator.kill.audit.on': property(
     flag,
-    'delete old entries of the audit log and of the compaction configuration history',
+    'whether to delete old entries of the audit log and of the compaction configuration history',
     'false',
   ),
   'svc.coordinator.kill.audit.period': onlyWhere(
@@ -598,12 +598,12 @@ export const properties = {
 
   'svc.simulation.clock.enabled': property(
     flag,
-    'use a simulated clock that can be moved forward for rules, versions, cleanup, and audit entries; must be the same on every server. The periods between duty runs stay in real time: POST /svc/simulation/v1/run runs duties immediately',
+    'whether to use a simulated clock, which can be moved forward, for rules, versions, cleanup, and audit entries; must be the same on every server. The periods between duty runs stay in real time: POST /svc/simulation/v1/run runs duties immediately',
     'false',
   ),
   'svc.simulation.enabled': property(
     flag,
-    'allow features that only simulations need, such as virtual servers; never use it on a cluster with valuable data',
+    'whether to allow features for simulations only, such as virtual servers; never use it on a cluster with valuable data',
     'false',
   ),
   'svc.simulation.virtualServers': onlyWhere(
@@ -649,7 +649,7 @@ export const properties = {
     '2',
   ),
   'svc.indexer.logs.directory': property(text, 'folder for task logs', 'var/svc/indexing-logs'),
-  'svc.indexer.logs.kill.enabled': property(flag, 'delete old task logs', 'false'),
+  'svc.indexer.logs.kill.enabled': property(flag, 'whether to delete old task logs', 'false'),
   'svc.indexer.logs.kill.delay': onlyWhere(
     conditions.killsTaskLogs,
     property(periodMs, 'time between two searches for old task logs', 'PT6H'),
@@ -658,7 +658,11 @@ export const properties = {
     conditions.killsTaskLogs,
     property(periodMs, 'time for which a task log is kept after its last line', 'P90D'),
   ),
-  'svc.indexer.tasks.kill.enabled': property(flag, 'delete tasks that completed a long time ago', 'false'),
+  'svc.indexer.tasks.kill.enabled': property(
+    flag,
+    'whether to delete tasks that completed a long time ago',
+    'false',
+  ),
   'svc.indexer.tasks.kill.delay': onlyWhere(
     conditions.killsTasks,
     property(periodMs, 'time between two searches for such tasks', 'PT6H'),

@@ -50,14 +50,14 @@ export const oneOf = <const Word extends string>(...words: Word[]) =>
 
 /** A size in bytes: an integer, with an optional unit such as `300g` (decimal) or `5GiB` (binary). */
 export const sizeBytes = propertyType(
-  'a size in bytes such as 1000000000, 300g or 5GiB',
+  'a size in bytes such as 1000000000, 300g, or 5GiB',
   (value) => parseSizeBytes(value) ?? refuse(),
 )
 
 /** A size in bytes of at least `leastBytes`, which must be a multiple of 1 MiB. */
 export const sizeBytesFrom = (leastBytes: number) =>
   propertyType(
-    `a size in bytes such as 1000000000, 300g or 5GiB, at least ${leastBytes / 2 ** 20}MiB`,
+    `a size in bytes such as 1000000000, 300g, or 5GiB, at least ${leastBytes / 2 ** 20}MiB`,
     (value) => {
       const bytes = parseSizeBytes(value) ?? refuse()
       return bytes >= leastBytes ? bytes : refuse()
@@ -199,7 +199,7 @@ export function readVirtualServerGroups(list: unknown): readonly VirtualServerGr
 
 /** A password, either in plain text or as JSON that names a file or an environment variable with the password. */
 export const password = propertyType(
-  'a password, {"type":"file","path":"…"} or {"type":"environment","variable":"…"}',
+  'a password, {"type":"file","path":"…"}, or {"type":"environment","variable":"…"}',
   (value, environment) => {
     if (!/^\s*\{\s*"/.test(value)) return value
     const provider = parseJson(value) as {

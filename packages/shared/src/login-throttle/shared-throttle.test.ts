@@ -90,7 +90,7 @@ describe('failed logins', () => {
   })
 })
 
-for (const where of ['Redis', 'a server alone, as Redis is away'] as const) {
+for (const where of ['Redis', 'each server while Redis is unavailable'] as const) {
   describe(`failed logins counted by ${where}`, () => {
     before(async () => {
       if (where !== 'Redis') await gate.cut()

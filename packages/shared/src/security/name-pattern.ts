@@ -12,7 +12,7 @@ function compile(pattern: string): RE2JS {
   return compiled
 }
 
-/** Whether a pattern matches only itself: it need not be compiled. */
+/** Returns whether a pattern is a plain name, which matches only itself and need not be compiled. */
 const isPlainName = (pattern: string): boolean => /^[\w-]*$/.test(pattern)
 
 /**

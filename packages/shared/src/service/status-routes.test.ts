@@ -19,10 +19,10 @@ describe('health', () => {
     const before = await get('/status/health')
     assert.equal(before.status, 503)
     assert.equal((before.json as { errorMessage: string }).errorMessage, 'The server is starting')
-    context.readiness.setTrouble('store', 'The store is away')
+    context.readiness.setTrouble('store', 'The store is unavailable')
     assert.equal(
       ((await get('/status/health')).json as { errorMessage: string }).errorMessage,
-      'The store is away',
+      'The store is unavailable',
     )
     context.readiness.markReady()
     assert.equal((await get('/status/health')).text, 'true')
