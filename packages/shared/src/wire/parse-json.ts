@@ -94,16 +94,16 @@ function allowedBy(issue: z.core.$ZodIssue): string {
     case 'invalid_type':
       return typeNames[issue.expected] ?? `a value of type ${issue.expected}`
     case 'too_small':
-      return `at least ${issue.minimum}${unitOf(issue.origin)}`
+      return `at least ${limitText(issue.minimum, issue.origin)}`
     case 'too_big':
-      return `at most ${issue.maximum}${unitOf(issue.origin)}`
+      return `at most ${limitText(issue.maximum, issue.origin)}`
     default:
       return 'a value in a different format'
   }
 }
 
-/** Returns what the bounds of a value count, such as characters of a string. */
-function unitOf(origin: string): string {
-  if (origin === 'string') return ' characters'
-  return origin === 'array' ? ' entries' : ''
+/** Returns a limit with what it counts, such as the characters of a string. */
+function limitText(limit: number | bigint, origin: string): string {
+  if (origin === 'string') return `${limit} ${Number(limit) === 1 ? 'character' : 'characters'}`
+  return origin === 'array' ? `${limit} ${Number(limit) === 1 ? 'entry' : 'entries'}` : `${limit}`
 }
