@@ -153,7 +153,7 @@ function assertUnambiguous(request: Request, response: Response): void {
   throw invalidInput(
     isKnownVersion
       ? 'The request has more than one [Host] header; expected exactly one'
-      : `Unsupported HTTP version [${request.httpVersion}]; expected [1.1] or [1.0]`,
+      : `Unsupported HTTP version [${request.httpVersion}]: expected [1.1] or [1.0]`,
   )
 }
 
@@ -265,7 +265,7 @@ function dispatch(methods: Methods, security: Security, budgets: Budgets): Reque
       route?.access.kind === 'open' ? security.nobody : await authenticate(request, response, security)
     if (!route) {
       response.setHeader('Allow', allow)
-      throw methodNotAllowed(`Unsupported method [${request.method}]; expected [${allow}]`)
+      throw methodNotAllowed(`Unsupported method [${request.method}]: expected [${allow}]`)
     }
     checkContentType(request)
     authorize(route, request, caller, security)
@@ -363,7 +363,7 @@ function checkContentType(request: Request): void {
   const type = request.headers['content-type']
   if (type === undefined ? !isSent : /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return
   if (!isSent && request.method !== 'POST' && request.method !== 'PUT') return
-  throw unsupportedMediaType(`Unsupported content type [${type ?? ''}]; expected [application/json]`)
+  throw unsupportedMediaType(`Unsupported content type [${type ?? ''}]: expected [application/json]`)
 }
 
 function readQuery(schema: z.ZodType | undefined, query: unknown): unknown {

@@ -100,7 +100,7 @@ function createDecompressor(encoding: string): Decompressor {
 /** Returns the failure for a body in an unsupported encoding or charset. */
 export const unreadableEncoding = () =>
   unsupportedMediaType(
-    'Unsupported encoding of the body; expected UTF-8, uncompressed or compressed with gzip, deflate, br, or zstd',
+    'Unsupported encoding of the body: expected UTF-8, uncompressed or compressed with gzip, deflate, br, or zstd',
   )
 
 /** Reads the rest of a request that was answered early, for a limited time. */
