@@ -1,4 +1,6 @@
-/** The settings as conditions read them. The table of properties imports the conditions, so these cannot use its types. */
+/**
+ * The settings as conditions read them. The table of properties imports the conditions, so these cannot use its types.
+ */
 export interface ReadableValues {
   /** Returns the value of a property; `name` replaces `<name>` in it. */
   valueOf(property: string, name: string): unknown
@@ -8,7 +10,10 @@ export interface ReadableValues {
 export interface Condition {
   /** The condition as it follows "only if"; `<name>` is the authenticator or authorizer. */
   readonly text: string
-  /** Returns whether the condition is met. `name` is the authenticator or authorizer in the name of the property, if any. */
+  /**
+   * Returns whether the condition is met. `name` is the authenticator or authorizer in the name of the property, if
+   * any.
+   */
   holds(settings: ReadableValues, name: string): boolean
 }
 

@@ -136,7 +136,10 @@ function readDefault(
   return text === '' ? '' : definition.type.read(text, environment)
 }
 
-/** Returns the known property with the most similar name, with the authenticator or authorizer of `name` in place of `<name>`. */
+/**
+ * Returns the known property with the most similar name, with the authenticator or authorizer of `name` in place of
+ * `<name>`.
+ */
 function nearestProperty(name: string): string {
   const parts = name.split('.')
   const known = Object.keys(properties).map((one) => {

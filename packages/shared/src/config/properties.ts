@@ -25,7 +25,10 @@ export const leastTaskMemoryBytes = 256 * 2 ** 20
 export const roles = ['router', 'coordinator', 'overlord', 'historical', 'broker', 'worker'] as const
 export type Role = (typeof roles)[number]
 
-/** One property. `fallback` is its default, which may differ by role; a property without a default is undefined if it is not set. */
+/**
+ * One property. `fallback` is its default, which may differ by role; a property without a default is undefined if it is
+ * not set.
+ */
 export interface PropertyDefinition<Value> {
   readonly type: PropertyType<Value>
   readonly fallback: string | Readonly<Record<Role, string>> | undefined
@@ -54,7 +57,10 @@ function property<Value>(
   return { type, about, fallback, secret: (type as PropertyType<unknown>) === password, conditions: [] }
 }
 
-/** A property that applies only under some conditions. A server logs a warning at startup if it is set and they are not met. */
+/**
+ * A property that applies only under some conditions. A server logs a warning at startup if it is set and they are not
+ * met.
+ */
 const onlyWhere = <Definition>(needed: readonly Condition[], definition: Definition): Definition => ({
   ...definition,
   conditions: needed,
@@ -792,7 +798,10 @@ const namedPatterns = Object.keys(properties)
     return { property: name as PropertyName, pattern: new RegExp(`^${before}([^.]+)${after}$`) }
   })
 
-/** Returns the definition of a property; `name` is the name of the authenticator or authorizer in it, or empty. Returns undefined for an unknown property. */
+/**
+ * Returns the definition of a property; `name` is the name of the authenticator or authorizer in it, or empty. Returns
+ * undefined for an unknown property.
+ */
 export function definitionOf(
   written: string,
 ): { readonly definition: PropertyDefinition<unknown>; readonly name: string } | undefined {

@@ -3,7 +3,10 @@ import { describe, it } from 'node:test'
 import { ConfigurationError, loadSettings, properties, settingsNotices } from './index.ts'
 import { definitionOf, type PropertyDefinition } from './properties.ts'
 
-/** Returns what a server with these properties reports at startup: its warnings, or the problems that keep it from starting. */
+/**
+ * Returns what a server with these properties reports at startup: its warnings, or the problems that keep it from
+ * starting.
+ */
 function told(given: Readonly<Record<string, string>>): readonly string[] {
   const environment = Object.entries(given).map(([name, value]) => [name.replaceAll('.', '_'), value])
   try {

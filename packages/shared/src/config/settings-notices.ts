@@ -5,7 +5,10 @@ import { internalNetworks } from './login-problems.ts'
 import { definitionOf } from './properties.ts'
 import type { Settings } from './settings.ts'
 
-/** Returns the configuration warnings that a server logs at startup, such as properties without effect and unreachable authenticators. */
+/**
+ * Returns the configuration warnings that a server logs at startup, such as properties without effect and unreachable
+ * authenticators.
+ */
 export function settingsNotices(settings: Settings): string[] {
   return [
     ...chainNotices(settings),

@@ -80,8 +80,8 @@ export interface Forbidden {
 }
 
 /**
- * Creates the Express application of a server. It checks requests in the same order as Druid 37: login (401), path (404),
- * method (405), content type (415), permission (403), and then the body and the query (400, 413).
+ * Creates the Express application of a server. It checks requests in the same order as Druid 37: login (401), path
+ * (404), method (405), content type (415), permission (403), and then the body and the query (400, 413).
  */
 export function createApplication({
   routes,
@@ -231,7 +231,9 @@ function noteWhenOver(request: Request, response: Response, { journal, name, use
 
 type Methods = ReadonlyMap<string, Route>
 
-/** Returns the routes by path. Literal paths come before paths with parameters, because Express takes the first match. */
+/**
+ * Returns the routes by path. Literal paths come before paths with parameters, because Express takes the first match.
+ */
 function byPath(routes: readonly Route[]): Map<string, Methods> {
   const paths = new Map<string, Map<string, Route>>()
   const parameters = (path: string) =>
@@ -416,7 +418,9 @@ function headerText(request: Request, name: string): string {
   return escapeControlCharacters(cutText(isUtf8(bytes) ? bytes.toString('utf8') : text, 1024))
 }
 
-/** Returns the address of the caller, which was read at the start of the request: the connection may be closed by now. */
+/**
+ * Returns the address of the caller, which was read at the start of the request: the connection may be closed by now.
+ */
 function addressOf(response: Response): string {
   return response.locals.address
 }

@@ -59,9 +59,10 @@ function mayUse({ access }: Route, caller: Caller): boolean {
 }
 
 /**
- * Reads the body of a request as JSON; `json` is undefined without a body. Checks the limits of the route while the bytes
- * arrive. Throws tooLarge if a limit is exceeded, forbidden for a body of more than 64 KiB from a caller without any
- * suitable permission, busy if too many bodies are being read, and invalidInput for anything but JSON in valid UTF-8.
+ * Reads the body of a request as JSON; `json` is undefined without a body. Checks the limits of the route while the
+ * bytes arrive. Throws tooLarge if a limit is exceeded, forbidden for a body of more than 64 KiB from a caller without
+ * any suitable permission, busy if too many bodies are being read, and invalidInput for anything but JSON in valid
+ * UTF-8.
  */
 export async function readJsonBody(
   request: IncomingMessage,

@@ -9,7 +9,8 @@ import {
 } from 'node:zlib'
 import { Failure, invalidInput, unsupportedMediaType } from '@svc/domain/failure'
 
-// Time for a body to arrive. Each received byte extends it, so that a slow connection is not mistaken for a stalled one.
+// Time for a body to arrive. Each received byte extends it, so that a slow connection is not mistaken for a stalled
+// one.
 const graceMs = 10_000
 const minBytesPerSecond = 16 * 1024
 // RFC 9659: a larger window is not allowed for content that is sent over HTTP.
@@ -39,9 +40,9 @@ const encodingOf = (headers: IncomingMessage['headers']): string =>
   (headers['content-encoding'] ?? 'identity').trim().toLowerCase()
 
 /**
- * Reads and decompresses the body of a request. Passes each chunk to `take` and waits for its promise before the next one;
- * an error of `take` stops the reading. Throws `requestTimedOut` for a body that arrives too slowly; the time that `take`
- * waits does not count. The connection remains usable for the response in all cases.
+ * Reads and decompresses the body of a request. Passes each chunk to `take` and waits for its promise before the next
+ * one; an error of `take` stops the reading. Throws `requestTimedOut` for a body that arrives too slowly; the time that
+ * `take` waits does not count. The connection remains usable for the response in all cases.
  */
 export async function receiveBody(
   request: IncomingMessage,

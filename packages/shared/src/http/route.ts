@@ -9,8 +9,8 @@ import type { Answer } from './answer.ts'
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /**
- * Who may call a route. `open` requires no login; `authenticated` requires any login; `internal` is for the servers of the
- * cluster; `permission` requires the given permission, whose name may come from a path parameter; for `stated`, the
+ * Who may call a route. `open` requires no login; `authenticated` requires any login; `internal` is for the servers of
+ * the cluster; `permission` requires the given permission, whose name may come from a path parameter; for `stated`, the
  * handler decides based on the request, such as the datasource of a task.
  */
 export type Access =
@@ -145,7 +145,10 @@ export interface Route {
   readonly answers: readonly Answer[]
   /** Failures in addition to those that any such request can have. */
   readonly failures?: readonly FailureCode[]
-  /** Returns the response: a JSON value with 200, undefined for 200 with an empty body, a Reply, JsonPieces, or `streamed`. */
+  /**
+   * Returns the response: a JSON value with 200, undefined for 200 with an empty body, a Reply, JsonPieces, or
+   * `streamed`.
+   */
   handle(input: RouteInput<never, never>): unknown
 }
 

@@ -24,8 +24,8 @@ export interface ListenOptions {
 }
 
 /**
- * Opens the configured ports. Changed stores apply to new connections. Throws a ConfigurationError that names every port
- * that cannot be opened.
+ * Opens the configured ports. Changed stores apply to new connections. Throws a ConfigurationError that names every
+ * port that cannot be opened.
  */
 export async function listen(
   settings: Settings,

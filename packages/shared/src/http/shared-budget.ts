@@ -36,8 +36,8 @@ export class SharedBudget {
   }
 
   /**
-   * Resolves once the amount is granted. Throws `busy` if too many requests are waiting, or if it takes too long. An amount
-   * above the limit is granted when nothing else is in use.
+   * Resolves once the amount is granted. Throws `busy` if too many requests are waiting, or if it takes too long. An
+   * amount above the limit is granted when nothing else is in use.
    */
   async take(caller: string, amount: number): Promise<Release> {
     if (!this.fits(caller, amount) || this.isBehindOthers(caller)) await this.untilGranted(caller, amount)

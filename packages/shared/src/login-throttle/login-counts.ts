@@ -19,8 +19,8 @@ export interface CountedAttempt {
 /** Counts failed logins. */
 export interface LoginCounts {
   /**
-   * Counts an attempt for `periodMs` and returns 0, or counts nothing and returns the milliseconds until an attempt may be
-   * verified.
+   * Counts an attempt for `periodMs` and returns 0, or counts nothing and returns the milliseconds until an attempt may
+   * be verified.
    */
   begin(attempt: CountedAttempt, periodMs: number): Promise<number>
   /** Resets the failures of user and address, and makes the source known for `knownMs`. */

@@ -77,7 +77,8 @@ export function openLoginThrottle(settings: Settings, now: () => number): Shared
     }
     const opening = redis
     if (opening.status !== 'ready') {
-      // Times out together with the waiting logins: an attempt that was counted locally must not be counted again later.
+      // Times out together with the waiting logins: an attempt that was counted locally must not be counted again
+      // later.
       ready ??= once(opening, 'ready', { signal: AbortSignal.timeout(maxAnswerMs) }).finally(() => {
         ready = undefined
       })

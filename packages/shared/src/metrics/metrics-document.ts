@@ -14,13 +14,13 @@ This page lists every metric of the servers. To scrape a cluster, and for a dash
 [Monitoring](monitoring.md).
 
 \`GET /metrics\` on every server returns its metrics in the Prometheus text format. It requires the permission READ on
-STATE, so a scraper must log in. The metrics of the Node.js process (\`process_*\`, \`nodejs_*\`) are included. Only the leader
-reports the metrics of duties and leadership. Metrics that need an unavailable store are left out.
+STATE, so a scraper must log in. The metrics of the Node.js process (\`process_*\`, \`nodejs_*\`) are included. Only the
+leader reports the metrics of duties and leadership. Metrics that need an unavailable store are left out.
 
 ## Number of series
 
 No label contains the name of a server, a caller, or a segment, so the number of series does not grow with these. At most
-${mostNamed.datasource} datasources and ${mostNamed.tier} tiers get their own series; all others are combined under \`${otherValues}\`. The first datasources and tiers get
+${mostNamed.datasource} datasources and ${mostNamed.tier} tiers get their own series; all others are combined under \`${otherValues}\`. The first ones get
 their own series; if many appear at once, the largest do. They keep their series as long as they exist, so that a counter
 never decreases. Therefore, a metric by datasource and tier has at most ${((mostNamed.datasource + 1) * (mostNamed.tier + 1)).toLocaleString('en-US')} series, whatever the cluster size.
 

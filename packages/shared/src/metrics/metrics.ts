@@ -24,8 +24,8 @@ export interface Metrics {
   /** Registers the function that reads the values of a metric at every scrape. */
   observe(name: MetricName, read: () => Iterable<MetricValue> | Promise<Iterable<MetricValue>>): void
   /**
-   * Sets the existing values of a bounded label with their sizes. The largest get their own series and keep them as long
-   * as they exist; the others share one.
+   * Sets the existing values of a bounded label with their sizes. The largest get their own series and keep them as
+   * long as they exist; the others share one.
    */
   nameLargest(label: BoundedLabel, sizes: ReadonlyMap<string, number>): void
   /** Returns the metrics of this role in the Prometheus text format. */
@@ -50,8 +50,8 @@ async function readIfThere(read: () => Iterable<MetricValue> | Promise<Iterable<
 const keyOf = (labels: Labels): string => JSON.stringify(Object.values(labels))
 
 /**
- * Keeps counters as plain numbers. The Prometheus library takes 19 MB and 50 ms to load, so a server loads it at its first
- * scrape.
+ * Keeps counters as plain numbers. The Prometheus library takes 19 MB and 50 ms to load, so a server loads it at its
+ * first scrape.
  */
 export function createMetrics(role: Role): Metrics {
   const counters = new Map<MetricName, Map<string, CountedValue>>()

@@ -2,8 +2,8 @@
 export const otherValues = 'other'
 
 /**
- * The values of a label with their own series. A value keeps its series as long as it exists: if a series disappeared and
- * came back, it would look like a counter reset.
+ * The values of a label with their own series. A value keeps its series as long as it exists: if a series disappeared
+ * and came back, it would look like a counter reset.
  */
 export class NamedValues {
   private readonly most: number

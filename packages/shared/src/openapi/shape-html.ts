@@ -8,8 +8,8 @@ const referencePrefix = '#/components/schemas/'
 export const shapeAnchor = (name: string): string => `shape-${name}`
 
 /**
- * Returns a JSON schema as HTML in the style of a TypeScript type: fields with their types, a question mark after optional
- * ones, and links to named schemas.
+ * Returns a JSON schema as HTML in the style of a TypeScript type: fields with their types, a question mark after
+ * optional ones, and links to named schemas.
  */
 export function shapeHtml(schema: Schema, indent = ''): string {
   const { $ref, anyOf, allOf, oneOf, type, description } = schema

@@ -8,8 +8,8 @@ const colon = 0x3a
 
 /**
  * Returns the user name and password of an Authorization header (RFC 7617, UTF-8); undefined if it contains none. The
- * scheme must be exactly `Basic` and one space, as in Druid 37. In a name or password that is not valid UTF-8, bytes above
- * 0x7f become unpaired surrogates, which no stored name or password contains.
+ * scheme must be exactly `Basic` and one space, as in Druid 37. In a name or password that is not valid UTF-8, bytes
+ * above 0x7f become unpaired surrogates, which no stored name or password contains.
  */
 export function readBasicHeader(header: string | undefined): { user: string; password: string } | undefined {
   const match = header !== undefined && header.length <= longestHeader && /^Basic ([\w+/=-]+) *$/.exec(header)

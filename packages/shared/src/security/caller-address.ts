@@ -50,8 +50,8 @@ function tagOf(
 }
 
 /**
- * Creates a function that signs the address of a caller for one request to one server, with a key derived from the secret
- * of the escalator. It returns undefined if the escalator has no secret.
+ * Creates a function that signs the address of a caller for one request to one server, with a key derived from the
+ * secret of the escalator. It returns undefined if the escalator has no secret.
  */
 export function createAddressSigner(
   escalator: Pick<Escalator, 'header'>,
@@ -70,9 +70,9 @@ export function createAddressSigner(
 }
 
 /**
- * Creates a function that verifies headers signed for the server at `target`. A header is valid once, for its request and
- * login, for one minute, and only if signed after this server started. After a header with another secret, the escalator
- * reloads its password, which may have changed.
+ * Creates a function that verifies headers signed for the server at `target`. A header is valid once, for its request
+ * and login, for one minute, and only if signed after this server started. After a header with another secret, the
+ * escalator reloads its password, which may have changed.
  */
 export function createAddressReader(
   escalator: Pick<Escalator, 'header' | 'refused'>,

@@ -26,7 +26,10 @@ export interface Caller {
   can(action: 'READ' | 'WRITE', type: ResourceType, name: string): boolean
   /** Returns whether any permission grants the action on some resource of the type. */
   hasAny(action: 'READ' | 'WRITE', type: ResourceType): boolean
-  /** Returns whether lists include this datasource: with READ on it, or in compatibility mode, as Druid 37 does not filter. */
+  /**
+   * Returns whether lists include this datasource: with READ on it, or in compatibility mode, as Druid 37 does not
+   * filter.
+   */
   sees(dataSource: string): boolean
 }
 

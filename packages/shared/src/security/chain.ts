@@ -13,9 +13,9 @@ export function askedAuthenticators(settings: Settings): readonly string[] {
 }
 
 /**
- * Returns a test for whether a stored user hides a directory user: an earlier authenticator stores a user with that name,
- * or any authenticator stores the internal user. Directories accept several spellings of a name; the test is for the
- * identity that they return.
+ * Returns a test for whether a stored user hides a directory user: an earlier authenticator stores a user with that
+ * name, or any authenticator stores the internal user. Directories accept several spellings of a name; the test is for
+ * the identity that they return.
  */
 export function hiddenUserTest(
   settings: Settings,

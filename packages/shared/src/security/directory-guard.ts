@@ -23,13 +23,16 @@ const tooLate = (maxMs: number) => new DirectoryAway(`No response within [${maxM
 /** Keeps an unresponsive directory from blocking logins. */
 export interface DirectoryGuard {
   /**
-   * Sends a request to the directory, with a signal that aborts it on timeout. Throws `DirectoryAway` after at most `maxMs`,
-   * including the time in the queue, or immediately during a pause.
+   * Sends a request to the directory, with a signal that aborts it on timeout. Throws `DirectoryAway` after at most
+   * `maxMs`, including the time in the queue, or immediately during a pause.
    */
   run<Answer>(request: (signal: AbortSignal) => Promise<Answer>): Promise<Answer>
 }
 
-/** Creates a guard that gives each request `maxMs`; `isAway` returns whether an error means that the directory is unavailable. */
+/**
+ * Creates a guard that gives each request `maxMs`; `isAway` returns whether an error means that the directory is
+ * unavailable.
+ */
 export function createDirectoryGuard(maxMs: number, isAway: (error: unknown) => boolean): DirectoryGuard {
   const limit = createLoginLimit(maxRequests, maxWaitingRequests)
   let failedAt = Number.NEGATIVE_INFINITY

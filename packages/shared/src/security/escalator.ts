@@ -15,8 +15,8 @@ export interface Escalator {
 const rereadPeriodMs = 1000
 
 /**
- * Creates the configured escalator. After a rejection, it takes its settings from `reread`, so that a corrected password
- * takes effect without a restart. If `reread` throws, the identity does not change.
+ * Creates the configured escalator. After a rejection, it takes its settings from `reread`, so that a corrected
+ * password takes effect without a restart. If `reread` throws, the identity does not change.
  */
 export function createEscalator(settings: Settings, reread: () => Settings = () => settings): Escalator {
   let current = settings

@@ -50,8 +50,8 @@ export interface LdapLogins {
 export type OnTrouble = (text: string, details: object) => void
 
 /**
- * Returns the logins of all authenticators in the chain that use a directory. Throws a plain error if the trust store for
- * directories or a filter is invalid. Loads the client library only if there is a directory.
+ * Returns the logins of all authenticators in the chain that use a directory. Throws a plain error if the trust store
+ * for directories or a filter is invalid. Loads the client library only if there is a directory.
  */
 export async function openLdapLogins(
   settings: Settings,
@@ -202,7 +202,10 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
   // The library reports timeouts only in the message.
   const isLate = (error: unknown): boolean => error instanceof Error && error.message.endsWith('timed out')
 
-  /** A failed request that does not mean that the directory is unavailable: it closed the connection because of one name. */
+  /**
+   * A failed request that does not mean that the directory is unavailable: it closed the connection because of one
+   * name.
+   */
   class RefusedName extends Error {}
 
   const guard = createDirectoryGuard(

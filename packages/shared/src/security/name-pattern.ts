@@ -1,8 +1,8 @@
 import { longestNamePattern } from '@svc/domain/access'
 import { RE2JS } from 're2js'
 
-// A compiled pattern has one step per character to match, plus some overhead. Repetitions count once per repeat. Matching
-// one character takes time proportional to the number of steps.
+// A compiled pattern has one step per character to match, plus some overhead. Repetitions count once per repeat.
+// Matching one character takes time proportional to the number of steps.
 const mostSteps = longestNamePattern + 100
 
 /** Compiles a pattern. Throws if it is not a regular expression, or too long with its repetitions expanded. */

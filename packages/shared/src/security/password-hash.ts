@@ -38,10 +38,10 @@ export async function hashPassword(password: string): Promise<Credentials> {
 
 /**
  * Returns whether a password matches a hash, with the same work for any password. scrypt uses the password as a key of
- * HMAC-SHA-256, which pads keys with NUL to 64 bytes and replaces longer ones with their 32-byte SHA-256 digest: `secret`
- * and `secret\0` have the same hash, and so do a long password and the bytes of its digest. Callers reject control
- * characters and invalid UTF-8. This leaves one password per hash, because a digest is a valid password only with a
- * probability of about 1e-11.
+ * HMAC-SHA-256, which pads keys with NUL to 64 bytes and replaces longer ones with their 32-byte SHA-256 digest:
+ * `secret` and `secret\0` have the same hash, and so do a long password and the bytes of its digest. Callers reject
+ * control characters and invalid UTF-8. This leaves one password per hash, because a digest is a valid password only
+ * with a probability of about 1e-11.
  */
 export async function verifyPassword(password: string, credentials: Credentials): Promise<boolean> {
   const expected = Buffer.from(credentials.hash, 'base64')

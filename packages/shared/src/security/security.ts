@@ -51,8 +51,8 @@ export type RefusalReason = 'login' | 'throttle' | 'network'
 /** Options of `createSecurity`. */
 export interface SecurityOptions {
   /**
-   * Called for every rejected login; `server` of the origin is empty if no server of the cluster sent it. `knownAs` is the
-   * user name that the store or a directory has for the typed name, if any.
+   * Called for every rejected login; `server` of the origin is empty if no server of the cluster sent it. `knownAs` is
+   * the user name that the store or a directory has for the typed name, if any.
    */
   readonly onRefused?: (
     user: string,
@@ -92,8 +92,8 @@ interface Outcome {
 }
 
 /**
- * Creates the configured security: a chain of authenticators, queried in order, and the authorizers. Verified credentials
- * are cached until the stored hash changes; those of a directory for the configured time.
+ * Creates the configured security: a chain of authenticators, queried in order, and the authorizers. Verified
+ * credentials are cached until the stored hash changes; those of a directory for the configured time.
  */
 export function createSecurity(
   settings: Settings,
@@ -124,7 +124,9 @@ export function createSecurity(
   const underWay = new Map<string, Promise<Authentication>>()
   const sources = createKnownSources()
 
-  /** Returns the earlier directories, which were queried for the typed name instead of the identity, if these differ. */
+  /**
+   * Returns the earlier directories, which were queried for the typed name instead of the identity, if these differ.
+   */
   const otherDirectories = (name: string, identity: string, typed: string): LdapLogins[] =>
     identity === typed
       ? []
@@ -231,8 +233,8 @@ export function createSecurity(
       if (verdict.kind === 'unavailable') missing ??= verdict.message
     }
     if (missing !== undefined) return { result: { kind: 'unavailable', message: missing } }
-    // A rejection costs the same work for known and unknown users, so that its duration does not reveal which users exist.
-    // Other results reveal it anyway: users of a directory do not wait in the queue for password hashing.
+    // A rejection costs the same work for known and unknown users, so that its duration does not reveal which users
+    // exist. Other results reveal it anyway: users of a directory do not wait in the queue for password hashing.
     for (const name of withoutWork) await metadata.verify(name, login.user, login.password, undefined)
     return { result: { kind: 'refused' }, knownAs }
   }
@@ -291,7 +293,10 @@ export function createSecurity(
     return result
   }
 
-  /** Verifies a login, or uses the cached result from another address. This still counts as an attempt: it may be a guess. */
+  /**
+   * Verifies a login, or uses the cached result from another address. This still counts as an attempt: it may be a
+   * guess.
+   */
   async function verifyOrRecall(
     login: Login,
     current: SecurityDirectory,
@@ -374,7 +379,10 @@ function escalatorCheck(escalator: Pick<Escalator, 'header'>): (login: Login) =>
   }
 }
 
-/** Returns a test of paths with servlet patterns: complete paths, or prefixes ending in `/*`, which also match the prefix itself. */
+/**
+ * Returns a test of paths with servlet patterns: complete paths, or prefixes ending in `/*`, which also match the
+ * prefix itself.
+ */
 export function unsecuredPaths(settings: Settings): (path: string) => boolean {
   const patterns = settings.get('svc.auth.unsecuredPaths')
   const whole = new Set(patterns.filter((pattern) => !pattern.endsWith('/*')))

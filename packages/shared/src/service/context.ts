@@ -57,6 +57,9 @@ export interface ServicePart {
 export interface ServiceOptions {
   /** Max connections to the metadata store. */
   readonly connections: number
-  /** Creates initial users and default rules before users and roles are read. The server exits on an invalidInput Failure. */
+  /**
+   * Creates initial users and default rules before users and roles are read. The server exits on an invalidInput
+   * Failure.
+   */
   prepareStore?(context: ServiceContext): Promise<void>
 }

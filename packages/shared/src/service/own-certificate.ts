@@ -23,8 +23,8 @@ export interface OwnCertificate {
 
 /**
  * Checks whether other servers can connect to this one: the server calls itself the same way as it calls others. Checks
- * periodically and whenever a store changes. While there is a problem, reports it and checks at growing intervals. Calls
- * `onChange` when the result changes.
+ * periodically and whenever a store changes. While there is a problem, reports it and checks at growing intervals.
+ * Calls `onChange` when the result changes.
  */
 export function watchOwnCertificate(
   { host, tlsPort }: AnnouncedNode,
@@ -85,8 +85,8 @@ export function watchOwnCertificate(
 }
 
 /**
- * A call without a conclusive result: the server may be too busy for its own call, or DNS may be unavailable. An announced
- * server stays announced.
+ * A call without a conclusive result: the server may be too busy for its own call, or DNS may be unavailable. An
+ * announced server stays announced.
  */
 interface Undecided {
   readonly undecided: string
@@ -125,7 +125,10 @@ const leadsElsewhere = (host: string, reason: string): string =>
 // Errors of a connection to an unknown host, or to a host that does not listen.
 const namesNobody = new Set(['ENOTFOUND', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])
 
-/** Returns why a call of the server `host` to itself failed; `showsCertificate`: whether it presents a client certificate. */
+/**
+ * Returns why a call of the server `host` to itself failed; `showsCertificate`: whether it presents a client
+ * certificate.
+ */
 export function ownCallProblem(error: unknown, host: string, showsCertificate: boolean): string | Undecided {
   const { code = '' } = error as NodeJS.ErrnoException
   const reason = code === '' ? describeError(error) : `${describeError(error)}, ${code}`

@@ -356,7 +356,9 @@ async function followDirectory({
   return followCoordinatorDirectory(client, settings, readiness, logger)
 }
 
-/** Logs clients that were rejected because of their certificates; repeats the same rejection only at growing intervals. */
+/**
+ * Logs clients that were rejected because of their certificates; repeats the same rejection only at growing intervals.
+ */
 function refusedClientLog(logger: Logger) {
   const troubles = new Map<string, ReturnType<typeof createTroubleLog>>()
   return (address: string, reason: string): void => {

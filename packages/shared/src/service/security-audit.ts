@@ -8,8 +8,8 @@ import { startSecurityEventBatches } from './security-event-batches.ts'
 /** The audit log of this server: rejected logins, missing permissions, and logins of administrators. */
 export interface SecurityAudit {
   /**
-   * Records a rejected login; `user` is the typed name, and `knownAs` the user that it belongs to. Guesses at existing users
-   * are always recorded under their names, even among many others.
+   * Records a rejected login; `user` is the typed name, and `knownAs` the user that it belongs to. Guesses at existing
+   * users are always recorded under their names, even among many others.
    */
   loginFailed(user: string, origin: LoginOrigin, knownAs: string | undefined): void
   /** Records a verified login. */
@@ -20,14 +20,14 @@ export interface SecurityAudit {
   stop(): Promise<void>
 }
 
-// A cached login of one user from one address is recorded again after this time. Servers use their login all the time, so
-// it is recorded once per address.
+// A cached login of one user from one address is recorded again after this time. Servers use their login all the time,
+// so it is recorded once per address.
 const usePeriodMs = 600_000
 const mostUses = 10_000
 
 /**
- * Starts the audit log of a server. Entries are stored within a second, or when the store is available again. A crash loses
- * events since the last write, and up to a minute of counts of repeated events.
+ * Starts the audit log of a server. Entries are stored within a second, or when the store is available again. A crash
+ * loses events since the last write, and up to a minute of counts of repeated events.
  */
 export function startSecurityAudit(
   database: Database,

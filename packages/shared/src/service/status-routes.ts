@@ -119,7 +119,10 @@ export function statusRoutes(context: ServiceContext): Route[] {
   ]
 }
 
-/** Returns the endpoint that shows whether this server has loaded the users or roles of each authenticator or authorizer. */
+/**
+ * Returns the endpoint that shows whether this server has loaded the users or roles of each authenticator or
+ * authorizer.
+ */
 function securityLoadStatus(
   context: ServiceContext,
   kind: 'authentication' | 'authorization',

@@ -41,8 +41,8 @@ const isDelimiter = (byte: number): boolean =>
 
 /**
  * Counts the contents of a JSON document while its bytes arrive, so that an expensive document is rejected before it is
- * parsed. Needs constant memory, and time linear in the number of bytes. Does not check whether the document is valid JSON:
- * the counts of an invalid document may be wrong, but scanning it never costs more.
+ * parsed. Needs constant memory, and time linear in the number of bytes. Does not check whether the document is valid
+ * JSON: the counts of an invalid document may be wrong, but scanning it never costs more.
  */
 export class JsonScan {
   private readonly limits: JsonLimits
@@ -65,7 +65,9 @@ export class JsonScan {
     this.slots = new Uint8Array(sizeBytes <= 2 ** 16 ? 2 ** 13 : 2 ** (slotBits - 3))
   }
 
-  /** Scans the next bytes. Throws invalidInput or tooLarge, with the limit in the message, as soon as one is exceeded. */
+  /**
+   * Scans the next bytes. Throws invalidInput or tooLarge, with the limit in the message, as soon as one is exceeded.
+   */
   take(chunk: Uint8Array): void {
     for (let index = 0; index < chunk.length; index++) {
       if (this.isInString) index = this.skipString(chunk, index)

@@ -5,8 +5,8 @@ import { invalidInput } from '@svc/domain/failure'
 const usualLongestLine = 64 * 1024 * 1024
 
 /**
- * Generates the lines of a UTF-8 text in linear time. Lines end with LF or CRLF only: Node's readline also splits at U+2028
- * and U+2029, which JSON strings may contain. Throws if a line has more than `longest` characters.
+ * Generates the lines of a UTF-8 text in linear time. Lines end with LF or CRLF only: Node's readline also splits at
+ * U+2028 and U+2029, which JSON strings may contain. Throws if a line has more than `longest` characters.
  */
 export async function* linesOf(input: Readable, longest = usualLongestLine): AsyncGenerator<string> {
   input.setEncoding('utf8')

@@ -30,8 +30,8 @@ interface OpenContainer {
 }
 
 /**
- * Returns the value of a JSON text, as `JSON.parse` does, but lets other work run every few milliseconds: a text of many
- * small objects would block for seconds otherwise. Throws a SyntaxError if the text is not valid JSON.
+ * Returns the value of a JSON text, as `JSON.parse` does, but lets other work run every few milliseconds: a text of
+ * many small objects would block for seconds otherwise. Throws a SyntaxError if the text is not valid JSON.
  */
 export async function parseJsonText(text: string): Promise<unknown> {
   if (text.length <= maxLengthAtOnce) return JSON.parse(text)

@@ -15,8 +15,8 @@ export interface RefusalOptions {
 const maxShownProblems = 5
 
 /**
- * Parses a JSON value with a schema. Throws an invalidInput Failure with the first five problems: each names a field, its
- * value, and what is expected. The messages of the schema complete the sentence "expected …".
+ * Parses a JSON value with a schema. Throws an invalidInput Failure with the first five problems: each names a field,
+ * its value, and what is expected. The messages of the schema complete the sentence "expected …".
  */
 export function parseJson<Schema extends z.ZodType>(
   schema: Schema,
