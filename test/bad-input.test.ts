@@ -642,7 +642,7 @@ describe('all endpoints of all servers', () => {
   test('nothing has changed, and no server has logged a failure of its own', async () => {
     assert.deepEqual(await everything(), atFirst)
     for (const { instance } of cluster.plan.services) {
-      const failed = logEntries(cluster, instance).filter(({ message }) => message === 'A request failed')
+      const failed = logEntries(cluster, instance).filter(({ message }) => message === 'Request failed')
       assert.deepEqual(failed, [], instance)
     }
   })

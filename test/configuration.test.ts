@@ -47,31 +47,31 @@ function assertNames(message: string, parts: readonly string[]): void {
 
 /** A value that is not allowed, and what the message says is. */
 const badValues: [line: string, allowed: string][] = [
-  ['svc.plaintextPort=http', 'a whole number from 1 to 65535'],
-  ['svc.plaintextPort=0', 'a whole number from 1 to 65535'],
-  ['svc.tlsPort=65536', 'a whole number from 1 to 65535'],
-  ['svc.tlsPort=8281.5', 'a whole number from 1 to 65535'],
-  ['svc.host=', 'not empty'],
+  ['svc.plaintextPort=http', 'an integer from 1 to 65535'],
+  ['svc.plaintextPort=0', 'an integer from 1 to 65535'],
+  ['svc.tlsPort=65536', 'an integer from 1 to 65535'],
+  ['svc.tlsPort=8281.5', 'an integer from 1 to 65535'],
+  ['svc.host=', 'non-empty'],
   ['svc.bindOnHost=yes', 'true or false'],
   ['svc.enableTlsPort=TRUE', 'true or false'],
   ['svc.log.level=loud', 'error, warn, info, debug'],
-  ['svc.coordinator.period=5s', 'ISO 8601 period'],
-  ['svc.coordinator.period=P1M', 'ISO 8601 period'],
+  ['svc.coordinator.period=5s', 'ISO 8601 duration'],
+  ['svc.coordinator.period=P1M', 'ISO 8601 duration'],
   ['svc.server.maxSize=10 apples', 'a size in bytes'],
   ['svc.server.maxSize=-1', 'a size in bytes'],
-  ['svc.server.priority=high', 'a whole number'],
+  ['svc.server.priority=high', 'an integer'],
   ['svc.segmentCache.locations=/data/cache', 'a JSON list'],
   ['svc.segmentCache.locations=[{"maxSize":1}]', 'a JSON list'],
   ['svc.segmentCache.locations=[{"path":"x","size":1}]', 'a JSON list'],
-  ['svc.segmentCache.numLoadingThreads=0', 'a whole number from 1'],
-  ['svc.auth.authenticatorChain=Basic', 'a JSON list of texts'],
-  ['svc.auth.authorizers=[1]', 'a JSON list of texts'],
+  ['svc.segmentCache.numLoadingThreads=0', 'an integer from 1'],
+  ['svc.auth.authenticatorChain=Basic', 'a JSON list of strings'],
+  ['svc.auth.authorizers=[1]', 'a JSON list of strings'],
   ['svc.storage.type=s3', 'local'],
   ['svc.metadata.storage.type=mysql', 'postgresql'],
   ['svc.server.https.keyStoreType=bks', 'jks, pkcs12, pem'],
   ['svc.client.https.protocol=SSLv3', 'TLSv1.2'],
   ['svc.escalator.type=kerberos', 'noop, basic'],
-  ['svc.worker.capacity=many', 'a whole number'],
+  ['svc.worker.capacity=many', 'an integer'],
 ]
 
 /** A name that is not known, and the one that was meant. */
@@ -137,7 +137,7 @@ const contradictions: { name: string; lines: string[]; names: string[] }[] = [
   {
     name: 'logins without an escalator',
     lines: loginWithout('svc.escalator.type'),
-    names: ['svc.escalator.type', 'noop', 'allowed is basic'],
+    names: ['svc.escalator.type', 'noop', 'expected basic'],
   },
   {
     name: 'an escalator without a password',

@@ -60,14 +60,14 @@ function assertInTime({ timestamp }: LogEntry): void {
 
 test('its own log names the cause within ten seconds', async () => {
   const complaint = await firstComplaintOf(stranger)
-  assert.match(complaint.message, /coordinator .* refuses the escalator's credentials of user \[svc_system\]/)
+  assert.match(complaint.message, /Coordinator .* rejected the escalator credentials of user \[svc_system\]/)
   assertInTime(complaint)
 })
 
 test("the coordinator's log names the server and the cause within ten seconds", async () => {
   const complaint = await firstComplaintOf('coordinator')
-  assert.ok(complaint.message.includes(`Server [historical ${strangerName}]`), complaint.message)
-  assert.match(complaint.message, /\[svc_system\] or password is wrong/)
+  assert.ok(complaint.message.includes(`Rejected server [historical ${strangerName}]`), complaint.message)
+  assert.match(complaint.message, /invalid escalator user \[svc_system\] or password/)
   assertInTime(complaint)
   const others = complaintsOf('coordinator').filter(({ message }) => !message.includes(strangerName))
   assert.deepEqual(others, [], 'no other server is blamed')
@@ -77,10 +77,7 @@ test('./svc status names the server and the cause, for people and for programs',
   const shown = await runSvc('status', '--home', cluster.home.root)
   assert.equal(shown.status, 1)
   const line = shown.stdout.split('\n').find((text) => text.includes(stranger))
-  assert.match(
-    line ?? shown.stdout,
-    /not ready .*refuses the escalator's credentials.*internalClientPassword/,
-  )
+  assert.match(line ?? shown.stdout, /not ready .*rejected the escalator credentials.*internalClientPassword/)
 
   const told = await runSvc('status', '--json', '--home', cluster.home.root)
   assert.equal(told.status, 1)
@@ -90,7 +87,7 @@ test('./svc status names the server and the cause, for people and for programs',
     notReady.map(({ instance }) => instance),
     [stranger],
   )
-  assert.match(notReady[0]!.problem ?? '', /refuses the escalator's credentials/)
+  assert.match(notReady[0]!.problem ?? '', /rejected the escalator credentials/)
 })
 
 test('it is not announced, and says itself that it does not serve', async () => {

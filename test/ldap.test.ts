@@ -199,7 +199,7 @@ for (const [name, url] of [
     test('whose bind user has another password is away, and says so', async () => {
       const wrong = await loginsOf(url, { [`${prefix}.credentialsValidator.bindPassword`]: 'no' })
       assert.equal((await wrong.verify('alice', 'alice-password')).kind, 'unavailable')
-      assert.match(troubles.at(-1)!, /directory of authenticator \[L\] cannot be asked/)
+      assert.match(troubles.at(-1)!, /directory of authenticator \[L\] is unavailable/)
     })
   })
 }

@@ -229,7 +229,7 @@ for (const { name, properties = [], spoil, correct, named, ends = false, runs = 
         () => logEntriesSince('coordinator'),
         (entries) =>
           entries.some(
-            ({ message }) => message === `Server [historical ${faultyName}] has no trouble any more`,
+            ({ message }) => message === `Server [historical ${faultyName}] has recovered`,
           ),
       )
       assert.ok(existsSync(keyStore))

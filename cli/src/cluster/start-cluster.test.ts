@@ -184,7 +184,7 @@ for (const { name, options, message } of [
 test('keeps an existing home when a start in it is rejected', async () => {
   const home = openHome(path.join(folder, 'kept'))
   const start = startCluster({ home: home.root, portOffset: await pickPortOffset(), set: ['svc.perod=1'] })
-  await assertRejected(start, home.root, /is not a property/)
+  await assertRejected(start, home.root, /Unknown property/)
   assert.ok(existsSync(home.marker))
 })
 

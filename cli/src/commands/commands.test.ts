@@ -76,7 +76,7 @@ describe('invalid usage exits with status 2 and says what is expected', () => {
       },
       {
         given: ['up', '--set', 'svc.coordinator.perod=PT1S', ...more],
-        stderr: /^svc: Failed to start router: .*the nearest known one is \[svc\.coordinator\.period\]/s,
+        stderr: /^svc: Failed to start router: .*the closest known one is \[svc\.coordinator\.period\]/s,
       },
     ]),
     {

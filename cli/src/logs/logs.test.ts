@@ -35,12 +35,8 @@ const errors: { name: string; lines: string[]; expect: string | undefined }[] = 
   },
   {
     name: 'plain text at the end',
-    lines: [
-      entry(1, 'error', 'Old'),
-      'The configuration has 1 problem(s):',
-      '  a: [svc.x] is not a property',
-    ],
-    expect: 'The configuration has 1 problem(s):\n  a: [svc.x] is not a property',
+    lines: [entry(1, 'error', 'Old'), 'Invalid configuration (1 problem):', '  a: Unknown property [svc.x]'],
+    expect: 'Invalid configuration (1 problem):\n  a: Unknown property [svc.x]',
   },
   {
     name: 'the last FATAL of Postgres',

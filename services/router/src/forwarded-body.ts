@@ -83,7 +83,7 @@ function pacedChunks(request: IncomingMessage): Chunks {
   const next = async () => {
     const { promise: slow, reject } = Promise.withResolvers<never>()
     pace.resume()
-    pace.start(() => reject(new Failure('requestTimedOut', 'The body of the request arrived too slowly')))
+    pace.start(() => reject(new Failure('requestTimedOut', 'The request body arrived too slowly')))
     try {
       const chunk = iterator.next().catch(() => {
         throw invalidInput('The request ended before its body was complete')

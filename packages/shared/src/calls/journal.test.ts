@@ -16,7 +16,7 @@ const call = (direction: Call['direction'], second: number): Call => ({
   error: null,
 })
 
-test('refused calls do not push accepted calls out of the journal', () => {
+test('rejected calls do not push accepted calls out of the journal', () => {
   const journal = createCallJournal(3)
   journal.add(call('received', 0))
   for (let second = 1; second <= 8; second++) journal.add({ ...call('received', second), status: 401 })

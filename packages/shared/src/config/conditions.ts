@@ -1,14 +1,19 @@
-/** The settings as conditions read them: they stand below the table of properties, whose types they cannot know. */
+/**
+ * The settings as conditions read them. The table of properties imports the conditions, so these cannot use its types.
+ */
 export interface ReadableValues {
-  /** The value of a property; `name` stands for `<name>` where it has that. */
+  /** Returns the value of a property; `name` replaces `<name>` in it. */
   valueOf(property: string, name: string): unknown
 }
 
-/** Under which other settings a property has an effect. */
+/** A condition on other settings under which a property applies. */
 export interface Condition {
-  /** What must be so, to stand behind "only where"; `<name>` stands for the authenticator or authorizer. */
+  /** The condition as it follows "only if"; `<name>` is the authenticator or authorizer. */
   readonly text: string
-  /** `name` is that of the authenticator or authorizer under which the property stands, if it stands under one. */
+  /**
+   * Returns whether the condition is met. `name` is the authenticator or authorizer in the name of the property, if
+   * any.
+   */
   holds(settings: ReadableValues, name: string): boolean
 }
 
@@ -27,7 +32,7 @@ const anyOf = (...conditions: Condition[]): Condition => ({
   holds: (settings, name) => conditions.some((condition) => condition.holds(settings, name)),
 })
 
-// A trust store in PEM has no password.
+// PEM trust stores have no password.
 const isJavaStore = (property: string): Condition => is(property, 'jks', 'pkcs12')
 
 const listOf = (settings: ReadableValues, property: string) =>
@@ -35,22 +40,22 @@ const listOf = (settings: ReadableValues, property: string) =>
 
 const chainOf = (settings: ReadableValues) => listOf(settings, 'svc.auth.authenticatorChain')
 
-/** Whether an authenticator asks for logins, rather than let everyone in. */
+/** Returns whether an authenticator requires a login. */
 const isBasicAuthenticator = (settings: ReadableValues, name: string): boolean =>
   name !== 'allowAll' && settings.valueOf('svc.auth.authenticator.<name>.type', name) === 'basic'
 
-/** Whether the users of an authenticator are in a directory. */
+/** Returns whether the users of an authenticator are in a directory. */
 const usesDirectory = (settings: ReadableValues, name: string): boolean =>
   isBasicAuthenticator(settings, name) &&
   settings.valueOf('svc.auth.authenticator.<name>.credentialsValidator.type', name) === 'ldap'
 
-/** The authenticators of the chain whose users an authorizer decides about. */
+/** Returns the authenticators of the chain that use an authorizer. */
 const authenticatorsOf = (settings: ReadableValues, authorizer: string): readonly string[] =>
   chainOf(settings).filter(
     (name) => settings.valueOf('svc.auth.authenticator.<name>.authorizerName', name) === authorizer,
   )
 
-// The more a condition asks for, the further behind it stands: the first one that does not hold is told.
+// General conditions come first: the warning names the first one that is not met.
 
 export const opensPlaintext: readonly Condition[] = [is('svc.enablePlaintextPort', true)]
 export const servesTls: readonly Condition[] = [is('svc.enableTlsPort', true)]
@@ -94,7 +99,7 @@ export const speaksTlsToRedis: readonly Condition[] = [is('svc.queue.redis.tls.e
 
 export const inChain: readonly Condition[] = [
   {
-    text: '[svc.auth.authenticatorChain] names [<name>]',
+    text: '[svc.auth.authenticatorChain] contains [<name>]',
     holds: (settings, name) => chainOf(settings).includes(name),
   },
 ]
@@ -121,17 +126,17 @@ export const searchesGroups: readonly Condition[] = [
 
 export const decidesAnything: readonly Condition[] = [
   {
-    text: '[svc.auth.authenticatorChain] names another authenticator than [allowAll]',
+    text: '[svc.auth.authenticatorChain] contains an authenticator other than [allowAll]',
     holds: (settings) => chainOf(settings).some((name) => name !== 'allowAll'),
   },
 ]
 export const decides: readonly Condition[] = [
   {
-    text: '[svc.auth.authorizers] names [<name>]',
+    text: '[svc.auth.authorizers] contains [<name>]',
     holds: (settings, name) => listOf(settings, 'svc.auth.authorizers').includes(name),
   },
   {
-    text: 'an authenticator of [svc.auth.authenticatorChain] has [<name>] as its [authorizerName]',
+    text: 'an authenticator of [svc.auth.authenticatorChain] has the [authorizerName] [<name>]',
     holds: (settings, name) => authenticatorsOf(settings, name).length > 0,
   },
 ]
@@ -140,11 +145,11 @@ export const basicAuthorizer: readonly Condition[] = [
   is('svc.auth.authorizer.<name>.type', 'basic'),
 ]
 const isOfDirectory: Condition = {
-  text: 'an authenticator with this authorizer has its users in a directory',
+  text: 'an authenticator with this authorizer uses a directory',
   holds: (settings, name) =>
     authenticatorsOf(settings, name).some((authenticator) => usesDirectory(settings, authenticator)),
 }
-/** To have no groups where there is no directory is what everyone gets. */
+/** The type [metadata] is the default, so it needs no warning without a directory. */
 export const mayMapGroups: readonly Condition[] = [
   ...basicAuthorizer,
   {
@@ -162,7 +167,7 @@ export const mapsGroups: readonly Condition[] = [
 
 export const reachesTlsDirectory: readonly Condition[] = [
   {
-    text: 'an authenticator of [svc.auth.authenticatorChain] has a directory with an address that begins with ldaps',
+    text: 'an authenticator of [svc.auth.authenticatorChain] uses a directory with an ldaps URL',
     holds: (settings) =>
       chainOf(settings).some(
         (name) =>
@@ -184,13 +189,13 @@ export const trustsDirectoryByPassword: readonly Condition[] = [
 
 export const asksForLogin: readonly Condition[] = [
   {
-    text: 'somebody has to log in: an authenticator of [svc.auth.authenticatorChain] is [basic]',
+    text: 'an authenticator of [svc.auth.authenticatorChain] is [basic]',
     holds: (settings) => chainOf(settings).some((name) => isBasicAuthenticator(settings, name)),
   },
 ]
 export const keepsOwnPasswords: readonly Condition[] = [
   {
-    text: 'an authenticator of [svc.auth.authenticatorChain] keeps its users in the metadata store',
+    text: 'an authenticator of [svc.auth.authenticatorChain] stores its users in the metadata store',
     holds: (settings) =>
       chainOf(settings).some(
         (name) => isBasicAuthenticator(settings, name) && !usesDirectory(settings, name),
@@ -200,7 +205,7 @@ export const keepsOwnPasswords: readonly Condition[] = [
 export const countsFailures: readonly Condition[] = [
   ...asksForLogin,
   {
-    text: '[svc.auth.throttle.failures] is more than [0]',
+    text: '[svc.auth.throttle.failures] is greater than [0]',
     holds: (settings) => Number(settings.valueOf('svc.auth.throttle.failures', '')) > 0,
   },
 ]

@@ -1,4 +1,4 @@
-/** The configuration of a server: properties as data, read from files and environment, all problems at once. */
+/** The configuration of a server: its properties, read from files and the environment, and their problems. */
 
 export { asksDirectory, asksForLogin, letsEveryoneIn, storesUsers } from './authenticators.ts'
 export { ConfigurationError, loadSettings } from './load-settings.ts'

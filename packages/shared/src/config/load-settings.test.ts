@@ -40,14 +40,14 @@ const login = [
   'svc.escalator.type=basic',
   'svc.escalator.internalClientPassword=secret',
 ]
-/** The lines of a login with some replaced: those that set the same property. */
+/** The lines of `login`, in which these lines replace those that set the same property. */
 const loginBut = (...lines: string[]) => {
   const name = (line: string) => line.split('=', 1)[0]
   return [...login.filter((line) => !lines.some((other) => name(other) === name(line))), ...lines]
 }
 
 describe('settings', () => {
-  it('without any file are the plain profile', () => {
+  it('have defaults without any file', () => {
     const settings = loadSettings('historical', [], {})
     assert.equal(settings.get('svc.plaintextPort'), 8083)
     assert.equal(settings.get('svc.tlsPort'), 8283)
@@ -61,7 +61,7 @@ describe('settings', () => {
     assert.equal(settings.get('svc.server.maxSize'), 0)
   })
 
-  it('come from files in order, and from the environment last', () => {
+  it('come from files in order, which the environment overrides', () => {
     const first = file('svc.server.tier=one', 'svc.server.priority=1', 'svc.host=h1')
     const second = file('svc.server.tier=two', 'svc.server.priority=2')
     const settings = loadSettings('historical', [first, second], { svc_server_tier: 'three', PATH: '/bin' })
@@ -70,7 +70,7 @@ describe('settings', () => {
     assert.equal(settings.get('svc.host'), 'h1')
   })
 
-  it('are read from Java properties as Java writes them', () => {
+  it('are read from the Java properties format', () => {
     const written = file(
       '# a comment',
       '! another',
@@ -113,13 +113,13 @@ describe('values', () => {
     ['svc.simulation.virtualServers', '[]', []],
   ]
   for (const [property, text, value] of values) {
-    it(`[${text}] of ${property} is ${JSON.stringify(value)}`, () => {
+    it(`reads [${text}] of ${property} as ${JSON.stringify(value)}`, () => {
       const settings = loadSettings('historical', [file(`${property}=${text}`)], {})
       assert.deepEqual(settings.get(property as 'svc.server.maxSize'), value)
     })
   }
 
-  it('virtual servers are a group of a tier, or one by its name', () => {
+  it('reads virtual servers as groups by tier, or single servers by name', () => {
     const text = '[{"name":"a:1","size":"1KiB"},{"count":2,"size":3,"tier":"hot","priority":5}]'
     const settings = loadSettings(
       'historical',
@@ -141,7 +141,7 @@ describe('values', () => {
     ['svc.plaintextPort', '80.5', /from 1 to 65535$/],
     ['svc.plaintextPort', '0x50', /from 1 to 65535$/],
     ['svc.plaintextPort', '', /from 1 to 65535$/],
-    ['svc.host', '', /a text that is not empty$/],
+    ['svc.host', '', /a non-empty string$/],
     ['svc.server.maxSize', '5 apples', /a size in bytes/],
     ['svc.server.maxSize', '-1', /a size in bytes/],
     ['svc.server.maxSize', '9999p', /a size in bytes/],
@@ -151,10 +151,10 @@ describe('values', () => {
     ['svc.coordinator.period', 'P', /without years and months$/],
     ['svc.coordinator.period', 'P1DT', /without years and months$/],
     ['svc.coordinator.period', '5', /without years and months$/],
-    ['svc.auth.authorizers', 'z', /a JSON list of texts/],
-    ['svc.auth.authorizers', '{"a":1}', /a JSON list of texts/],
-    ['svc.auth.authorizers', '["a",1]', /a JSON list of texts/],
-    ['svc.auth.authorizers', '["a",""]', /a JSON list of texts/],
+    ['svc.auth.authorizers', 'z', /a JSON list of strings/],
+    ['svc.auth.authorizers', '{"a":1}', /a JSON list of strings/],
+    ['svc.auth.authorizers', '["a",1]', /a JSON list of strings/],
+    ['svc.auth.authorizers', '["a",""]', /a JSON list of strings/],
     ['svc.segmentCache.locations', '[{"path":""}]', /a JSON list such as/],
     ['svc.segmentCache.locations', '[{"path":"/c","size":1}]', /a JSON list such as/],
     ['svc.segmentCache.locations', '[null]', /a JSON list such as/],
@@ -172,17 +172,17 @@ describe('values', () => {
       /a JSON list with one entry/,
     ],
     ['svc.simulation.virtualServers', '[{"count":10001,"size":"1g"}]', /a JSON list with one entry/],
-    ['svc.simulation.virtualServers', '[{"name":"a","size":1},{"name":"a","size":1}]', /one a server/],
-    ['svc.simulation.virtualServers', '[{"name":"a","count":2,"size":1}]', /one a server/],
-    ['svc.simulation.virtualServers', '[{"name":"","size":1}]', /one a server/],
-    ['svc.simulation.virtualServers', '[{"count":1,"size":1,"priority":0.5}]', /one a server/],
+    ['svc.simulation.virtualServers', '[{"name":"a","size":1},{"name":"a","size":1}]', /per named server/],
+    ['svc.simulation.virtualServers', '[{"name":"a","count":2,"size":1}]', /per named server/],
+    ['svc.simulation.virtualServers', '[{"name":"","size":1}]', /per named server/],
+    ['svc.simulation.virtualServers', '[{"count":1,"size":1,"priority":0.5}]', /per named server/],
     ['svc.log.level', 'trace', /one of \[error, warn, info, debug\]$/],
     ['svc.storage.type', 's3', /\[local\]$/],
     ['svc.server.https.keyStoreType', 'bks', /one of \[jks, pkcs12, pem\]$/],
     ['svc.server.priority', '1001', /from -1000 to 1000$/],
   ]
   for (const [property, text, allowed] of refused) {
-    it(`[${text}] of ${property} is refused`, () => {
+    it(`rejects [${text}] for ${property}`, () => {
       const [problem = ''] = problemsOf([`${property}=${text}`])
       assert.ok(problem.startsWith(`FILE: Invalid value [${text}] for [${property}]: expected `), problem)
       assert.match(problem, allowed)
@@ -191,26 +191,29 @@ describe('values', () => {
 })
 
 describe('problems', () => {
-  it('are told all at once, each with where it stands', () => {
+  it('are reported all at once, each with its source', () => {
     const problems = problemsOf(
       ['svc.plaintextPort=none', 'svc.coordinatr.period=PT5S', 'svc.enablePlaintextPort=false'],
       { svc_server_priority: 'high', svc_tier: 'hot' },
     )
     assert.deepEqual(problems, [
-      'FILE: Invalid value [none] for [svc.plaintextPort]: expected a whole number from 1 to 65535',
-      'FILE: [svc.coordinatr.period] is not a property; the nearest known one is [svc.coordinator.period]',
-      'environment variable svc_server_priority: Invalid value [high] for [svc.server.priority]: expected a whole number from -1000 to 1000',
-      'environment variable svc_tier: [svc.tier] is not a property; the nearest known one is [svc.host]',
+      'FILE: Invalid value [none] for [svc.plaintextPort]: expected an integer from 1 to 65535',
+      'FILE: Unknown property [svc.coordinatr.period]; the closest known one is [svc.coordinator.period]',
+      'environment variable svc_server_priority: Invalid value [high] for [svc.server.priority]: expected an integer from -1000 to 1000',
+      'environment variable svc_tier: Unknown property [svc.tier]; the closest known one is [svc.host]',
       'FILE: [svc.enablePlaintextPort] and [svc.enableTlsPort] are both false; at least one must be true',
     ])
   })
 
-  it('of a file that is not there do not hide the others', () => {
+  it('are all reported even if a file is missing', () => {
     assert.throws(
       () => loadSettings('router', ['/nowhere/common.properties', file('svc.tlsPort=x')], {}),
       (error: ConfigurationError) => {
-        assert.match(error.message, /^The configuration has 2 problem\(s\):\n {2}\/nowhere/)
-        assert.match(error.problems[0] ?? '', /^\/nowhere\/common\.properties: cannot be read \(ENOENT\)$/)
+        assert.match(error.message, /^Invalid configuration \(2 problems\):\n {2}\/nowhere/)
+        assert.match(
+          error.problems[0] ?? '',
+          /^\/nowhere\/common\.properties: Cannot read the file \(ENOENT\)$/,
+        )
         assert.match(error.problems[1] ?? '', /svc\.tlsPort/)
         return true
       },
@@ -228,27 +231,30 @@ describe('problems', () => {
     ['svc.__proto__', 'svc.host'],
   ]
   for (const [written, meant] of nearest) {
-    it(`of the unknown property ${written} name ${meant}, and not its value`, () => {
+    it(`suggest ${meant} for the unknown property ${written}, and do not show its value`, () => {
       const [problem] = problemsOf([`${written}=hunter2`])
-      assert.equal(problem, `FILE: [${written}] is not a property; the nearest known one is [${meant}]`)
+      assert.equal(problem, `FILE: Unknown property [${written}]; the closest known one is [${meant}]`)
     })
   }
 })
 
 describe('names with control characters', () => {
   for (const [line, problem] of [
-    ['svc.server.tier=ho\\u0000t', '[svc.server.tier] cannot be used: it has a control character'],
+    [
+      'svc.server.tier=ho\\u0000t',
+      'Cannot use the value of [svc.server.tier]: it contains a control character',
+    ],
     [
       'svc.escalator.internalClientUsername=svc\\tsystem',
-      '[svc.escalator.internalClientUsername] cannot be used: it has a control character',
+      'Cannot use the value of [svc.escalator.internalClientUsername]: it contains a control character',
     ],
     [
       'svc.auth.authenticatorChain=["a\\\\u0000"]',
-      '[svc.auth.authenticatorChain] cannot be used: it has a control character',
+      'Cannot use the value of [svc.auth.authenticatorChain]: it contains a control character',
     ],
     [
       'svc.escalator.internalClientPassword=secret\\u0000',
-      'Invalid value for [svc.escalator.internalClientPassword]: expected a password without control characters.',
+      'Invalid value for [svc.escalator.internalClientPassword]: expected a password without control characters',
     ],
   ] as const) {
     it(`are rejected in ${line}`, () => {
@@ -263,7 +269,10 @@ describe('names with control characters', () => {
   ]) {
     it(`are rejected in the virtual servers ${group}`, () => {
       const problems = problemsOf([`svc.simulation.virtualServers=[${group}]`], {}, 'historical')
-      assert.match(problems.join(), /is not allowed; expected a JSON list with one entry/)
+      assert.match(
+        problems.join(),
+        /^FILE: Invalid value \[.*\] for \[svc\.simulation\.virtualServers\]: expected a JSON list with one entry/,
+      )
     })
   }
 })
@@ -273,8 +282,8 @@ describe('passwords', () => {
   const secretFile = path.join(folder, 'password')
   writeFileSync(secretFile, 'from a file\n')
   const given: readonly [name: string, text: string, password: string][] = [
-    ['a plain text', 'plain', 'plain'],
-    ['a plain text with a brace', '{x', '{x'],
+    ['plain text', 'plain', 'plain'],
+    ['plain text with a brace', '{x', '{x'],
     ['a file', `{"type":"file","path":${JSON.stringify(secretFile)}}`, 'from a file'],
     ['an environment variable', '{"type":"environment","variable":"THE_PASSWORD"}', 'from outside'],
     ['the default provider', '{"type":"default","password":"inside"}', 'inside'],
@@ -286,36 +295,40 @@ describe('passwords', () => {
     })
   }
 
-  it('keep the blanks around them, as they may be part of them', () => {
+  it('keep the spaces around them', () => {
     const settings = loadSettings('router', [], { svc_metadata_storage_connector_password: ' blank ' })
     assert.equal(settings.get(property), ' blank ')
   })
 
   const refused: readonly [name: string, text: string, problem: RegExp][] = [
     [
-      'a file that is not there',
+      'from a missing file',
       '{"type":"file","path":"/nowhere/p"}',
-      /password file \[\/nowhere\/p\] cannot be read \(ENOENT\)$/,
+      /cannot read the password file \[\/nowhere\/p\] \(ENOENT\)$/,
     ],
-    ['an unset variable', '{"type":"environment","variable":"NOT_SET"}', /variable \[NOT_SET\] is not set$/],
     [
-      'an unknown provider',
-      '{"type":"vault","password":"hunter2"}',
-      /is not allowed; expected a password, \{"type":"file"/,
+      'from an unset variable',
+      '{"type":"environment","variable":"NOT_SET"}',
+      /variable \[NOT_SET\] is not set$/,
     ],
-    ['a provider without its field', '{"type":"file","password":"hunter2"}', /is not allowed; expected/],
-    ['broken JSON', '{"type":"hunter2"', /is not allowed; expected/],
+    [
+      'from an unknown provider',
+      '{"type":"vault","password":"hunter2"}',
+      /: expected a password, \{"type":"file"/,
+    ],
+    ['from a provider without its field', '{"type":"file","password":"hunter2"}', /: expected a password/],
+    ['in broken JSON', '{"type":"hunter2"', /: expected a password/],
   ]
   for (const [name, text, expected] of refused) {
-    it(`that are ${name} are refused without being shown`, () => {
+    it(`${name} are rejected without being shown`, () => {
       const [problem = ''] = problemsOf([`${property}=${text}`])
       assert.match(problem, expected)
-      assert.ok(problem.startsWith(`FILE: [${property}] `))
+      assert.ok(problem.startsWith('FILE: ') && problem.includes(` [${property}]: `), problem)
       assert.ok(!problem.includes('hunter2'))
     })
   }
 
-  it('are never listed, whichever way they were given', () => {
+  it('are never listed, in whichever form they were configured', () => {
     const settings = loadSettings(
       'coordinator',
       [
@@ -337,8 +350,8 @@ describe('passwords', () => {
   })
 })
 
-describe('properties under a name', () => {
-  it('are told apart by what stands behind the name', () => {
+describe('properties with a name in them', () => {
+  it('are distinguished by the part after the name', () => {
     const settings = loadSettings(
       'router',
       [
@@ -362,15 +375,15 @@ describe('properties under a name', () => {
     assert.equal(settings.getNamed('svc.auth.authenticator.<name>.type', 'c'), undefined)
   })
 
-  it('do not take the validator for the authenticator', () => {
+  it('distinguish the validator from the authenticator', () => {
     const problems = problemsOf(['svc.auth.authenticator.a.credentialsValidator.type=basic'])
     assert.match(
       problems[0] ?? '',
-      /credentialsValidator\.type\] has the value \[basic\].*allowed is one of \[metadata, ldap\]$/,
+      /Invalid value \[basic\] for \[.*credentialsValidator\.type\]: expected one of \[metadata, ldap\]$/,
     )
   })
 
-  it('are found under names that a replacement would take for a pattern', () => {
+  it('are found under names that look like a replacement pattern', () => {
     const settings = loadSettings('router', [file(...login, 'svc.auth.authorizer.$&.type=basic')], {})
     assert.equal(settings.getNamed('svc.auth.authorizer.<name>.type', '$&'), 'basic')
   })
@@ -378,21 +391,21 @@ describe('properties under a name', () => {
 
 describe('contradictions', () => {
   const cases: readonly { name: string; lines: string[]; problems: RegExp[] }[] = [
-    { name: 'a login that is complete has none', lines: login, problems: [] },
+    { name: 'none for a complete login', lines: login, problems: [] },
     {
       name: 'TLS without a key store',
       lines: ['svc.enableTlsPort=true'],
       problems: [/^FILE: \[svc.enableTlsPort\] is true, but \[svc.server.https.keyStorePath\] is not set/],
     },
     {
-      name: 'a chain that names an authenticator without a type',
+      name: 'a chain with an authenticator without a type',
       lines: loginBut('svc.auth.authenticatorChain=["a","b"]', 'svc.auth.authenticator.b.authorizerName=z'),
-      problems: [/^FILE: .*Chain\] names \[b\], but \[svc.auth.authenticator.b.type\] is not set/],
+      problems: [/^FILE: .*Chain\] contains \[b\], but \[svc.auth.authenticator.b.type\] is not set/],
     },
     {
-      name: 'an authenticator whose authorizer is not there',
+      name: 'an authenticator with an unknown authorizer',
       lines: loginBut('svc.auth.authenticator.a.authorizerName=y'),
-      problems: [/^FILE: .*a\.authorizerName\] is \[y\]; it must name one of .*which are \[z\]$/],
+      problems: [/^FILE: .*a\.authorizerName\] is \[y\]; expected one of \[svc\.auth\.authorizers\]: \[z\]$/],
     },
     {
       name: 'an authenticator without an authorizer',
@@ -402,30 +415,30 @@ describe('contradictions', () => {
     {
       name: 'an authorizer without a type',
       lines: loginBut('svc.auth.authorizers=["z","y"]'),
-      problems: [/^FILE: .*names \[y\], but \[svc.auth.authorizer.y.type\] is not set/],
+      problems: [/^FILE: .*contains \[y\], but \[svc.auth.authorizer.y.type\] is not set/],
     },
     {
       name: 'logins without an escalator',
       lines: login.filter((line) => !line.includes('escalator')),
-      problems: [/^defaults: \[svc.escalator.type\] is noop, but .*asks for logins/],
+      problems: [/^defaults: \[svc.escalator.type\] is noop, but .*requires logins/],
     },
     {
-      name: 'an authorizer where nobody is asked for a login',
+      name: 'an authorizer without a login',
       lines: ['svc.auth.authorizers=["z"]', 'svc.auth.authorizer.z.type=basic'],
-      problems: [/^FILE: .*z\.type\] is \[basic\], but .*Chain\] is not set; nobody would have to log in/],
+      problems: [/^FILE: .*z\.type\] is \[basic\], but .*Chain\] is not set, so no login would be required/],
     },
     {
-      name: 'an authenticator that is in no chain',
+      name: 'an authenticator outside the chain',
       lines: ['svc.auth.authenticator.a.type=basic'],
-      problems: [/^FILE: .*a\.type\] is \[basic\], but .*Chain\] is not set; nobody would have to log in/],
+      problems: [/^FILE: .*a\.type\] is \[basic\], but .*Chain\] is not set, so no login would be required/],
     },
     {
-      name: 'an authorizer beside a chain that is said to be open',
+      name: 'none for an authorizer with an explicitly open chain',
       lines: ['svc.auth.authenticatorChain=["allowAll"]', 'svc.auth.authorizer.z.type=basic'],
       problems: [],
     },
     {
-      name: 'certificates of clients without TLS',
+      name: 'client certificates without TLS',
       lines: ['svc.server.https.requireClientCertificate=true'],
       problems: [/^FILE: .*requireClientCertificate\] is true, but \[svc.enableTlsPort\] is false/],
     },
@@ -435,17 +448,17 @@ describe('contradictions', () => {
       problems: [/^FILE: \[svc.escalator.type\] is basic, but .*Password\] is not set$/],
     },
     {
-      name: 'notifications switched off',
+      name: 'disabled notifications',
       lines: [...login, 'svc.auth.authenticator.a.enableCacheNotifications=false'],
-      problems: [/enableCacheNotifications\] is \[false\], which has no effect/],
+      problems: [/enableCacheNotifications\] is \[false\]; expected \[true\]/],
     },
     {
-      name: 'a chain of nobody',
+      name: 'an empty chain',
       lines: loginBut('svc.auth.authenticatorChain=[]'),
-      problems: [/^FILE: \[svc.auth.authenticatorChain\] is empty; nobody could be let in; expected/],
+      problems: [/^FILE: \[svc.auth.authenticatorChain\] is empty, so nobody could log in; expected/],
     },
     {
-      name: 'an authenticator under another name that lets everyone in asks for no escalator',
+      name: 'no escalator for an authenticator of type allowAll with another name',
       lines: [
         'svc.auth.authenticatorChain=["open"]',
         'svc.auth.authenticator.open.type=allowAll',

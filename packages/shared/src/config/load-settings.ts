@@ -6,21 +6,21 @@ import { loginProblems } from './login-problems.ts'
 import { definitionOf, type PropertyDefinition, properties, type Role } from './properties.ts'
 import type { Settings } from './settings.ts'
 
-/** Where one property was set: a file, the environment, or the defaults. */
+/** The value of a property and where it was set: a file or the environment. */
 interface RawProperty {
   readonly text: string
   readonly source: string
 }
 
-/** All that is wrong with a configuration, each with source, property, value and what is allowed. */
+/** All problems of a configuration. Each names the source, the property, the value, and what is expected. */
 export class ConfigurationError extends Error {
   readonly problems: readonly string[]
-  /** What could be read all the same, so that whoever reports can look for more. */
+  /** The settings that could be read, in which the caller can look for further problems. */
   readonly readable: ReadableSettings | undefined
 
   constructor(problems: readonly string[], readable?: ReadableSettings) {
     super(
-      `The configuration has ${problems.length} problem(s):\n${problems.map((line) => `  ${line}`).join('\n')}`,
+      `Invalid configuration (${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}):\n${problems.map((line) => `  ${line}`).join('\n')}`,
     )
     this.name = 'ConfigurationError'
     this.problems = problems
@@ -28,15 +28,15 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** Settings of which some properties have no value that could be used; these have their defaults. */
+/** Settings in which the `faulty` properties have invalid values, and return their defaults instead. */
 export interface ReadableSettings {
   readonly settings: Settings
   readonly faulty: ReadonlySet<string>
 }
 
 /**
- * Reads the configuration of a server: files in order, later ones win, the environment (`svc_plaintextPort` for
- * `svc.plaintextPort`) wins over files. Throws one ConfigurationError that names every problem.
+ * Reads the configuration of a server. Later files override earlier ones, and the environment (`svc_plaintextPort` for
+ * `svc.plaintextPort`) overrides files. Throws a ConfigurationError with all problems.
  */
 export function loadSettings(role: Role, files: readonly string[], environment: NodeJS.ProcessEnv): Settings {
   const problems: string[] = []
@@ -54,12 +54,12 @@ export function loadSettings(role: Role, files: readonly string[], environment: 
     const { definition } = definitionOf(name) ?? {}
     if (!definition) {
       problems.push(
-        `${source}: [${name}] is not a property; the nearest known one is [${nearestProperty(name)}]`,
+        `${source}: Unknown property [${name}]; the closest known one is [${nearestProperty(name)}]`,
       )
       continue
     }
     try {
-      // Blanks around a password may be part of it.
+      // Spaces around a password may be part of it.
       values.set(name, definition.type.read(definition.secret ? text : text.trim(), environment))
     } catch (error) {
       const shown = definition.secret ? 'Invalid value' : `Invalid value [${text}]`
@@ -68,7 +68,7 @@ export function loadSettings(role: Role, files: readonly string[], environment: 
       problems.push(
         why === 'not allowed'
           ? `${source}: ${shown} for [${name}]: expected ${definition.type.allowed}`
-          : `${source}: [${name}] cannot be used: ${why}`,
+          : `${source}: Cannot use the value of [${name}]: ${why}`,
       )
     }
   }
@@ -84,7 +84,7 @@ function readFile(file: string, problems: string[]): [string, string][] {
     return Object.entries(parse(readFileSync(file, 'utf8'))) as [string, string][]
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    problems.push(`${file}: cannot be read (${code ?? message})`)
+    problems.push(`${file}: Cannot read the file (${code ?? message})`)
     return []
   }
 }
@@ -127,7 +127,7 @@ function createSettings(
   }
 }
 
-/** An empty text is the default of passwords: there is none to read. */
+/** Parses a default. The default of passwords is empty, which the parser would reject. */
 function readDefault(
   definition: PropertyDefinition<unknown>,
   text: string,
@@ -136,7 +136,10 @@ function readDefault(
   return text === '' ? '' : definition.type.read(text, environment)
 }
 
-/** The known property that is written most alike; one that stands under a name is shown with the name given. */
+/**
+ * Returns the known property with the most similar name, with the authenticator or authorizer of `name` in place of
+ * `<name>`.
+ */
 function nearestProperty(name: string): string {
   const parts = name.split('.')
   const known = Object.keys(properties).map((one) => {
@@ -146,7 +149,7 @@ function nearestProperty(name: string): string {
   return nearNames(name, known, 1)[0] as string
 }
 
-/** Properties that are each fine but do not fit each other. */
+/** Returns problems of properties that are valid on their own, but contradict each other. */
 function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty>): string[] {
   const problems: string[] = []
   const at = (name: string) => raw.get(name)?.source ?? 'defaults'
@@ -159,37 +162,37 @@ function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty
   }
   if (tls && settings.get('svc.server.https.keyStorePath') === undefined) {
     problems.push(
-      `${at('svc.enableTlsPort')}: [svc.enableTlsPort] is true, but [svc.server.https.keyStorePath] is not set; it names the key store with the certificate of this server`,
+      `${at('svc.enableTlsPort')}: [svc.enableTlsPort] is true, but [svc.server.https.keyStorePath] is not set; set it to the key store with the certificate of this server`,
     )
   }
   if (!tls && settings.get('svc.server.https.requireClientCertificate')) {
     problems.push(
-      `${at('svc.server.https.requireClientCertificate')}: [svc.server.https.requireClientCertificate] is true, but [svc.enableTlsPort] is false; everyone would be let in without a certificate`,
+      `${at('svc.server.https.requireClientCertificate')}: [svc.server.https.requireClientCertificate] is true, but [svc.enableTlsPort] is false; clients could connect without a certificate`,
     )
   }
   for (const name of ['requireClientCertificate', 'requestClientCertificate'] as const) {
     const property = `svc.server.https.${name}` as const
     if (!tls || !settings.get(property) || settings.get('svc.server.https.trustStorePath')) continue
     problems.push(
-      `${at(property)}: [${property}] is true, but [svc.server.https.trustStorePath] is not set; it names the certificates that clients must have theirs from`,
+      `${at(property)}: [${property}] is true, but [svc.server.https.trustStorePath] is not set; set it to the trust store for client certificates`,
     )
   }
   if (settings.get('svc.simulation.virtualServers').length > 0 && !settings.get('svc.simulation.enabled')) {
     problems.push(
-      `${at('svc.simulation.virtualServers')}: [svc.simulation.virtualServers] is set, but [svc.simulation.enabled] is false; virtual servers are for simulations only`,
+      `${at('svc.simulation.virtualServers')}: [svc.simulation.virtualServers] is set, but [svc.simulation.enabled] is false; virtual servers are only available in simulations`,
     )
   }
   const authorizers = settings.get('svc.auth.authorizers')
   const chain = settings.get('svc.auth.authenticatorChain')
   if (chain.length === 0) {
     problems.push(
-      `${at('svc.auth.authenticatorChain')}: [svc.auth.authenticatorChain] is empty; nobody could be let in; expected a list of at least one authenticator`,
+      `${at('svc.auth.authenticatorChain')}: [svc.auth.authenticatorChain] is empty, so nobody could log in; expected a list of at least one authenticator`,
     )
   }
   const meant = raw.has('svc.auth.authenticatorChain') ? undefined : configuredLogin(settings)
   if (meant !== undefined) {
     problems.push(
-      `${at(meant)}: [${meant}] is [basic], but [svc.auth.authenticatorChain] is not set; nobody would have to log in; expected a list of authenticators, or ["allowAll"] where everything is to be open`,
+      `${at(meant)}: [${meant}] is [basic], but [svc.auth.authenticatorChain] is not set, so no login would be required; expected a list of authenticators, or ["allowAll"] to allow everything`,
     )
   }
   for (const name of chain) {
@@ -197,25 +200,25 @@ function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty
     const prefix = `svc.auth.authenticator.${name}`
     if (settings.getNamed('svc.auth.authenticator.<name>.type', name) === undefined) {
       problems.push(
-        `${at('svc.auth.authenticatorChain')}: [svc.auth.authenticatorChain] names [${name}], but [${prefix}.type] is not set; expected basic or allowAll`,
+        `${at('svc.auth.authenticatorChain')}: [svc.auth.authenticatorChain] contains [${name}], but [${prefix}.type] is not set; expected basic or allowAll`,
       )
     }
     const authorizer = settings.getNamed('svc.auth.authenticator.<name>.authorizerName', name)
     if (authorizer === undefined || !authorizers.includes(authorizer)) {
       problems.push(
-        `${at(`${prefix}.authorizerName`)}: [${prefix}.authorizerName] is [${authorizer ?? ''}]; it must name one of [svc.auth.authorizers], which are [${authorizers.join(', ')}]`,
+        `${at(`${prefix}.authorizerName`)}: [${prefix}.authorizerName] is [${authorizer ?? ''}]; expected one of [svc.auth.authorizers]: [${authorizers.join(', ')}]`,
       )
     }
     if (settings.getNamed('svc.auth.authenticator.<name>.enableCacheNotifications', name) === false) {
       problems.push(
-        `${at(`${prefix}.enableCacheNotifications`)}: [${prefix}.enableCacheNotifications] is [false], which has no effect here; changes always reach the other servers at once; expected true`,
+        `${at(`${prefix}.enableCacheNotifications`)}: [${prefix}.enableCacheNotifications] is [false]; expected [true], because svc always sends changes to the other servers immediately`,
       )
     }
   }
   for (const name of authorizers) {
     if (name !== 'allowAll' && settings.getNamed('svc.auth.authorizer.<name>.type', name) === undefined) {
       problems.push(
-        `${at('svc.auth.authorizers')}: [svc.auth.authorizers] names [${name}], but [svc.auth.authorizer.${name}.type] is not set; expected basic or allowAll`,
+        `${at('svc.auth.authorizers')}: [svc.auth.authorizers] contains [${name}], but [svc.auth.authorizer.${name}.type] is not set; expected basic or allowAll`,
       )
     }
   }
@@ -227,13 +230,13 @@ function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty
     }
   } else if (asksForLogin(settings)) {
     problems.push(
-      `${at('svc.escalator.type')}: [svc.escalator.type] is noop, but [svc.auth.authenticatorChain] asks for logins; the servers could not reach each other; expected basic`,
+      `${at('svc.escalator.type')}: [svc.escalator.type] is noop, but [svc.auth.authenticatorChain] requires logins, so the servers could not call each other; expected basic`,
     )
   }
   return problems
 }
 
-/** The first property that makes an authenticator or authorizer one that asks for logins. */
+/** Returns the first property that configures a basic authenticator or authorizer. */
 const configuredLogin = (settings: Settings): string | undefined =>
   settings.names.find((property) => {
     const [, kind, name = ''] = /^svc\.auth\.(authenticator|authorizer)\.([^.]+)\.type$/.exec(property) ?? []

@@ -5,7 +5,7 @@ import type { Settings } from './settings.ts'
 
 const named = 'svc.auth.authenticator.<name>.credentialsValidator'
 
-/** What is wrong with how logins are configured, one sentence each; `at` tells where a property was set. */
+/** Returns the problems of the login configuration; `at` returns where a property was set. */
 export function loginProblems(settings: Settings, at: (property: string) => string): string[] {
   return [
     ...settings.get('svc.auth.authenticatorChain').flatMap((name) => directoryProblems(settings, name, at)),
@@ -16,24 +16,24 @@ export function loginProblems(settings: Settings, at: (property: string) => stri
       .filter((path) => !isUnsecuredPath(path) || isOfAlias(settings, path))
       .map(
         (path) =>
-          `${at('svc.auth.unsecuredPaths')}: [svc.auth.unsecuredPaths] has [${path}], which would match nothing; expected whole paths such as [/status/health] and those that end in [/*]; a path with the word svc is that of every alias too`,
+          `${at('svc.auth.unsecuredPaths')}: [svc.auth.unsecuredPaths] contains [${path}], which matches no path; expected a path such as [/status/health] or one that ends in [/*]. Start it with /svc instead of an alias: it then also applies to every alias`,
       ),
     ...settings
       .get('svc.auth.internalClientAllowedNetworks')
       .filter((network) => !addNetwork(new BlockList(), network))
       .map(
         (network) =>
-          `${at('svc.auth.internalClientAllowedNetworks')}: [svc.auth.internalClientAllowedNetworks] has [${network}]; expected addresses and networks such as [127.0.0.1], [10.0.0.0/8] or [fd00::/8]`,
+          `${at('svc.auth.internalClientAllowedNetworks')}: [svc.auth.internalClientAllowedNetworks] contains [${network}]; expected an address or network such as [127.0.0.1], [10.0.0.0/8], or [fd00::/8]`,
       ),
     ...(settings.get('svc.auth.basic.ssl.validateHostnames')
       ? []
       : [
-          `${at('svc.auth.basic.ssl.validateHostnames')}: [svc.auth.basic.ssl.validateHostnames] is [false], which has no effect here; the host of a directory is always checked; expected true`,
+          `${at('svc.auth.basic.ssl.validateHostnames')}: [svc.auth.basic.ssl.validateHostnames] is [false]; expected [true], because svc always validates the host name of a directory`,
         ]),
   ]
 }
 
-/** Whether the internal user may come from an address. */
+/** Returns a function that checks whether the internal user may connect from an address. */
 export function internalNetworks(settings: Settings): (address: string) => boolean {
   const networks = settings.get('svc.auth.internalClientAllowedNetworks')
   if (networks.length === 0) return () => true
@@ -42,7 +42,7 @@ export function internalNetworks(settings: Settings): (address: string) => boole
   return (address) => list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 }
 
-/** Adds an address or network to a list; false where the text is none. */
+/** Adds an address or network to a list. Returns false if it is not valid. */
 function addNetwork(list: BlockList, network: string): boolean {
   const [address = '', bits, ...rest] = network.split('/')
   const version = isIP(address)
@@ -54,7 +54,7 @@ function addNetwork(list: BlockList, network: string): boolean {
   return true
 }
 
-// A path without characters that could mean something else to whoever matches it.
+// Only characters that have no special meaning for whatever matches the path.
 const isUnsecuredPath = (path: string): boolean =>
   /^(\/[\w.~-]+)*\/?(\/\*)?$/.test(path) && path.startsWith('/')
 
@@ -73,18 +73,18 @@ function directoryProblems(settings: Settings, name: string, at: (property: stri
   } else if (url.startsWith('ldaps:') && settings.get('svc.auth.basic.ssl.trustStorePath') === undefined) {
     tell(
       'url',
-      `is [${url}], but [svc.auth.basic.ssl.trustStorePath] is not set; it names the certificates to trust`,
+      `is [${url}], but [svc.auth.basic.ssl.trustStorePath] is not set; set it to the trust store for directories`,
     )
   }
   if (settings.getNamed(`${named}.baseDn`, name) === undefined)
-    tell('baseDn', 'is not set; users are searched below it')
+    tell('baseDn', 'is not set; set it to the DN below which users are searched')
   for (const property of ['userSearch', 'groupSearch'] as const) {
     const filter = settings.getNamed(`${named}.${property}`, name)
     if (!/^\(.*%s.*\)$/s.test(filter))
-      tell(property, `is [${filter}]; expected a filter in parentheses with %s in it`)
+      tell(property, `is [${filter}]; expected a filter in parentheses that contains %s`)
   }
   const bindUser = settings.getNamed(`${named}.bindUser`, name)
-  // RFC 4513 5.1.2: a bind with a name and no password says that it succeeded, and is anonymous.
+  // RFC 4513 5.1.2: a bind with a name but without a password reports success, but is anonymous.
   if (bindUser !== undefined && !settings.getNamed(`${named}.bindPassword`, name)) {
     tell('bindPassword', `is not set, but [${prefix}.bindUser] is`)
   }
@@ -93,7 +93,7 @@ function directoryProblems(settings: Settings, name: string, at: (property: stri
   if (mostSeconds < verifySeconds) {
     tell(
       'credentialMaxDuration',
-      `is [${mostSeconds}]; expected [${verifySeconds}] of [${prefix}.credentialVerifyDuration] or more`,
+      `is [${mostSeconds}]; expected at least the value of [${prefix}.credentialVerifyDuration], which is [${verifySeconds}]`,
     )
   }
   return problems
@@ -118,7 +118,7 @@ function authorizerProblems(settings: Settings, name: string, at: (property: str
     .filter(([, pattern]) => !isGroupPattern(pattern))
     .map(
       ([property, pattern]) =>
-        `${at(`${prefix}.${property}`)}: [${prefix}.${property}] has [${pattern}]; expected [*], a distinguished name, [*,suffix] or [prefix,*]`,
+        `${at(`${prefix}.${property}`)}: [${prefix}.${property}] contains [${pattern}]; expected [*], a distinguished name, [*,suffix], or [prefix,*]`,
     )
 }
 
@@ -126,7 +126,7 @@ function escalatorProblems(settings: Settings, at: (property: string) => string)
   const password = 'svc.escalator.internalClientPassword'
   if (settings.get('svc.escalator.type') !== 'noop' && hasControlCharacter(settings.get(password) ?? ''))
     return [
-      `${at(password)}: Invalid value for [${password}]: expected a password without control characters.`,
+      `${at(password)}: Invalid value for [${password}]: expected a password without control characters`,
     ]
   const authorizer = settings.get('svc.escalator.authorizerName')
   const named = settings
@@ -136,6 +136,6 @@ function escalatorProblems(settings: Settings, at: (property: string) => string)
   if (authorizer === undefined || settings.get('svc.escalator.type') === 'noop' || named.includes(authorizer))
     return []
   return [
-    `${at('svc.escalator.authorizerName')}: [svc.escalator.authorizerName] is [${authorizer}]; the authenticator that knows the internal user decides, so it must be one of theirs, which are [${[...new Set(named)].join(', ')}]`,
+    `${at('svc.escalator.authorizerName')}: [svc.escalator.authorizerName] is [${authorizer}]; expected the authorizer of an authenticator in [svc.auth.authenticatorChain]: one of [${[...new Set(named)].join(', ')}]`,
   ]
 }

@@ -1,6 +1,6 @@
 import { type PropertyDefinition, properties } from './properties.ts'
 
-/** Every property as a page in Markdown: docs/properties.md. */
+/** Returns docs/properties.md, the page about all properties, as Markdown. */
 export function propertiesDocument(): string {
   const rows = Object.entries<PropertyDefinition<unknown>>(properties).map(
     ([name, { about, type, fallback, conditions }]) =>
@@ -18,13 +18,16 @@ export function propertiesDocument(): string {
   )
   return `# Properties
 
-Every server reads \`common.runtime.properties\`, then its own \`runtime.properties\`, then environment variables
-(\`svc_plaintextPort\` stands for \`svc.plaintextPort\`); later ones win. An unknown property is refused at start.
-Where a property has an effect under other settings only, these stand under "only where"; one that is set without them is
-told in the log at start.
-This page is made from \`packages/shared/src/config/properties.ts\` by \`./svc dev docs\`.
+This page lists every property of the servers.
 
-| property | meaning | only where | allowed | default |
+Every server reads \`common.runtime.properties\`, then its own \`runtime.properties\`, then environment variables
+(\`svc_plaintextPort\` sets \`svc.plaintextPort\`). Later sources override earlier ones. A server with an unknown property
+does not start. Some properties apply only if other properties have certain values: see the column "only if". If you set such a
+property and it does not apply, the server logs a warning at startup.
+
+\`./svc dev docs\` generates this page from \`packages/shared/src/config/properties.ts\`.
+
+| property | meaning | only if | allowed values | default |
 | --- | --- | --- | --- | --- |
 ${rows.join('\n')}
 `

@@ -18,20 +18,23 @@ import {
   wholeNumber,
 } from './property-types.ts'
 
-/** The least memory in which a task reads and sorts any number of rows. */
+/** Minimum memory with which a task can read and sort any number of rows. */
 export const leastTaskMemoryBytes = 256 * 2 ** 20
 
 /** The server roles of a cluster. */
 export const roles = ['router', 'coordinator', 'overlord', 'historical', 'broker', 'worker'] as const
 export type Role = (typeof roles)[number]
 
-/** What is known of one property; `fallback` may differ by role, and a property without one has no value then. */
+/**
+ * One property. `fallback` is its default, which may differ by role; a property without a default is undefined if it is
+ * not set.
+ */
 export interface PropertyDefinition<Value> {
   readonly type: PropertyType<Value>
   readonly fallback: string | Readonly<Record<Role, string>> | undefined
   readonly about: string
   readonly secret: boolean
-  /** Under which other settings it has an effect: where all of them hold; always where there are none. */
+  /** The property applies only if all of these conditions are met. */
   readonly conditions: readonly Condition[]
 }
 
@@ -54,7 +57,10 @@ function property<Value>(
   return { type, about, fallback, secret: (type as PropertyType<unknown>) === password, conditions: [] }
 }
 
-/** A property that has an effect under some other settings only: where it is set without them, that is told at start. */
+/**
+ * A property that applies only under some conditions. A server logs a warning at startup if it is set and they are not
+ * met.
+ */
 const onlyWhere = <Definition>(needed: readonly Condition[], definition: Definition): Definition => ({
   ...definition,
   conditions: needed,
@@ -63,12 +69,12 @@ const onlyWhere = <Definition>(needed: readonly Condition[], definition: Definit
 const storeTypes = oneOf('jks', 'pkcs12', 'pem')
 
 /**
- * Every property that the servers read. `<name>` stands for the name of an authenticator or authorizer. What is
- * not here is refused at start; the same table makes the list in docs/properties.md.
+ * Every property of the servers. `<name>` is the name of an authenticator or authorizer. Servers reject all other
+ * properties at startup. docs/properties.md is generated from this table.
  */
 export const properties = {
-  'svc.host': property(text, 'host name or address by which the other servers reach this one', '127.0.0.1'),
-  'svc.bindOnHost': property(flag, 'listen on svc.host only; false listens on every address', 'true'),
+  'svc.host': property(text, 'host name or address at which other servers reach this server', '127.0.0.1'),
+  'svc.bindOnHost': property(flag, 'whether to listen only on svc.host instead of on all addresses', 'true'),
   'svc.service': property(text, 'name of the service in discovery', {
     router: 'svc/router',
     coordinator: 'svc/coordinator',
@@ -99,16 +105,16 @@ export const properties = {
       worker: '8291',
     }),
   ),
-  'svc.enablePlaintextPort': property(flag, 'serve without TLS', 'true'),
-  'svc.enableTlsPort': property(flag, 'serve with TLS', 'false'),
+  'svc.enablePlaintextPort': property(flag, 'whether to serve without TLS', 'true'),
+  'svc.enableTlsPort': property(flag, 'whether to serve with TLS', 'false'),
   'svc.api.aliases': property(
     aliasList,
-    'words under which the interface is offered too: with ["druid"] also at /druid/** and /druid-ext/**',
+    'path aliases of the API: with ["druid"], it is also available at /druid/** and /druid-ext/**',
     '[]',
   ),
-  'svc.log.level': property(oneOf('error', 'warn', 'info', 'debug'), 'least level that is logged', 'info'),
+  'svc.log.level': property(oneOf('error', 'warn', 'info', 'debug'), 'minimum level of log messages', 'info'),
 
-  'svc.metadata.storage.type': property(oneOf('postgresql'), 'kind of metadata store', 'postgresql'),
+  'svc.metadata.storage.type': property(oneOf('postgresql'), 'type of the metadata store', 'postgresql'),
   'svc.metadata.storage.connector.host': property(text, 'host of the metadata store', '127.0.0.1'),
   'svc.metadata.storage.connector.port': property(port, 'port of the metadata store', '5432'),
   'svc.metadata.storage.connector.database': property(text, 'database of the metadata store', 'svc'),
@@ -116,44 +122,56 @@ export const properties = {
   'svc.metadata.storage.connector.password': property(password, 'password of the metadata store', ''),
   'svc.metadata.storage.connector.tls.mode': property(
     oneOf('disable', 'require', 'verify-ca', 'verify-full'),
-    'TLS to the metadata store: none; encrypted only; with a certificate of tls.caPath; also for its host name',
+    'TLS to the metadata store: disable (no TLS), require (encrypt, but do not verify the certificate), verify-ca (verify the certificate), verify-full (verify the certificate and its host name)',
     'disable',
   ),
   'svc.metadata.storage.connector.tls.caPath': onlyWhere(
     conditions.verifiesMetadataStore,
     property(
       text,
-      'PEM file of authorities that the metadata store may have its certificate from; without it those of the system',
+      'PEM file with the certificate authorities trusted for the metadata store; those of the system if not set',
     ),
   ),
-  'svc.queue.redis.host': property(text, 'host of the Redis that holds the queues', '127.0.0.1'),
-  'svc.queue.redis.port': property(port, 'port of that Redis', '6379'),
-  'svc.queue.redis.password': property(password, 'password of that Redis', ''),
-  'svc.queue.redis.user': property(text, 'user of that Redis; without it the one named default'),
-  'svc.queue.redis.tls.enabled': property(flag, 'reach that Redis over TLS', 'false'),
+  'svc.queue.redis.host': property(text, 'host of Redis, which stores the queues', '127.0.0.1'),
+  'svc.queue.redis.port': property(port, 'port of Redis', '6379'),
+  'svc.queue.redis.password': property(password, 'password for Redis', ''),
+  'svc.queue.redis.user': property(text, 'user for Redis; the user default if not set'),
+  'svc.queue.redis.tls.enabled': property(flag, 'whether to connect to Redis with TLS', 'false'),
   'svc.queue.redis.tls.caPath': onlyWhere(
     conditions.speaksTlsToRedis,
     property(
       text,
-      'PEM file of authorities that Redis may have its certificate from; without it those of the system',
+      'PEM file with the certificate authorities trusted for Redis; those of the system if not set',
     ),
   ),
   'svc.queue.redis.tls.validateHostnames': onlyWhere(
     conditions.speaksTlsToRedis,
-    property(flag, 'the certificate of Redis must be for svc.queue.redis.host', 'true'),
+    property(flag, 'whether the certificate of Redis must be valid for svc.queue.redis.host', 'true'),
   ),
-  'svc.queue.prefix': property(text, 'prefix of every key in Redis, so that clusters can share one', 'svc'),
-  'svc.discovery.heartbeatPeriod': property(periodMs, 'how often a server tells that it is alive', 'PT1S'),
-  'svc.discovery.timeout': property(periodMs, 'silence after which a server is taken for dead', 'PT5S'),
-  'svc.leader.leasePeriod': property(periodMs, 'how long a leader leads without renewing its lease', 'PT5S'),
+  'svc.queue.prefix': property(
+    text,
+    'prefix of all keys in Redis; lets several clusters share one Redis',
+    'svc',
+  ),
+  'svc.discovery.heartbeatPeriod': property(periodMs, 'time between two heartbeats of a server', 'PT1S'),
+  'svc.discovery.timeout': property(
+    periodMs,
+    'time without heartbeats after which a server is considered dead',
+    'PT5S',
+  ),
+  'svc.leader.leasePeriod': property(
+    periodMs,
+    'time after which the lease of a leader expires unless it is renewed',
+    'PT5S',
+  ),
 
   'svc.server.https.keyStoreType': onlyWhere(
     conditions.servesTls,
-    property(storeTypes, 'kind of the key store', 'jks'),
+    property(storeTypes, 'type of the key store', 'jks'),
   ),
   'svc.server.https.keyStorePath': onlyWhere(
     conditions.servesTls,
-    property(text, 'key store with private key and certificate chain'),
+    property(text, 'key store with the private key and the certificate chain of the server'),
   ),
   'svc.server.https.keyStorePassword': onlyWhere(
     conditions.servesTls,
@@ -161,35 +179,46 @@ export const properties = {
   ),
   'svc.server.https.keyManagerPassword': onlyWhere(
     conditions.servesTls,
-    property(password, 'password of the private key, where it is not that of the key store'),
+    property(password, 'password of the private key, if it differs from the password of the key store'),
   ),
   'svc.server.https.certAlias': onlyWhere(
     conditions.servesTls,
-    property(text, 'alias of the certificate in the key store; without it the first; PEM has none'),
+    property(
+      text,
+      'alias of the certificate in the key store; the first certificate if not set; PEM files have no aliases',
+    ),
   ),
   'svc.server.https.requireClientCertificate': onlyWhere(
     conditions.servesTls,
-    property(flag, 'refuse clients that show no certificate of svc.server.https.trustStorePath', 'false'),
+    property(
+      flag,
+      'whether to reject clients without a certificate that svc.server.https.trustStorePath trusts',
+      'false',
+    ),
   ),
   'svc.server.https.requestClientCertificate': onlyWhere(
     conditions.servesTls,
     property(
       flag,
-      'ask clients for a certificate; those without one are served, those with a bad one are not',
+      'whether to request a certificate from clients; clients without one are accepted, invalid certificates are rejected',
       'false',
     ),
   ),
   'svc.server.https.validateHostnames': onlyWhere(
     conditions.asksForCertificates,
-    property(flag, 'the certificate of a client must be for the host that it comes from', 'true'),
+    property(
+      flag,
+      'whether the certificate of a client must be valid for the host that it connects from',
+      'true',
+    ),
   ),
   'svc.server.https.trustStoreType': onlyWhere(
     conditions.asksForCertificates,
-    property(storeTypes, 'kind of the trust store for clients', 'jks'),
+    property(storeTypes, 'type of the trust store for clients', 'jks'),
   ),
   'svc.server.https.trustStorePath': onlyWhere(
     conditions.asksForCertificates,
-    property(text, 'certificates that clients must have theirs from'),
+    property(text, 'trust store with the certificates that client certificates are verified against'),
   ),
   'svc.server.https.trustStorePassword': onlyWhere(
     conditions.trustsClients,
@@ -197,101 +226,110 @@ export const properties = {
   ),
   'svc.server.https.crlPath': onlyWhere(
     conditions.asksForCertificates,
-    property(text, 'revoked certificates of clients: a list (PEM or DER) for each authority of the chain'),
+    property(
+      text,
+      'certificate revocation lists for client certificates (PEM or DER), one for each authority of the chain',
+    ),
   ),
   'svc.server.https.reloadSslContext': onlyWhere(
     conditions.hasStores,
     property(
       flag,
-      'stores and lists are read again when their files change, those of svc.client.https too',
+      'whether to reload stores and revocation lists when their files change, including those of svc.client.https',
       'true',
     ),
   ),
   'svc.server.https.reloadSslContextSeconds': onlyWhere(
     conditions.reloadsStores,
-    property(wholeNumber(1, 86_400), 'how often their files are looked at', '1'),
+    property(wholeNumber(1, 86_400), 'seconds between two checks for changed files', '1'),
   ),
   'svc.client.https.protocol': property(
     oneOf('TLSv1.2', 'TLSv1.3', 'TLS'),
-    'least version of TLS that a client accepts; TLS stands for 1.2',
+    'minimum TLS version for outgoing connections; TLS means TLSv1.2',
     'TLSv1.2',
   ),
   'svc.client.https.validateHostnames': property(
     flag,
-    'the certificate of a server must be for the host by which it was called',
+    'whether the certificate of a server must be valid for the host in its URL',
     'true',
   ),
   'svc.client.https.trustStoreType': onlyWhere(
     conditions.hasClientTrust,
-    property(storeTypes, 'kind of the trust store', 'jks'),
+    property(storeTypes, 'type of the trust store for outgoing connections', 'jks'),
   ),
-  'svc.client.https.trustStorePath': property(text, 'certificates that this server trusts as a client'),
+  'svc.client.https.trustStorePath': property(
+    text,
+    'trust store with the certificates that this server trusts for outgoing connections',
+  ),
   'svc.client.https.trustStorePassword': onlyWhere(
     conditions.hasClientTrustPassword,
-    property(password, 'password of the trust store'),
+    property(password, 'password of the trust store for outgoing connections'),
   ),
   'svc.client.https.keyStoreType': onlyWhere(
     conditions.hasClientKey,
-    property(storeTypes, 'kind of the key store for calls', 'jks'),
+    property(storeTypes, 'type of the key store for outgoing connections', 'jks'),
   ),
   'svc.client.https.keyStorePath': property(
     text,
-    'key store with the certificate that this server shows where it is a client and is asked for one',
+    'key store with the certificate that this server presents as a client, when a server requests one',
   ),
   'svc.client.https.keyStorePassword': onlyWhere(
     conditions.hasClientKey,
-    property(password, 'password of that key store'),
+    property(password, 'password of the key store for outgoing connections'),
   ),
   'svc.client.https.keyManagerPassword': onlyWhere(
     conditions.hasClientKey,
-    property(password, 'password of its private key, where it is another one'),
+    property(password, 'password of the private key, if it differs from the password of that key store'),
   ),
   'svc.client.https.certAlias': onlyWhere(
     conditions.hasClientKey,
-    property(text, 'alias of the certificate in that key store; PEM has none'),
+    property(text, 'alias of the certificate in that key store; PEM files have no aliases'),
   ),
   'svc.client.https.crlPath': property(
     text,
-    'revoked certificates of servers: a list (PEM or DER) for each authority of the chain',
+    'certificate revocation lists for server certificates (PEM or DER), one for each authority of the chain',
   ),
 
   'svc.extensions.loadList': property(
     textList,
-    'extensions: svc-basic-security for logins, simple-client-sslcontext for TLS between servers',
+    'extensions to load: svc-basic-security for logins, simple-client-sslcontext for TLS between servers',
     '[]',
   ),
   'svc.auth.authenticatorChain': property(
     textList,
-    'names of the authenticators, asked in this order',
+    'names of the authenticators, in the order in which they check a login',
     '["allowAll"]',
   ),
   'svc.auth.authenticator.<name>.type': onlyWhere(
     conditions.inChain,
-    property(oneOf('basic', 'allowAll'), 'kind of the authenticator'),
+    property(oneOf('basic', 'allowAll'), 'type of the authenticator'),
   ),
   'svc.auth.authenticator.<name>.initialAdminPassword': onlyWhere(
     conditions.keepsPasswords,
-    property(password, 'first password of the user admin'),
+    property(password, 'initial password of the user admin'),
   ),
   'svc.auth.authenticator.<name>.initialInternalClientPassword': onlyWhere(
     conditions.keepsPasswords,
-    property(password, 'first password of the internal user'),
+    property(password, 'initial password of the internal user'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.type': onlyWhere(
     conditions.basicAuthenticator,
     property(
       oneOf('metadata', 'ldap'),
-      'where the users are kept: in the metadata store, or in an LDAP directory',
+      'where users are stored: metadata (in the metadata store) or ldap (in an LDAP directory)',
       'metadata',
     ),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.url': onlyWhere(
     conditions.asksDirectory,
-    property(text, 'address of the directory, ldap://host:port or ldaps://host:port'),
+    property(text, 'URL of the directory: ldap://host:port or ldaps://host:port'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.bindUser': onlyWhere(
     conditions.asksDirectory,
-    property(text, 'distinguished name that searches the directory; without it searches are anonymous'),
+    property(
+      text,
+      'distinguished name (DN) of the user that searches the directory; searches are anonymous if not set',
+    ),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.bindPassword': onlyWhere(
     conditions.bindsToSearch,
@@ -299,67 +337,70 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.baseDn': onlyWhere(
     conditions.asksDirectory,
-    property(text, 'distinguished name below which users are searched'),
+    property(text, 'DN below which users are searched'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.userSearch': onlyWhere(
     conditions.asksDirectory,
-    property(text, 'filter that finds a user; %s stands for the name that was typed, escaped', '(uid=%s)'),
+    property(
+      text,
+      'search filter for a user; %s is replaced with the escaped user name of the login',
+      '(uid=%s)',
+    ),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.userAttribute': onlyWhere(
     conditions.asksDirectory,
-    property(text, 'attribute that holds the name by which a found user is known here', 'uid'),
+    property(text, 'attribute of a directory entry that contains the user name', 'uid'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.groupBaseDn': onlyWhere(
     conditions.asksDirectory,
-    property(text, 'where groups are searched that name their members, for directories without memberOf'),
+    property(
+      text,
+      'DN below which groups are searched by member, for directories without the attribute memberOf',
+    ),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.groupSearch': onlyWhere(
     conditions.searchesGroups,
     property(
       text,
-      'filter that finds the groups of a user; %s stands for the distinguished name of the user, escaped',
+      'search filter for the groups of a user; %s is replaced with the escaped DN of the user',
       '(|(member=%s)(uniqueMember=%s))',
     ),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.connectTimeout': onlyWhere(
     conditions.asksDirectory,
-    property(periodMs, 'how long a login waits for a connection to the directory', 'PT3S'),
+    property(periodMs, 'maximum time a login waits to connect to the directory', 'PT3S'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.readTimeout': onlyWhere(
     conditions.asksDirectory,
-    property(
-      periodMs,
-      'how long a login waits for the directory, from waiting for a connection to the last answer',
-      'PT4S',
-    ),
+    property(periodMs, 'maximum time a login waits for the directory in total, including connecting', 'PT4S'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.credentialVerifyDuration': onlyWhere(
     conditions.asksDirectory,
-    property(wholeNumber(0, 86_400), 'seconds for which a verified login is not verified again', '60'),
+    property(wholeNumber(0, 86_400), 'seconds during which a verified login is not verified again', '60'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.credentialMaxDuration': onlyWhere(
     conditions.asksDirectory,
     property(
       wholeNumber(0, 86_400),
-      'seconds after its verification for which a login holds while the directory is away',
+      'seconds after its verification during which a login stays valid while the directory is unavailable',
       '600',
     ),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.credentialCacheSize': onlyWhere(
     conditions.asksDirectory,
-    property(wholeNumber(1, 1_000_000), 'verified logins that are remembered at a time', '1000'),
+    property(wholeNumber(1, 1_000_000), 'maximum number of cached verified logins', '1000'),
   ),
   'svc.auth.authenticator.<name>.skipOnFailure': onlyWhere(
     conditions.basicAuthenticator,
-    property(flag, 'a user unknown here may be known to the next authenticator', 'false'),
+    property(flag, 'whether to pass logins of unknown users on to the next authenticator', 'false'),
   ),
   'svc.auth.authenticator.<name>.authorizerName': onlyWhere(
     conditions.inChain,
-    property(text, 'authorizer that decides what its users may do'),
+    property(text, 'authorizer that checks the permissions of its users'),
   ),
   'svc.auth.authenticator.<name>.enableCacheNotifications': onlyWhere(
     conditions.basicAuthenticator,
-    property(flag, 'changes of users always reach the other servers at once; false is refused', 'true'),
+    property(flag, 'whether to send changes of users to the other servers immediately; must be true', 'true'),
   ),
   'svc.auth.authorizers': onlyWhere(
     conditions.decidesAnything,
@@ -367,36 +408,40 @@ export const properties = {
   ),
   'svc.auth.authorizer.<name>.type': onlyWhere(
     conditions.decides,
-    property(oneOf('basic', 'allowAll'), 'kind of the authorizer'),
+    property(oneOf('basic', 'allowAll'), 'type of the authorizer'),
   ),
   'svc.auth.authorizer.<name>.initialAdminUser': onlyWhere(
     conditions.basicAuthorizer,
     property(
       text,
-      'another administrator, who gets initialAdminRole; the user admin has only the role admin',
+      'additional administrator who gets the role initialAdminRole; the user admin has only the role admin',
       'admin',
     ),
   ),
   'svc.auth.authorizer.<name>.initialAdminRole': onlyWhere(
     conditions.basicAuthorizer,
-    property(text, 'role that is made with every permission', 'admin'),
+    property(text, 'role that is created with all permissions', 'admin'),
   ),
   'svc.auth.authorizer.<name>.initialAdminGroupMapping': onlyWhere(
     conditions.mapsGroups,
     property(
       text,
-      'directory group whose members get initialAdminRole, by a mapping named adminGroupMapping',
+      'directory group whose members get the role initialAdminRole, through the mapping adminGroupMapping',
     ),
   ),
   'svc.auth.authorizer.<name>.roleProvider.type': onlyWhere(
     conditions.mayMapGroups,
-    property(oneOf('metadata', 'ldap'), 'ldap: roles come from group mappings too', 'metadata'),
+    property(
+      oneOf('metadata', 'ldap'),
+      'metadata: roles come from the metadata store; ldap: roles also come from group mappings',
+      'metadata',
+    ),
   ),
   'svc.auth.authorizer.<name>.roleProvider.groupFilters': onlyWhere(
     conditions.mapsGroups,
     property(
       textList,
-      'patterns of the directory groups that count (*, a whole name, *,suffix, prefix,*); all where empty',
+      'patterns for the directory groups that grant roles: *, a complete name, *,suffix, or prefix,*; all groups if empty',
       '[]',
     ),
   ),
@@ -404,7 +449,7 @@ export const properties = {
     conditions.basicAuthorizer,
     property(
       flag,
-      'answers as recorded where ours are stricter: lists not filtered, CONFIG WRITE on any name makes an administrator',
+      'whether to answer like Druid 37 where svc is stricter: lists are not filtered, and CONFIG WRITE on any name makes a user an administrator',
       'false',
     ),
   ),
@@ -412,47 +457,47 @@ export const properties = {
     conditions.reachesTlsDirectory,
     property(
       oneOf('TLS', 'TLSv1.2', 'TLSv1.3'),
-      'least version of TLS to a directory; TLS stands for 1.2',
+      'minimum TLS version for connections to a directory; TLS means TLSv1.2',
       'TLS',
     ),
   ),
   'svc.auth.basic.ssl.trustStoreType': onlyWhere(
     conditions.trustsDirectory,
-    property(storeTypes, 'kind of the trust store for directories', 'jks'),
+    property(storeTypes, 'type of the trust store for directories', 'jks'),
   ),
   'svc.auth.basic.ssl.trustStorePath': onlyWhere(
     conditions.reachesTlsDirectory,
-    property(text, 'certificates that are trusted for ldaps addresses'),
+    property(text, 'trust store with the certificates trusted for ldaps URLs'),
   ),
   'svc.auth.basic.ssl.trustStorePassword': onlyWhere(
     conditions.trustsDirectoryByPassword,
-    property(password, 'password of that trust store', ''),
+    property(password, 'password of the trust store for directories', ''),
   ),
   'svc.auth.basic.ssl.validateHostnames': onlyWhere(
     conditions.reachesTlsDirectory,
-    property(flag, 'the host of a directory must be in its certificate; false is refused', 'true'),
+    property(flag, 'whether the certificate of a directory must be valid for its host; must be true', 'true'),
   ),
   'svc.auth.credentials.minLength': onlyWhere(
     conditions.keepsOwnPasswords,
-    property(wholeNumber(1, 128), 'least length of a new password', '8'),
+    property(wholeNumber(1, 128), 'minimum length of a new password', '8'),
   ),
   'svc.auth.throttle.failures': onlyWhere(
     conditions.asksForLogin,
     property(
       wholeNumber(0, 1_000_000),
-      'failed logins of one user from one address after which further ones are verified one at a time, each [svc.auth.throttle.delay] after the one before, and refused with 429 in between; the same for ten times as many of one user from all addresses where it has not logged in; 0 switches it off',
+      'number of failed logins of one user from one address after which logins are throttled: only one per [svc.auth.throttle.delay] is verified, the others get 429. Ten times this number applies to one user across all addresses from which the user has not logged in yet. 0 turns throttling off',
       '20',
     ),
   ),
   'svc.auth.throttle.period': onlyWhere(
     conditions.countsFailures,
-    property(periodMs, 'time within which failed logins are counted', 'PT15M'),
+    property(periodMs, 'time window in which failed logins are counted', 'PT15M'),
   ),
   'svc.auth.throttle.delay': onlyWhere(
     conditions.countsFailures,
     property(
       periodMs,
-      'time between two logins that are verified after too many failed: how long a user waits who is being guessed at from the same address',
+      'time between two verified logins while throttled; how long a user waits while someone at the same address guesses the password',
       'PT5S',
     ),
   ),
@@ -460,7 +505,7 @@ export const properties = {
     conditions.asksForLogin,
     property(
       textList,
-      'networks such as 10.0.0.0/8 from which the internal user is let in; all where empty',
+      'networks from which the internal user may log in, such as 10.0.0.0/8; all if empty',
       '[]',
     ),
   ),
@@ -468,15 +513,19 @@ export const properties = {
     conditions.asksForLogin,
     property(
       textList,
-      'paths that need no login and no permission: whole ones, or ending in /* for all below',
+      'paths that require no login and no permission; a path ending in /* covers all paths below it',
       '[]',
     ),
   ),
   'svc.auth.allowUnauthenticatedHttpOptions': onlyWhere(
     conditions.asksForLogin,
-    property(flag, 'OPTIONS needs no login', 'false'),
+    property(flag, 'whether to allow OPTIONS requests without a login', 'false'),
   ),
-  'svc.escalator.type': property(oneOf('noop', 'basic'), 'identity of the servers among themselves', 'noop'),
+  'svc.escalator.type': property(
+    oneOf('noop', 'basic'),
+    'how servers log in to each other: noop (without a login) or basic (as the internal user)',
+    'noop',
+  ),
   'svc.escalator.internalClientUsername': onlyWhere(
     conditions.escalates,
     property(text, 'user name of the internal user', 'svc_system'),
@@ -489,85 +538,85 @@ export const properties = {
     conditions.escalates,
     property(
       text,
-      'authorizer of the internal user; it must be one that an authenticator of the chain names',
+      'authorizer of the internal user; must be the authorizer of an authenticator in the chain',
     ),
   ),
 
-  'svc.storage.type': property(oneOf('local'), 'kind of deep storage', 'local'),
+  'svc.storage.type': property(oneOf('local'), 'type of deep storage', 'local'),
   'svc.storage.storageDirectory': property(text, 'folder of deep storage', 'var/svc/segments'),
 
-  'svc.coordinator.startDelay': property(periodMs, 'wait after becoming leader before the first run', 'PT0S'),
+  'svc.coordinator.startDelay': property(periodMs, 'delay between becoming leader and the first run', 'PT0S'),
   'svc.coordinator.period': property(periodMs, 'time between two runs of the coordinator duties', 'PT60S'),
   'svc.coordinator.load.timeout': property(
     periodMs,
-    'time after which a load or drop that was not answered is asked for again',
+    'time after which an unanswered load or drop request is sent again',
     'PT15M',
   ),
   'svc.coordinator.serverTimeout': property(
     periodMs,
-    'silence after which the copies of a server no longer count',
+    'time without reports after which the replicas of a server are ignored',
     'PT10S',
   ),
 
   'svc.coordinator.kill.on': property(
     flag,
-    'segments that have been unused for long are erased, from deep storage too',
+    'whether to permanently delete segments that have been unused for a long time, including their files in deep storage',
     'false',
   ),
   'svc.coordinator.kill.period': onlyWhere(
     conditions.killsSegments,
-    property(periodMs, 'time between two looks for such segments', 'P1D'),
+    property(periodMs, 'time between two searches for such segments', 'P1D'),
   ),
   'svc.coordinator.kill.durationToRetain': onlyWhere(
     conditions.retainsSegments,
-    property(periodMs, 'unused segments that end within this time before now are kept', 'P90D'),
+    property(periodMs, 'time after the end of their interval for which unused segments are kept', 'P90D'),
   ),
   'svc.coordinator.kill.ignoreDurationToRetain': onlyWhere(
     conditions.killsSegments,
-    property(flag, 'unused segments are erased however new their data are', 'false'),
+    property(flag, 'whether to delete unused segments regardless of how recent their data is', 'false'),
   ),
   'svc.coordinator.kill.bufferPeriod': onlyWhere(
     conditions.killsSegments,
-    property(periodMs, 'how long a segment must have been unused before it is erased', 'P30D'),
+    property(periodMs, 'minimum time a segment must be unused before it is deleted', 'P30D'),
   ),
   'svc.coordinator.kill.maxSegments': onlyWhere(
     conditions.killsSegments,
-    property(wholeNumber(1, 1_000_000), 'segments that one task erases at the most', '100'),
+    property(wholeNumber(1, 1_000_000), 'maximum number of segments that one kill task deletes', '100'),
   ),
 
   'svc.coordinator.kill.audit.on': property(
     flag,
-    'entries of the audit and of the history of compaction are erased when they are old',
+    'whether to delete old entries of the audit log and of the compaction configuration history',
     'false',
   ),
   'svc.coordinator.kill.audit.period': onlyWhere(
     conditions.killsAudit,
-    property(periodMs, 'time between two looks for such entries', 'P1D'),
+    property(periodMs, 'time between two searches for such entries', 'P1D'),
   ),
   'svc.coordinator.kill.audit.durationToRetain': onlyWhere(
     conditions.killsAudit,
     property(
       periodMs,
-      'entries of the audit and of the history of compaction that are not older than this are kept',
+      'age at which entries of the audit log and of the compaction configuration history are deleted',
       'P90D',
     ),
   ),
 
   'svc.simulation.clock.enabled': property(
     flag,
-    'the time of rules, versions, clean-up and audit entries is one that can be moved ahead; must be the same on every server. The periods between runs of duties stay real: POST /svc/simulation/v1/run runs them at once',
+    'whether to use a simulated clock, which can be moved forward, for rules, versions, cleanup, and audit entries; must be the same on every server. The periods between duty runs stay in real time: POST /svc/simulation/v1/run runs duties immediately',
     'false',
   ),
   'svc.simulation.enabled': property(
     flag,
-    'allow what only simulations need, such as virtual servers; never on a cluster with data of worth',
+    'whether to allow features for simulations only, such as virtual servers; never use it on a cluster with valuable data',
     'false',
   ),
   'svc.simulation.virtualServers': onlyWhere(
     conditions.simulates,
     property(
       virtualServerGroups,
-      'servers that this historical is instead of one: they hold segments without bytes',
+      'virtual servers that this process simulates instead of running one historical; their segments have no files',
       '[]',
     ),
   ),
@@ -575,74 +624,78 @@ export const properties = {
     conditions.simulates,
     property(
       periodMs,
-      'how long a compact task of virtual segments takes; it reads and writes nothing',
+      'simulated duration of a compaction task for virtual segments, which reads and writes nothing',
       'PT1S',
     ),
   ),
 
   'svc.server.tier': property(text, 'tier of this server', '_default_tier'),
-  'svc.server.maxSize': property(sizeBytes, 'bytes of segments that may be assigned to this server', '0'),
-  'svc.server.priority': property(wholeNumber(-1000, 1000), 'priority of this server for queries', '0'),
+  'svc.server.maxSize': property(sizeBytes, 'maximum bytes of segments assigned to this server', '0'),
+  'svc.server.priority': property(wholeNumber(-1000, 1000), 'query priority of this server', '0'),
   'svc.segmentCache.locations': property(
     cacheLocations,
-    'folders that hold the segments of this server',
+    'folders in which this server stores its segments',
     '[]',
   ),
   'svc.segmentCache.numLoadingThreads': property(
     wholeNumber(1, 256),
-    'segments that are loaded at a time',
+    'maximum number of segments that are loaded at the same time',
     '4',
   ),
 
   'svc.compaction.period': property(
     periodMs,
-    'time between two looks for intervals to compact, by the coordinator duty or the supervisors',
+    'time between two searches for intervals to compact, by the coordinator duty or by supervisors',
     'PT10S',
   ),
 
-  'svc.worker.capacity': property(wholeNumber(0, 10_000), 'tasks that this server runs at a time', '2'),
-  'svc.indexer.logs.directory': property(text, 'folder of task logs', 'var/svc/indexing-logs'),
-  'svc.indexer.logs.kill.enabled': property(flag, 'logs of tasks are erased when they are old', 'false'),
+  'svc.worker.capacity': property(
+    wholeNumber(0, 10_000),
+    'maximum number of tasks that this server runs at the same time',
+    '2',
+  ),
+  'svc.indexer.logs.directory': property(text, 'folder for task logs', 'var/svc/indexing-logs'),
+  'svc.indexer.logs.kill.enabled': property(flag, 'whether to delete old task logs', 'false'),
   'svc.indexer.logs.kill.delay': onlyWhere(
     conditions.killsTaskLogs,
-    property(periodMs, 'time between two looks for such logs', 'PT6H'),
+    property(periodMs, 'time between two searches for old task logs', 'PT6H'),
   ),
   'svc.indexer.logs.kill.durationToRetain': onlyWhere(
     conditions.killsTaskLogs,
-    property(periodMs, 'logs are kept for this long after their last line', 'P90D'),
+    property(periodMs, 'time for which a task log is kept after its last line', 'P90D'),
   ),
   'svc.indexer.tasks.kill.enabled': property(
     flag,
-    'tasks that are over are forgotten when that is long ago',
+    'whether to delete tasks that completed a long time ago',
     'false',
   ),
   'svc.indexer.tasks.kill.delay': onlyWhere(
     conditions.killsTasks,
-    property(periodMs, 'time between two looks for such tasks', 'PT6H'),
+    property(periodMs, 'time between two searches for such tasks', 'PT6H'),
   ),
   'svc.indexer.tasks.kill.durationToRetain': onlyWhere(
     conditions.killsTasks,
-    property(periodMs, 'tasks are kept for this long after their end', 'P90D'),
+    property(periodMs, 'time for which a task is kept after its completion', 'P90D'),
   ),
-  'svc.indexer.task.baseTaskDir': property(text, 'folder of the working files of tasks', 'var/svc/task'),
+  'svc.indexer.task.baseTaskDir': property(text, 'folder for the working files of tasks', 'var/svc/task'),
   'svc.indexer.task.memoryLimit': property(
     sizeBytesFrom(leastTaskMemoryBytes),
-    'memory that one task may use for its data',
+    'maximum memory that one task may use for its data',
     '1g',
   ),
   'svc.indexer.task.mostRunningByType': property(
     countsByName,
-    'how many tasks of a type may run in the whole cluster at a time; a type that is not named has no limit',
+    'maximum number of running tasks in the cluster by task type; a type without an entry has no limit',
     '{}',
   ),
   'svc.ingestion.local.allowedRoots': property(
     textList,
-    'folders that ingestion may read local files from',
+    'folders from which ingestion may read local files',
     '[]',
   ),
   'svc.ingestion.http.allowedHosts': property(
     textList,
-    'hosts (host or host:port) that ingestion may fetch from',
+    'hosts from which ingestion may fetch files, as host or host:port',
     '[]',
   ),
   'svc.ingestion.http.idleTimeout': property(
@@ -652,89 +705,89 @@ export const properties = {
   ),
   'svc.ingestion.http.timeout': property(
     periodMs,
-    'time that a task may take to fetch all its files over HTTP',
+    'maximum time for a task to fetch all its files over HTTP',
     'PT1H',
   ),
   'svc.ingestion.http.minBytesPerSecond': property(
     sizeBytes,
-    'a task abandons an HTTP source that sends fewer bytes per second, on average over the idle timeout',
+    'minimum bytes per second, averaged over the idle timeout, below which a task abandons an HTTP source',
     '1k',
   ),
   'svc.ingestion.http.maxSize': property(
     sizeBytes,
-    'bytes that a task may fetch over HTTP, all files together',
+    'maximum bytes that a task may fetch over HTTP, for all files together',
     '10g',
   ),
   'svc.ingestion.http.maxDecompressedSize': property(
     sizeBytes,
-    'bytes that the compressed files a task fetches over HTTP may have when they are decompressed, all together',
+    'maximum decompressed bytes of the compressed files that a task fetches over HTTP, for all files together',
     '100g',
   ),
 
   'svc.query.directory': property(
     text,
-    'folder of a broker for fetched segments and the working files of queries; emptied at its start',
+    'folder in which a broker stores fetched segments and the working files of queries; emptied at startup',
     'var/svc/query',
   ),
-  'svc.query.cacheSize': property(sizeBytes, 'bytes of fetched segments that a broker keeps', '10g'),
+  'svc.query.cacheSize': property(sizeBytes, 'maximum bytes of fetched segments that a broker keeps', '10g'),
   'svc.query.memoryLimit': property(
     sizeBytesFrom(64 * 2 ** 20),
-    'memory that one query may use for its data',
+    'maximum memory that one query may use for its data',
     '1g',
   ),
   'svc.query.maxSpillSize': property(
     sizeBytes,
-    'bytes that one query may put on disk where its memory is not enough',
+    'maximum bytes that one query may write to disk when it runs out of memory',
     '10g',
   ),
-  'svc.query.threads': property(wholeNumber(1, 256), 'threads of one query', '2'),
+  'svc.query.threads': property(wholeNumber(1, 256), 'number of threads per query', '2'),
   'svc.query.memoryLimitPerCaller': property(
     sizeBytesFrom(64 * 2 ** 20),
-    'maximum memory that the queries of one caller may use together, each counted with svc.query.memoryLimit; further ones wait, but one may always run',
+    'maximum memory for the running queries of one caller, each counted as svc.query.memoryLimit; further queries wait, but one may always run',
   ),
   'svc.query.maxConcurrent': property(
     wholeNumber(1, 1000),
-    "maximum number of queries that a broker runs at a time; from 2 on, one of them is kept free of one caller's queries and of long queries while others wait",
+    'maximum number of queries that a broker runs at the same time; with at least 2, a single caller or long queries cannot use the last one while others wait',
     '4',
   ),
   'svc.query.maxQueued': property(
     wholeNumber(0, 100_000),
-    'maximum number of queries that wait; beyond it, the caller with the most waiting queries is refused with 429',
+    'maximum number of waiting queries; beyond it, the caller with the most waiting queries gets 429',
     '100',
   ),
   'svc.query.maxQueuedPerCaller': property(
     wholeNumber(0, 100_000),
-    'maximum number of queries of one caller that wait; further ones are refused with 429',
+    'maximum number of waiting queries of one caller; further queries get 429',
     '50',
   ),
   'svc.query.callerWeights': property(
     countsByName,
-    'shares of callers by user name: with {"dashboard":3} this user may use three times as much as another one while both wait; 1 for all who are not named',
+    'weight of callers by user name: with {"dashboard":3}, this user gets three times the share of another user while both wait; all other users have weight 1',
     '{}',
   ),
   'svc.query.maxTimePerCaller': property(
     periodMs,
-    'maximum time for which the running queries of one caller may have run together; beyond it, the longest ends with 504',
+    'maximum total run time of the running queries of one caller; beyond it, the longest-running query ends with 504',
     'PT20M',
   ),
-  'svc.query.timeout': property(periodMs, 'time that a query may take unless it says otherwise', 'PT5M'),
+  'svc.query.timeout': property(periodMs, 'default timeout of a query', 'PT5M'),
   'svc.query.maxTimeout': property(
     periodMs,
-    'maximum that a query may set in context.timeout, and that applies if it sets 0',
+    'maximum value of context.timeout of a query; also applies if a query sets 0',
     'PT10M',
   ),
   'svc.query.maxRows': property(
     wholeNumber(1, Number.MAX_SAFE_INTEGER),
-    'rows that the answer of a query may have',
+    'maximum number of rows in the result of a query',
     '100000000',
   ),
 
-  'svc.request.maxTaskSize': property(sizeBytes, 'largest body of a task', '64MiB'),
+  'svc.request.maxTaskSize': property(sizeBytes, 'maximum size of a task in a request', '64MiB'),
 } as const
 
 export type PropertyName = keyof typeof properties
 
-// The names of authenticators and authorizers hold no dots, so that what stands behind them is never part of one.
+// The names of authenticators and authorizers contain no dots, so the part after the name is unambiguous.
 const namedPatterns = Object.keys(properties)
   .filter((name) => name.includes('<name>'))
   .map((name) => {
@@ -745,7 +798,10 @@ const namedPatterns = Object.keys(properties)
     return { property: name as PropertyName, pattern: new RegExp(`^${before}([^.]+)${after}$`) }
   })
 
-/** What is known of a property as it is written; `name` is that of the authenticator or authorizer it stands under. */
+/**
+ * Returns the definition of a property; `name` is the name of the authenticator or authorizer in it, or empty. Returns
+ * undefined for an unknown property.
+ */
 export function definitionOf(
   written: string,
 ): { readonly definition: PropertyDefinition<unknown>; readonly name: string } | undefined {

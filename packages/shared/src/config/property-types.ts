@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { hasControlCharacter, parseSizeBytes } from '@svc/domain/validation'
 
-/** How the text of a property becomes a value: `read` throws a plain `Error` that says what is wrong. */
+/** Parses the value of a property. `read` throws a plain `Error` that says what is wrong. */
 export interface PropertyType<Value> {
   readonly allowed: string
   read(text: string, environment: NodeJS.ProcessEnv): Value
@@ -16,13 +16,13 @@ const refuse = (): never => {
   throw new Error('not allowed')
 }
 
-/** Any text that is not empty. */
-export const text = propertyType('a text that is not empty', (value) =>
+/** A non-empty string. */
+export const text = propertyType('a non-empty string', (value) =>
   value === '' ? refuse() : withoutControlCharacters(value),
 )
 
 function withoutControlCharacters(value: string): string {
-  if (hasControlCharacter(value)) throw new Error('it has a control character')
+  if (hasControlCharacter(value)) throw new Error('it contains a control character')
   return value
 }
 
@@ -31,9 +31,9 @@ export const flag = propertyType('true or false', (value) =>
   value === 'true' ? true : value === 'false' ? false : refuse(),
 )
 
-/** A whole number between two bounds, both allowed. */
+/** An integer between two bounds (inclusive). */
 export const wholeNumber = (least: number, most: number) =>
-  propertyType(`a whole number from ${least} to ${most}`, (value) => {
+  propertyType(`an integer from ${least} to ${most}`, (value) => {
     const number = Number(value)
     return /^-?\d+$/.test(value) && number >= least && number <= most ? number : refuse()
   })
@@ -48,25 +48,25 @@ export const oneOf = <const Word extends string>(...words: Word[]) =>
     return word ?? refuse()
   })
 
-/** A size in bytes: a whole number, or one with a unit such as `300g` (decimal) or `5GiB` (binary). */
+/** A size in bytes: an integer, with an optional unit such as `300g` (decimal) or `5GiB` (binary). */
 export const sizeBytes = propertyType(
-  'a size in bytes such as 1000000000, 300g or 5GiB',
+  'a size in bytes such as 1000000000, 300g, or 5GiB',
   (value) => parseSizeBytes(value) ?? refuse(),
 )
 
-/** A size in bytes that is not smaller than `leastBytes`, a whole number of MiB. */
+/** A size in bytes of at least `leastBytes`, which must be a multiple of 1 MiB. */
 export const sizeBytesFrom = (leastBytes: number) =>
   propertyType(
-    `a size in bytes such as 1000000000, 300g or 5GiB, at least ${leastBytes / 2 ** 20}MiB`,
+    `a size in bytes such as 1000000000, 300g, or 5GiB, at least ${leastBytes / 2 ** 20}MiB`,
     (value) => {
       const bytes = parseSizeBytes(value) ?? refuse()
       return bytes >= leastBytes ? bytes : refuse()
     },
   )
 
-/** An ISO 8601 time span without years and months, in milliseconds. */
+/** An ISO 8601 duration without years and months, in milliseconds. */
 export const periodMs = propertyType(
-  'an ISO 8601 period such as PT5S or P1D, without years and months',
+  'an ISO 8601 duration such as PT5S or P1D, without years and months',
   (value) => {
     const match = /^P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d{1,3})?)S)?)?$/.exec(value)
     if (!match || value === 'P' || value.endsWith('T')) return refuse()
@@ -89,17 +89,20 @@ function parseJson(value: string): unknown {
   }
 }
 
-/** A JSON list of texts, such as `["a","b"]`. */
-export const textList = propertyType('a JSON list of texts such as ["a","b"]', (value): readonly string[] => {
-  const list = parseJson(value)
-  return Array.isArray(list) && list.every((entry) => typeof entry === 'string' && entry !== '')
-    ? list.map(withoutControlCharacters)
-    : refuse()
-})
+/** A JSON list of strings such as `["a","b"]`. */
+export const textList = propertyType(
+  'a JSON list of strings such as ["a","b"]',
+  (value): readonly string[] => {
+    const list = parseJson(value)
+    return Array.isArray(list) && list.every((entry) => typeof entry === 'string' && entry !== '')
+      ? list.map(withoutControlCharacters)
+      : refuse()
+  },
+)
 
-/** A JSON list of words that can stand in a path beside `svc`. */
+/** A JSON list of words that can replace `svc` in a path. */
 export const aliasList = propertyType(
-  'a JSON list of words of small letters and digits, none of them the first of other paths (svc, proxy, status, metrics, interface) or a name that SQL has (main, memory, sys, system, temp), such as ["druid"]',
+  'a JSON list of words such as ["druid"]: lowercase letters and digits, but not a reserved word (svc, proxy, status, metrics, interface, main, memory, sys, system, temp)',
   (value): readonly string[] => {
     const list = parseJson(value)
     const isWord = (entry: unknown) =>
@@ -109,13 +112,13 @@ export const aliasList = propertyType(
   },
 )
 
-/** Where a data server keeps its segments on disk. */
+/** A folder in which a data server stores its segments. */
 export interface CacheLocation {
   readonly path: string
   readonly maxSizeBytes: number
 }
 
-/** A JSON list of folders with the bytes that each may hold. */
+/** A JSON list of folders with their maximum sizes. */
 export const cacheLocations = propertyType(
   'a JSON list such as [{"path":"/data/cache","maxSize":"10g"}]',
   (value): readonly CacheLocation[] => {
@@ -131,31 +134,31 @@ export const cacheLocations = propertyType(
   },
 )
 
-/** Servers of one kind that exist in one process only. */
+/** A group of similar virtual servers in one process. */
 export interface VirtualServerGroup {
   readonly count: number
   readonly type: 'historical' | 'broker'
-  /** The name of a single server; those of others follow from process, tier and number. */
+  /** The name of a single server; other names are built from process, tier, and number. */
   readonly name?: string
   readonly tier: string
   readonly priority: number
   readonly maxSizeBytes: number
-  /** How fast each loads. */
+  /** Bytes that each server loads per second. */
   readonly bytesPerSecond: number
-  /** The part of loads that fail, from 0 to 1. */
+  /** Fraction of loads that fail, from 0 to 1. */
   readonly failureProbability: number
 }
 
-/** As many as one process can be. */
+/** Maximum number of virtual servers in one process. */
 export const mostVirtualServers = 10_000
 
 /** Groups of virtual servers. */
 export const virtualServerGroups = propertyType(
-  'a JSON list with one entry a tier and type, historical or broker, or one a server with its name, and 10000 servers at the most, such as [{"count":100,"tier":"hot","size":"300g","loadBytesPerSecond":"100MiB","failureProbability":0.01},{"name":"10.0.0.1:8083","tier":"cold","size":"3t"}]',
+  'a JSON list with one entry per tier and type (historical or broker) or per named server, for at most 10000 servers, such as [{"count":100,"tier":"hot","size":"300g","loadBytesPerSecond":"100MiB","failureProbability":0.01},{"name":"10.0.0.1:8083","tier":"cold","size":"3t"}]',
   (value): readonly VirtualServerGroup[] => readVirtualServerGroups(parseJson(value)),
 )
 
-/** Groups of virtual servers as JSON tells them; throws an Error when that is not what is allowed. */
+/** Reads groups of virtual servers from JSON. Throws an Error if they are not valid. */
 export function readVirtualServerGroups(list: unknown): readonly VirtualServerGroup[] {
   if (!Array.isArray(list)) return refuse()
   const groups = list.map((entry: unknown): VirtualServerGroup => {
@@ -194,9 +197,9 @@ export function readVirtualServerGroups(list: unknown): readonly VirtualServerGr
   return groups
 }
 
-/** A password, given as it is, or as JSON that names a file or an environment variable that holds it. */
+/** A password, either in plain text or as JSON that names a file or an environment variable with the password. */
 export const password = propertyType(
-  'a password, {"type":"file","path":"…"} or {"type":"environment","variable":"…"}',
+  'a password, {"type":"file","path":"…"}, or {"type":"environment","variable":"…"}',
   (value, environment) => {
     if (!/^\s*\{\s*"/.test(value)) return value
     const provider = parseJson(value) as {
@@ -220,13 +223,13 @@ function readSecretFile(path: string): string {
   try {
     return readFileSync(path, 'utf8').replace(/\r?\n$/, '')
   } catch (error) {
-    throw new Error(`the password file [${path}] cannot be read (${(error as NodeJS.ErrnoException).code})`)
+    throw new Error(`cannot read the password file [${path}] (${(error as NodeJS.ErrnoException).code})`)
   }
 }
 
-/** A JSON object of whole numbers from 1 by name. */
+/** A JSON object that maps names to positive integers. */
 export const countsByName = propertyType(
-  'a JSON object of whole numbers from 1 such as {"compact":2}',
+  'a JSON object of positive integers such as {"compact":2}',
   (value): ReadonlyMap<string, number> => {
     const object = parseJson(value)
     if (typeof object !== 'object' || object === null || Array.isArray(object)) return refuse()

@@ -3,7 +3,10 @@ import { describe, it } from 'node:test'
 import { ConfigurationError, loadSettings, properties, settingsNotices } from './index.ts'
 import { definitionOf, type PropertyDefinition } from './properties.ts'
 
-/** What a server with these properties tells at its start: its notices, or why it does not start. */
+/**
+ * Returns what a server with these properties reports at startup: its warnings, or the problems that keep it from
+ * starting.
+ */
 function told(given: Readonly<Record<string, string>>): readonly string[] {
   const environment = Object.entries(given).map(([name, value]) => [name.replaceAll('.', '_'), value])
   try {
@@ -40,7 +43,7 @@ const tls = {
   [`${serverTls}.keyStorePath`]: '/k',
 }
 
-/** Configurations without anything that has no effect; each property that has one somewhere has it in one of these. */
+/** Configurations in which every property applies; each property with conditions is in one of them. */
 const inUse: readonly Readonly<Record<string, string>>[] = [
   {
     ...login,
@@ -140,7 +143,7 @@ const inUse: readonly Readonly<Record<string, string>>[] = [
 const table = Object.entries<PropertyDefinition<unknown>>(properties)
 
 describe('the conditions of properties', () => {
-  // Of those that belong to security, or stand below a switch: what has an effect whatever else is set.
+  // Properties of security or with a switch that always apply.
   const always = new Set([
     'svc.auth.authenticatorChain',
     'svc.extensions.loadList',
@@ -162,7 +165,7 @@ describe('the conditions of properties', () => {
     switches.some((prefix) => name.startsWith(prefix) && !/^(on|enabled)$/.test(name.slice(prefix.length)))
   const isOfSecurity = (name: string) => /^svc\.(auth|escalator|extensions)\.|\.(https|tls)\./.test(name)
 
-  it('are said by every property of security or below a switch that has one', () => {
+  it('exist for every property of security or with a switch', () => {
     const silent = table
       .filter(([name, { conditions }]) => conditions.length === 0 && (isOfSecurity(name) || isSwitched(name)))
       .map(([name]) => name)
@@ -170,63 +173,63 @@ describe('the conditions of properties', () => {
   })
 
   for (const [index, given] of inUse.entries()) {
-    it(`hold where everything is in use (${index + 1})`, () => void assert.deepEqual(told(given), []))
+    it(`are met if everything is in use (${index + 1})`, () => void assert.deepEqual(told(given), []))
   }
 
   for (const [property] of table.filter(([, { conditions }]) => conditions.length > 0)) {
-    it(`of ${property} are told where they do not hold`, () => {
+    it(`of ${property} are reported if they are not met`, () => {
       const uses = (given: Readonly<Record<string, string>>) =>
         Object.keys(given).find((name) => definitionOf(name)?.definition === properties[property as never])
       const given = inUse.find(uses)
-      assert.ok(given, 'there is no configuration above in which it has an effect')
+      assert.ok(given, 'it applies in none of the configurations above')
       const name = uses(given) as string
       const open = { 'svc.auth.authenticatorChain': '["allowAll"]', 'svc.enablePlaintextPort': 'false' }
-      // Alone, everything else is as it is by default; only the ports would stay as they are.
+      // Everything else has its default, under which the plaintext port would still apply.
       const alone = {
         [name]: given[name] as string,
         ...(property === 'svc.plaintextPort' ? { ...open, ...tls } : {}),
       }
       assert.ok(
         told(alone).some((line) => line.includes(`[${name}]`)),
-        `nothing was told of ${JSON.stringify(alone)}: ${told(alone)}`,
+        `nothing was reported for ${JSON.stringify(alone)}: ${told(alone)}`,
       )
     })
   }
 })
 
-describe('what a server tells at its start', () => {
+describe('warnings at startup', () => {
   const cases: readonly [name: string, given: Readonly<Record<string, string>>, told: readonly RegExp[]][] = [
-    ['of nothing at all', {}, []],
+    ['none without any property', {}, []],
     [
-      'of a key store without a TLS port',
+      'for a key store without a TLS port',
       { [`${serverTls}.keyStorePath`]: '/nowhere' },
       [
-        /^\[svc.server.https.keyStorePath\] is set, but has no effect: it has one only where \[svc.enableTlsPort\] is \[true\]$/,
+        /^\[svc.server.https.keyStorePath\] is set, but has no effect: it applies only if \[svc.enableTlsPort\] is \[true\]$/,
       ],
     ],
     [
-      'of the trust store for clients that nobody asks for certificates',
+      'for a client trust store if no certificates are requested',
       { ...tls, [`${serverTls}.trustStorePath`]: '/t' },
       [
-        /trustStorePath\].* only where \[svc.server.https.requireClientCertificate\] is \[true\] or \[svc.server.https.requestClientCertificate\] is \[true\]$/,
+        /trustStorePath\].* only if \[svc.server.https.requireClientCertificate\] is \[true\] or \[svc.server.https.requestClientCertificate\] is \[true\]$/,
       ],
     ],
     [
-      'of the password of a trust store in PEM',
+      'for the password of a PEM trust store',
       {
         [`${clientTls}.trustStorePath`]: '/t',
         [`${clientTls}.trustStoreType`]: 'pem',
         [`${clientTls}.trustStorePassword`]: 'x',
       },
-      [/trustStorePassword\].* only where \[svc.client.https.trustStoreType\] is \[jks\] or \[pkcs12\]$/],
+      [/trustStorePassword\].* only if \[svc.client.https.trustStoreType\] is \[jks\] or \[pkcs12\]$/],
     ],
     [
-      'of the period of reading stores that are not read again',
+      'for the reload period if stores are not reloaded',
       { ...tls, [`${serverTls}.reloadSslContext`]: 'false', [`${serverTls}.reloadSslContextSeconds`]: '5' },
-      [/reloadSslContextSeconds\].* only where \[svc.server.https.reloadSslContext\] is \[true\]$/],
+      [/reloadSslContextSeconds\].* only if \[svc.server.https.reloadSslContext\] is \[true\]$/],
     ],
     [
-      'of an authorizer that no authenticator names',
+      'for an authorizer that no authenticator uses',
       {
         ...login,
         'svc.auth.authorizers': '["z","y"]',
@@ -234,12 +237,12 @@ describe('what a server tells at its start', () => {
         'svc.auth.authorizer.y.initialAdminRole': 'r',
       },
       [
-        /authorizer\.y\.type\].* only where an authenticator of \[svc.auth.authenticatorChain\] has \[y\] as its \[authorizerName\]$/,
-        /authorizer\.y\.initialAdminRole\].* has \[y\] as its \[authorizerName\]$/,
+        /authorizer\.y\.type\].* only if an authenticator of \[svc.auth.authenticatorChain\] has the \[authorizerName\] \[y\]$/,
+        /authorizer\.y\.initialAdminRole\].* has the \[authorizerName\] \[y\]$/,
       ],
     ],
     [
-      'of an authenticator and an authorizer that let everyone in',
+      'for an authenticator and an authorizer that allow everything',
       {
         'svc.auth.authenticatorChain': '["a"]',
         [`${a}.type`]: 'allowAll',
@@ -252,59 +255,57 @@ describe('what a server tells at its start', () => {
         [`${z}.initialAdminRole`]: 'r',
       },
       [
-        /initialAdminPassword\].* only where \[svc.auth.authenticator.a.type\] is \[basic\]$/,
-        /skipOnFailure\].* only where \[svc.auth.authenticator.a.type\] is \[basic\]$/,
-        /compatibility\].* only where \[svc.auth.authorizer.z.type\] is \[basic\]$/,
-        /initialAdminRole\].* only where \[svc.auth.authorizer.z.type\] is \[basic\]$/,
+        /initialAdminPassword\].* only if \[svc.auth.authenticator.a.type\] is \[basic\]$/,
+        /skipOnFailure\].* only if \[svc.auth.authenticator.a.type\] is \[basic\]$/,
+        /compatibility\].* only if \[svc.auth.authorizer.z.type\] is \[basic\]$/,
+        /initialAdminRole\].* only if \[svc.auth.authorizer.z.type\] is \[basic\]$/,
       ],
     ],
     [
-      'of the time in which no failures are counted',
+      'for the throttle period if failures are not counted',
       { ...login, 'svc.auth.throttle.failures': '0', 'svc.auth.throttle.period': 'PT1M' },
-      [/throttle.period\].* only where \[svc.auth.throttle.failures\] is more than \[0\]$/],
+      [/throttle.period\].* only if \[svc.auth.throttle.failures\] is greater than \[0\]$/],
     ],
     [
-      'of a search for groups that has no place, and of a password that nobody binds with',
+      'for a group search without a base DN, and for a bind password without a user',
       { ...directory, [`${validator}.groupSearch`]: '(member=%s)', [`${validator}.bindPassword`]: 'secret' },
       [
-        /groupSearch\].* only where \[svc.auth.authenticator.a.credentialsValidator.groupBaseDn\] is set$/,
-        /bindPassword\].* only where \[svc.auth.authenticator.a.credentialsValidator.bindUser\] is set$/,
+        /groupSearch\].* only if \[svc.auth.authenticator.a.credentialsValidator.groupBaseDn\] is set$/,
+        /bindPassword\].* only if \[svc.auth.authenticator.a.credentialsValidator.bindUser\] is set$/,
       ],
     ],
     [
-      'of group mappings without a directory',
+      'for group mappings without a directory',
       { ...login, [`${z}.roleProvider.type`]: 'ldap' },
-      [
-        /roleProvider.type\].* only where an authenticator with this authorizer has its users in a directory$/,
-      ],
+      [/roleProvider.type\].* only if an authenticator with this authorizer uses a directory$/],
     ],
     [
-      'of a chain whose later members are never asked',
+      'for a chain whose later authenticators are never used',
       {
         ...login,
         'svc.auth.authenticatorChain': '["a","b"]',
         'svc.auth.authenticator.b.type': 'basic',
         'svc.auth.authenticator.b.authorizerName': 'z',
       },
-      [/^Authenticators \[b\] can never be asked about a login/],
+      [/^Authenticators \[b\] are never used for logins/],
     ],
     [
-      'of networks that leave this server out',
+      'for networks that do not contain this server',
       { ...login, 'svc.auth.internalClientAllowedNetworks': '["10.0.0.0/8","fd00::/8"]' },
-      [/^\[svc.auth.internalClientAllowedNetworks\] leaves out \[127.0.0.1\] of \[svc.host\]/],
+      [/^\[svc.auth.internalClientAllowedNetworks\] does not contain \[127.0.0.1\] from \[svc.host\]/],
     ],
     [
-      'of networks that have this server',
+      'none for networks that contain this server',
       { ...login, 'svc.host': '10.1.2.3', 'svc.auth.internalClientAllowedNetworks': '["10.0.0.0/8"]' },
       [],
     ],
     [
-      'of extensions that are not there, not named, or named for nothing',
+      'for extensions that are unknown, missing, or unused',
       { ...login, 'svc.extensions.loadList': '["simple-client-sslcontext","other"]' },
       [
-        /names \[other\], which is not/,
-        /does not name \[svc-basic-security\]/,
-        /names \[simple-client-sslcontext\], but/,
+        /contains the unknown extension \[other\]/,
+        /does not contain \[svc-basic-security\]/,
+        /contains \[simple-client-sslcontext\], but/,
       ],
     ],
   ]

@@ -5,7 +5,10 @@ import { internalNetworks } from './login-problems.ts'
 import { definitionOf } from './properties.ts'
 import type { Settings } from './settings.ts'
 
-/** What a server tells at its start of how it is configured: properties without effect, and members never asked. */
+/**
+ * Returns the configuration warnings that a server logs at startup, such as properties without effect and unreachable
+ * authenticators.
+ */
 export function settingsNotices(settings: Settings): string[] {
   return [
     ...chainNotices(settings),
@@ -22,7 +25,7 @@ const valuesOf = (settings: Settings): ReadableValues => ({
       : settings.get(property as Parameters<Settings['get']>[0]),
 })
 
-/** A login goes on to the next member only where the one before says so. */
+/** An authenticator is unreachable if one before it accepts everyone or rejects unknown users. */
 function chainNotices(settings: Settings): string[] {
   const chain = settings.get('svc.auth.authenticatorChain')
   for (const [index, name] of chain.entries()) {
@@ -30,18 +33,18 @@ function chainNotices(settings: Settings): string[] {
     if (later.length === 0) return []
     if (letsEveryoneIn(settings, name)) {
       return [
-        `Authenticators [${later.join(', ')}] can never be asked: [${name}] before them lets everyone in`,
+        `Authenticators [${later.join(', ')}] are never used: [${name}] comes first and accepts everyone`,
       ]
     }
     if (settings.getNamed('svc.auth.authenticator.<name>.skipOnFailure', name)) continue
     return [
-      `Authenticators [${later.join(', ')}] can never be asked about a login: [svc.auth.authenticator.${name}.skipOnFailure] is [false], so that [${name}] refuses whom it does not know`,
+      `Authenticators [${later.join(', ')}] are never used for logins: [svc.auth.authenticator.${name}.skipOnFailure] is [false], so [${name}] rejects users it does not know`,
     ]
   }
   return []
 }
 
-/** Of a property that was set, the first of its conditions that does not hold. */
+/** Names the first condition of a configured property that is not met. */
 const effectNotice =
   (settings: Settings) =>
   (property: string): string[] => {
@@ -49,16 +52,16 @@ const effectNotice =
     const missing = definition?.conditions.find((condition) => !condition.holds(valuesOf(settings), name))
     if (!missing) return []
     return [
-      `[${property}] is set, but has no effect: it has one only where ${missing.text.replaceAll('<name>', () => name)}`,
+      `[${property}] is set, but has no effect: it applies only if ${missing.text.replaceAll('<name>', () => name)}`,
     ]
   }
 
 const needed = [
-  ['svc-basic-security', 'logins'],
+  ['svc-basic-security', 'basic authentication'],
   ['simple-client-sslcontext', 'TLS between servers'],
 ] as const
 
-/** The extensions are all built in: a list that is written down is compared with what is configured. */
+/** All extensions are built in, so the list of extensions is only compared with the rest of the configuration. */
 function extensionNotices(settings: Settings): string[] {
   if (!settings.names.includes('svc.extensions.loadList')) return []
   const loaded = settings.get('svc.extensions.loadList')
@@ -71,28 +74,28 @@ function extensionNotices(settings: Settings): string[] {
       .filter((extension) => !needed.some(([known]) => known === extension))
       .map(
         (extension) =>
-          `[svc.extensions.loadList] names [${extension}], which is not an extension of this server and has no effect`,
+          `[svc.extensions.loadList] contains the unknown extension [${extension}], which has no effect`,
       ),
     ...needed
       .filter(([extension]) => uses[extension] && !loaded.includes(extension))
       .map(
         ([extension, use]) =>
-          `[svc.extensions.loadList] does not name [${extension}]; ${use} are built in and used all the same`,
+          `[svc.extensions.loadList] does not contain [${extension}], but ${use} is configured; it is built in and works anyway`,
       ),
     ...needed
       .filter(([extension]) => !uses[extension] && loaded.includes(extension))
       .map(
         ([extension, use]) =>
-          `[svc.extensions.loadList] names [${extension}], but ${use} are not configured, and loading it configures nothing`,
+          `[svc.extensions.loadList] contains [${extension}], but ${use} is not configured; loading the extension does not configure it`,
       ),
   ]
 }
 
-/** The servers call each other from their own addresses, where these are known by the configuration. */
+/** Servers call each other from their own address, so it must be allowed for the internal user. */
 function networkNotices(settings: Settings): string[] {
   const host = settings.get('svc.host')
   if (isIP(host) === 0 || internalNetworks(settings)(host)) return []
   return [
-    `[svc.auth.internalClientAllowedNetworks] leaves out [${host}] of [svc.host]: the calls of this server are refused where they come from that address`,
+    `[svc.auth.internalClientAllowedNetworks] does not contain [${host}] from [svc.host]: other servers reject calls of this server from that address`,
   ]
 }

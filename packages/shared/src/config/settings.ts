@@ -13,11 +13,11 @@ type NamedProperty = Extract<PropertyName, `${string}<name>${string}`>
 /** The checked configuration of one server. */
 export interface Settings {
   readonly role: Role
-  /** The value of a property, or its default. */
+  /** Returns the value of a property, or its default. */
   get<Name extends PlainName>(name: Name): ReadValue<Name>
-  /** The value of a property that stands under the name of an authenticator or authorizer. */
+  /** Returns the value of a property of the authenticator or authorizer `instance`. */
   getNamed<Name extends NamedProperty>(name: Name, instance: string): ReadValue<Name>
-  /** Every property with its value as text, for people; secrets are left out. */
+  /** Returns every property with its value as a string, without secrets. */
   list(): Readonly<Record<string, string>>
   /** The names of the properties that were set. */
   readonly names: readonly string[]

@@ -409,7 +409,7 @@ describe('a data server', () => {
     await waitUntil('the problem', () => context.readiness.troubles() !== '')
     assert.match(
       context.readiness.troubles(),
-      /^Failed to report to the leading coordinator: \[http:.*Something went wrong/,
+      /^Failed to report to the leading coordinator: \[http:.*Internal error/,
     )
     assert.equal(context.logger.having('Failed to report to the leading coordinator').length, 1)
     const one = await storedSegment(1)

@@ -20,14 +20,14 @@ describe('aliases', () => {
     ['//druid/coordinator', '//druid/coordinator', undefined],
   ]
   for (const [url, translated, alias] of rows) {
-    it(`${url} stands for ${translated}`, () => {
+    it(`translate ${url} to ${translated}`, () => {
       const request = { url, headers: {} } as IncomingMessage
       assert.equal(aliases.translate(request), alias)
       assert.equal(request.url, translated)
     })
   }
 
-  it('have headers of their own, which do not win over those that are named plainly', () => {
+  it('have their own headers, which do not override those with the standard names', () => {
     const request = {
       url: '/druid/coordinator',
       headers: { 'x-druid-author': 'me', 'x-druid-comment': 'why', 'x-svc-comment': 'because' } as object,
@@ -37,7 +37,7 @@ describe('aliases', () => {
     assert.equal(request.headers['x-svc-comment'], 'because')
   })
 
-  it('change the name of an error and the paths of the interface that it names, and nothing else', () => {
+  it('change only the name of an error and the API paths in it', () => {
     const body = errorBody(
       notFound('Path [/svc/v2/x] or /svc-ext/y, not /a/svc/z, ./svc/z, /svcs/z or svcException', {
         path: '/svc/v2',

@@ -1,18 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ErrorBody } from './error-body.ts'
 
-/** Other words under which the interface is offered beside `svc`: `/word/**` and `/word-ext/**`. */
+/** Alternative path prefixes of the API next to `svc`: `/word/**` and `/word-ext/**`. */
 export interface Aliases {
   /**
-   * Turns a request that uses an alias into the one that it stands for, path and headers, and returns the alias;
-   * undefined, and nothing changed, where it uses none.
+   * Rewrites the path and headers of a request that uses an alias, and returns the alias. Returns undefined and changes
+   * nothing if it uses none.
    */
   translate(request: IncomingMessage): string | undefined
 }
 
 const headers = ['author', 'comment']
 
-/** Aliases of those words. What servers ask of each other has no alias. */
+/** Creates aliases with these words. Internal endpoints have no aliases. */
 export function createAliases(words: readonly string[]): Aliases {
   if (words.length === 0) return { translate: () => undefined }
   const pattern = new RegExp(`^/(${words.join('|')})(?=(-ext)?(/|$|\\?))`)
@@ -31,15 +31,15 @@ export function createAliases(words: readonly string[]): Aliases {
   }
 }
 
-/** Lets the headers that an answer will have and that begin with `X-Svc-` begin with the word of an alias. */
+/** Makes the response headers that start with `X-Svc-` start with an alias instead. */
 export function nameHeadersInAlias(response: ServerResponse, word: string): void {
   const prefix = `X-${word.charAt(0).toUpperCase()}${word.slice(1)}-`
   const set = response.setHeader.bind(response)
-  // Also what is given to `writeHead` goes this way, since other headers are set before.
+  // `writeHead` also calls `setHeader`, because other headers were set before.
   response.setHeader = (name, value) => set(name.replace(/^x-svc-/i, prefix), value)
 }
 
-/** An error as it is told to those who came by an alias: its name, and the paths that it names, with that word. */
+/** Returns an error body with an alias in its name and in the paths it mentions. */
 export function errorInAlias(body: ErrorBody, word: string): object {
   return {
     ...body,

@@ -1,31 +1,31 @@
 import { z } from 'zod'
 
-/** One way in which a route answers what it can do. */
+/** A successful response of a route. */
 export interface Answer {
   readonly status: number
-  /** What it means, beyond the summary of the route. */
+  /** What the response means, beyond the summary of the route. */
   readonly description: string
-  /** The shape of the body by its content type: a text where it is no JSON. An answer without a body has none. */
+  /** The schema of the body by content type; a string if it is not JSON. Empty for a response without a body. */
   readonly content: Readonly<Record<string, z.ZodType>>
 }
 
-/** 200 with JSON of a shape. */
+/** 200 with JSON that matches a schema. */
 export function jsonAnswer(
   shape: z.ZodType,
   options: Partial<Pick<Answer, 'status' | 'description'>> = {},
 ): Answer {
-  return { status: 200, description: 'Done', ...options, content: { 'application/json': shape } }
+  return { status: 200, description: 'Success', ...options, content: { 'application/json': shape } }
 }
 
-/** 200 with a text of a content type. */
+/** 200 with text of a content type. */
 export const textAnswer = (contentType: string): Answer => ({
   status: 200,
-  description: 'Done',
+  description: 'Success',
   content: { [contentType]: z.string() },
 })
 
 /** 200 with an empty body. */
-export const emptyAnswer: Answer = { status: 200, description: 'Done; the body is empty', content: {} }
+export const emptyAnswer: Answer = { status: 200, description: 'Success; the body is empty', content: {} }
 
-/** 204: there is nothing to tell. */
+/** 204 without a body. */
 export const noContent = (description: string): Answer => ({ status: 204, description, content: {} })

@@ -69,7 +69,7 @@ const failures = {
   unavailable: unavailable('away'),
 }
 
-/** What became of an answer in pieces: how many were made, and whether it was known to be over. */
+/** The state of a response in pieces: how many were generated, and whether the generator was stopped. */
 const made = { pieces: 0, isOver: false }
 const piece = 'x'.repeat(100_000)
 
@@ -364,7 +364,7 @@ describe('the order of checks', () => {
     status: number
   }[] = [
     { name: 'login before path', path: '/nowhere', headers: anybody, status: 401 },
-    { name: 'a wrong login before path', path: '/nowhere', headers: wrong, status: 401 },
+    { name: 'a failed login before path', path: '/nowhere', headers: wrong, status: 401 },
     { name: 'path', path: '/nowhere', headers: as('guest'), status: 404 },
     {
       name: 'path before content type',
@@ -423,7 +423,7 @@ describe('the order of checks', () => {
       status: 403,
     },
     {
-      name: 'permission before a wrong query',
+      name: 'permission before an invalid query',
       path: '/things?mode=none',
       method: 'POST',
       body: [],
@@ -447,7 +447,7 @@ describe('the order of checks', () => {
       status: 413,
     },
     {
-      name: 'a wrong query',
+      name: 'an invalid query',
       path: '/things?mode=none',
       method: 'POST',
       body: [],
@@ -455,7 +455,7 @@ describe('the order of checks', () => {
       status: 400,
     },
     {
-      name: 'all is well',
+      name: 'a valid request',
       path: '/things?mode=slow',
       method: 'POST',
       body: [],
@@ -463,31 +463,31 @@ describe('the order of checks', () => {
       status: 200,
     },
     { name: 'an open path without login', path: '/open', headers: anybody, status: 200 },
-    { name: 'an open path with a wrong login', path: '/open', headers: wrong, status: 200 },
+    { name: 'an open path with a failed login', path: '/open', headers: wrong, status: 200 },
     {
-      name: 'another method on an open path asks for a login',
+      name: 'another method on an open path requires a login',
       path: '/open',
       method: 'POST',
       headers: anybody,
       status: 401,
     },
-    { name: 'any login where that is enough', path: '/mine', headers: as('guest'), status: 200 },
-    { name: 'no login where any is needed', path: '/mine', headers: anybody, status: 401 },
+    { name: 'any login, if that is sufficient', path: '/mine', headers: as('guest'), status: 200 },
+    { name: 'no login, if any is required', path: '/mine', headers: anybody, status: 401 },
     { name: 'the handler decides', path: '/stated', headers: as('guest'), status: 200 },
-    { name: 'administrators are no servers', path: '/inner', headers: as('admin'), status: 403 },
-    { name: 'servers are', path: '/inner', headers: as('svc_system'), status: 200 },
+    { name: 'an internal path as an administrator', path: '/inner', headers: as('admin'), status: 403 },
+    { name: 'an internal path as a server', path: '/inner', headers: as('svc_system'), status: 200 },
     { name: 'a permission of another type', path: '/config', headers: as('reader'), status: 403 },
-    { name: 'a datasource that may be read', path: '/things/wikipedia', headers: as('reader'), status: 200 },
-    { name: 'one that may not', path: '/things/koalas', headers: as('reader'), status: 403 },
+    { name: 'a readable datasource', path: '/things/wikipedia', headers: as('reader'), status: 200 },
+    { name: 'an unreadable datasource', path: '/things/koalas', headers: as('reader'), status: 403 },
     {
-      name: 'one that may be read, but not written',
+      name: 'a datasource that may be read, but not written',
       path: '/things/wikipedia',
       method: 'DELETE',
       headers: as('reader'),
       status: 403,
     },
     {
-      name: 'an escaped name is checked as it is meant',
+      name: 'an escaped name is decoded before the check',
       path: '/things/%77iki',
       headers: as('reader'),
       status: 200,
@@ -498,7 +498,7 @@ describe('the order of checks', () => {
       headers: as('reader'),
       status: 403,
     },
-    { name: 'paths are told apart by case', path: '/OPEN', headers: as('admin'), status: 404 },
+    { name: 'paths are case-sensitive', path: '/OPEN', headers: as('admin'), status: 404 },
     { name: 'OPTIONS without login', path: '/things', method: 'OPTIONS', headers: anybody, status: 401 },
     { name: 'OPTIONS with one', path: '/things', method: 'OPTIONS', headers: as('guest'), status: 405 },
     { name: 'TRACE', path: '/things', method: 'TRACE', headers: as('admin'), status: 405 },
@@ -534,7 +534,7 @@ describe('a failure', () => {
     unavailable: [503, 'UNAVAILABLE', 'OPERATOR'],
   }
   for (const [errorCode, [status, category, persona]] of Object.entries(kinds)) {
-    it(`${errorCode} is ${status} with one shape`, async () => {
+    it(`${errorCode} is ${status} with the usual body`, async () => {
       const answer = await call(`/failure/${errorCode}`)
       assert.equal(answer.status, status)
       assert.match(answer.headers['content-type'] ?? '', /^application\/json/)
@@ -546,7 +546,7 @@ describe('a failure', () => {
     })
   }
 
-  it('that nobody expected is told by an id only, which the log has with the stack', async () => {
+  it('that is unexpected shows only an id, under which the log has the stack', async () => {
     const answer = await call('/bug')
     assert.equal(answer.status, 500)
     const { errorMessage, context, ...rest } = errorOf(answer)
@@ -567,13 +567,13 @@ describe('a failure', () => {
     assert.match(String(line.details.stack), /TypeError: the password is hunter2\n\s+at /)
   })
 
-  it('thrown by a handler with a status of its own is a bug all the same', async () => {
+  it('thrown by a handler with its own status is still a bug', async () => {
     const answer = await call('/thrown')
     assert.equal(answer.status, 500)
     assert.doesNotMatch(answer.text, /upstream|hunter2/)
   })
 
-  it('after the answer has begun breaks the connection', async () => {
+  it('during the response closes the connection', async () => {
     await assert.rejects(call('/broken-stream'), { code: 'ECONNRESET' })
     assert.equal(
       log.lines.filter(({ details }) => details.path === '/broken-stream' && details.stack).length,
@@ -582,7 +582,7 @@ describe('a failure', () => {
   })
 })
 
-describe('a method that is not offered', () => {
+describe('an unsupported method', () => {
   const allowed: readonly [path: string, method: string, allow: string][] = [
     ['/things', 'DELETE', 'GET, POST, HEAD'],
     ['/things/x', 'POST', 'GET, DELETE, HEAD'],
@@ -590,7 +590,7 @@ describe('a method that is not offered', () => {
     ['/bodiless', 'HEAD', 'POST'],
   ]
   for (const [path, method, allow] of allowed) {
-    it(`${method} ${path} is answered with those that are`, async () => {
+    it(`${method} ${path} returns the supported methods`, async () => {
       const answer = await call(path, { method })
       assert.equal(answer.status, 405)
       assert.equal(answer.headers.allow, allow)
@@ -599,7 +599,7 @@ describe('a method that is not offered', () => {
 })
 
 describe('logins', () => {
-  it('are counted as they ended, and only where one was asked for', async () => {
+  it('are counted by outcome, and only if one was required', async () => {
     const counted = async () => {
       const { text } = await metrics.text()
       const found = text.matchAll(/^svc_logins_total\{outcome="(\w+)"\} (\d+)/gm)
@@ -618,14 +618,14 @@ describe('logins', () => {
 })
 
 describe('HEAD', () => {
-  it('answers what GET does, without the body', async () => {
+  it('answers like GET, without the body', async () => {
     const [get, head] = await Promise.all([call('/things'), call('/things', { method: 'HEAD' })])
     assert.equal(head.status, 200)
     assert.equal(head.text, '')
     for (const name of ['content-type', 'content-length']) assert.equal(head.headers[name], get.headers[name])
   })
 
-  it('needs the login and permission of GET', async () => {
+  it('requires the login and permission of GET', async () => {
     assert.equal((await call('/things', { method: 'HEAD', headers: {} })).status, 405)
     assert.equal((await call('/things', { method: 'HEAD', headers: as('guest') })).status, 403)
   })
@@ -635,10 +635,10 @@ describe('a body', () => {
   const accepted: readonly [name: string, type: string, body: unknown][] = [
     ['JSON', 'application/json', { a: [1, null] }],
     ['JSON with a charset', 'application/json; charset=utf-8', ['ü']],
-    ['JSON in capitals', 'Application/JSON', []],
+    ['JSON in other case', 'Application/JSON', []],
     ['a kind of JSON', 'application/vnd.api+json', { kind: true }],
-    ['a bare text', 'application/json', '"text"'],
-    ['a bare number', 'application/json', '17'],
+    ['a plain string', 'application/json', '"text"'],
+    ['a plain number', 'application/json', '17'],
     ['null', 'application/json', 'null'],
     ['a limit of 64 bits', 'application/json', '{"maxTotalRows":9223372036854775807}'],
     ['a name that is special to JavaScript', 'application/json', '{"__proto__":{"a":1},"constructor":2}'],
@@ -662,13 +662,19 @@ describe('a body', () => {
     ['malformed', '{"a":', {}, 400, /^The body is not valid JSON$/],
     ['JSON and more', '{} {}', {}, 400, /^The body is not valid JSON$/],
     ['empty', '', {}, 400, /^The request has no body; expected a JSON document$/],
-    ['text', 'x', { 'Content-Type': 'text/plain' }, 415, /^Content type \[text\/plain\] is not read here/],
-    ['a form', 'a=1', { 'Content-Type': 'application/x-www-form-urlencoded' }, 415, /is not read here/],
-    ['nearly JSON', '{}', { 'Content-Type': 'application/jsonp' }, 415, /is not read here/],
-    ['an empty content type', '{}', { 'Content-Type': '' }, 415, /^Content type \[\]/],
+    ['text', 'x', { 'Content-Type': 'text/plain' }, 415, /^Unsupported content type \[text\/plain\]/],
+    ['a form', 'a=1', { 'Content-Type': 'application/x-www-form-urlencoded' }, 415, /^Unsupported/],
+    ['nearly JSON', '{}', { 'Content-Type': 'application/jsonp' }, 415, /^Unsupported/],
+    ['of an empty content type', '{}', { 'Content-Type': '' }, 415, /^Unsupported content type \[\]/],
     ['in another charset', '{}', { 'Content-Type': 'application/json; charset=iso-8859-1' }, 415, /encoding/],
     ['in an unknown encoding', '{}', { 'Content-Encoding': 'zstandard' }, 415, /encoding/],
-    ['no gzip though it says so', '{}', { 'Content-Encoding': 'gzip' }, 400, /is not compressed as/],
+    [
+      'not in gzip as its header says',
+      '{}',
+      { 'Content-Encoding': 'gzip' },
+      400,
+      /does not match its header/,
+    ],
     [
       'one byte too long',
       JSON.stringify('x'.repeat(999)),
@@ -690,14 +696,14 @@ describe('a body', () => {
     assert.equal(answer.status, 415)
   })
 
-  it('exactly as long as allowed is read', async () => {
+  it('of exactly the maximum length is read', async () => {
     assert.equal((await post('/things', JSON.stringify('x'.repeat(998)))).status, 200)
   })
 
-  it('that is compressed is read, and its limit counts what comes out of it', async () => {
+  it('that is compressed is read, and its limit applies to the decompressed bytes', async () => {
     const small = await post('/things', gzipSync('{"a":1}'), { 'Content-Encoding': 'gzip' })
     assert.deepEqual(small.json, { body: { a: 1 }, mode: 'fast' })
-    // 100 MB that arrive as 100 kB: they must not all be inflated before they are refused.
+    // 100 MB that arrive as 100 kB: they must not all be decompressed before the body is rejected.
     const bomb = gzipSync(Buffer.alloc(100_000_000, ' '))
     const startedAt = process.memoryUsage().arrayBuffers
     const large = await post('/things', bomb, { 'Content-Encoding': 'gzip' })
@@ -711,7 +717,7 @@ describe('a body', () => {
     ['zstd', zstdCompressSync],
   ] as const
   for (const [encoding, compress] of encodings) {
-    it(`that is compressed with ${encoding} is read, and limited by what comes out of it`, async () => {
+    it(`that is compressed with ${encoding} is read, and its limit applies to the decompressed bytes`, async () => {
       const headers = { 'Content-Encoding': encoding }
       assert.deepEqual((await post('/things', compress('{"a":1}'), headers)).json, {
         body: { a: 1 },
@@ -726,13 +732,13 @@ describe('a body', () => {
     ['an overlong form', [0xc0, 0x80]],
     ['an overlong slash', [0xe0, 0x80, 0xaf]],
     ['a surrogate', [0xed, 0xa0, 0x80]],
-    ['a lone continuation', [0x80]],
+    ['a lone continuation byte', [0x80]],
     ['an unfinished character', [0xe2, 0x82]],
-    ['more than Unicode has', [0xf4, 0x90, 0x80, 0x80]],
+    ['a character beyond Unicode', [0xf4, 0x90, 0x80, 0x80]],
     ['Latin-1', [0xfc]],
   ]
   for (const [name, bytes] of notUtf8) {
-    it(`that has ${name} in place of UTF-8 is 400`, async () => {
+    it(`with ${name} instead of valid UTF-8 is 400`, async () => {
       const answer = await post('/things', Buffer.from([0x22, ...bytes, 0x22]))
       assert.equal(answer.status, 400)
       assert.equal(errorOf(answer).errorMessage, 'The body is not valid UTF-8')
@@ -756,7 +762,7 @@ describe('a body', () => {
     ],
     ['levels', '['.repeat(101), 400, /nested too deeply: expected at most \[100\] levels/],
     ['digits in a number', '1'.repeat(1001), 400, /a number has more than \[1000\] digits/],
-    ['bytes in a name', `{"${'n'.repeat(4097)}":1}`, 400, /name of a field has more than \[4096\] bytes/],
+    ['bytes in a name', `{"${'n'.repeat(4097)}":1}`, 400, /field name has more than \[4096\] bytes/],
   ]
   for (const [name, body, status, message] of costly) {
     it(`with too many ${name} is ${status}`, async () => {
@@ -766,7 +772,7 @@ describe('a body', () => {
     })
   }
 
-  it('is short until the caller is known to have a permission that the route may need', async () => {
+  it('must be short unless the caller has a permission that the route may require', async () => {
     const ofLength = (length: number) => JSON.stringify('x'.repeat(length - 2))
     const postAs = (user: string, body: string) => post('/submitted', body, as(user))
     assert.equal((await postAs('guest', ofLength(65_536))).status, 200)
@@ -774,15 +780,15 @@ describe('a body', () => {
     assert.equal(refused.status, 403)
     assert.equal(
       errorOf(refused).errorMessage,
-      'The permission [WRITE] on any [DATASOURCE] is missing; without it a body may have at most [65536] bytes',
+      'The permission [WRITE] on any [DATASOURCE] is missing; without it, a body may have at most [65536] bytes',
     )
-    // READ is not what this route needs.
+    // This route requires WRITE.
     assert.equal((await postAs('reader', ofLength(65_537))).status, 403)
     assert.equal((await postAs('admin', ofLength(1024 * 1024))).status, 200)
   })
 
-  it('that is refused takes nothing from the bodies after it', async () => {
-    // More than one caller may have at once.
+  it('that is rejected returns its share of the budget', async () => {
+    // More than one caller may send at the same time.
     for (let round = 0; round < 60; round++) {
       const answers = await Promise.all(
         Array.from({ length: 10 }, (_, index) => post('/submitted', index % 2 === 0 ? '"bad"' : '{')),
@@ -792,7 +798,7 @@ describe('a body', () => {
     assert.equal((await post('/submitted', '{}')).status, 200)
   })
 
-  it('that is sent in pieces without a length is limited too', async () => {
+  it('that is chunked without a length is also limited', async () => {
     const answer = await new Promise<number>((resolve, reject) => {
       const sent = httpClient(
         {
@@ -811,12 +817,12 @@ describe('a body', () => {
     assert.equal(answer, 413)
   })
 
-  it('may be left out where the route says so', async () => {
+  it('is optional if the route says so', async () => {
     assert.deepEqual((await call('/optional', { method: 'POST' })).json, { body: 'nothing' })
     assert.deepEqual((await post('/optional', [1])).json, { body: [1] })
   })
 
-  it('is not asked for where there is none', async () => {
+  it('is not required if the route has none', async () => {
     const answer = await call('/bodiless', { method: 'POST' })
     assert.equal(answer.status, 200)
     assert.equal(answer.text, '')
@@ -825,20 +831,20 @@ describe('a body', () => {
 
 describe('a path', () => {
   for (const path of ['/things/%', '/things/%zz', '/things/%E0%A4%A', '/things/%ff']) {
-    it(`${path} is badly encoded: 400`, async () => {
+    it(`${path} with invalid encoding is 400`, async () => {
       const answer = await call(path)
       assert.equal(answer.status, 400, answer.text)
       assert.match(errorOf(answer).errorMessage, /percent-encoded/)
     })
   }
 
-  it('with a literal name goes before one with a parameter', async () => {
+  it('with a literal name has precedence over one with a parameter', async () => {
     assert.deepEqual((await call('/things/special')).json, 'the special one')
     assert.deepEqual((await call('/things/specials')).json, { named: 'specials' })
   })
 
   for (const name of ['a b', 'ü', '__proto__', 'constructor', '..%2f', 'a?b', 'a%00b', '..']) {
-    it(`names [${name}] whatever it holds`, async () => {
+    it(`may contain the name [${name}]`, async () => {
       assert.deepEqual((await call(`/things/${encodeURIComponent(name)}`)).json, { named: name })
     })
   }
@@ -850,12 +856,12 @@ describe('a path', () => {
     '/things?a=1&a=%1b',
     '/things?%00=1',
   ]) {
-    it(`${path} has a control character: 400`, async () => {
+    it(`${path} with a control character is 400`, async () => {
       const answer = await call(path)
       assert.equal(answer.status, 400, answer.text)
       assert.match(
         errorOf(answer).errorMessage,
-        /^Invalid value \[.*\] for \[.+\]: expected a text without control/,
+        /^Invalid value \[.*\] for \[.+\]: expected a string without control/,
       )
       assert.equal((await call(path, { headers: as('guest') })).status, 403)
     })
@@ -872,7 +878,7 @@ describe('a path', () => {
     })
   }
 
-  it('that is told in the answer cannot break its JSON', async () => {
+  it('in an error message cannot break its JSON', async () => {
     const answer = await call('/"}<script>')
     assert.equal(answer.status, 404)
     assert.equal(answer.headers['x-content-type-options'], 'nosniff')
@@ -880,8 +886,8 @@ describe('a path', () => {
   })
 })
 
-describe('an answer', () => {
-  it('may have a status, text and headers of its own', async () => {
+describe('a response', () => {
+  it('may have its own status, text, and headers', async () => {
     const answer = await call('/reply')
     assert.equal(answer.status, 202)
     assert.equal(answer.text, 'some text')
@@ -889,7 +895,7 @@ describe('an answer', () => {
     assert.equal(answer.headers['x-more'], 'yes')
   })
 
-  it('may be made in pieces', async () => {
+  it('may be sent in pieces', async () => {
     const answer = await call('/pieces/list')
     assert.equal(answer.text, '[1,"two",{"three":3}]')
     assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
@@ -899,24 +905,24 @@ describe('an answer', () => {
     assert.deepEqual([head.status, head.text], [200, ''])
   })
 
-  it('is made only as fast as it is taken, and no longer than somebody is there', async () => {
+  it('is generated only as fast as the caller reads it, and stops when the caller disconnects', async () => {
     Object.assign(made, { pieces: 0, isOver: false })
     const socket = connect(port, '127.0.0.1')
     socket.write('GET /pieces/endless HTTP/1.1\r\nHost: x\r\n\r\n')
     await once(socket, 'readable')
     socket.pause()
-    // Whoever does not read fills the buffers between, and then nothing more is made.
+    // Without reads, the buffers fill up, and the generator stops.
     const seen: number[] = []
-    await waitUntil('nothing more is made', () => {
+    await waitUntil('the generator stops', () => {
       seen.push(made.pieces)
       return seen.length > 10 && seen.slice(-10).every((pieces) => pieces === made.pieces)
     })
-    assert.ok(made.pieces < 1000, `${made.pieces} pieces were made`)
+    assert.ok(made.pieces < 1000, `${made.pieces} pieces were generated`)
     socket.destroy()
-    await waitUntil('the maker is told', () => made.isOver)
+    await waitUntil('the generator ends', () => made.isOver)
   })
 
-  it('that fails is told as a failure while nothing was sent, and cut off later', async () => {
+  it('that fails is an error before the first piece, and cut off after it', async () => {
     const first = await call('/pieces/failing-first')
     assert.equal(first.status, 404)
     assert.match(first.text, /Nothing more/)
@@ -928,7 +934,7 @@ describe('an answer', () => {
     assert.equal((await call('/stream')).text, 'streamed')
   })
 
-  it('has the id of the request: the one that came if it is harmless, else one of its own', async () => {
+  it('has the id of the request, or a new one if that is invalid', async () => {
     const given = await call('/open', { headers: { 'X-Request-Id': 'abc-1_2' } })
     assert.equal(given.headers['x-request-id'], 'abc-1_2')
     for (const id of ['a b', 'x'.repeat(65), '"}', '']) {
@@ -937,14 +943,14 @@ describe('an answer', () => {
     }
   })
 
-  it('does not say what it was made with, and is kept nowhere', async () => {
+  it('does not reveal the software, and is not cached', async () => {
     const { headers } = await call('/open')
     assert.equal(headers['x-powered-by'], undefined)
     assert.equal(headers.etag, undefined)
     assert.equal(headers['cache-control'], 'no-store')
   })
 
-  it('has UTF-8 and Latin-1 of headers as text, and escapes what is neither', async () => {
+  it('decodes headers in UTF-8 and Latin-1, and escapes everything else', async () => {
     const utf8 = (text: string) => Buffer.from(text).toString('latin1')
     const headers = { ...as('reader'), 'X-Svc-Author': utf8('Jörg ß 🐨'), 'X-Svc-Comment': 'ü\x85\t' }
     const { author, comment } = (await call('/mine', { headers })).json as Record<string, string>
@@ -956,7 +962,7 @@ describe('an answer', () => {
     )
   })
 
-  it('knows who changed what and why', async () => {
+  it('contains the author, comment, identity, and address of the caller', async () => {
     const answer = await call('/mine', {
       headers: { ...as('reader'), 'X-Svc-Author': 'Ann', 'X-Svc-Comment': 'x'.repeat(2000) },
     })
@@ -971,7 +977,7 @@ describe('an answer', () => {
   })
 })
 
-describe('a caller who leaves', () => {
+describe('a disconnected caller', () => {
   it('aborts the signal of the handler', async () => {
     held = undefined
     const socket = connect(port, '127.0.0.1')
@@ -982,7 +988,7 @@ describe('a caller who leaves', () => {
     await waitUntil('the signal is aborted', () => signal.aborted)
   })
 
-  it('is none while the answer is awaited', async () => {
+  it('does not abort the signal while the caller is still waiting', async () => {
     held = undefined
     const answer = call('/held')
     const { signal, answer: release } = await waitUntil(
@@ -1003,16 +1009,16 @@ describe('an application', () => {
   it('cannot have two routes for one method of a path', () => {
     const twice = [answering('GET', '/a/:b'), answering('POST', '/a/:b'), answering('GET', '/a/:b')]
     assert.throws(() => createApplication({ routes: twice, security, log, metrics }), {
-      message: 'Two routes answer GET /a/:b',
+      message: 'Two routes have the same method and path: GET /a/:b',
     })
   })
 
-  it('cannot have one path under two names of its parameter', () => {
+  it('cannot have two paths that differ only in the name of a parameter', () => {
     const twice = [answering('GET', '/a/:b'), answering('POST', '/a/:c')]
     assert.throws(() => createApplication({ routes: twice, security, log, metrics }), /\/a\/:b.*\/a\/:c/)
   })
 
-  it('hands what no route answers to its fallback, after the login', async (context) => {
+  it('passes requests without a route to its fallback, after the login', async (context) => {
     const seen: string[] = []
     const options = {
       routes: [answering('GET', '/own')],
@@ -1037,8 +1043,10 @@ describe('an application', () => {
     assert.deepEqual(seen, ['allowAll /else/%zz?a=%zz'])
   })
 
-  it('says that it cannot know yet who calls, rather than refusing', async (context) => {
-    const starting = createSecurity(settings, { current: () => ({ missing: 'The users are not here yet' }) })
+  it('returns 503 instead of 401 until users are loaded', async (context) => {
+    const starting = createSecurity(settings, {
+      current: () => ({ missing: 'The users are not loaded yet' }),
+    })
     const other = createServer(createApplication({ routes: [], security: starting, log, metrics }))
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     context.after(() => other.close())
@@ -1047,11 +1055,11 @@ describe('an application', () => {
       headers: as('admin'),
     })
     assert.equal(answer.status, 503)
-    assert.equal(errorOf(answer).errorMessage, 'The users are not here yet')
+    assert.equal(errorOf(answer).errorMessage, 'The users are not loaded yet')
   })
 })
 
-describe('a request that servers may understand differently', () => {
+describe('an ambiguous request', () => {
   const rows: readonly [name: string, text: string, message: RegExp][] = [
     ['two hosts', 'GET /open HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', /more than one \[Host\] header/],
     [
@@ -1063,7 +1071,7 @@ describe('a request that servers may understand differently', () => {
     ['version 2.0', 'GET /open HTTP/2.0\r\nHost: a\r\n\r\n', /Unsupported HTTP version \[2.0\]/],
   ]
   for (const [name, text, message] of rows) {
-    it(`because it has ${name} is 400, and ends its connection`, async () => {
+    it(`with ${name} is 400, and closes its connection`, async () => {
       const socket = connect(port, '127.0.0.1')
       socket.write(text)
       let answer = ''
@@ -1073,7 +1081,7 @@ describe('a request that servers may understand differently', () => {
     })
   }
 
-  it('is none with version 1.0', async () => {
+  it('with version 1.0 is accepted', async () => {
     const socket = connect(port, '127.0.0.1')
     socket.write('GET /open HTTP/1.0\r\n\r\n')
     let answer = ''

@@ -34,7 +34,7 @@ import { type Budgets, createBudgets, readJsonBody, type Sender } from './read-j
 import { drain, hasBody } from './receive-body.ts'
 import { type AuditInfo, Reply, type Route, type RouteInput, streamed } from './route.ts'
 
-/** Where an application tells what happened. */
+/** The log of an application. */
 export interface RequestLog {
   info(message: string, details?: object): void
   warn(message: string, details?: object): void
@@ -42,12 +42,12 @@ export interface RequestLog {
   error(message: string, details?: object): void
 }
 
-/** How the calls of servers are noted. */
+/** How calls between servers are recorded. */
 export interface NotedCalls {
   readonly journal: CallJournal
   /** Role and name of this server. */
   name(): string
-  /** The user that the servers are among themselves; empty where no login is asked for. */
+  /** The internal user; empty if the cluster requires no login. */
   user(): string
 }
 
@@ -56,21 +56,21 @@ export interface ApplicationOptions {
   readonly security: Security
   readonly log: RequestLog
   readonly metrics: Pick<Metrics, 'count'>
-  /** Where the calls of servers are noted. */
+  /** Records calls between servers. */
   readonly calls?: NotedCalls
-  /** Words under which the interface is offered beside `svc`. */
+  /** Alternative path prefixes of the API next to `svc`. */
   readonly aliases?: readonly string[]
-  /** Answers what no route does: the router's proxy. It is called with an authenticated caller. */
+  /** Handles requests that match no route: the router's proxy. The caller is authenticated. */
   readonly fallback?: (request: Request, response: Response, caller: Caller) => Promise<void>
-  /** The address of a caller whose request a router handed on; undefined for every other request. */
+  /** Returns the address of the caller for a request that a router forwarded; undefined for other requests. */
   readonly callerAddress?: (request: IncomingMessage) => string | undefined
-  /** Told of requests that were refused for a missing permission. */
+  /** Called for requests that were rejected because of a missing permission. */
   readonly onForbidden?: (refusal: Forbidden) => void
-  /** Makes requests wait on purpose; those for which it says so are broken off. */
+  /** Fault injection: delays requests, and closes the connection if it returns `cut`. */
   readonly strike?: (path: string) => Promise<'cut' | undefined>
 }
 
-/** A request that its caller lacked a permission for. */
+/** A request that was rejected because of a missing permission. */
 export interface Forbidden {
   readonly identity: string
   readonly address: string
@@ -80,8 +80,8 @@ export interface Forbidden {
 }
 
 /**
- * The Express application of a server. The order of checks is the recorded one: login (401), path (404), method
- * (405), content type (415), permission (403), and only then the body and the query (400, 413).
+ * Creates the Express application of a server. It checks requests in the same order as Druid 37: login (401), path
+ * (404), method (405), content type (415), permission (403), and then the body and the query (400, 413).
  */
 export function createApplication({
   routes,
@@ -107,7 +107,7 @@ export function createApplication({
     response.setHeader('X-Request-Id', response.locals.requestId)
     response.setHeader('X-Content-Type-Options', 'nosniff')
     response.setHeader('Cache-Control', 'no-store')
-    // Before an alias is translated: it belongs to the request as it was sent.
+    // Before an alias is translated, because the signed address refers to the original request.
     response.locals.address = callerAddress(request) ?? peerAddress(request)
     logWhenOver(request, response, log, metrics)
     if (calls) noteWhenOver(request, response, calls)
@@ -130,7 +130,7 @@ export function createApplication({
   const handlers = [...byPath(routes)].map(
     ([path, methods]) => [path, dispatch(methods, security, budgets)] as const,
   )
-  // Most requests name a path that has no parameters: those are found at once, and not behind all others.
+  // Most paths have no parameters, and a lookup is faster than matching all routes.
   const literal = new Map(handlers.filter(([path]) => !/[:*]/.test(path)))
   app.use((request, response, next) => (literal.get(request.path) ?? skip)(request, response, next))
   for (const [path, handle] of handlers) app.all(path, handle)
@@ -145,7 +145,7 @@ export function createApplication({
   return app
 }
 
-/** Refuses requests that another server on the way may understand differently. Ends their connection. */
+/** Rejects requests that a proxy in between might interpret differently, and closes their connection. */
 function assertUnambiguous(request: Request, response: Response): void {
   const isKnownVersion = request.httpVersion === '1.1' || request.httpVersion === '1.0'
   if (isKnownVersion && (request.headersDistinct.host?.length ?? 0) <= 1) return
@@ -153,19 +153,19 @@ function assertUnambiguous(request: Request, response: Response): void {
   throw invalidInput(
     isKnownVersion
       ? 'The request has more than one [Host] header; expected exactly one'
-      : `Unsupported HTTP version [${request.httpVersion}]; expected [1.1] or [1.0]`,
+      : `Unsupported HTTP version [${request.httpVersion}]: expected [1.1] or [1.0]`,
   )
 }
 
 const skip: RequestHandler = (_request, _response, next) => next()
 
-/** How a login ends. */
+/** Outcomes of a login. */
 const loginOutcomes = ['accepted', 'refused', 'throttled', 'unavailable'] as const
 type LoginOutcome = (typeof loginOutcomes)[number]
 
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'])
 
-/** Counts that are watched for their growth begin at 0: the first of many events would be taken for where they were. */
+/** Initializes counters for alerts with 0. Otherwise, Prometheus would not see the first event as an increase. */
 function beginCounting(metrics: Pick<Metrics, 'count'>): void {
   for (const outcome of loginOutcomes) metrics.count('svc_logins_total', { outcome }, 0)
   for (const method of knownMethods) {
@@ -176,7 +176,7 @@ function beginCounting(metrics: Pick<Metrics, 'count'>): void {
 
 const watchedCodes = ['unauthorized', 'forbidden', 'internalServerError', 'unavailable'] as const
 
-/** Requests that may change something are logged as such; the many others, and those of the servers, for debugging. */
+/** Logs requests that may change something at level info, all others and internal ones at level debug. */
 function logWhenOver(
   request: Request,
   response: Response,
@@ -193,7 +193,7 @@ function logWhenOver(
     if (outcome !== undefined) metrics.count('svc_logins_total', { outcome })
     const quiet =
       request.method === 'GET' || request.method === 'HEAD' || request.path.startsWith('/svc-internal/')
-    log[quiet ? 'debug' : 'info']('Request answered', {
+    log[quiet ? 'debug' : 'info']('Answered request', {
       requestId: response.locals.requestId,
       identity: response.locals.identity ?? '',
       address: addressOf(response),
@@ -205,7 +205,7 @@ function logWhenOver(
   })
 }
 
-/** Notes a request that a server has made, or that has to do with the identity of the servers. */
+/** Records a request if a server sent it, or if it used the internal user. */
 function noteWhenOver(request: Request, response: Response, { journal, name, user }: NotedCalls): void {
   const from = headerText(request, 'x-svc-from')
   const { path, socket } = request
@@ -224,14 +224,16 @@ function noteWhenOver(request: Request, response: Response, { journal, name, use
       identity,
       certificate: peerSubject(socket as TLSSocket),
       status: response.headersSent ? response.statusCode : null,
-      error: response.headersSent ? null : 'the caller has left',
+      error: response.headersSent ? null : 'the caller disconnected',
     })
   })
 }
 
 type Methods = ReadonlyMap<string, Route>
 
-/** The routes by path; literal paths stand before those with parameters, as Express takes the first that fits. */
+/**
+ * Returns the routes by path. Literal paths come before paths with parameters, because Express takes the first match.
+ */
 function byPath(routes: readonly Route[]): Map<string, Methods> {
   const paths = new Map<string, Map<string, Route>>()
   const parameters = (path: string) =>
@@ -245,11 +247,12 @@ function byPath(routes: readonly Route[]): Map<string, Methods> {
     const methods = paths.get(route.path) ?? new Map()
     const shape = route.path.replace(/:\w+/g, ':')
     const sameShape = pathOfShape.get(shape) ?? route.path
-    // The second path would never be reached: its methods would seem not to be offered.
+    // Express would never reach the second path, so its methods would return 405.
     if (sameShape !== route.path)
-      throw new Error(`Paths ${sameShape} and ${route.path} differ in the names of their parameters only`)
+      throw new Error(`Paths ${sameShape} and ${route.path} differ only in the names of their parameters`)
     pathOfShape.set(shape, route.path)
-    if (methods.has(route.method)) throw new Error(`Two routes answer ${route.method} ${route.path}`)
+    if (methods.has(route.method))
+      throw new Error(`Two routes have the same method and path: ${route.method} ${route.path}`)
     methods.set(route.method, route)
     paths.set(route.path, methods)
   }
@@ -264,7 +267,7 @@ function dispatch(methods: Methods, security: Security, budgets: Budgets): Reque
       route?.access.kind === 'open' ? security.nobody : await authenticate(request, response, security)
     if (!route) {
       response.setHeader('Allow', allow)
-      throw methodNotAllowed(`Method [${request.method}] is not offered here; expected [${allow}]`)
+      throw methodNotAllowed(`Unsupported method [${request.method}]: expected [${allow}]`)
     }
     checkContentType(request)
     authorize(route, request, caller, security)
@@ -296,12 +299,12 @@ function dispatch(methods: Methods, security: Security, budgets: Budgets): Reque
   }
 }
 
-/** Whether somebody logged in: whoever did not is named like the authenticator that lets everyone in. */
+/** Returns whether the caller logged in. The identity of a caller without a login is the name of the authenticator. */
 const isLoggedIn = ({ identity, authenticator }: Caller): boolean => identity !== authenticator
 
 /**
- * A signal that is aborted when the caller leaves before the answer is whole, made for those who ask: it costs more than
- * most answers.
+ * Returns a signal that is aborted if the caller disconnects before the response is complete. It is created on demand,
+ * because it costs more than most responses.
  */
 function callerLeaving(response: Response): () => AbortSignal {
   let controller: AbortController | undefined
@@ -336,10 +339,9 @@ async function authenticate(request: Request, response: Response, security: Secu
     throw new Failure('busy', `Too many failed logins; retry in [${result.retryAfterSeconds}] seconds`)
   }
   if (result.kind === 'refused') {
-    // As recorded: HEAD is not offered to strangers, who would not see the body that says why they are refused.
-    if (request.method === 'HEAD')
-      throw methodNotAllowed('Method [HEAD] is offered to those who are logged in')
-    throw unauthorized('The credentials are missing or do not hold')
+    // Like Druid 37: without a login, HEAD returns 405. The caller would not see the body of a 401.
+    if (request.method === 'HEAD') throw methodNotAllowed('Method [HEAD] requires a login')
+    throw unauthorized('Missing or invalid credentials')
   }
   response.locals.identity = result.caller.identity
   return result.caller
@@ -349,7 +351,7 @@ function authorize(route: Route, request: Request, caller: Caller, security: Sec
   const { access } = route
   if (access.kind === 'open' || access.kind === 'authenticated' || access.kind === 'stated') return
   if (access.kind === 'internal') {
-    if (!security.isInternal(caller)) throw forbidden('This endpoint is for the servers of the cluster only')
+    if (!security.isInternal(caller)) throw forbidden('Only servers of the cluster may call this endpoint')
     return
   }
   const name = 'name' in access ? access.name : (request.params[access.parameter] as string)
@@ -363,7 +365,7 @@ function checkContentType(request: Request): void {
   const type = request.headers['content-type']
   if (type === undefined ? !isSent : /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return
   if (!isSent && request.method !== 'POST' && request.method !== 'PUT') return
-  throw unsupportedMediaType(`Content type [${type ?? ''}] is not read here; expected [application/json]`)
+  throw unsupportedMediaType(`Unsupported content type [${type ?? ''}]: expected [application/json]`)
 }
 
 function readQuery(schema: z.ZodType | undefined, query: unknown): unknown {
@@ -371,7 +373,7 @@ function readQuery(schema: z.ZodType | undefined, query: unknown): unknown {
   return parseJson(schema, query, { subject: 'query' })
 }
 
-/** Does work on the body of a request, which counts as in use until the work is done. */
+/** Runs `work` on the body of a request. The body counts against the budgets until `work` is done. */
 async function withBody(
   route: Route,
   request: Request,
@@ -392,7 +394,7 @@ async function withBody(
   }
 }
 
-/** Names in the path are checked before they are looked for, encoded or not. */
+/** Validates the datasource name in the path. */
 function assertNames({ isForRules }: Route, { dataSource }: Readonly<Record<string, string>>): void {
   if (dataSource === undefined) return
   const read = isForRules ? readRulesName : readDatasourceName
@@ -416,12 +418,14 @@ function headerText(request: Request, name: string): string {
   return escapeControlCharacters(cutText(isUtf8(bytes) ? bytes.toString('utf8') : text, 1024))
 }
 
-/** The address of the caller, as it was when the request came: at its end the connection may be gone. */
+/**
+ * Returns the address of the caller, which was read at the start of the request: the connection may be closed by now.
+ */
 function addressOf(response: Response): string {
   return response.locals.address
 }
 
-/** The address at the other end of the connection. */
+/** Returns the remote address of the connection. */
 function peerAddress(request: Request): string {
   return (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '')
 }
@@ -475,19 +479,19 @@ function answerError(
   sendJson(response.status(statusOf[failure.code]), alias === undefined ? body : errorInAlias(body, alias))
 }
 
-/** Anything that is not an expected failure is a bug: logged whole, answered with nothing but an id. */
+/** Any error other than a Failure is a bug. It is logged with all details, but the response contains only an id. */
 function toFailure(error: unknown, request: Request, details: object, log: RequestLog): Failure {
   if (error instanceof Failure) return error
-  // Express says so of a path that it cannot decode; a handler's own error of this kind is a bug.
+  // Express throws this for a path that it cannot decode. If a handler throws a URIError, it is a bug.
   if (error instanceof URIError && (error as { status?: number }).status === 400) {
     return invalidInput('The path or query is not properly percent-encoded')
   }
   if ((error as { code?: string }).code === 'ERR_STREAM_PREMATURE_CLOSE') {
-    log.debug('A caller left before its answer was whole', details)
-    return new Failure('unavailable', 'The answer broke off')
+    log.debug('Caller disconnected before the response was complete', details)
+    return new Failure('unavailable', 'The response was interrupted')
   }
   const id = randomUUID()
-  log.error('A request failed', {
+  log.error('Request failed', {
     ...details,
     errorId: id,
     method: request.method,
@@ -495,7 +499,7 @@ function toFailure(error: unknown, request: Request, details: object, log: Reque
     error: describeError(error),
     stack: error instanceof Error ? error.stack : undefined,
   })
-  return new Failure('internalServerError', `Something went wrong here; the log has it under [${id}]`, {
+  return new Failure('internalServerError', `Internal error; search the log of this server for [${id}]`, {
     errorId: id,
   })
 }

@@ -2,8 +2,8 @@ import { invalidInput } from '@svc/domain/failure'
 import { hasControlCharacter, showValue } from '@svc/domain/validation'
 
 /**
- * Throws an invalidInput Failure if a parameter of the path or the query has a control character or an unpaired
- * surrogate: no name in the interface has one.
+ * Throws an invalidInput Failure if a path or query parameter contains a control character or an unpaired surrogate. No
+ * name in the API contains one.
  */
 export function checkTexts(parameters: Readonly<Record<string, unknown>>): void {
   for (const [field, value] of Object.entries(parameters)) {
@@ -12,7 +12,7 @@ export function checkTexts(parameters: Readonly<Record<string, unknown>>): void 
       const shown = showValue(text)
       const name = showValue(field)
       throw invalidInput(
-        `Invalid value [${shown}] for [${name}]: expected a text without control characters.`,
+        `Invalid value [${shown}] for [${name}]: expected a string without control characters`,
         { field: name },
       )
     }

@@ -4,17 +4,17 @@ import type { Server } from 'node:https'
 import type { TLSSocket } from 'node:tls'
 import type { Settings } from '../config/index.ts'
 
-/** What a server asks of the certificates of its clients. */
+/** What a server requires of client certificates. */
 export interface ClientCertificateRules {
-  /** The client is asked for a certificate; one that does not hold is refused. */
+  /** Request a certificate from clients, and reject invalid ones. */
   readonly requested: boolean
-  /** A client without one is refused. */
+  /** Reject clients without a certificate. */
   readonly required: boolean
-  /** The certificate must be for the host that the connection comes from. */
+  /** Require that the certificate is valid for the host that the client connects from. */
   readonly validatesHosts: boolean
 }
 
-/** The rules that the configuration states. */
+/** Returns the rules from the configuration. */
 export function clientCertificateRules(settings: Settings): ClientCertificateRules {
   const required = settings.get('svc.server.https.requireClientCertificate')
   return {
@@ -24,7 +24,7 @@ export function clientCertificateRules(settings: Settings): ClientCertificateRul
   }
 }
 
-/** Lets through only connections whose certificate keeps the rules, before any of their bytes is read as HTTP. */
+/** Closes connections whose certificate violates the rules, before any of their bytes are read as HTTP. */
 export function refuseBadClients(
   server: Server,
   rules: ClientCertificateRules,
@@ -48,23 +48,22 @@ async function refusalReason(
   { required, validatesHosts }: ClientCertificateRules,
 ): Promise<string | undefined> {
   const certificate = socket.getPeerX509Certificate()
-  if (!certificate) return required ? 'it shows no certificate' : undefined
+  if (!certificate) return required ? 'no client certificate' : undefined
   const name = subjectOf(certificate)
-  if (!socket.authorized)
-    return `its certificate [${name}] does not hold (${String(socket.authorizationError)})`
+  if (!socket.authorized) return `invalid certificate [${name}] (${String(socket.authorizationError)})`
   const address = addressOf(socket)
   if (validatesHosts && !(await isFor(certificate, address)))
-    return `its certificate [${name}] is not for the host [${address}] that it comes from`
+    return `certificate [${name}] is not valid for the host [${address}] of the client`
   return undefined
 }
 
-/** The subject of the certificate that the other side of a connection has shown; null where it showed none. */
+/** Returns the subject of the certificate of the peer; null if it has none. */
 export function peerSubject(socket: TLSSocket): string | null {
   const certificate = socket.getPeerX509Certificate?.()
   return certificate ? subjectOf(certificate) : null
 }
 
-/** The subject of a certificate on one line, such as `CN=broker`. */
+/** Returns the subject of a certificate on one line, such as `CN=broker`. */
 function subjectOf(certificate: X509Certificate): string {
   return certificate.subject?.replaceAll('\n', ', ') ?? ''
 }
@@ -72,8 +71,8 @@ function subjectOf(certificate: X509Certificate): string {
 const addressOf = (socket: TLSSocket): string => (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
 
 /**
- * Whether a certificate is for the host with an address. Its names are looked up, not the address: whoever has an
- * address also decides to which name that points.
+ * Returns whether a certificate is valid for the host with an address. Resolves the names in the certificate instead of
+ * the address, because the owner of an address controls its reverse DNS entry.
  */
 async function isFor(certificate: X509Certificate, address: string): Promise<boolean> {
   if (certificate.checkIP(address) !== undefined) return true

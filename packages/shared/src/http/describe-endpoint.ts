@@ -4,10 +4,10 @@ import { z } from 'zod'
 import type { JsonLimits } from '../wire/index.ts'
 import type { Access, Method, Route } from './route.ts'
 
-/** A JSON schema; one with a title is known by it wherever it stands. */
+/** A JSON schema. One with a title becomes a named schema of the OpenAPI document. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** An answer of a route as plain JSON. */
+/** A successful response of a route as plain JSON. */
 export interface AnswerDescription {
   readonly status: number
   readonly description: string
@@ -15,16 +15,16 @@ export interface AnswerDescription {
   readonly content: Readonly<Record<string, JsonSchema>>
 }
 
-/** A route without what it does: plain JSON that can be printed, stored and compared. */
+/** A route without its handler: plain JSON that can be printed, stored, and compared. */
 export interface EndpointDescription {
   readonly method: Method
   /** Path template with `:name` parameters. */
   readonly path: string
   readonly access: Access
   readonly summary: string
-  /** JSON schema of the query, an object; absent where the route takes none. */
+  /** JSON schema of the query, an object; absent if the route has no query parameters. */
   readonly query?: JsonSchema
-  /** What the body may cost, and its JSON schema. */
+  /** The limits and the JSON schema of the body. */
   readonly body?: JsonLimits & {
     readonly limitBytes: number
     readonly optional: boolean
@@ -34,7 +34,7 @@ export interface EndpointDescription {
   readonly failures: readonly FailureCode[]
 }
 
-/** What can be told of a route. */
+/** Returns the description of a route. */
 export function describeEndpoint(route: Route): EndpointDescription {
   const { method, path, access, summary, query, body, answers, failures = [] } = route
   return {
@@ -64,13 +64,13 @@ export function describeEndpoint(route: Route): EndpointDescription {
   }
 }
 
-/** What comes in as it is written; so are answers, whose objects may have more fields than are told. */
+/** Uses the input side of schemas, also for responses: these may contain additional fields. */
 function schemaOf(shape: z.ZodType): JsonSchema {
   const { $schema: _, ...schema } = z.toJSONSchema(shape, {
     io: 'input',
     unrepresentable: 'any',
     override: ({ jsonSchema }) => {
-      // What is told of every whole number and every object says nothing.
+      // Zod adds these to every integer and every object, so they carry no information.
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
       if (isDeepStrictEqual(jsonSchema.propertyNames, { type: 'string' })) delete jsonSchema.propertyNames

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { type FailureCode, failureKinds, notFound } from '@svc/domain/failure'
 import { errorBody, failureOf, statusOf } from './index.ts'
 
-describe('the failure that another server told', () => {
+describe('a failure from another server', () => {
   it('keeps its code, and names the server', () => {
     const told = failureOf(404, errorBody(notFound('Task[a] not found', { task: 'a' })), 'http://there')
     assert.equal(told.code, 'notFound')
@@ -17,12 +17,12 @@ describe('the failure that another server told', () => {
     ['a body that contradicts its status', 500, { errorCode: 'conflict', errorMessage: 'x' }, 'conflict'],
     ['an unknown code', 409, { errorCode: 'somethingNew', errorMessage: 'x' }, 'conflict'],
     ['a code that is special to JavaScript', 403, { errorCode: 'constructor' }, 'forbidden'],
-    ['another special one', 404, { errorCode: '__proto__' }, 'notFound'],
-    ['a code that is no text', 413, { errorCode: ['conflict'] }, 'tooLarge'],
+    ['another special code', 404, { errorCode: '__proto__' }, 'notFound'],
+    ['a code that is not a string', 413, { errorCode: ['conflict'] }, 'tooLarge'],
     ['an unknown status', 418, undefined, 'internalServerError'],
     ['a redirect', 307, undefined, 'internalServerError'],
     ['null', 415, null, 'unsupportedMediaType'],
-    ['a text', 400, 'no', 'invalidInput'],
+    ['a string', 400, 'no', 'invalidInput'],
   ]
   for (const [name, status, body, code] of answers) {
     it(`is ${code} for ${name}`, () => {
@@ -33,7 +33,7 @@ describe('the failure that another server told', () => {
     })
   }
 
-  it('comes back with the status it had, for every code', () => {
+  it('keeps the status of every code', () => {
     for (const [code, status] of Object.entries(statusOf))
       assert.equal(failureOf(status, { errorCode: code }, '').code, code)
   })

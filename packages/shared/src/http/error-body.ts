@@ -6,7 +6,7 @@ import {
   type Persona,
 } from '@svc/domain/failure'
 
-/** The HTTP status of each kind of failure: the only such table. */
+/** The HTTP status of each failure code. This is the only such table. */
 export const statusOf: Readonly<Record<FailureCode, number>> = {
   invalidInput: 400,
   unauthorized: 401,
@@ -24,7 +24,7 @@ export const statusOf: Readonly<Record<FailureCode, number>> = {
   timedOut: 504,
 }
 
-/** The one JSON shape of an error. */
+/** The JSON body of every error. */
 export interface ErrorBody {
   readonly error: 'svcException'
   readonly errorCode: FailureCode
@@ -34,7 +34,7 @@ export interface ErrorBody {
   readonly context: FailureContext
 }
 
-/** The error body that tells a failure. */
+/** Returns the error body for a failure. */
 export function errorBody(failure: Failure): ErrorBody {
   return {
     error: 'svcException',
@@ -46,7 +46,7 @@ export function errorBody(failure: Failure): ErrorBody {
   }
 }
 
-/** The failure that an answer of another server tells; the server is named in its message. */
+/** Returns the failure in a response of another server; its message names that server. */
 export function failureOf(status: number, body: unknown, from: string): Failure {
   const told = body as Partial<ErrorBody> | undefined
   const known = typeof told?.errorCode === 'string' && Object.hasOwn(failureKinds, told.errorCode)

@@ -1,4 +1,4 @@
-/** HTTP as every server speaks it: routes as data, one application, one error shape, the listening ports. */
+/** HTTP for all servers: routes as data, the application, error bodies, and the ports. */
 export { type Answer, emptyAnswer, jsonAnswer, noContent, textAnswer } from './answer.ts'
 export { type ApplicationOptions, createApplication, type Forbidden, type NotedCalls } from './application.ts'
 export { peerSubject } from './client-certificates.ts'

@@ -3,9 +3,9 @@ import { pipeline } from 'node:stream/promises'
 import type { Response } from 'express'
 
 /**
- * An answer of 200 whose JSON text is sent as it is made, in pieces: as much of it at a time as the caller takes, so
- * that a very long list needs no room here. What fails before the first piece is answered like any failure, what fails
- * later ends the connection. It must hold no names of services: those are not brought into the word of an alias.
+ * A response with status 200 whose JSON is sent in pieces while it is generated, as fast as the caller reads it. A very
+ * long list needs little memory this way. A failure before the first piece is returned like any other; a later failure
+ * closes the connection. The JSON must not contain names of services, because aliases are not applied to it.
  */
 export class JsonPieces {
   readonly pieces: AsyncGenerator<string>
@@ -15,15 +15,15 @@ export class JsonPieces {
   }
 }
 
-/** Texts, as many at a time as they are made together. */
+/** JSON strings in pages of any size. */
 type Pages = AsyncIterable<readonly string[]> | Iterable<readonly string[]>
 
-/** The text of a list whose members come in pages of texts. */
+/** Generates a JSON list whose members come in pages. */
 export async function* jsonList(pages: Pages): AsyncGenerator<string> {
   yield* enclosed('[', pages, ']')
 }
 
-/** The text of an object whose members, `"name":value`, come in pages of texts. */
+/** Generates a JSON object whose members, `"name":value`, come in pages. */
 export async function* jsonObject(pages: Pages): AsyncGenerator<string> {
   yield* enclosed('{', pages, '}')
 }
@@ -38,7 +38,7 @@ async function* enclosed(opening: string, pages: Pages, closing: string): AsyncG
   yield before === opening ? opening + closing : closing
 }
 
-/** The text of a list of values that are texts in pieces themselves. */
+/** Generates a JSON list of values that are generated in pieces themselves. */
 export async function* jsonListOf(members: AsyncIterable<AsyncGenerator<string>>): AsyncGenerator<string> {
   let before = '['
   for await (const member of members) {
@@ -49,7 +49,7 @@ export async function* jsonListOf(members: AsyncIterable<AsyncGenerator<string>>
   yield before === '[' ? '[]' : ']'
 }
 
-/** The text of an object of values that are texts in pieces themselves. */
+/** Generates a JSON object of values that are generated in pieces themselves. */
 export async function* jsonObjectOf(
   members: AsyncIterable<readonly [name: string, value: AsyncGenerator<string>]>,
 ): AsyncGenerator<string> {
@@ -62,7 +62,7 @@ export async function* jsonObjectOf(
   yield before === '{' ? '{}' : '}'
 }
 
-/** Sends them; resolves when the caller has all, or has left. */
+/** Sends the pieces. Resolves when the caller has received everything or has disconnected. */
 export async function sendPieces(
   response: Response,
   { pieces }: JsonPieces,
@@ -78,13 +78,13 @@ export async function sendPieces(
   }
   await pipeline(Readable.from(inChunks(first, pieces), { objectMode: false }), response, { signal }).catch(
     (error: unknown) => {
-      // Nobody is there to be told.
+      // There is no caller left to report the error to.
       if (!signal.aborted) throw error
     },
   )
 }
 
-// Characters that are handed to the connection at once.
+// Minimum number of characters per write.
 const chunkLength = 32_768
 
 async function* inChunks(

@@ -6,20 +6,20 @@ import { hasBody, knownLength, receiveBody, unreadableEncoding } from './receive
 import type { BodyDefinition, Route } from './route.ts'
 import { type Release, SharedBudget } from './shared-budget.ts'
 
-/** Length up to which every body is read, in bytes: more only from callers who may have use for the route. */
+/** Max bytes of a body from a caller who may lack the permission for the route. */
 const untrustedLimitBytes = 64 * 1024
 
 const mebibyte = 1024 * 1024
 
-/** What callers share when their bodies are read. */
+/** Shared budgets for reading bodies. */
 export interface BodyBudgets {
-  /** Number of bodies that are read at once. */
+  /** Number of bodies that are read at the same time. */
   readonly bodies: SharedBudget
-  /** Bytes of bodies longer than `untrustedLimitBytes` that are read or worked on at once. */
+  /** Bytes of bodies longer than `untrustedLimitBytes` that are read or processed at the same time. */
   readonly bytes: SharedBudget
 }
 
-/** Budgets of their own for users and for the servers of the cluster, so that neither starves the other. */
+/** Separate budgets for users and for the servers of the cluster, so that neither starves the other. */
 export interface Budgets {
   readonly users: BodyBudgets
   readonly servers: BodyBudgets
@@ -27,7 +27,7 @@ export interface Budgets {
 
 const waits = { maxWaitingPerCaller: 64, maxWaiting: 512, maxWaitMs: 20_000 }
 
-/** The budgets of one server. */
+/** Creates the budgets of one server. */
 export const createBudgets = (): Budgets => ({
   users: {
     bodies: new SharedBudget({ max: 2000, maxPerCaller: 500, ...waits }),
@@ -39,29 +39,30 @@ export const createBudgets = (): Budgets => ({
   },
 })
 
-/** Who sends a body, and what that means for reading it. */
+/** The sender of a body. */
 export interface Sender {
   readonly caller: Caller
-  /** Whether it is a server of the cluster, whose bodies are only limited in bytes. */
+  /** Whether the sender is a server of the cluster. Its bodies are only limited in bytes and depth. */
   readonly isServer: boolean
 }
 
-/** A body as JSON. `release` gives back its part of the budgets, and must be called when it is no longer needed. */
+/** A body as JSON. Call `release` when it is no longer needed, to return its share of the budgets. */
 export interface ReadBody {
   readonly json: unknown
   readonly release: Release
 }
 
-/** Whether a caller has a permission that the route may need, whatever the body names. */
+/** Returns whether a caller has any permission that the route could require, regardless of what the body names. */
 function mayUse({ access }: Route, caller: Caller): boolean {
   if (access.kind === 'open') return false
   return access.kind !== 'stated' || caller.hasAny(access.action, access.type)
 }
 
 /**
- * Reads the body of a request as JSON; `json` is undefined where there is none. The limits of the route are checked while
- * the bytes arrive. Throws tooLarge for what exceeds one; forbidden for a body of more than 64 KiB from a caller who may
- * do nothing with it; busy if too many bodies are read already; invalidInput for anything but JSON in valid UTF-8.
+ * Reads the body of a request as JSON; `json` is undefined without a body. Checks the limits of the route while the
+ * bytes arrive. Throws tooLarge if a limit is exceeded, forbidden for a body of more than 64 KiB from a caller without
+ * any suitable permission, busy if too many bodies are being read, and invalidInput for anything but JSON in valid
+ * UTF-8.
  */
 export async function readJsonBody(
   request: IncomingMessage,
@@ -105,7 +106,7 @@ export async function readJsonBody(
 interface Receiving {
   readonly scan: JsonScan
   assertLength(bytes: number): void
-  /** Waits for the part of the budget that a long body takes. */
+  /** Waits for the share of the budget that a long body needs. */
   takeBytes(): Promise<void>
 }
 
@@ -130,7 +131,7 @@ async function receiveText(
   return text + decode(decoder)
 }
 
-/** Servers send what they have: only a text that nobody can build a value from is refused. */
+/** Bodies of servers have no limits except depth, which protects the JSON parser. */
 const unlimited = ({ maxDepth }: BodyDefinition) => ({
   maxDepth,
   maxValues: Number.POSITIVE_INFINITY,
@@ -160,7 +161,7 @@ function assertUtf8(contentType: string | undefined): void {
 }
 
 function untrusted({ access }: Route): Failure {
-  const limit = `without it a body may have at most [${untrustedLimitBytes}] bytes`
+  const limit = `without it, a body may have at most [${untrustedLimitBytes}] bytes`
   return access.kind === 'stated'
     ? forbidden(`The permission [${access.action}] on any [${access.type}] is missing; ${limit}`)
     : new Failure('tooLarge', `The body is larger than the limit of [${untrustedLimitBytes}] bytes`)

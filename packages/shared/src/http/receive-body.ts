@@ -9,12 +9,13 @@ import {
 } from 'node:zlib'
 import { Failure, invalidInput, unsupportedMediaType } from '@svc/domain/failure'
 
-// A body has this long, and longer by what has arrived, so that a slow connection is not taken for a stalled one.
+// Time for a body to arrive. Each received byte extends it, so that a slow connection is not mistaken for a stalled
+// one.
 const graceMs = 10_000
 const minBytesPerSecond = 16 * 1024
 // RFC 9659: a larger window is not allowed for content that is sent over HTTP.
 const maxZstdWindowLog = 23
-// How long the rest of a request that was answered early is read: a sender who is cut off may not see the answer.
+// How long the rest of a request is read after an early response. Otherwise, the sender may not see the response.
 const drainMs = 10_000
 
 type Decompressor = ReturnType<typeof createGunzip>
@@ -25,11 +26,11 @@ const decompressors: Readonly<Record<string, () => Decompressor>> = {
   zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: maxZstdWindowLog } }),
 }
 
-/** Whether a request has a body. */
+/** Returns whether a request has a body. */
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0
 
-/** The length of the body, where the request says it and the body is not compressed. */
+/** Returns the length of the body in bytes; undefined if it is not known or the body is compressed. */
 export function knownLength({ headers }: IncomingMessage): number | undefined {
   if (headers['content-length'] === undefined || encodingOf(headers) !== 'identity') return undefined
   return Number(headers['content-length'])
@@ -39,9 +40,9 @@ const encodingOf = (headers: IncomingMessage['headers']): string =>
   (headers['content-encoding'] ?? 'identity').trim().toLowerCase()
 
 /**
- * Reads the body of a request to its end, decompressed. `take` gets each chunk; the next one follows when what it returns
- * is resolved, and what it throws ends the reading. Throws `requestTimedOut` for a body that arrives too slowly; the time
- * for which `take` waits does not count. The connection stays usable for the answer in every case.
+ * Reads and decompresses the body of a request. Passes each chunk to `take` and waits for its promise before the next
+ * one; an error of `take` stops the reading. Throws `requestTimedOut` for a body that arrives too slowly; the time that
+ * `take` waits does not count. The connection remains usable for the response in all cases.
  */
 export async function receiveBody(
   request: IncomingMessage,
@@ -82,14 +83,14 @@ export async function receiveBody(
         fail(error)
       }
     }
-    pace.start(() => fail(new Failure('requestTimedOut', 'The body of the request arrived too slowly')))
+    pace.start(() => fail(new Failure('requestTimedOut', 'The request body arrived too slowly')))
     request.on('data', countBytes).on('error', fail).on('aborted', abort)
     source.on('data', takeChunk).on('end', finish).on('error', refuse)
     if (decompressor) request.pipe(decompressor)
   })
 }
 
-const badCompression = () => invalidInput('The body is not compressed as its header Content-Encoding says')
+const badCompression = () => invalidInput('The body does not match its header [Content-Encoding]')
 
 function createDecompressor(encoding: string): Decompressor {
   const create = Object.hasOwn(decompressors, encoding) ? decompressors[encoding] : undefined
@@ -97,13 +98,13 @@ function createDecompressor(encoding: string): Decompressor {
   return create()
 }
 
-/** The failure for a body in an encoding or a charset that is not supported. */
+/** Returns the failure for a body in an unsupported encoding or charset. */
 export const unreadableEncoding = () =>
   unsupportedMediaType(
-    'The encoding of the body is not read here; expected UTF-8, plain or compressed with gzip, deflate, br or zstd',
+    'Unsupported encoding of the body: expected UTF-8, uncompressed or compressed with gzip, deflate, br, or zstd',
   )
 
-/** Lets the rest of a request arrive that was answered before its end, but not for ever. */
+/** Reads the rest of a request that was answered early, for a limited time. */
 export function drain(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return
   const timer = setTimeout(() => request.socket.destroy(), drainMs)
@@ -113,7 +114,7 @@ export function drain(request: IncomingMessage): void {
   request.resume()
 }
 
-/** Watches how fast bytes arrive. */
+/** Detects bytes that arrive too slowly. */
 export function createPace() {
   let allowedMs = graceMs
   let startedAtMs = performance.now()
@@ -125,7 +126,7 @@ export function createPace() {
     else timer = setTimeout(check, Math.ceil(leftMs), onSlow)
   }
   return {
-    /** Calls `onSlow` once when bytes have arrived too slowly. */
+    /** Calls `onSlow` once if bytes arrive too slowly. */
     start(onSlow: () => void): void {
       check(onSlow)
     },

@@ -9,9 +9,9 @@ import type { Answer } from './answer.ts'
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /**
- * Who may call a route. `open` needs no login; `authenticated` any login; `internal` is for the servers among
- * themselves; `permission` needs the named permission, whose name may come from a path parameter; `stated` is
- * decided by the handler from what the request names (a task's datasource), with `authorize` of its input.
+ * Who may call a route. `open` requires no login; `authenticated` requires any login; `internal` is for the servers of
+ * the cluster; `permission` requires the given permission, whose name may come from a path parameter; for `stated`, the
+ * handler decides based on the request, such as the datasource of a task.
  */
 export type Access =
   | { readonly kind: 'open' }
@@ -37,7 +37,7 @@ export type Action = 'READ' | 'WRITE'
 export const open: Access = { kind: 'open' }
 /** Any login; lists are filtered by the handler. */
 export const authenticated: Access = { kind: 'authenticated' }
-/** Only the servers of the cluster, as the escalator. */
+/** Only the servers of the cluster, as the internal user. */
 export const internal: Access = { kind: 'internal' }
 /** A permission on the state of the cluster. */
 export const state = (action: Action): Access => ({
@@ -81,19 +81,19 @@ export interface RouteInput<Query, Body> {
   readonly query: Query
   readonly body: Body
   readonly caller: Caller
-  /** The word by which is asked: `svc`, or that of an alias. */
+  /** The path prefix of the request: `svc` or an alias. */
   readonly word: string
-  /** Whether a server of the cluster asks; anyone is one where everything is allowed. */
+  /** Whether the caller is a server of the cluster; always true if everything is allowed. */
   readonly isInternal: boolean
   /** Who made a change and why, for the audit log. */
   readonly audit: AuditInfo
   readonly signal: AbortSignal
-  /** The bare request and response, for what streams. */
+  /** The raw request and response, for streaming. */
   readonly request: IncomingMessage
   readonly response: ServerResponse
 }
 
-/** The author and comment that a caller states, the identity that was proved, and the address it came from. */
+/** The author and comment from the request headers, and the authenticated identity and address of the caller. */
 export interface AuditInfo {
   readonly author: string
   readonly comment: string
@@ -101,12 +101,12 @@ export interface AuditInfo {
   readonly ip: string
 }
 
-/** An answer other than 200 with a JSON body. */
+/** A response other than 200 with a JSON body. */
 export class Reply {
   readonly status: number
   readonly body: unknown
   readonly headers: Readonly<Record<string, string>>
-  /** The body for requests that came by an alias; that of all where left out. */
+  /** The body for requests under an alias; same as `body` by default. */
   readonly bodyInAlias: unknown
 
   constructor(
@@ -123,38 +123,41 @@ export class Reply {
 }
 
 /**
- * The answer to a change that clients of other makes read: 200 with an empty body, as the interface has it, and under
- * an alias the JSON without which they take the change for failed.
+ * The response to a successful change: 200 with an empty body. Under an alias, it has the JSON body that Druid clients
+ * expect.
  */
 export const updated = new Reply(200, undefined, {}, { success: true })
 
-/** The answer of a handler that has written to the response itself. */
+/** Returned by a handler that has written to the response itself. */
 export const streamed = Symbol('streamed')
 
-/** One endpoint as data: it mounts Express, makes the OpenAPI document and drives the access tests. */
+/** One endpoint as data, used for Express, the OpenAPI document, and the access tests. */
 export interface Route {
   readonly method: Method
   readonly path: string
   readonly access: Access
   readonly summary: string
-  /** The datasource of the path may have any name that rules can be set for. */
+  /** The datasource in the path may be any name that rules can be set for. */
   readonly isForRules?: boolean
   readonly query?: z.ZodType | undefined
   readonly body?: BodyDefinition | undefined
-  /** What it answers where it can do what it is asked, as the OpenAPI document tells it. */
+  /** The successful responses, for the OpenAPI document. */
   readonly answers: readonly Answer[]
-  /** How it may fail beyond what a request of its kind always may. */
+  /** Failures in addition to those that any such request can have. */
   readonly failures?: readonly FailureCode[]
-  /** The answer: JSON with 200, undefined for 200 with an empty body, a Reply, JsonPieces, or `streamed`. */
+  /**
+   * Returns the response: a JSON value with 200, undefined for 200 with an empty body, a Reply, JsonPieces, or
+   * `streamed`.
+   */
   handle(input: RouteInput<never, never>): unknown
 }
 
-/** How a JSON body is checked, and what it may cost; its limits are checked before a value is built from it. */
+/** How a JSON body is parsed, and its limits, which are checked before parsing. */
 export interface BodyDefinition extends JsonLimits {
   readonly parse: Parser<unknown>
   /** Max length in bytes, decompressed. */
   readonly limitBytes: number
-  /** The body may be left out; `parse` then sees undefined. */
+  /** The body is optional; without one, `parse` gets undefined. */
   readonly optional?: boolean
 }
 
@@ -164,18 +167,18 @@ interface TypedRoute<Query, Body> extends Omit<Route, 'handle' | 'query' | 'body
   handle(input: RouteInput<Query, Body>): unknown
 }
 
-/** Makes a route; `query` and `body` give their types to the handler. */
+/** Creates a route whose handler gets the types of `query` and `body`. */
 export function route<Query = unknown, Body = undefined>(definition: TypedRoute<Query, Body>): Route {
   return definition as unknown as Route
 }
 
-/** Largest body of rules and configurations. */
+/** Max bytes of rules and configurations. */
 export const configLimitBytes = 1024 * 1024
 
-/** What a body may cost where its route says nothing else. */
+/** Default limits of a body. */
 const usualLimits: JsonLimits = { maxValues: 200_000, maxNames: 20_000, maxDepth: 100 }
 
-/** A JSON body of at most 1 MiB that `parse` checks. */
+/** Returns the definition of a JSON body, of at most 1 MiB by default. */
 export function jsonBody<Body>(
   parse: Parser<Body>,
   { limitBytes = configLimitBytes, optional = false, ...limits }: BodyOptions = {},

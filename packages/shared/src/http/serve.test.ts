@@ -21,7 +21,7 @@ const withTls = (store: string): Record<string, string> => ({
 })
 const hello: RequestListener = (_request, response) => response.end('hello')
 
-/** Opens the ports with the stores of the settings as they are now. */
+/** Opens the ports with the current stores of the settings. */
 async function listen(settings: Settings, handler: RequestListener): Promise<Listeners> {
   const loaded = await loadTlsStores(settings, Date.now())
   if (loaded.kind === 'faulty') throw new Error(loaded.problems.join('\n'))
@@ -72,7 +72,7 @@ describe('the ports', () => {
   })
 
   for (const store of ['rsa.jks', 'ec.jks', 'rsa-pkcs12.jks', 'ec.p12']) {
-    it(`speak TLS with ${store}, to those who trust its authority`, async (context) => {
+    it(`serve TLS with ${store} to clients that trust its authority`, async (context) => {
       const { tlsPort } = await open(context, withTls(store))
       assert.equal(await ask(tlsPort, { ca: authority }), 'hello')
       assert.equal(
@@ -93,10 +93,10 @@ describe('the ports', () => {
     ['TLSv1.3', true],
   ]
   for (const [version, accepted] of versions) {
-    it(`${accepted ? 'accept' : 'refuse'} ${version}`, async (context) => {
+    it(`${accepted ? 'accept' : 'reject'} ${version}`, async (context) => {
       const { tlsPort } = await open(context, withTls('rsa.jks'))
       const spoken = await new Promise((resolve) => {
-        // Old versions need ciphers that clients too have given up.
+        // Old versions need ciphers that clients no longer enable by default.
         const socket = tlsConnect({
           host: '127.0.0.1',
           port: tlsPort as number,
@@ -115,13 +115,13 @@ describe('the ports', () => {
     })
   }
 
-  it('give plain HTTP no answer where TLS is spoken, and go on', async (context) => {
+  it('do not answer plain HTTP on the TLS port, and keep serving', async (context) => {
     const { tlsPort } = await open(context, withTls('rsa.jks'))
     await assert.rejects(ask(tlsPort))
     assert.equal(await ask(tlsPort, { ca: authority }), 'hello')
   })
 
-  it('answer what is to be tunnelled with an error, and pass over expectations', async (context) => {
+  it('reject CONNECT with an error, and ignore the Expect header', async (context) => {
     const { plaintextPort } = await open(context)
     const say = async (text: string): Promise<string> => {
       const socket = connect(Number(plaintextPort), '127.0.0.1', () => socket.write(text))
@@ -135,7 +135,7 @@ describe('the ports', () => {
     assert.match(taken, /^HTTP\/1\.1 200 [\s\S]*hello/)
   })
 
-  it('that are taken are told with their property, and none stays open', async (context) => {
+  it('are reported with their property if they are in use, and none stays open', async (context) => {
     const taken = createServer()
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
     context.after(() => taken.close())
@@ -148,12 +148,12 @@ describe('the ports', () => {
       'svc.plaintextPort': String(port),
     })
     await assert.rejects(listen(settings, hello), {
-      problems: [`[svc.plaintextPort] is [${port}], which cannot be opened on [127.0.0.1] (EADDRINUSE)`],
+      problems: [`Cannot open port [${port}] of [svc.plaintextPort] on [127.0.0.1] (EADDRINUSE)`],
     })
     await assert.rejects(ask(tlsPort, { ca: authority }), { code: 'ECONNREFUSED' })
   })
 
-  it('are on the address of the server only, unless told otherwise', async (context) => {
+  it('are only open on the address of the server by default', async (context) => {
     const only = await open(context, { 'svc.host': '127.0.0.2' })
     assert.equal(await ask(only.plaintextPort, { host: '127.0.0.2' }), 'hello')
     await assert.rejects(ask(only.plaintextPort), { code: 'ECONNREFUSED' })
@@ -161,14 +161,17 @@ describe('the ports', () => {
     assert.equal(await ask(all.plaintextPort), 'hello')
   })
 
-  it('cannot be opened on an address that is not ours', async () => {
+  it('cannot be opened on an address of another machine', async () => {
     const settings = testSettings('router', { 'svc.host': '192.0.2.1' })
-    await assert.rejects(listen(settings, hello), /cannot be opened on \[192\.0\.2\.1\] \(EADDRNOTAVAIL\)/)
+    await assert.rejects(
+      listen(settings, hello),
+      /^ConfigurationError: .*Cannot open port \[.*\] on \[192\.0\.2\.1\] \(EADDRNOTAVAIL\)/s,
+    )
   })
 })
 
 describe('closing', () => {
-  it('finishes what is under way, takes nothing new, and ends idle connections', async (context) => {
+  it('finishes requests in progress, accepts no new ones, and closes idle connections', async (context) => {
     let finish: (() => void) | undefined
     const listeners = await open(context, {}, (_request, response) => {
       response.write('begun, ')
@@ -177,7 +180,7 @@ describe('closing', () => {
     const idle = connect(listeners.plaintextPort as number, '127.0.0.1')
     await new Promise((resolve) => idle.once('connect', resolve))
     const answer = ask(listeners.plaintextPort)
-    const end = await waitUntil('the request is under way', () => finish as unknown as () => void)
+    const end = await waitUntil('the request is in progress', () => finish as unknown as () => void)
     const idleEnded = new Promise((resolve) => idle.once('close', resolve))
     const closed = listeners.close(60_000)
     await idleEnded
@@ -187,13 +190,13 @@ describe('closing', () => {
     await closed
   })
 
-  it('gives up what takes longer than the grace', async (context) => {
+  it('aborts requests that take longer than the grace period', async (context) => {
     let isUnderWay = false
     const listeners = await open(context, {}, () => {
       isUnderWay = true
     })
     const answer = assert.rejects(ask(listeners.plaintextPort), { code: 'ECONNRESET' })
-    await waitUntil('the request is under way', () => isUnderWay)
+    await waitUntil('the request is in progress', () => isUnderWay)
     const startedAt = performance.now()
     await listeners.close(200)
     assert.ok(performance.now() - startedAt >= 195)

@@ -13,19 +13,19 @@ import { errorBody } from './error-body.ts'
 export interface Listeners {
   readonly plaintextPort: number | undefined
   readonly tlsPort: number | undefined
-  /** Ends the listening; requests under way are finished, at most `graceMs` long, idle connections closed. */
+  /** Stops listening, closes idle connections, and waits up to `graceMs` for requests in progress. */
   close(graceMs: number): Promise<void>
 }
 
-/** What `listen` tells of. */
+/** Options of `listen`. */
 export interface ListenOptions {
-  /** A client was refused for its certificate. */
+  /** Called when a client was rejected because of its certificate. */
   readonly onRefusedClient?: (address: string, reason: string) => void
 }
 
 /**
- * Opens the ports that the configuration asks for; changed stores count from the next connection on. Throws one
- * ConfigurationError that names every port that cannot be opened.
+ * Opens the configured ports. Changed stores apply to new connections. Throws a ConfigurationError that names every
+ * port that cannot be opened.
  */
 export async function listen(
   settings: Settings,
@@ -41,7 +41,7 @@ export async function listen(
     server.on('connect', (_request, socket) =>
       answerPlainly(socket, '405 Method Not Allowed', noTunnel, ['Allow:']),
     )
-    // RFC 9110 10.1.1: an expectation that is not known may be passed over.
+    // RFC 9110 10.1.1: a server may ignore an unknown expectation.
     server.on('checkExpectation', handler)
     server.keepAliveTimeout = 65_000
     const problem = await openPort(server, settings, wanted)
@@ -86,8 +86,8 @@ function wantedPorts(settings: Settings): WantedPort[] {
 }
 
 /**
- * What would keep the ports from being opened, one sentence each: for a configuration that is refused anyway, so that
- * all is told at once. Properties in `faulty` have no value to try.
+ * Returns the problems that would keep the ports from being opened. Used for an invalid configuration, to report all
+ * problems at once. Properties in `faulty` have no valid value to check.
  */
 export async function findPortProblems(settings: Settings, faulty: ReadonlySet<string>): Promise<string[]> {
   const problems: string[] = []
@@ -109,7 +109,7 @@ async function openPort(
   const host = settings.get('svc.bindOnHost') ? settings.get('svc.host') : undefined
   return await new Promise((resolve) => {
     const refused = (error: NodeJS.ErrnoException) =>
-      resolve(`[${property}] is [${port}], which cannot be opened on [${host ?? '*'}] (${error.code})`)
+      resolve(`Cannot open port [${port}] of [${property}] on [${host ?? '*'}] (${error.code})`)
     server.once('error', refused)
     server.listen({ port, host }, () => {
       server.off('error', refused)
@@ -129,10 +129,10 @@ function tlsServer(
   const server = createTlsServer(
     {
       ...tls?.context,
-      // A client that asks for it again and again would keep a processor busy.
+      // A client that renegotiates in a loop would keep a CPU busy.
       secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
       requestCert: rules.requested,
-      // Refused with a reason for the log, below.
+      // Invalid certificates are rejected below, with a reason for the log.
       rejectUnauthorized: false,
     },
     handler,
@@ -149,7 +149,7 @@ function tlsServer(
   return server as unknown as Server
 }
 
-/** Clients that were let in under stores of before are let in anew, once their request has been answered. */
+/** Makes clients that connected before the stores changed reconnect after their next response. */
 function endWithOldStores(server: TlsServer, stores: FollowedStores): void {
   const connected = new Set<Duplex>()
   const outdated = new WeakSet<Duplex>()
@@ -169,15 +169,15 @@ const brokenRequests: Readonly<Record<string, { readonly status: string; readonl
   HPE_HEADER_OVERFLOW: {
     // RFC 6585 5: the status for header fields that are too large.
     status: '431 Request Header Fields Too Large',
-    failure: new Failure('tooLarge', 'The header fields of the request are too large'),
+    failure: new Failure('tooLarge', 'The request headers are too large'),
   },
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: '408 Request Timeout',
-    failure: invalidInput('The request did not arrive whole in time'),
+    failure: invalidInput('Timed out before the request was complete'),
   },
 }
 
-/** What is no HTTP request that can be read gets the same shape of error as everything else. */
+/** Answers an unreadable HTTP request with the usual error body. */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy()
@@ -185,14 +185,17 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
   }
   const { status, failure } = brokenRequests[error.code ?? ''] ?? {
     status: '400 Bad Request',
-    failure: invalidInput('The request is not well-formed HTTP'),
+    failure: invalidInput('The request is not valid HTTP'),
   }
   answerPlainly(socket, status, failure)
 }
 
-const noTunnel = new Failure('methodNotAllowed', 'Method [CONNECT] is not allowed: nothing is tunnelled here')
+const noTunnel = new Failure(
+  'methodNotAllowed',
+  'Unsupported method [CONNECT]: this server does not tunnel connections',
+)
 
-/** Answers a request that never becomes one of the application, and ends its connection. */
+/** Answers a request that never reaches the application, and closes its connection. */
 function answerPlainly(
   socket: Duplex,
   status: string,
@@ -213,7 +216,7 @@ function answerPlainly(
   )
 }
 
-// A connection whose request ends while the server closes would stay open for the next one.
+// A connection whose request completes during shutdown would otherwise stay open for the next one.
 const closeIdlePeriodMs = 25
 
 function closeServer(server: Server, graceMs: number): Promise<void> {

@@ -4,7 +4,7 @@ import { SharedBudget } from './shared-budget.ts'
 
 const limits = { max: 100, maxPerCaller: 60, maxWaitingPerCaller: 2, maxWaiting: 3, maxWaitMs: 60_000 }
 
-/** The order in which parts are granted. */
+/** Records the order in which amounts are granted. */
 function taking(budget: SharedBudget) {
   const granted: string[] = []
   return {
@@ -18,8 +18,8 @@ function taking(budget: SharedBudget) {
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-describe('a budget that callers share', () => {
-  it('grants what fits, and the rest when something is given back, once', async () => {
+describe('a shared budget', () => {
+  it('grants what fits, and the rest once an amount is released', async () => {
     const { take, granted } = taking(new SharedBudget(limits))
     const first = await take('a', 60)
     const second = take('b', 50)
@@ -31,7 +31,7 @@ describe('a budget that callers share', () => {
     assert.deepEqual(granted, ['a 60', 'b 50'])
   })
 
-  it('lets others pass a caller who has used up its own part', async () => {
+  it('lets others overtake a caller that has used up its own limit', async () => {
     const { take, granted } = taking(new SharedBudget(limits))
     const first = await take('a', 60)
     const second = take('a', 10)
@@ -41,7 +41,7 @@ describe('a budget that callers share', () => {
     await second
   })
 
-  it('does not let small parts pass a large one for ever', async () => {
+  it('does not let small amounts overtake a large one forever', async () => {
     const { take, granted } = taking(new SharedBudget(limits))
     const first = await take('a', 60)
     const large = take('b', 60)
@@ -54,7 +54,7 @@ describe('a budget that callers share', () => {
     await small
   })
 
-  it('grants one part that exceeds it when nothing else is in use', async () => {
+  it('grants an amount above the limit when nothing else is in use', async () => {
     const { take, granted } = taking(new SharedBudget(limits))
     const release = await take('a', 1000)
     const next = take('b', 1)
@@ -64,7 +64,7 @@ describe('a budget that callers share', () => {
     await next
   })
 
-  it('is busy where too many of one caller, or of all, wait', async () => {
+  it('is busy if too many requests of one caller, or of all callers, are waiting', async () => {
     const { take } = taking(new SharedBudget(limits))
     const release = await take('x', 100)
     const waiting = [take('a', 60), take('a', 60)]
@@ -77,7 +77,7 @@ describe('a budget that callers share', () => {
     await Promise.all(waiting)
   })
 
-  it('is busy for those who wait too long', async () => {
+  it('is busy for requests that wait too long', async () => {
     const { take, granted } = taking(new SharedBudget({ ...limits, maxWaitMs: 10 }))
     const release = await take('a', 100)
     await assert.rejects(take('b', 1), { code: 'busy' })

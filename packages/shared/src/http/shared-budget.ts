@@ -1,17 +1,17 @@
 import { busy } from '@svc/domain/failure'
 
-/** How much of something callers may hold at once. */
+/** Limits of a shared budget. */
 export interface BudgetLimits {
   readonly max: number
   readonly maxPerCaller: number
-  /** Max number of requests of one caller that wait for their part. */
+  /** Max number of waiting requests of one caller. */
   readonly maxWaitingPerCaller: number
-  /** Max number of requests of all callers that wait. */
+  /** Max number of waiting requests of all callers. */
   readonly maxWaiting: number
   readonly maxWaitMs: number
 }
 
-/** Gives a part of a budget back; further calls have no effect. */
+/** Returns a share to the budget; further calls have no effect. */
 export type Release = () => void
 
 interface Waiting {
@@ -21,8 +21,8 @@ interface Waiting {
 }
 
 /**
- * Something limited that callers share, such as the bytes of bodies that are read at once. Who asks for more than is left
- * waits, first come, first served, but never behind a caller who has used up its own part.
+ * A limited resource that callers share, such as the memory for request bodies. A request for more than is left waits,
+ * first come, first served, but never behind a caller that has used up its own limit.
  */
 export class SharedBudget {
   private readonly limits: BudgetLimits
@@ -36,8 +36,8 @@ export class SharedBudget {
   }
 
   /**
-   * Resolves once the caller has its part. Throws `busy` if too many wait already, or if it takes too long. One part that
-   * exceeds the limit is granted when nothing else is in use.
+   * Resolves once the amount is granted. Throws `busy` if too many requests are waiting, or if it takes too long. An
+   * amount above the limit is granted when nothing else is in use.
    */
   async take(caller: string, amount: number): Promise<Release> {
     if (!this.fits(caller, amount) || this.isBehindOthers(caller)) await this.untilGranted(caller, amount)
@@ -91,7 +91,7 @@ export class SharedBudget {
     for (const entry of this.waiting) {
       const { caller, amount } = entry
       if (this.isOverOwnPart(this.usedBy.get(caller) ?? 0, amount)) continue
-      // A large part must not wait for ever while small ones pass it.
+      // Small amounts must not overtake a large one forever.
       if (!this.fits(caller, amount)) return
       this.use(caller, amount)
       entry.grant()

@@ -1,2 +1,2 @@
-/** Counting failed logins for the whole cluster; Redis is loaded with the first login that is verified. */
+/** Counts failed logins across the cluster. Loads Redis when the first login is verified. */
 export { openLoginThrottle, type SharedThrottle } from './shared-throttle.ts'

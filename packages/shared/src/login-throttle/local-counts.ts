@@ -7,10 +7,10 @@ interface Counter {
   readonly endsAt: number
 }
 
-// Counters, and sources of users, that a server keeps while Redis is away.
+// Max number of counters, and of known sources, that a server keeps while Redis is unavailable.
 const maxEntries = 10_000
 
-/** Counts of this server alone. */
+/** Creates counts in the memory of this server. */
 export function createLocalCounts(now: () => number): LoginCounts {
   const counters = new Map<string, Counter>()
   const knownUntil = new Map<string, number>()

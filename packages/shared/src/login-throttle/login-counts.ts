@@ -1,30 +1,30 @@
-/** A number of failed logins after which further ones are verified one at a time. */
+/** A number of failed logins beyond which logins are verified one at a time. */
 export interface FailureLimit {
   readonly key: string
   readonly max: number
-  /** How far apart the logins are that are verified beyond it. */
+  /** Time between two verified logins beyond the limit. */
   readonly delayMs: number
-  /** Whether the login goes before others that wait for this limit. */
+  /** Whether the login is first in line for this limit. */
   readonly isFirst: boolean
 }
 
-/** What an attempt counts for. */
+/** The limits that an attempt counts toward. */
 export interface CountedAttempt {
-  /** The limit of user and address first, which always counts; the others count only where the source is unknown. */
+  /** The first limit, by user and address, always applies; the others only apply if the source is unknown. */
   readonly limits: readonly FailureLimit[]
-  /** The user at the address: known for a time after a login that succeeded. */
+  /** The key of user and address, which are known for some time after a successful login. */
   readonly source: string
 }
 
 /** Counts failed logins. */
 export interface LoginCounts {
   /**
-   * Counts an attempt for `periodMs` and returns 0, or counts nothing and returns the milliseconds until one may be
-   * verified.
+   * Counts an attempt for `periodMs` and returns 0, or counts nothing and returns the milliseconds until an attempt may
+   * be verified.
    */
   begin(attempt: CountedAttempt, periodMs: number): Promise<number>
-  /** Forgets the failures of user and address, whose source is known from now on for `knownMs`. */
+  /** Resets the failures of user and address, and makes the source known for `knownMs`. */
   succeeded(attempt: CountedAttempt, knownMs: number): Promise<void>
-  /** Takes back what `begin` counted. */
+  /** Reverts the count of `begin`. */
   undecided(attempt: CountedAttempt): Promise<void>
 }

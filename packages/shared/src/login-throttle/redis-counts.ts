@@ -1,9 +1,9 @@
 import type { QueueConnection } from '../redis/index.ts'
 import type { CountedAttempt, LoginCounts } from './login-counts.ts'
 
-// Each is one step, so that servers do not count past each other, and no counter is left behind without an end.
-// Keys: the source, then a counter and the time of its next login for each limit.
-// Arguments of the first: the period, then the maximum, the delay, and whether the login goes first for each limit.
+// Each script is atomic, so that concurrent servers count correctly and every counter has an expiry.
+// Keys: the source; then, for each limit, a counter and the time of its next login.
+// Arguments of the first script: the period; then, for each limit, its max, its delay, and whether the login is first.
 const begin = `
 local counted = redis.call('EXISTS', KEYS[1]) == 1 and 1 or (#KEYS - 1) / 2
 for i = 1, counted do
@@ -41,7 +41,7 @@ const keysOf = ({ limits, source }: CountedAttempt): string[] => [
   ...limits.flatMap(({ key }) => [key, `${key}:next`]),
 ]
 
-/** Counts of all servers together. */
+/** Creates counts in Redis that all servers share. */
 export function createRedisCounts(connected: () => Promise<QueueConnection>): LoginCounts {
   async function run(
     script: string,

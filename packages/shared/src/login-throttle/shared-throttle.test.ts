@@ -24,28 +24,28 @@ const [one, other] = [open(), open()]
 const address = '10.0.0.1'
 
 let attempts = 0
-/** A login of a user with a password that was not tried before, unless one is given. */
+/** A login of a user, by default with a new password. */
 const attempt = (user: string, from = address, digest = `password-${attempts++}`) => ({
   user,
   address: from,
   digest,
 })
 
-/** Whether a login is let try. */
+/** Returns whether a login may be verified. */
 const mayTry = async (throttle: typeof one, user: string, from?: string, digest?: string) =>
   (await throttle.begin(attempt(user, from, digest))) === undefined
 
 describe('failed logins', () => {
-  it('are counted for all servers together, until one succeeds', async () => {
+  it('are counted across all servers until one succeeds', async () => {
     assert.equal(await mayTry(one, 'ann'), true)
     assert.equal(await mayTry(other, 'ann'), true)
     assert.equal(await mayTry(one, 'ann'), false)
     assert.equal(await mayTry(other, 'ann'), false)
     await one.succeeded(attempt('ann'))
-    await waitUntil('the count begins anew', () => mayTry(one, 'ann'))
+    await waitUntil('the count starts over', () => mayTry(one, 'ann'))
   })
 
-  it('are counted by each server while Redis stands still, and no login waits for it for long', async () => {
+  it('are counted by each server while Redis hangs, and no login waits long', async () => {
     gate.freeze()
     const began = performance.now()
     assert.equal(await mayTry(one, 'bob'), true)
@@ -53,16 +53,16 @@ describe('failed logins', () => {
     assert.equal(await mayTry(one, 'bob'), false)
     await one.succeeded(attempt('bob'))
     assert.equal(await mayTry(one, 'bob'), true)
-    // Each would wait five seconds for a command that is not answered.
+    // Each would wait five seconds for a command without a response.
     assert.ok(performance.now() - began < 10_000)
     gate.thaw()
-    await waitUntil('they are counted together again', async () => {
+    await waitUntil('they are counted in Redis again', async () => {
       await Promise.all([mayTry(one, 'eve'), mayTry(other, 'eve')])
       return !(await mayTry(one, 'eve')) && !(await mayTry(other, 'eve'))
     })
   })
 
-  it('that each server has counted for itself are not counted together later', async () => {
+  it('that were counted by each server are not counted in Redis later', async () => {
     gate.freeze()
     let laterMs = 0
     const late = open(() => performance.now() + laterMs)
@@ -71,7 +71,7 @@ describe('failed logins', () => {
       laterMs += 60_000
     }
     gate.thaw()
-    await waitUntil('they are counted together again', async () => {
+    await waitUntil('they are counted in Redis again', async () => {
       laterMs += 60_000
       await Promise.all([mayTry(late, 'gus'), mayTry(other, 'gus')])
       return !(await mayTry(late, 'gus')) && !(await mayTry(other, 'gus'))
@@ -79,7 +79,7 @@ describe('failed logins', () => {
     assert.equal(await mayTry(other, 'fay'), true)
   })
 
-  it('are counted by each server while Redis is away', async () => {
+  it('are counted by each server while Redis is unavailable', async () => {
     await gate.cut()
     for (const throttle of [one, other]) {
       assert.equal(await mayTry(throttle, 'dan'), true)
@@ -90,7 +90,7 @@ describe('failed logins', () => {
   })
 })
 
-for (const where of ['Redis', 'a server alone, as Redis is away'] as const) {
+for (const where of ['Redis', 'each server while Redis is unavailable'] as const) {
   describe(`failed logins counted by ${where}`, () => {
     before(async () => {
       if (where !== 'Redis') await gate.cut()
@@ -104,7 +104,7 @@ for (const where of ['Redis', 'a server alone, as Redis is away'] as const) {
       })
     const name = (user: string) => `${user} of ${where}`
 
-    it('beyond the limit are verified one each delay, however many there are', async () => {
+    it('beyond the limit are verified once per delay', async () => {
       const throttle = quick()
       const startedAt = performance.now()
       let verified = 0
@@ -112,11 +112,11 @@ for (const where of ['Redis', 'a server alone, as Redis is away'] as const) {
         const tried = await Promise.all(Array.from({ length: 20 }, () => mayTry(throttle, name('ann'))))
         verified += tried.filter(Boolean).length
       }
-      // The limit, and one after each of three delays; the local clock and that of Redis need not agree to the millisecond.
+      // The limit, and one after each of three delays. The local clock and that of Redis may differ by milliseconds.
       assert.ok(verified >= 4 && verified <= 6, `${verified}`)
     })
 
-    it('do not keep out the owner who repeats the right password from the same address', async () => {
+    it('do not lock out a user who retries the correct password from the same address', async () => {
       const throttle = quick()
       let isOver = false
       const attack = Array.from({ length: 4 }, async () => {
@@ -125,7 +125,7 @@ for (const where of ['Redis', 'a server alone, as Redis is away'] as const) {
           await new Promise(setImmediate)
         }
       })
-      await waitUntil('the attack is held back', async () => !(await mayTry(throttle, name('bob'))))
+      await waitUntil('the attack is throttled', async () => !(await mayTry(throttle, name('bob'))))
       const startedAt = performance.now()
       let seconds: number | undefined
       do {
@@ -139,14 +139,14 @@ for (const where of ['Redis', 'a server alone, as Redis is away'] as const) {
       assert.ok(tookMs < 4 * delayMs, `${tookMs} ms`)
     })
 
-    it('are no concern of the same user at another address', async () => {
+    it('do not affect the same user at another address', async () => {
       const throttle = quick()
       for (let guess = 0; guess < 3; guess++) await mayTry(throttle, name('eve'))
       assert.equal(await mayTry(throttle, name('eve')), false)
       assert.equal(await mayTry(throttle, name('eve'), '10.0.0.2'), true)
     })
 
-    it('from many addresses are limited together, but not where the user has logged in', async () => {
+    it('from many addresses are limited together, except from addresses where the user has logged in', async () => {
       const throttle = quick()
       const home = `10.9.0.${where === 'Redis' ? 1 : 2}`
       assert.equal(await mayTry(throttle, name('fay'), home), true)
@@ -158,7 +158,7 @@ for (const where of ['Redis', 'a server alone, as Redis is away'] as const) {
       assert.equal(await mayTry(throttle, name('fay'), home), true)
     })
 
-    it('of many users from one address are limited together, but not those who have logged in there', async () => {
+    it('of many users from one address are limited together, except users who have logged in there', async () => {
       const throttle = open(() => performance.now(), { 'svc.auth.throttle.delay': 'PT1M' })
       const office = `10.8.0.${where === 'Redis' ? 1 : 2}`
       assert.equal(await mayTry(throttle, name('gus'), office), true)
@@ -171,7 +171,7 @@ for (const where of ['Redis', 'a server alone, as Redis is away'] as const) {
       assert.equal(await mayTry(throttle, name('user0'), '10.8.1.1'), true)
     })
 
-    it('do not count where nobody knows whether the password was right', async () => {
+    it('do not count if the password could not be verified', async () => {
       const throttle = quick()
       for (let time = 0; time < 5; time++) {
         const unverified = attempt(name('ida'))

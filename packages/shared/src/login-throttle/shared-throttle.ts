@@ -8,33 +8,32 @@ import type { CountedAttempt } from './login-counts.ts'
 import { createRedisCounts } from './redis-counts.ts'
 import { createWaitingLogins } from './waiting-logins.ts'
 
-/** A throttle that can be ended. */
+/** A throttle that can be stopped. */
 export interface SharedThrottle extends LoginThrottle {
   stop(): void
 }
 
-// A login does not wait longer than this for Redis, which may stand still without being gone; for a while after one
-// that waited in vain no other one asks.
+// Max time a login waits for Redis, which may hang. After such a timeout, Redis is not queried for a while.
 const maxAnswerMs = 500
 const restMs = 2000
 
-// Failures of one user from all addresses, and of all users from one address, that are worth one failure of one user
-// from one address: people log in from several places, and whole companies share an address.
+// Factors for the limits of one user from all addresses, and of all users from one address: people log in from several
+// places, and entire companies share an address.
 const ofAllAddresses = 10
 const ofAllUsers = 100
 
-// Beyond the limit of an address its users are verified this many times as often as one user.
+// Beyond the limit of an address, its logins are verified this many times as often as those of one user.
 const usersAtOnce = 10
 
-// How long an address is known for a user after a login from there. Guesses from elsewhere do not hold it back.
+// How long an address is known for a user after a login. Guesses from other addresses do not throttle it.
 const knownMs = 30 * 24 * 60 * 60 * 1000
 
-// A login that waits for its turn keeps its place for at least this time: people do not retry to the second.
+// Min time for which a waiting login keeps its place: people do not retry to the second.
 const minPatienceMs = 30_000
 
 /**
- * Limits guesses, counted in Redis for all servers together; while Redis is away each server counts for itself.
- * Undefined where it is switched off.
+ * Creates a throttle that counts failed logins of all servers in Redis. While Redis is unavailable, each server counts
+ * separately. Returns undefined if throttling is disabled.
  */
 export function openLoginThrottle(settings: Settings, now: () => number): SharedThrottle | undefined {
   const max = settings.get('svc.auth.throttle.failures')
@@ -49,7 +48,7 @@ export function openLoginThrottle(settings: Settings, now: () => number): Shared
   let ready: Promise<unknown> | undefined
   let silentUntil = Number.NEGATIVE_INFINITY
 
-  // The names that attackers try may be long, and may be passwords that were typed in the wrong field.
+  // Hashed, because names of attackers may be long, and users may type their password as the name.
   const keyOf = (...parts: readonly string[]) =>
     `${keyPrefix}${createHash('sha256').update(JSON.stringify(parts)).digest('base64url')}`
 
@@ -70,7 +69,7 @@ export function openLoginThrottle(settings: Settings, now: () => number): Shared
     }
   }
 
-  /** Opened with the first login to verify: most servers of a quiet cluster never need it. */
+  /** Connects when the first login is verified: most servers of a quiet cluster never need it. */
   async function connected(): Promise<QueueConnection> {
     if (!redis) {
       const { openProducerConnection } = await import('../redis/index.ts')
@@ -78,7 +77,8 @@ export function openLoginThrottle(settings: Settings, now: () => number): Shared
     }
     const opening = redis
     if (opening.status !== 'ready') {
-      // Abandoned with the logins that wait: an attempt that was counted elsewhere is not counted later once more.
+      // Times out together with the waiting logins: an attempt that was counted locally must not be counted again
+      // later.
       ready ??= once(opening, 'ready', { signal: AbortSignal.timeout(maxAnswerMs) }).finally(() => {
         ready = undefined
       })
@@ -87,7 +87,7 @@ export function openLoginThrottle(settings: Settings, now: () => number): Shared
     return opening
   }
 
-  /** What Redis answers; undefined where it does not in time. */
+  /** Returns the response of Redis; undefined if it does not arrive in time. */
   async function together(begin: () => Promise<number>): Promise<number | undefined> {
     if (now() < silentUntil) return undefined
     let timer: NodeJS.Timeout | undefined
@@ -110,7 +110,7 @@ export function openLoginThrottle(settings: Settings, now: () => number): Shared
     succeeded: async (attempt) => {
       const one = counted(attempt)
       await local.succeeded(one, knownMs)
-      // Nobody waits for it: what is counted next on this connection comes after it.
+      // Not awaited: later commands on this connection run after it.
       if (redis) shared.succeeded(one, knownMs).catch(() => undefined)
     },
     undecided: async (attempt) => {

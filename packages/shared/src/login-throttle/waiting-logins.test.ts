@@ -4,7 +4,7 @@ import { createWaitingLogins } from './waiting-logins.ts'
 
 const patienceMs = 30_000
 
-describe('a login that was refused', () => {
+describe('a throttled login', () => {
   const setUp = () => {
     let nowMs = 0
     const waiting = createWaitingLogins(() => nowMs, patienceMs)
@@ -16,17 +16,17 @@ describe('a login that was refused', () => {
     }
   }
 
-  it('goes first when it is repeated, before those that are new', () => {
+  it('goes before new logins when it is retried', () => {
     const { waiting, pass } = setUp()
     waiting.refused('ann', 'right')
     pass(5000)
-    assert.equal(waiting.isFirst('ann', 'guess'), true, 'nobody is back yet')
+    assert.equal(waiting.isFirst('ann', 'guess'), true, 'no login was retried yet')
     assert.equal(waiting.isFirst('ann', 'right'), true)
     assert.equal(waiting.isFirst('ann', 'other guess'), false)
-    assert.equal(waiting.isFirst('bob', 'guess'), true, 'other limits have their own')
+    assert.equal(waiting.isFirst('bob', 'guess'), true, 'other limits have their own queue')
   })
 
-  it('does not go first when it is repeated at once', () => {
+  it('does not go first when it is repeated immediately', () => {
     const { waiting, pass } = setUp()
     waiting.refused('ann', 'guess')
     pass(100)
@@ -34,7 +34,7 @@ describe('a login that was refused', () => {
     assert.equal(waiting.isFirst('ann', 'other guess'), true)
   })
 
-  it('keeps the order in which logins came back', () => {
+  it('keeps the order of the first retries', () => {
     const { waiting, pass } = setUp()
     for (const login of ['a', 'b']) waiting.refused('ann', login)
     pass(1000)
@@ -49,7 +49,7 @@ describe('a login that was refused', () => {
     )
   })
 
-  it('loses its place when it is not repeated', () => {
+  it('loses its place when it is not retried', () => {
     const { waiting, pass } = setUp()
     waiting.refused('ann', 'a')
     pass(1000)
@@ -60,7 +60,7 @@ describe('a login that was refused', () => {
     assert.equal(waiting.isFirst('ann', 'guess'), true)
   })
 
-  it('is remembered through a flood of guesses', () => {
+  it('is remembered during a flood of guesses', () => {
     const { waiting, pass } = setUp()
     waiting.refused('ann', 'right')
     for (let guess = 0; guess < 20_000; guess++) waiting.refused('ann', `guess-${guess}`)

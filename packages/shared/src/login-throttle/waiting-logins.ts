@@ -1,35 +1,35 @@
 import { keepNewest } from '../runtime/index.ts'
 
-/** The logins that were refused because too many had failed, and whose turn it is when one may be verified again. */
+/** The queue of throttled logins, which decides which one is verified next. */
 export interface WaitingLogins {
-  /** Whether a login, known by a digest, goes before all others that wait for the same limit. Notes that it is back. */
+  /** Returns whether a login, given by its digest, is first in line for a limit. Records that it was retried. */
   isFirst(limit: string, login: string): boolean
-  /** Notes that a login was refused. */
+  /** Records that a login was throttled. */
   refused(limit: string, login: string): void
-  /** Notes that a login was verified: it waits no longer. */
+  /** Records that a login was verified, and removes it from the queue. */
   verified(limit: string, login: string): void
 }
 
-// Refused logins that are remembered, whoever sends them: a flood of guesses does not drive one out before it is back.
+// Max remembered throttled logins: enough that a flood of guesses does not evict a login before its retry.
 const maxRefused = 50_000
 
-// A login is back if it is repeated after this time.
+// A repeated login counts as a retry only after this time.
 const minAbsenceMs = 500
 
-// Logins that wait for one limit, and limits with waiting logins.
+// Max waiting logins per limit, and max limits with waiting logins.
 const maxWaiting = 64
 const maxLimits = 1000
 
 /**
- * Logins that are repeated with the same password go first, in the order in which they began: that is what a user or
- * a program does that knows the password. A guesser has no reason to repeat a guess. A login that is not repeated for
- * `patienceMs` loses its place.
+ * Creates a queue in which logins that retry the same password go first, in order of their first retry. A user or
+ * program that knows the password does this, while an attacker has no reason to repeat a guess. A login without a retry
+ * for `patienceMs` loses its place.
  */
 export function createWaitingLogins(now: () => number, patienceMs: number): WaitingLogins {
   const firstRefusedAt = new Map<string, number>()
   const waiting = new Map<string, Map<string, number>>()
 
-  /** The logins that wait for a limit, without those that have lost their place. */
+  /** Returns the logins that wait for a limit, after removing those that have lost their place. */
   function waitingFor(limit: string): Map<string, number> | undefined {
     const line = waiting.get(limit)
     if (!line) return undefined

@@ -1,21 +1,21 @@
-/** What is known of one metric before it has a value. */
+/** The definition of a metric. */
 export interface MetricDefinition {
   readonly kind: 'counter' | 'gauge'
   readonly about: string
   readonly labels: readonly string[]
-  /** The roles whose servers tell it. */
+  /** The roles whose servers report it. */
   readonly roles: string
-  /** What is told of values that stand under one label in the end; their sum unless said otherwise. */
+  /** How values with the same labels are combined: they are added up by default. */
   readonly together?: 'largest'
 }
 
 /**
- * Labels whose values people make, with how many of them are told by name. All other labels have the few values that
- * the source gives them; none has the name of a server or a caller.
+ * Labels with user-defined values, and the maximum number of values that get their own series. All other labels have a
+ * few fixed values. No label contains the name of a server or a caller.
  */
 export const mostNamed = { datasource: 100, tier: 20 } as const
 
-/** A label of which only so many values are told by name. */
+/** A label with a maximum number of values. */
 export type BoundedLabel = keyof typeof mostNamed
 
 const counter = (about: string, labels: readonly string[], roles: string): MetricDefinition => ({
@@ -33,86 +33,82 @@ const gauge = (about: string, labels: readonly string[], roles: string): MetricD
 
 /** All metrics by name. */
 export const metricDefinitions = {
-  svc_ready: gauge('1 when the server is ready and has no trouble', [], 'all'),
-  svc_leader: gauge('1 when this server leads its role', [], 'coordinator, overlord'),
-  svc_http_requests_total: counter('requests answered', ['method', 'status'], 'all'),
-  svc_http_request_seconds_total: counter('time from request to answer, added up', ['method'], 'all'),
+  svc_ready: gauge('1 if the server is ready and reports no problems', [], 'all'),
+  svc_leader: gauge('1 if this server is the leader of its role', [], 'coordinator, overlord'),
+  svc_http_requests_total: counter('answered requests', ['method', 'status'], 'all'),
+  svc_http_request_seconds_total: counter('total time from request to response', ['method'], 'all'),
   svc_logins_total: counter(
-    'logins by outcome: accepted, refused, throttled (too many had failed), unavailable (they could not be checked)',
+    'logins by outcome: accepted, refused, throttled (after too many failed logins), unavailable (could not be verified)',
     ['outcome'],
     'all',
   ),
   svc_tls_certificate_expiry_seconds: gauge(
-    'time until a certificate runs out, less than 0 when it has: that of the server, the one that it shows as a client, and the first of the authorities that it trusts as a client',
+    'time until a certificate expires, negative if it has expired: the server certificate, the client certificate, and, of the authorities trusted for outgoing connections, the one that expires first',
     ['certificate'],
     'all',
   ),
-  svc_duty_runs_total: counter('runs of a duty while this server led', ['duty'], 'coordinator'),
-  svc_duty_failures_total: counter('runs of a duty that failed', ['duty'], 'coordinator'),
-  svc_duty_run_seconds_total: counter('time of all runs of a duty, added up', ['duty'], 'coordinator'),
-  svc_duty_last_run_seconds: gauge('time of the last run of a duty', ['duty'], 'coordinator'),
-  svc_servers: gauge('data servers that report, by type and tier', ['type', 'tier'], 'coordinator'),
-  svc_server_capacity_bytes: gauge(
-    'bytes of segments that the historicals may hold',
-    ['tier'],
-    'coordinator',
-  ),
-  svc_server_used_bytes: gauge('bytes of segments that the historicals hold', ['tier'], 'coordinator'),
-  svc_segments_used: gauge('used segments, overshadowed ones included', ['datasource'], 'coordinator'),
+  svc_duty_runs_total: counter('runs of a duty while this server was the leader', ['duty'], 'coordinator'),
+  svc_duty_failures_total: counter('failed runs of a duty', ['duty'], 'coordinator'),
+  svc_duty_run_seconds_total: counter('total time of all runs of a duty', ['duty'], 'coordinator'),
+  svc_duty_last_run_seconds: gauge('duration of the last run of a duty', ['duty'], 'coordinator'),
+  svc_servers: gauge('reporting data servers by type and tier', ['type', 'tier'], 'coordinator'),
+  svc_server_capacity_bytes: gauge('maximum bytes of segments on the historicals', ['tier'], 'coordinator'),
+  svc_server_used_bytes: gauge('bytes of segments on the historicals', ['tier'], 'coordinator'),
+  svc_segments_used: gauge('used segments, including overshadowed ones', ['datasource'], 'coordinator'),
   svc_segments_unavailable: gauge(
-    'segments that rules want on some server, and no historical serves',
+    'segments that rules want loaded but no historical serves',
     ['datasource'],
     'coordinator',
   ),
   svc_segment_copies_served: gauge(
-    'copies of used segments that historicals serve, overshadowed ones left out',
+    'replicas of used segments that historicals serve, excluding overshadowed segments',
     ['datasource', 'tier'],
     'coordinator',
   ),
   svc_segment_copies_missing: gauge(
-    'copies that rules want and no historical of the tier serves',
+    'replicas that rules want but no historical in the tier serves',
     ['datasource', 'tier'],
     'coordinator',
   ),
   svc_segment_copies_loaded_total: counter(
-    'copies loaded because they were missing',
+    'replicas loaded because they were missing',
     ['datasource', 'tier'],
     'coordinator',
   ),
   svc_segment_copies_moved_total: counter(
-    'copies loaded to take the place of one on another server',
+    'replicas moved from another server',
     ['datasource', 'tier'],
     'coordinator',
   ),
   svc_segment_copies_dropped_total: counter(
-    'copies dropped, the former ones of moves included',
+    'replicas dropped, including the old replicas of moves',
     ['datasource', 'tier'],
     'coordinator',
   ),
   svc_segment_requests_failed_total: counter(
-    'loads and drops that a server could not carry out',
+    'loads and drops that failed on a server',
     ['tier', 'action'],
     'coordinator',
   ),
   svc_load_queue_segments: gauge(
-    'loads and drops that servers were asked for and have not answered',
+    'loads and drops that are queued on servers and not yet answered',
     ['tier', 'action'],
     'coordinator',
   ),
-  svc_load_queue_bytes: gauge('bytes of the loads among them', ['tier'], 'coordinator'),
+  svc_load_queue_bytes: gauge('bytes of the segments to load in load queues', ['tier'], 'coordinator'),
   svc_load_queue_oldest_seconds: {
-    ...gauge('age of the oldest load among them', ['tier'], 'coordinator'),
+    ...gauge('age of the oldest load in load queues', ['tier'], 'coordinator'),
     together: 'largest',
   },
   svc_tasks: gauge('unfinished tasks by state: pending, running', ['type', 'state'], 'overlord'),
   svc_task_slots: gauge('task slots of this worker by state: used, free', ['state'], 'overlord, worker'),
   svc_queries: gauge(
-    'queries by lane (short, long) and state (waiting, running, suspended); a query that waits is short',
+    'queries by lane (short, long) and state (waiting, running, suspended); waiting queries are short',
     ['lane', 'state'],
     'broker',
   ),
   svc_queries_rejected_total: counter(
-    'queries rejected by reason: caller (too many of one caller wait), all (too many wait), long (too many long ones are suspended)',
+    'rejected queries by reason: caller (too many waiting queries of one caller), all (too many waiting queries), long (too many suspended long queries)',
     ['reason'],
     'broker',
   ),

@@ -1,7 +1,7 @@
 import { type MetricDefinition, metricDefinitions, mostNamed } from './definitions.ts'
 import { otherValues } from './named-values.ts'
 
-/** Every metric as a page in Markdown: docs/metrics.md. */
+/** Returns docs/metrics.md, the page about all metrics, as Markdown. */
 export function metricsDocument(): string {
   const definitions = Object.entries(metricDefinitions) as [string, MetricDefinition][]
   const rows = definitions.map(
@@ -10,20 +10,23 @@ export function metricsDocument(): string {
   )
   return `# Metrics
 
-Made from packages/shared/src/metrics/definitions.ts by \`./svc dev docs\`.
+This page lists every metric of the servers. To scrape a cluster, and for a dashboard and alert rules, see
+[Monitoring](monitoring.md).
 
-\`GET /metrics\` of every server answers in the text format of Prometheus; it needs READ on STATE, so a scraper logs in.
-The metrics of the Node.js process (\`process_*\`, \`nodejs_*\`) come with it. What a role does while it leads is told by
-the leader only; what cannot be read because a store is away is left out. How to scrape a cluster, a dashboard and alert rules: [monitoring.md](monitoring.md).
+\`GET /metrics\` on every server returns its metrics in the Prometheus text format. It requires the permission READ on
+STATE, so a scraper must log in. The metrics of the Node.js process (\`process_*\`, \`nodejs_*\`) are included. Only the
+leader reports the metrics of duties and leadership. Metrics that need an unavailable store are left out.
 
-## How many series there are
+## Number of series
 
-No label has the name of a server, a caller or a segment: the number of series does not grow with them. Of datasources
-at most ${mostNamed.datasource} are told by name, of tiers ${mostNamed.tier}; all others are added up under \`${otherValues}\`. The first ones to come, and the
-largest where many come at once, are named, and keep their names while they are there, so that a counter never falls.
-A metric of datasources and tiers has so at most ${(mostNamed.datasource + 1) * (mostNamed.tier + 1)} series, whatever the cluster is.
+No label contains the name of a server, a caller, or a segment, so the number of series does not grow with these. At most
+${mostNamed.datasource} datasources and ${mostNamed.tier} tiers get their own series; all others are combined under \`${otherValues}\`. The first ones get
+their own series; if many appear at once, the largest do. They keep their series as long as they exist, so that a counter
+never decreases. Therefore, a metric by datasource and tier has at most ${((mostNamed.datasource + 1) * (mostNamed.tier + 1)).toLocaleString('en-US')} series, whatever the cluster size.
 
-| metric | kind | labels | servers | what |
+\`./svc dev docs\` generates this page from \`packages/shared/src/metrics/definitions.ts\`.
+
+| metric | type | labels | servers | meaning |
 | --- | --- | --- | --- | --- |
 ${rows.join('\n')}
 `

@@ -8,7 +8,7 @@ const samplesOf = (text: string, name: string): string[] =>
   text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
 
 describe('metrics', () => {
-  it('count by labels, also what was counted before the first scrape', async () => {
+  it('count by labels, including counts before the first scrape', async () => {
     const metrics = createMetrics('router')
     metrics.count('svc_http_requests_total', { method: 'GET', status: '200' })
     metrics.count('svc_http_requests_total', { method: 'GET', status: '200' })
@@ -24,7 +24,7 @@ describe('metrics', () => {
     assert.ok(second.text.includes('svc_http_requests_total{method="GET",status="403"} 4'))
   })
 
-  it('are read anew at every scrape where they are observed', async () => {
+  it('are read again at every scrape if they are observed', async () => {
     const metrics = createMetrics('overlord')
     let used = 1
     metrics.observe('svc_task_slots', async () => [{ labels: { state: 'used' }, value: used }])
@@ -37,18 +37,18 @@ describe('metrics', () => {
     ])
   })
 
-  it('are told while something that others are read from is away', async () => {
+  it('are reported while the store that other metrics need is unavailable', async () => {
     const metrics = createMetrics('overlord')
     metrics.count('svc_logins_total', { outcome: 'accepted' })
     metrics.observe('svc_tasks', async () => {
-      throw unavailable('The metadata store is away')
+      throw unavailable('The metadata store is unavailable')
     })
     const { text } = await metrics.text()
     assert.deepEqual(samplesOf(text, 'svc_tasks'), [])
     assert.deepEqual(samplesOf(text, 'svc_logins_total'), ['svc_logins_total{outcome="accepted"} 1'])
   })
 
-  it('name so many datasources and tiers, the largest, and add up the rest', async () => {
+  it('have series for the largest datasources and tiers, and add up the rest', async () => {
     const metrics = createMetrics('coordinator')
     const names = Array.from({ length: 1000 }, (_, number) => `wiki${number}`)
     metrics.nameLargest('datasource', new Map(names.map((name, number) => [name, number])))
@@ -63,7 +63,7 @@ describe('metrics', () => {
     assert.ok(samples.includes('svc_segment_copies_served{datasource="other",tier="other"} 27000'))
   })
 
-  it('add up under one label what may be added up, and tell the largest of what may not', async () => {
+  it('add up values under one label, or report the largest if they cannot be added', async () => {
     const metrics = createMetrics('coordinator')
     const ages = [5, 7, 6]
     metrics.nameLargest('tier', new Map(Array.from({ length: 20 }, (_, number) => [`tier${number}`, 1])))
@@ -75,7 +75,7 @@ describe('metrics', () => {
     ])
   })
 
-  it('forget what was counted of a datasource that is gone, and never let a counter fall', async () => {
+  it('forget the counts of a deleted datasource, and never decrease a counter', async () => {
     const metrics = createMetrics('coordinator')
     const count = (datasource: string) =>
       metrics.count('svc_segment_copies_loaded_total', { datasource, tier: 'hot' })
@@ -95,7 +95,7 @@ describe('metrics', () => {
     ])
   })
 
-  it('of other roles are not told', async () => {
+  it('of other roles are not reported', async () => {
     const { text } = await createMetrics('router').text()
     assert.ok(!text.includes('svc_duty_runs_total'))
   })

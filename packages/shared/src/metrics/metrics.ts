@@ -21,14 +21,14 @@ export interface MetricValue {
 export interface Metrics {
   /** Adds to a counter. */
   count(name: MetricName, labels?: Labels, amount?: number): void
-  /** Names where the values of a metric are read at every scrape. */
+  /** Registers the function that reads the values of a metric at every scrape. */
   observe(name: MetricName, read: () => Iterable<MetricValue> | Promise<Iterable<MetricValue>>): void
   /**
-   * Tells what there is of a label whose values are many, with a size of each: the largest are named, the others told
-   * as one. What has a name keeps it while it is there.
+   * Sets the existing values of a bounded label with their sizes. The largest get their own series and keep them as
+   * long as they exist; the others share one.
    */
   nameLargest(label: BoundedLabel, sizes: ReadonlyMap<string, number>): void
-  /** The metrics of this role in the text format of Prometheus. */
+  /** Returns the metrics of this role in the Prometheus text format. */
   text(): Promise<{ readonly text: string; readonly contentType: string }>
 }
 
@@ -37,7 +37,7 @@ interface CountedValue {
   value: number
 }
 
-/** What is read; nothing where a store is away: the other metrics are wanted then above all. */
+/** Returns no values if a store is unavailable: the other metrics matter most at such a time. */
 async function readIfThere(read: () => Iterable<MetricValue> | Promise<Iterable<MetricValue>>) {
   try {
     return await read()
@@ -50,8 +50,8 @@ async function readIfThere(read: () => Iterable<MetricValue> | Promise<Iterable<
 const keyOf = (labels: Labels): string => JSON.stringify(Object.values(labels))
 
 /**
- * Keeps counters as plain numbers. The library that writes the text takes 19 MB and 50 ms to load, so a server that
- * is never scraped does without it.
+ * Keeps counters as plain numbers. The Prometheus library takes 19 MB and 50 ms to load, so a server loads it at its
+ * first scrape.
  */
 export function createMetrics(role: Role): Metrics {
   const counters = new Map<MetricName, Map<string, CountedValue>>()

@@ -5,7 +5,7 @@ import { NamedValues } from './named-values.ts'
 const sizes = (given: Record<string, number>) => new Map(Object.entries(given))
 
 describe('the named values of a label', () => {
-  it('are those that come first while there is room', () => {
+  it('are the first ones while there is room', () => {
     const values = new NamedValues(2)
     assert.deepEqual(
       ['a', 'b', 'c', 'a'].map((value) => values.nameOf(value)),
@@ -13,7 +13,7 @@ describe('the named values of a label', () => {
     )
   })
 
-  it('are the largest where many come at once', () => {
+  it('are the largest if many appear at once', () => {
     const values = new NamedValues(2)
     assert.deepEqual(values.settle(sizes({ a: 1, b: 3, c: 2 })), [])
     assert.deepEqual(
@@ -22,7 +22,7 @@ describe('the named values of a label', () => {
     )
   })
 
-  it('keep their names while they are there, however large others grow', () => {
+  it('keep their series as long as they exist, even if others become larger', () => {
     const values = new NamedValues(2)
     values.settle(sizes({ a: 1, b: 2 }))
     assert.deepEqual(values.settle(sizes({ a: 1, b: 2, c: 9 })), [])

@@ -1,9 +1,9 @@
-/** What all values of a label are called that are not told by name. */
+/** The label value that all values without their own series share. */
 export const otherValues = 'other'
 
 /**
- * Which values of a label are told by name: at most so many, and each for as long as it is there. A series that were
- * named at one scrape and not at the next would look like a counter that began anew.
+ * The values of a label with their own series. A value keeps its series as long as it exists: if a series disappeared
+ * and came back, it would look like a counter reset.
  */
 export class NamedValues {
   private readonly most: number
@@ -13,7 +13,7 @@ export class NamedValues {
     this.most = most
   }
 
-  /** The name under which a value is told; one that comes while there is room is named from then on. */
+  /** Returns the label value of a value. A new value gets its own series if there is room. */
   nameOf(value: string): string {
     if (this.named.has(value)) return value
     if (this.named.size >= this.most) return otherValues
@@ -22,8 +22,7 @@ export class NamedValues {
   }
 
   /**
-   * Gives up the names of values that are not there any more, and gives their room to the largest of those that are.
-   * Returns the names that were given up.
+   * Removes values that no longer exist, and gives their room to the largest existing ones. Returns the removed values.
    */
   settle(sizes: ReadonlyMap<string, number>): readonly string[] {
     const gone = [...this.named].filter((value) => !sizes.has(value))

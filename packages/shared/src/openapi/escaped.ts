@@ -1,5 +1,5 @@
 const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
-/** The text as HTML. */
+/** Returns the text escaped for HTML. */
 export const escaped = (text: string): string =>
   text.replace(/[&<>"]/g, (character) => escapes[character] as string)

@@ -1,4 +1,4 @@
-/** The interface as a document: OpenAPI made from the endpoints of all servers and stored, and a page to read it. */
+/** The API as an OpenAPI document, generated from the endpoints of all servers, and as an HTML page. */
 export { interfacePage } from './interface-page.ts'
 export {
   type OpenApiDocument,

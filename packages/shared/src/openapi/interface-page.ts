@@ -16,7 +16,7 @@ table { border-collapse: collapse; margin: .5rem 0 } td, th { text-align: left; 
 @media (max-width: 40rem) { summary { grid-template-columns: 1fr } }
 `
 
-/** The document as a page of HTML that needs no script and nothing from elsewhere. */
+/** Returns the document as an HTML page without scripts or external resources. */
 export function interfacePage(document: OpenApiDocument): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
@@ -36,14 +36,14 @@ export function interfacePage(document: OpenApiDocument): string {
   return `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(document.info.title)} ${escaped(document.info.version)}: the interface</title><style>${style}</style></head>
+<title>${escaped(document.info.title)} ${escaped(document.info.version)} API</title><style>${style}</style></head>
 <body>
-<h1>${escaped(document.info.title)}: the interface</h1>
+<h1>${escaped(document.info.title)} API</h1>
 <p>${escaped(document.info.description)} <a href="/openapi.json">OpenAPI document</a></p>
-<p>${contents.join(' · ')} · <a href="#shapes">shapes</a></p>
+<p>${contents.join(' · ')} · <a href="#shapes">schemas</a></p>
 ${sections.join('\n')}
-<h2 id="shapes">shapes</h2>
-<p>What has a name above. A field with a question mark may be left out; an answer may have more fields than are told.</p>
+<h2 id="shapes">schemas</h2>
+<p>The named schemas from above. Fields with a question mark are optional. Responses may contain additional fields.</p>
 ${shapes.join('\n')}
 </body>
 </html>
@@ -69,7 +69,7 @@ function operationHtml(path: string, method: string, operation: OpenApiOperation
     .filter(([, response]) => !('$ref' in response))
     .map(([status, { description, content }]) => {
       const types = Object.keys((content ?? {}) as Content)
-      return `<p>Answers ${[status, ...types].map(escaped).join(', ')}: ${escaped(String(description))}.</p>${contentHtml((content ?? {}) as Content)}`
+      return `<p>Returns ${[status, ...types].map(escaped).join(', ')}: ${escaped(String(description))}.</p>${contentHtml((content ?? {}) as Content)}`
     })
   const errors = responses.filter(([, response]) => '$ref' in response).map(([status]) => status)
   return `<details><summary><span class="method">${method.toUpperCase()}</span><code>${escaped(path)}</code><span>${escaped(operation.summary)}</span></summary>
@@ -80,6 +80,6 @@ function operationHtml(path: string, method: string, operation: OpenApiOperation
 type Schema = Readonly<Record<string, unknown>>
 type Content = Readonly<Record<string, { readonly schema: Schema }>>
 
-/** The shapes of JSON; of what is text, its content type says all. */
+/** The schema of JSON content; plain text needs none. */
 const contentHtml = (content: Content): string =>
   content['application/json'] ? `<pre>${shapeHtml(content['application/json'].schema)}</pre>` : ''

@@ -15,10 +15,10 @@ export interface OpenApiOperation {
   readonly tags: readonly string[]
   readonly summary: string
   readonly description: string
-  /** What a caller needs, for those who decide by it. */
+  /** Who may call the operation, for clients that evaluate it. */
   readonly 'x-access': Access
   readonly operationId: string
-  /** Where it is asked, if not at the router. */
+  /** The servers that offer it, if not the router. */
   readonly servers?: readonly Json[]
   readonly parameters: readonly Json[]
   readonly requestBody?: Json
@@ -37,14 +37,14 @@ export interface OpenApiDocument {
 }
 
 const roleDescriptions: Partial<Record<Role, string>> = {
-  router: 'Answered by the router itself',
-  coordinator: 'Handed on to the leading coordinator: rules, servers, datasources, users and roles',
-  overlord: 'Handed on to the leading overlord: tasks, supervisors and compaction',
-  broker: 'Handed on to a broker: queries and what is served',
-  historical: 'Asked of a historical itself: the router offers no way to it',
+  router: 'Handled by the router itself',
+  coordinator: 'Forwarded to the leader of the coordinators: rules, servers, datasources, users, and roles',
+  overlord: 'Forwarded to the leader of the overlords: tasks, supervisors, and compaction',
+  broker: 'Forwarded to a broker: queries and served data',
+  historical: 'Only available on each historical: the router does not forward these requests',
 }
 
-/** Where a historical is asked; which one, the list of servers tells. */
+/** The URL of a historical; the list of servers returns their addresses. */
 const historicalServers: readonly Json[] = [
   {
     url: 'https://{historical}',
@@ -54,8 +54,8 @@ const historicalServers: readonly Json[] = [
 ]
 
 /**
- * The path of an endpoint in the document: that by which a caller of the router reaches it, or of a historical.
- * Undefined for what is not told: what the servers ask of each other, and what every server has and others tell.
+ * Returns the path of an endpoint in the document: its path at the router, or at a historical. Returns undefined for
+ * internal endpoints, and for endpoints of every server that the document lists only once.
  */
 function pathInDocument(role: Role, path: string): string | undefined {
   if (/^\/svc-internal\//.test(path)) return undefined
@@ -67,7 +67,7 @@ function pathInDocument(role: Role, path: string): string | undefined {
   return role === 'coordinator' || role === 'overlord' ? `/proxy/${role}${path}` : undefined
 }
 
-/** The whole interface as it is seen at the router, with what only historicals answer, in the order of its paths. */
+/** Returns the entire API as the router offers it, plus the endpoints of historicals, sorted by path. */
 export function openApiDocument(servers: readonly ServerEndpoints[], version: string): OpenApiDocument {
   const paths = new Map<string, Map<string, OpenApiOperation>>()
   const shapes = createShapes()
@@ -88,7 +88,7 @@ export function openApiDocument(servers: readonly ServerEndpoints[], version: st
       title: 'svc',
       version,
       description:
-        'The management interface of a cluster, as its router offers it: paths, parameters, permissions, and the shapes of what is sent and answered. An answer may have more fields than are told. A coordinator that is asked itself and does not lead answers 307 with the address of the one that does; the router goes there by itself.',
+        'The management API of a cluster, as its router offers it: paths, parameters, permissions, and the schemas of requests and responses. Responses may contain additional fields. A coordinator that is not the leader returns 307 with the address of the leader; the router follows this redirect itself.',
     },
     servers: [{ url: '/', description: 'The router that serves this document' }],
     tags: Object.entries(roleDescriptions).map(([name, description]) => ({ name, description })),
@@ -97,15 +97,15 @@ export function openApiDocument(servers: readonly ServerEndpoints[], version: st
       securitySchemes: { basic: { type: 'http', scheme: 'basic' } },
       schemas: { Error: errorSchema, ...shapes.byTitle() },
       responses: {
-        Error: errorResponse('What failed and why'),
-        Busy: errorResponse('Too much is going on: too many refused logins, or too many queries', {
+        Error: errorResponse('The request failed; the body says why'),
+        Busy: errorResponse('Too many failed logins, queries, or large requests', {
           'Retry-After': {
-            description: 'Seconds after which to ask again, where that is known',
+            description: 'Seconds after which to retry, if known',
             schema: { type: 'integer' },
           },
         }),
-        Unavailable: errorResponse('Something that is needed is not there now', {
-          'Retry-After': { description: 'Seconds after which to ask again', schema: { type: 'integer' } },
+        Unavailable: errorResponse('A required dependency is unavailable', {
+          'Retry-After': { description: 'Seconds after which to retry', schema: { type: 'integer' } },
         }),
       },
     },
@@ -131,9 +131,9 @@ const errorResponse = (description: string, headers?: Json): Json => ({
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
 })
 
-/** The schemas that stand in the document by their titles. */
+/** The named schemas of the document, by their titles. */
 interface Shapes {
-  /** The schema with references in place of everything in it that has a title. */
+  /** Returns the schema with references in place of all schemas in it that have a title. */
   refer(schema: Json): Json
   byTitle(): Readonly<Record<string, Json>>
 }
@@ -148,7 +148,7 @@ function createShapes(): Shapes {
     const inner = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, referIn(value)]))
     if (typeof title !== 'string') return title === undefined ? inner : { ...inner, title: referIn(title) }
     const known = found.get(title) ?? inner
-    if (!isDeepStrictEqual(known, inner)) throw new Error(`There are two shapes with the title [${title}]`)
+    if (!isDeepStrictEqual(known, inner)) throw new Error(`Two different schemas have the title [${title}]`)
     found.set(title, inner)
     return { $ref: `#/components/schemas/${title}` }
   }
@@ -185,7 +185,7 @@ function operationOf(
       ? {
           requestBody: {
             required: !body.optional,
-            description: `At most ${body.limitBytes} bytes, ${body.maxValues} values, ${body.maxNames} different field names, and ${body.maxDepth} levels`,
+            description: `At most ${body.limitBytes} bytes, ${body.maxValues} values, ${body.maxNames} different field names, and ${body.maxDepth} levels of nesting`,
             content: { 'application/json': { schema: shapes.refer(body.schema) } },
           },
         }
@@ -220,13 +220,13 @@ function queryParameters(query: EndpointDescription['query']): Json[] {
     name,
     in: 'query',
     required: required.includes(name),
-    // A parameter that counts by being there is given without a value.
+    // Only the presence of such a parameter matters, so it needs no value.
     allowEmptyValue: Object.keys(schema).length === 0,
     schema,
   }))
 }
 
-/** What the router asks of a request that it hands on: a login, also where the server itself does not. */
+/** The router requires a login for every request that it forwards, even if the server does not. */
 function accessAtRouter(role: Role, access: Access): Access {
   const isHandedOn = role !== 'router' && role !== 'historical'
   return access.kind === 'open' && isHandedOn ? { kind: 'authenticated' } : access
@@ -235,7 +235,7 @@ function accessAtRouter(role: Role, access: Access): Access {
 function statusesOf(access: Access, { body, failures }: EndpointDescription): number[] {
   return [
     statusOf.invalidInput,
-    // Whoever has to log in may have failed to too often.
+    // Every endpoint with a login returns 429 after too many failed logins.
     ...(access.kind === 'open' ? [] : [statusOf.unauthorized, statusOf.busy]),
     ...(access.kind === 'open' || access.kind === 'authenticated' ? [] : [statusOf.forbidden]),
     statusOf.notFound,
@@ -250,16 +250,16 @@ function statusesOf(access: Access, { body, failures }: EndpointDescription): nu
 function describeAccess(access: Access): string {
   switch (access.kind) {
     case 'open':
-      return 'Needs no login.'
+      return 'Requires no login.'
     case 'authenticated':
-      return 'Needs a login; lists hold only what the caller may read.'
+      return 'Requires a login. Lists contain only what the caller may read.'
     case 'internal':
-      return 'For the servers of the cluster.'
+      return 'Only for servers of the cluster.'
     case 'stated':
-      return `Needs ${access.action} on ${access.type} of ${access.about}.`
+      return `Requires ${access.action} on ${access.type} of ${access.about}.`
     default:
       return 'name' in access
-        ? `Needs ${access.action} on ${access.type} [${access.name}].`
-        : `Needs ${access.action} on ${access.type} {${access.parameter}}.`
+        ? `Requires ${access.action} on ${access.type} [${access.name}].`
+        : `Requires ${access.action} on ${access.type} {${access.parameter}}.`
   }
 }

@@ -4,12 +4,12 @@ type Schema = Readonly<Record<string, unknown>>
 
 const referencePrefix = '#/components/schemas/'
 
-/** The link of a shape that stands in the document by its name. */
+/** Returns the HTML anchor of a named schema. */
 export const shapeAnchor = (name: string): string => `shape-${name}`
 
 /**
- * A JSON schema in HTML as programmers write types: fields by name with what they hold, a question mark after those
- * that may be left out, and links to the shapes that have names.
+ * Returns a JSON schema as HTML in the style of a TypeScript type: fields with their types, a question mark after
+ * optional ones, and links to named schemas.
  */
 export function shapeHtml(schema: Schema, indent = ''): string {
   const { $ref, anyOf, allOf, oneOf, type, description } = schema

@@ -10,7 +10,7 @@ export interface Readiness {
   setTrouble(key: string, text: string | undefined): void
   /** Returns the current problems as one text; empty if there are none. */
   troubles(): string
-  /** Whether other servers can call this one, as far as it knows. An unreachable server neither leads nor serves. */
+  /** Returns whether other servers can probably call this one. An unreachable server neither leads nor serves. */
   isReachable(): boolean
   setReachable(reachable: boolean): void
 }

@@ -5,7 +5,7 @@ import { basicHeader, readBasicHeader } from './basic-header.ts'
 
 const encode = (text: string, encoding: BufferEncoding = 'base64') => Buffer.from(text).toString(encoding)
 
-describe('a header that holds a login', () => {
+describe('a header with a login', () => {
   const rows: readonly [header: string, user: string, password: string][] = [
     [`Basic ${encode('ann:secret')}`, 'ann', 'secret'],
     [`Basic ${encode('ann:secret')}  `, 'ann', 'secret'],
@@ -18,12 +18,12 @@ describe('a header that holds a login', () => {
     [basicHeader('€'.repeat(255), '€'.repeat(1024)), '€'.repeat(255), '€'.repeat(1024)],
   ]
   for (const [header, user, password] of rows) {
-    it(`[${header.slice(0, 60)}] is [${user.slice(0, 60)}] with [${password.slice(0, 60)}]`, () => {
+    it(`[${header.slice(0, 60)}] contains the user [${user.slice(0, 60)}] and the password [${password.slice(0, 60)}]`, () => {
       assert.deepEqual(readBasicHeader(header), { user, password })
     })
   }
 
-  it('is read as it was written, whatever user and password are', () => {
+  it('is read as written, for any user and password', () => {
     const user = fc
       .string({ unit: 'grapheme', minLength: 1, maxLength: 50 })
       .filter((text) => !text.includes(':'))
@@ -44,14 +44,14 @@ describe('bytes that are not valid UTF-8', () => {
     [[0xed, 0xa0, 0x80, 0x3a, 0xef, 0xbf, 0xbd], '\udced\udca0\udc80', '\ufffd'],
     [[0x61, 0x3a, 0xc0, 0x80], 'a', '\udcc0\udc80'],
   ] as const) {
-    it(`[${login}] keep every byte as an unpaired surrogate`, () => {
+    it(`[${login}] become unpaired surrogates`, () => {
       const header = `Basic ${Buffer.from(login).toString('base64')}`
       assert.deepEqual(readBasicHeader(header), { user, password })
     })
   }
 })
 
-describe('a header that holds none', () => {
+describe('a header without a login', () => {
   const rows: readonly (string | undefined)[] = [
     undefined,
     '',

@@ -1,15 +1,15 @@
 import { isUtf8 } from 'node:buffer'
 import { longestName, longestPassword } from '@svc/domain/access'
 
-// A character takes at most three bytes of UTF-8, and three bytes four of base64: every login that can be stored fits.
+// One UTF-16 code unit takes at most three bytes in UTF-8, which are four in base64, so every valid login fits.
 const longestHeader = 'Basic '.length + 4 * (longestName + ':'.length + longestPassword)
 
 const colon = 0x3a
 
 /**
- * The user name and password of an Authorization header (RFC 7617, UTF-8), or undefined if it holds none. The scheme
- * is taken as the recorded system takes it: exactly `Basic` and one blank. No byte is lost: in a name or password that
- * is not valid UTF-8, bytes above 0x7f become unpaired surrogates, which no stored name or password has.
+ * Returns the user name and password of an Authorization header (RFC 7617, UTF-8); undefined if it contains none. The
+ * scheme must be exactly `Basic` and one space, as in Druid 37. In a name or password that is not valid UTF-8, bytes
+ * above 0x7f become unpaired surrogates, which no stored name or password contains.
  */
 export function readBasicHeader(header: string | undefined): { user: string; password: string } | undefined {
   const match = header !== undefined && header.length <= longestHeader && /^Basic ([\w+/=-]+) *$/.exec(header)
@@ -25,7 +25,7 @@ function decode(bytes: Buffer): string {
   return Array.from(bytes, (byte) => String.fromCharCode(byte < 0x80 ? byte : 0xdc00 + byte)).join('')
 }
 
-/** The Authorization header that proves a user. */
+/** Returns the Authorization header for a user and password. */
 export function basicHeader(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`, 'utf8').toString('base64')}`
 }

@@ -15,7 +15,7 @@ function setUp() {
   const reader = () => createAddressReader(escalator, () => target, now)
   return {
     sign: createAddressSigner(escalator, now),
-    /** A signer of a server that has another secret. */
+    /** A signer of a server with another secret. */
     signWith: (secret: string | undefined) => createAddressSigner({ header: () => secret }, now),
     read: reader(),
     restart: reader,
@@ -30,7 +30,7 @@ function setUp() {
 }
 
 describe('the address of a caller', () => {
-  it('is read by the server that it was signed for', () => {
+  it('is accepted by the server that it was signed for', () => {
     const { sign, read } = setUp()
     for (const one of [address, '2001:db8::1', '127.0.0.1'])
       assert.deepEqual(read(sign(target, request, one)!, request), { kind: 'valid', address: one })
@@ -44,7 +44,7 @@ describe('the address of a caller', () => {
     ['no login', target, { authorization: undefined }],
   ]
   for (const [name, signedFor, signed] of others) {
-    it(`that was signed for ${name} is invalid`, () => {
+    it(`signed for ${name} is invalid`, () => {
       const { sign, read } = setUp()
       const header = sign(signedFor, { ...request, ...signed }, address)!
       assert.equal(read(header, request).kind, 'invalid')
@@ -58,14 +58,14 @@ describe('the address of a caller', () => {
     assert.equal(read(header, request).kind, 'invalid')
   })
 
-  it('is valid in whatever order requests arrive, each once', () => {
+  it('is valid once, regardless of the order of requests', () => {
     const { sign, read } = setUp()
     const headers = Array.from({ length: 1000 }, () => sign(target, request, address)!).reverse()
     for (const header of headers) assert.equal(read(header, request).kind, 'valid')
     for (const header of headers) assert.equal(read(header, request).kind, 'invalid')
   })
 
-  it('is not valid again after a great many others, nor from far behind them', () => {
+  it('is not valid again after many others, nor if it arrives far behind them', () => {
     const { sign, read } = setUp()
     const [used, unused] = [sign(target, request, address)!, sign(target, request, address)!]
     assert.equal(read(used, request).kind, 'valid')
@@ -77,7 +77,7 @@ describe('the address of a caller', () => {
     assert.equal(read(unused, request).kind, 'invalid')
   })
 
-  it('expires, and is not valid from the future', () => {
+  it('expires, and is invalid if signed in the future', () => {
     const late = setUp()
     const header = late.sign(target, request, address)!
     late.pass(60_001)
@@ -89,7 +89,7 @@ describe('the address of a caller', () => {
     assert.equal(early.read(future, request).kind, 'invalid')
   })
 
-  it('is not valid again when the server has started anew', () => {
+  it('is not valid again after a restart of the server', () => {
     const { sign, read, restart, pass } = setUp()
     const header = sign(target, request, address)!
     assert.equal(read(header, request).kind, 'valid')
@@ -97,7 +97,7 @@ describe('the address of a caller', () => {
     assert.equal(restart()(header, request).kind, 'invalid')
   })
 
-  it('signed with another secret is invalid, and has the escalator look for a new one', () => {
+  it('signed with another secret is invalid, and makes the escalator reload its password', () => {
     const { signWith, read, refusals, rotate } = setUp()
     const changed = signWith('Basic changed')
     assert.equal(read(changed(target, request, address)!, request).kind, 'invalid')
@@ -107,7 +107,7 @@ describe('the address of a caller', () => {
     assert.equal(read(signWith('Basic secret')(target, request, address)!, request).kind, 'invalid')
   })
 
-  it('is neither signed nor read without an escalator', () => {
+  it('is neither signed nor accepted without an escalator', () => {
     const { sign, read, rotate } = setUp()
     const header = sign(target, request, address)!
     rotate(undefined)

@@ -3,10 +3,10 @@ import { isIP } from 'node:net'
 import type { Escalator } from './escalator.ts'
 import { createReplayWindow } from './replay-window.ts'
 
-/** The header by which the router hands on the address of a caller. */
+/** The header in which the router forwards the address of a caller. */
 export const callerAddressHeader = 'x-svc-caller-address'
 
-/** The request that an address is handed on with, as it is on the wire. */
+/** The request with a forwarded address, as sent. */
 export interface HandedOnRequest {
   readonly method: string
   /** Path and query. */
@@ -14,15 +14,15 @@ export interface HandedOnRequest {
   readonly authorization: string | undefined
 }
 
-/** What the server that gets a header makes of it. */
+/** The result of verifying a header. */
 export type CallerAddress =
   | { readonly kind: 'valid'; readonly address: string }
   | { readonly kind: 'invalid'; readonly reason: string }
 
-// A header is taken for this long, and from clocks that differ by as much.
+// Max age of a header, and max difference between the clocks of two servers.
 const maxAgeMs = 60_000
 
-/** The key that the servers share; undefined where they have no identity of their own. */
+/** Returns a function that derives the shared key of the servers; it returns undefined without an escalator. */
 function keyFrom(escalator: Pick<Escalator, 'header'>): () => Buffer | undefined {
   let derivedFrom: string | undefined
   let key: Buffer | undefined
@@ -50,8 +50,8 @@ function tagOf(
 }
 
 /**
- * Signs addresses of callers with a key that is derived from the secret of the escalator, each for one request to one
- * server. Returns undefined where the escalator has no secret.
+ * Creates a function that signs the address of a caller for one request to one server, with a key derived from the
+ * secret of the escalator. It returns undefined if the escalator has no secret.
  */
 export function createAddressSigner(
   escalator: Pick<Escalator, 'header'>,
@@ -70,9 +70,9 @@ export function createAddressSigner(
 }
 
 /**
- * Reads headers that were signed for the server at `target`. A header is valid once, for its request and its login, for
- * a minute, and not before this server started. One that was signed with another secret has the escalator look for a new
- * one, as its password may have been changed.
+ * Creates a function that verifies headers signed for the server at `target`. A header is valid once, for its request
+ * and login, for one minute, and only if signed after this server started. After a header with another secret, the
+ * escalator reloads its password, which may have changed.
  */
 export function createAddressReader(
   escalator: Pick<Escalator, 'header' | 'refused'>,
@@ -90,16 +90,16 @@ export function createAddressReader(
     const [session = '', sequence = '', time = '', address = '', tag = '', ...rest] = header.split(' ')
     const isWellFormed =
       rest.length === 0 && isIP(address) !== 0 && [sequence, time].every((text) => /^\d{1,15}$/.test(text))
-    if (!isWellFormed) return invalid('it is malformed')
+    if (!isWellFormed) return invalid('malformed header')
     const expected = Buffer.from(tagOf(secret, target(), request, [session, sequence, time, address]))
     const given = Buffer.from(tag)
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
       escalator.refused()
-      return invalid('it was not signed for this request with the secret of the escalator')
+      return invalid('not signed for this request with the secret of the escalator')
     }
     if (Math.abs(now() - Number(time)) > maxAgeMs || Number(time) < startedAt)
-      return invalid('it has expired, or the clocks of the servers differ')
-    if (!isFirstUse(session, Number(sequence))) return invalid('it was used before')
+      return invalid('expired, or the clocks of the servers differ')
+    if (!isFirstUse(session, Number(sequence))) return invalid('already used')
     return { kind: 'valid', address }
   }
 }

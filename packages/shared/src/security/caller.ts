@@ -13,24 +13,27 @@ import type { Settings } from '../config/index.ts'
 import { compileNamePattern } from './name-pattern.ts'
 import type { AuthorizerDirectory, SecurityDirectory } from './users-and-roles.ts'
 
-/** Whoever makes a request, and what that caller may do. */
+/** The caller of a request and its permissions. */
 export interface Caller {
-  /** The proved user name, or the name of the authenticator that lets everyone in. */
+  /** The authenticated user name, or the name of the authenticator that accepts everyone. */
   readonly identity: string
-  /** The authenticator that proved it; empty for nobody. */
+  /** The authenticator that accepted the caller; empty without a login. */
   readonly authenticator: string
   /** The groups of the user in a directory. */
   readonly groups: readonly string[]
-  /** Whether answers are as recorded where ours are stricter. */
+  /** Whether to answer like Druid 37 where svc is stricter. */
   readonly compatibility: boolean
   can(action: 'READ' | 'WRITE', type: ResourceType, name: string): boolean
-  /** Whether any permission grants the action on resources of the type, whatever their names. */
+  /** Returns whether any permission grants the action on some resource of the type. */
   hasAny(action: 'READ' | 'WRITE', type: ResourceType): boolean
-  /** Whether lists that the recorded system shows whole show this datasource: by READ on it, or by compatibility. */
+  /**
+   * Returns whether lists include this datasource: with READ on it, or in compatibility mode, as Druid 37 does not
+   * filter.
+   */
   sees(dataSource: string): boolean
 }
 
-/** The caller before any login: may do nothing that needs a permission. */
+/** A caller without a login and without permissions. */
 export const nobody: Caller = {
   identity: '',
   authenticator: '',
@@ -41,7 +44,7 @@ export const nobody: Caller = {
   sees: () => false,
 }
 
-/** A caller who may do everything: the allowAll authorizer. */
+/** Returns a caller that may do everything: the allowAll authorizer. */
 export const unrestricted = (identity: string, authenticator: string): Caller => ({
   identity,
   authenticator,
@@ -52,14 +55,14 @@ export const unrestricted = (identity: string, authenticator: string): Caller =>
   sees: () => true,
 })
 
-/** How an authorizer decides. */
+/** Options of an authorizer. */
 export interface AuthorizerOptions {
-  /** The patterns of directory groups that count, where roles come from group mappings; undefined where they do not. */
+  /** The patterns for directory groups that grant roles; undefined without group mappings. */
   readonly groupFilters: readonly string[] | undefined
   readonly compatibility: boolean
 }
 
-/** The options of an authorizer as configured. */
+/** Returns the configured options of an authorizer. */
 export function authorizerOptions(settings: Settings, authorizer: string): AuthorizerOptions {
   const mapped = settings.getNamed('svc.auth.authorizer.<name>.roleProvider.type', authorizer) === 'ldap'
   return {
@@ -70,11 +73,11 @@ export function authorizerOptions(settings: Settings, authorizer: string): Autho
   }
 }
 
-/** Whether an authorizer allows everything to everyone. */
+/** Returns whether an authorizer allows everything to everyone. */
 export const allowsEverything = (settings: Settings, authorizer: string): boolean =>
   authorizer === 'allowAll' || settings.getNamed('svc.auth.authorizer.<name>.type', authorizer) === 'allowAll'
 
-/** The permissions of a user by its own roles and by those of its directory groups. */
+/** Returns the permissions of a user from its own roles and from those of its directory groups. */
 function permissionsOfCaller(
   directory: AuthorizerDirectory,
   identity: string,
@@ -86,7 +89,7 @@ function permissionsOfCaller(
   return [...permissionsOf(directory, identity), ...permissionsOfRoles(directory, [...new Set(mapped)])]
 }
 
-/** A caller whose roles an authorizer's directory tells. */
+/** Returns a caller with these permissions. */
 function permittedCaller(
   identity: string,
   authenticator: string,
@@ -108,7 +111,7 @@ function permittedCaller(
   }
 }
 
-/** Whether permissions grant an access. */
+/** Returns whether permissions grant an access. */
 export function permits(
   permissions: readonly Permission[],
   access: Access,
@@ -117,7 +120,7 @@ export function permits(
   return isAllowed(compilePermissions(permissions, compileNamePattern, options), access)
 }
 
-/** Makes the caller of a login; `groups` are those of the user in a directory. */
+/** Returns the caller for a login; `groups` are the directory groups of the user. */
 export type CallerOf = (
   authenticator: string,
   identity: string,
@@ -125,11 +128,11 @@ export type CallerOf = (
   directory: SecurityDirectory,
 ) => Caller
 
-// Users of a directory are many, and each may come with groups of its own.
+// A directory may have many users, each with different groups.
 const mostCallers = 10_000
 const noAuthorizer: AuthorizerDirectory = { users: {}, roles: {}, groupMappings: {} }
 
-/** Callers with their compiled permissions, kept as long as the directory they were made from. */
+/** Caches callers with their compiled permissions until users or roles change. */
 export function createCallerCache(settings: Settings): CallerOf {
   let madeFrom: SecurityDirectory | undefined
   const callers = new Map<string, Caller>()

@@ -1,7 +1,7 @@
 import { letsEveryoneIn, type Settings, storesUsers } from '../config/index.ts'
 import { type SecurityDirectory, storedCredentials } from './users-and-roles.ts'
 
-/** The members of the chain that a login can come to: none after one that lets everyone in or that does not skip. */
+/** Returns the authenticators that a login can reach: none after one that accepts everyone or has no skipOnFailure. */
 export function askedAuthenticators(settings: Settings): readonly string[] {
   const chain = settings.get('svc.auth.authenticatorChain')
   const last = chain.findIndex(
@@ -13,8 +13,9 @@ export function askedAuthenticators(settings: Settings): readonly string[] {
 }
 
 /**
- * The test of whether stored users hide a user of a directory: an earlier member has that name, or any member the
- * internal user. Directories know a user by many spellings; the one that counts is the identity that they prove.
+ * Returns a test for whether a stored user hides a directory user: an earlier authenticator stores a user with that
+ * name, or any authenticator stores the internal user. Directories accept several spellings of a name; the test is for
+ * the identity that they return.
  */
 export function hiddenUserTest(
   settings: Settings,

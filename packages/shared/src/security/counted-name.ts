@@ -1,5 +1,5 @@
 /**
- * One spelling of all under which a directory takes a name for the same: in any case, with blanks around it. For counting
- * only: who somebody is, is never told by it.
+ * Returns a common spelling for names that a directory treats as equal: it ignores case and surrounding spaces. Only
+ * for counting logins, never to identify a user.
  */
 export const countedName = (name: string): string => name.normalize('NFKC').trim().toLowerCase()

@@ -1,13 +1,13 @@
 import { createLoginLimit } from './login-limit.ts'
 
-// Requests that one directory serves at a time for this server; further ones wait, and beyond those they are refused.
+// Concurrent requests of this server to one directory, and requests that may wait. Further requests are rejected.
 const maxRequests = 8
 const maxWaitingRequests = 256
 
-// How long a directory that did not answer is left alone. Then one request tries it, while others are still refused.
+// Pause after a directory did not respond. Then, one request tries it again while the others are still rejected.
 const pauseMs = 1000
 
-/** A directory did not answer in time; `isRepeated` where this request did not even try it, as others had failed. */
+/** A directory did not respond in time. `isRepeated`: the request was not sent, because earlier ones had failed. */
 export class DirectoryAway extends Error {
   readonly isRepeated: boolean
 
@@ -17,19 +17,22 @@ export class DirectoryAway extends Error {
   }
 }
 
-const leftAlone = () => new DirectoryAway('It did not answer other logins', true)
-const tooLate = (maxMs: number) => new DirectoryAway(`No answer within [${maxMs}] ms`, false)
+const leftAlone = () => new DirectoryAway('No response to other logins', true)
+const tooLate = (maxMs: number) => new DirectoryAway(`No response within [${maxMs}] ms`, false)
 
-/** Keeps a directory that hangs from holding up logins. */
+/** Keeps an unresponsive directory from blocking logins. */
 export interface DirectoryGuard {
   /**
-   * Runs a request against the directory, with a signal that aborts it when its time is over. Throws `DirectoryAway`
-   * after `maxMs` at the latest, waiting for a free place included, and at once while the directory is left alone.
+   * Sends a request to the directory, with a signal that aborts it on timeout. Throws `DirectoryAway` after at most
+   * `maxMs`, including the time in the queue, or immediately during a pause.
    */
   run<Answer>(request: (signal: AbortSignal) => Promise<Answer>): Promise<Answer>
 }
 
-/** A guard that allows each request `maxMs`; `isAway` says whether a failed request means that the directory is away. */
+/**
+ * Creates a guard that gives each request `maxMs`; `isAway` returns whether an error means that the directory is
+ * unavailable.
+ */
 export function createDirectoryGuard(maxMs: number, isAway: (error: unknown) => boolean): DirectoryGuard {
   const limit = createLoginLimit(maxRequests, maxWaitingRequests)
   let failedAt = Number.NEGATIVE_INFINITY
@@ -43,7 +46,7 @@ export function createDirectoryGuard(maxMs: number, isAway: (error: unknown) => 
     signal: AbortSignal,
     late: Promise<never>,
   ): Promise<Answer> {
-    // The directory may have stopped answering while this request waited for its turn.
+    // The directory may have become unresponsive while this request was queued.
     if (isPaused() || signal.aborted) throw leftAlone()
     const isTrial = isFailing
     if (isTrial) isTrying = true
@@ -74,7 +77,7 @@ export function createDirectoryGuard(maxMs: number, isAway: (error: unknown) => 
         }, maxMs)
       })
       const running = limit(() => runNow(request, controller.signal, late))
-      // What ends after its time is over has nobody left who waits for it.
+      // Nothing awaits a request that ends after its timeout.
       running.catch(() => undefined)
       try {
         return await Promise.race([running, late])

@@ -1,22 +1,22 @@
 import type { Settings } from '../config/index.ts'
 import { basicHeader } from './basic-header.ts'
 
-/** The identity of this server among the servers. */
+/** The identity of this server in calls to other servers. */
 export interface Escalator {
-  /** The user's name; empty where no login is asked for. */
+  /** Returns the user name; empty if no login is required. */
   identity(): string
-  /** The Authorization header of calls among the servers; undefined where no login is asked for. */
+  /** Returns the Authorization header for calls to other servers; undefined if no login is required. */
   header(): string | undefined
-  /** To be called when another server has refused the header: the configuration may have been corrected since. */
+  /** Call this when another server has rejected the header: the configuration may have been corrected. */
   refused(): void
 }
 
-// How often a configuration is read again at the most: the refusals of a server may be many.
+// Min time between two reloads of the configuration, because a server may be rejected often.
 const rereadPeriodMs = 1000
 
 /**
- * The escalator as configured; after a refusal as `reread` finds it then, so that a password that is corrected counts
- * without a new start. What `reread` throws leaves the identity as it was.
+ * Creates the configured escalator. After a rejection, it takes its settings from `reread`, so that a corrected
+ * password takes effect without a restart. If `reread` throws, the identity does not change.
  */
 export function createEscalator(settings: Settings, reread: () => Settings = () => settings): Escalator {
   let current = settings
@@ -38,7 +38,7 @@ export function createEscalator(settings: Settings, reread: () => Settings = () 
       try {
         current = reread()
       } catch {
-        // Half written, or wrong in another way: the next refusal looks again.
+        // The file may be half written or invalid: try again at the next rejection.
       }
     },
   }

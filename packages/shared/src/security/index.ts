@@ -1,4 +1,4 @@
-/** Who callers are, what they may do, and the identity of the servers among themselves. */
+/** Authentication and authorization of callers, and the identity of the servers in calls to each other. */
 export { basicHeader } from './basic-header.ts'
 export {
   type AuthorizerOptions,

@@ -6,13 +6,13 @@ export interface KnownSources {
   add(user: string, address: string): void
 }
 
-// Users with the addresses that they use at a time; the others are verified again.
+// Max pairs of user and address. Logins from older pairs are verified again.
 const maxSources = 10_000
 
-/** Remembers the latest addresses from which users have logged in. */
+/** Creates a record of the latest addresses from which users have logged in. */
 export function createKnownSources(): KnownSources {
   const sources = new Set<string>()
-  // An address has no blanks.
+  // An address contains no spaces.
   const keyOf = (user: string, address: string): string => `${address} ${user}`
   return {
     has: (user, address) => sources.has(keyOf(user, address)),

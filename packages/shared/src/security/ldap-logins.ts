@@ -11,10 +11,10 @@ import { digestOf } from './login-digest.ts'
 
 const prefix = 'svc.auth.authenticator.<name>.credentialsValidator'
 
-// Typed names that are remembered with the user that the directory found for them.
+// Max cached user names that the directory has resolved.
 const maxFoundNames = 10_000
 
-/** What a directory says of a login. */
+/** The result of a login at a directory. */
 export type LdapVerdict =
   | { readonly kind: 'known'; readonly identity: string; readonly groups: readonly string[] }
   | { readonly kind: 'wrong'; readonly identity?: string }
@@ -22,36 +22,36 @@ export type LdapVerdict =
   | { readonly kind: 'throttled'; readonly retryAfterSeconds: number; readonly identity: string }
   | { readonly kind: 'unavailable'; readonly message: string }
 
-/** Who somebody is in a directory, whatever the password. */
+/** The result of looking up a user in a directory. */
 export type LdapFinding =
   | { readonly kind: 'found'; readonly identity: string; readonly groups: readonly string[] }
   | { readonly kind: 'unknown' }
   | { readonly kind: 'unavailable'; readonly message: string }
 
-/** Counts an attempt at a user by the name that the directory has for it; the seconds to wait where that may not be tried. */
+/** Counts a login attempt by the name of the user in the directory. Returns the seconds to wait if it is throttled. */
 export type CountAttempt = (identity: string) => Promise<number | undefined>
 
-/** Verifies logins against an LDAP directory, and remembers what it said for a time. */
+/** Verifies logins against an LDAP directory, and caches the results for some time. */
 export interface LdapLogins {
-  /** What is remembered and still holds without asking; undefined where the directory has to be asked. */
+  /** Returns the cached result if it is fresh enough; undefined if the directory must be queried. */
   remembered(user: string, password: string): LdapVerdict | undefined
   /**
-   * Asks the directory; while it is away, what is remembered holds for longer. `countAttempt` is asked before a password
-   * is tried: a directory finds one user by many names.
+   * Queries the directory. While it is unavailable, cached results are valid for longer. Calls `countAttempt` with the
+   * resolved user before it tries the password, because a directory may find one user by many names.
    */
   verify(user: string, password: string, countAttempt?: CountAttempt): Promise<LdapVerdict>
-  /** The name of the user that the directory has found for a typed name before, as far as it is remembered. */
+  /** Returns the user that the directory has found for a typed name before, if cached. */
   foundAs(user: string): string | undefined
-  /** Looks a user up without a login, as it is now: what a login would search for before it tries a password. */
+  /** Looks up a user without a login, as a login does before it tries the password. */
   find(user: string): Promise<LdapFinding>
 }
 
-/** Told what is wrong with a directory. */
+/** Called when a directory has a problem. */
 export type OnTrouble = (text: string, details: object) => void
 
 /**
- * The logins of all authenticators of the chain whose users are in a directory. Throws a plain error where the trust
- * store for directories or a filter cannot be used. The client library is loaded only where there is a directory.
+ * Returns the logins of all authenticators in the chain that use a directory. Throws a plain error if the trust store
+ * for directories or a filter is invalid. Loads the client library only if there is a directory.
  */
 export async function openLdapLogins(
   settings: Settings,
@@ -77,7 +77,7 @@ interface RememberedLogin {
   readonly at: number
 }
 
-/** What the directory said is remembered: of each user the last login that held, and of each unknown user that. */
+/** Caches the last successful login of each user, and which users are unknown. */
 function remembering(
   directory: AskedDirectory,
   settings: Settings,
@@ -88,7 +88,7 @@ function remembering(
   const mostMs = settings.getNamed(`${prefix}.credentialMaxDuration`, name) * 1000
   const size = settings.getNamed(`${prefix}.credentialCacheSize`, name)
   const digest = digestOf()
-  // Apart, so that a flood of names that do not exist drives nobody out who does.
+  // Separate caches, so that a flood of unknown names does not evict known users.
   const known = new Map<string, RememberedLogin>()
   const unknown = new Map<string, RememberedLogin>()
   const foundNames = new Map<string, string>()
@@ -118,7 +118,7 @@ function remembering(
         keepNewest(unknown, user, login, size)
       } else {
         unknown.delete(user)
-        // A wrong guess does not make the right password forgotten.
+        // A wrong guess does not evict the correct password.
       }
       return verdict
     },
@@ -141,7 +141,7 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
       ldap.FilterParser.parseString(fillFilter(property, 'x'))
     } catch (error) {
       throw new Error(
-        `[${prefix.replace('<name>', name)}.${property}] is not a filter that can be used: ${describeError(error)}`,
+        `[${prefix.replace('<name>', name)}.${property}] is not a valid LDAP filter: ${describeError(error)}`,
       )
     }
   }
@@ -153,10 +153,10 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
     return (Array.isArray(value) ? value : [value]).map(String)
   }
 
-  /** The directory has answered, and so is there. */
+  /** Connections on which the directory has responded. */
   const answered = new WeakSet<Client>()
 
-  /** Searches as the bind user; the first entry that is found is the user, as in the recorded system. */
+  /** Searches as the bind user. Like Druid 37, takes the first entry. */
   async function findUser(client: Client, user: string) {
     if (bindUser !== undefined) {
       await client.bind(bindUser, bindPassword)
@@ -182,7 +182,7 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
     return { dn: entry.dn, identity, groups: [...groups] }
   }
 
-  /** Whether the directory takes the password of an entry. */
+  /** Returns whether the directory accepts the password of an entry. */
   async function proves(client: Client, dn: string, password: string): Promise<boolean> {
     try {
       await client.bind(dn, password)
@@ -199,10 +199,13 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
     error instanceof ldap.UnwillingToPerformError ||
     error instanceof ldap.OperationsError
 
-  // The library says so by its message only.
+  // The library reports timeouts only in the message.
   const isLate = (error: unknown): boolean => error instanceof Error && error.message.endsWith('timed out')
 
-  /** A failed request that says nothing about the directory: it broke the connection off over one name. */
+  /**
+   * A failed request that does not mean that the directory is unavailable: it closed the connection because of one
+   * name.
+   */
   class RefusedName extends Error {}
 
   const guard = createDirectoryGuard(
@@ -210,23 +213,23 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
     (error) => !(error instanceof RefusedName) && !(error instanceof Failure),
   )
 
-  /** Asks the directory by a connection of its own, unless it is left alone because it did not answer. */
+  /** Queries the directory over a new connection, unless it is paused because it did not respond. */
   async function ask<Answer>(
     question: (client: Client) => Promise<Answer>,
   ): Promise<Answer | { readonly kind: 'unavailable'; readonly message: string }> {
     try {
       return await guard.run((signal) => askNow(question, signal))
     } catch (error) {
-      // Too many logins at a time are no trouble of the directory.
+      // Too many concurrent logins are not a problem of the directory.
       if (error instanceof Failure) throw error
       if (!(error instanceof DirectoryAway) || !error.isRepeated)
         onTrouble(
-          `The directory of authenticator [${name}] cannot be asked: logins that need it are refused with 503`,
+          `The directory of authenticator [${name}] is unavailable; rejecting logins that need it with 503`,
           { url, error: describeError(error) },
         )
       return {
         kind: 'unavailable',
-        message: `The directory of authenticator [${name}] cannot be asked; try again`,
+        message: `The directory of authenticator [${name}] is unavailable; try again`,
       }
     }
   }
@@ -250,12 +253,12 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
         kept(connectTls(port, host, options))) as typeof connectTls,
       ...(tlsOptions ? { tlsOptions } : {}),
     })
-    // A request that is over leaves nothing behind, however far it came.
+    // Close the connection of an aborted request in any state.
     signal.addEventListener('abort', () => socket?.destroy())
     try {
       return await question(client)
     } catch (error) {
-      // Such a directory is there for other names: whoever logs in by this one harms nobody else.
+      // The directory works for other names, so a login with this one must not affect them.
       if (answered.has(client) && !isLate(error)) throw new RefusedName(describeError(error))
       throw error
     } finally {
@@ -268,15 +271,15 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
 
   return {
     verify: async (user, password, countAttempt) => {
-      // RFC 4513 5.1.2: many directories take a bind with an empty password for a success that proves nothing.
+      // RFC 4513 5.1.2: many directories report success for a bind with an empty password, which proves nothing.
       if (password === '' || user === '') return { kind: 'wrong' }
       return await ask(async (client): Promise<LdapVerdict> => {
         const found = await findUser(client, user)
         const waitSeconds = found && (await countAttempt(found.identity))
         if (found && waitSeconds !== undefined)
           return { kind: 'throttled', retryAfterSeconds: waitSeconds, identity: found.identity }
-        // An unknown user costs the same exchange as a wrong password, and so does a password that cannot be sent as it
-        // was typed. Some directories end a password at its first NUL.
+        // An unknown user needs the same messages as a wrong password, and so does a password that cannot be sent as
+        // typed. Some directories cut a password at its first NUL.
         const isSendable = password.isWellFormed() && !password.includes('\0')
         const dn = found && isSendable ? found.dn : `cn=${randomUUID()},${baseDn}`
         const isProved = (await proves(client, dn, password)) && isSendable
@@ -294,7 +297,7 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
   }
 }
 
-/** How TLS to directories is spoken: with trust of its own, and the host name always checked. */
+/** Returns the TLS options for directories. They have their own trust store, and always validate the host name. */
 async function directoryTls(settings: Settings) {
   const path = settings.get('svc.auth.basic.ssl.trustStorePath') as string
   const ca = await readTrustStore({

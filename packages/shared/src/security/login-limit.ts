@@ -1,6 +1,6 @@
 import { unavailable } from '@svc/domain/failure'
 
-/** Runs work a few at a time; beyond those that may wait it is refused as unavailable. */
+/** Returns a function that limits concurrent work. It throws unavailable if too much work is waiting. */
 export function createLoginLimit(
   atOnce: number,
   mostWaiting: number,

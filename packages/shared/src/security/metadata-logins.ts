@@ -10,11 +10,11 @@ import {
   verifyPassword,
 } from './password-hash.ts'
 
-/** Verifies passwords against stored hashes, and remembers those that were verified. */
+/** Verifies passwords against stored hashes, and caches verified ones. */
 export interface MetadataLogins {
-  /** Whether this password was verified against this very hash before. */
+  /** Returns whether this password was verified against exactly this hash before. */
   isRemembered(authenticator: string, user: string, password: string, stored: Credentials): boolean
-  /** The same work whether the user is known or not. */
+  /** Returns whether the password is correct. Does the same work for known and unknown users. */
   verify(
     authenticator: string,
     user: string,
@@ -23,7 +23,7 @@ export interface MetadataLogins {
   ): Promise<boolean>
 }
 
-/** Stores a hash made with today's parameters in place of `outdated`, unless that was replaced meanwhile. */
+/** Replaces the hash `outdated` with one that has the current parameters, unless it has changed in the meantime. */
 export type OnOutdated = (
   authenticator: string,
   user: string,
@@ -31,14 +31,14 @@ export type OnOutdated = (
   renewed: Credentials,
 ) => Promise<void>
 
-// Hashing a password keeps a thread busy that files need as well: a flood of guesses may not take them all.
+// Hashing a password uses a thread of the pool for files, so a flood of guesses must not take all of them.
 const hashesAtOnce = 2
 const hashesWaiting = 64
 
-// Verified credentials that are remembered at a time, each as a keyed digest.
+// Max cached verified logins, each stored as a keyed digest.
 const rememberedLogins = 1000
 
-/** `onOutdated` is called when a login was verified against a hash of other parameters than today's. */
+/** Calls `onOutdated` when a login was verified against a hash with outdated parameters. */
 export function createMetadataLogins(onOutdated: OnOutdated | undefined): MetadataLogins {
   const digest = digestOf()
   const verified = new Map<string, string>()
@@ -55,11 +55,11 @@ export function createMetadataLogins(onOutdated: OnOutdated | undefined): Metada
       verified.get(digest(authenticator, user, password)) === stored.hash,
     verify: async (authenticator, user, password, stored) => {
       const fits = await hashing(() => verifyPassword(password, stored ?? unknownUserCredentials))
-      // Decided after hashing, so that the refusal takes as long as any other. See `verifyPassword` for the reason.
+      // Checked after hashing, so that every rejection takes equally long. `verifyPassword` explains the check.
       if (!fits || !stored || hasControlCharacter(password)) return false
       const key = digest(authenticator, user, password)
       keepNewest(verified, key, stored.hash, rememberedLogins)
-      // The login does not wait for it, and holds whatever becomes of it.
+      // The login neither waits for this nor depends on it.
       renew(authenticator, user, password, stored).catch(() => undefined)
       return true
     },

@@ -1,23 +1,23 @@
 import { longestNamePattern } from '@svc/domain/access'
 import { RE2JS } from 're2js'
 
-// The library's program has a step for each character to be matched, and some around them. What it does with one grows
-// with its steps: a repetition counts as often as it repeats.
+// A compiled pattern has one step per character to match, plus some overhead. Repetitions count once per repeat.
+// Matching one character takes time proportional to the number of steps.
 const mostSteps = longestNamePattern + 100
 
-/** Throws where the pattern is no regular expression, or too long with its repetitions written out. */
+/** Compiles a pattern. Throws if it is not a regular expression, or too long with its repetitions expanded. */
 function compile(pattern: string): RE2JS {
   const compiled = RE2JS.compile(pattern, RE2JS.DOTALL)
   if (compiled.programSize() > mostSteps) throw new RangeError('The pattern has too many steps')
   return compiled
 }
 
-/** Whether a pattern matches only itself: it need not be compiled. */
+/** Returns whether a pattern is a plain name, which matches only itself and need not be compiled. */
 const isPlainName = (pattern: string): boolean => /^[\w-]*$/.test(pattern)
 
 /**
- * A test of whether a whole name matches a pattern, in time linear in the name. A pattern that is no regular
- * expression matches nothing.
+ * Returns a test for whether an entire name matches a pattern, in time linear in the name. An invalid pattern matches
+ * nothing.
  */
 export function compileNamePattern(pattern: string): (name: string) => boolean {
   if (pattern === '.*') return () => true
@@ -31,7 +31,7 @@ export function compileNamePattern(pattern: string): (name: string) => boolean {
   }
 }
 
-/** Whether a text is a regular expression that can be a pattern of names. */
+/** Returns whether a string is a valid name pattern. */
 export function isNamePattern(pattern: string): boolean {
   if (isPlainName(pattern)) return pattern.length <= longestNamePattern
   try {

@@ -6,13 +6,13 @@ import { type Credentials, hashPassword, unknownUserCredentials, verifyPassword 
 const parameters = { algorithm: 'scrypt', cost: 16, blockSize: 1, parallelization: 1 } as const
 
 describe('the hash of a password', () => {
-  it('fits this password only', async () => {
+  it('matches only this password', async () => {
     const credentials = await hashPassword('correct horse')
     assert.equal(await verifyPassword('correct horse', credentials), true)
     for (const wrong of ['correct horse ', '']) assert.equal(await verifyPassword(wrong, credentials), false)
   })
 
-  it('has a salt of its own each time, and does not hold the password', async () => {
+  it('has a new salt each time, and does not contain the password', async () => {
     const [one, two] = await Promise.all([hashPassword('secret'), hashPassword('secret')])
     assert.notEqual(one.salt, two.salt)
     assert.notEqual(one.hash, two.hash)
@@ -21,8 +21,8 @@ describe('the hash of a password', () => {
     assert.ok(!JSON.stringify(one).includes('secret'))
   })
 
-  // RFC 7914 section 12, cut to the length that is kept.
-  it('is scrypt with the parameters that are stored beside it', async () => {
+  // RFC 7914 section 12, cut to the stored length.
+  it('is scrypt with the stored parameters', async () => {
     const salt = Buffer.from('SodiumChloride').toString('base64')
     const hash = Buffer.from(
       '7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2',
@@ -40,7 +40,7 @@ describe('the hash of a password', () => {
     assert.equal(await verifyPassword('pleaseletmein', { ...stored, blockSize: 4 }), false)
   })
 
-  it('may have been made with other parameters than those of today', async () => {
+  it('may have outdated parameters', async () => {
     for (const [cost, blockSize, parallelization] of [
       [2, 1, 1],
       [1024, 8, 2],
@@ -67,12 +67,12 @@ describe('the hash of a password', () => {
   })
 
   for (const hash of ['', 'AAAA', Buffer.alloc(31).toString('base64'), Buffer.alloc(64).toString('base64')]) {
-    it(`of ${Buffer.from(hash, 'base64').length} bytes fits nothing`, async () => {
+    it(`of ${Buffer.from(hash, 'base64').length} bytes matches nothing`, async () => {
       assert.equal(await verifyPassword('', { ...parameters, salt: 'AAAA', hash }), false)
     })
   }
 
-  it('of nobody fits no password', async () => {
+  it('of an unknown user matches no password', async () => {
     assert.equal(await verifyPassword('x', unknownUserCredentials), false)
   })
 })

@@ -1,6 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 
-/** A stored password: never shown, never logged. The parameters stand in the row, so that they can be raised. */
+/** A stored password hash, which is never shown or logged. It includes its parameters, so that they can be raised. */
 export interface Credentials {
   readonly algorithm: 'scrypt'
   readonly cost: number
@@ -10,7 +10,7 @@ export interface Credentials {
   readonly hash: string
 }
 
-// One of the settings of scrypt that OWASP's password storage cheat sheet lists as equally strong (16 MiB each).
+// One of the equally strong scrypt settings in OWASP's password storage cheat sheet (16 MiB each).
 const parameters = { algorithm: 'scrypt', cost: 2 ** 14, blockSize: 8, parallelization: 5 } as const
 const keyLengthBytes = 32
 const saltLengthBytes = 16
@@ -30,18 +30,18 @@ function derive(password: string, credentials: Omit<Credentials, 'hash'>): Promi
   })
 }
 
-/** The hash of a new password with a fresh salt and today's parameters. */
+/** Returns the hash of a new password with a new salt and the current parameters. */
 export async function hashPassword(password: string): Promise<Credentials> {
   const unhashed = { ...parameters, salt: randomBytes(saltLengthBytes).toString('base64') }
   return { ...unhashed, hash: (await derive(password, unhashed)).toString('base64') }
 }
 
 /**
- * Whether a password is the one that was hashed; takes the same work for any password. scrypt uses the password as a
- * key of HMAC-SHA-256, which pads keys with NUL to 64 bytes and replaces longer ones with their 32-byte SHA-256 digest:
- * `secret` and `secret\0` have the same hash, and so have a long password and the bytes of its digest. Callers refuse
- * control characters and invalid UTF-8, which leaves one text per hash: a digest is a valid password only with a
- * probability of about 1e-11.
+ * Returns whether a password matches a hash, with the same work for any password. scrypt uses the password as a key of
+ * HMAC-SHA-256, which pads keys with NUL to 64 bytes and replaces longer ones with their 32-byte SHA-256 digest:
+ * `secret` and `secret\0` have the same hash, and so do a long password and the bytes of its digest. Callers reject
+ * control characters and invalid UTF-8. This leaves one password per hash, because a digest is a valid password only
+ * with a probability of about 1e-11.
  */
 export async function verifyPassword(password: string, credentials: Credentials): Promise<boolean> {
   const expected = Buffer.from(credentials.hash, 'base64')
@@ -49,7 +49,7 @@ export async function verifyPassword(password: string, credentials: Credentials)
   return expected.length === derived.length && timingSafeEqual(expected, derived)
 }
 
-/** Whether a hash was made with other parameters than today's. */
+/** Returns whether a hash has outdated parameters. */
 export function isOutdated({ cost, blockSize, parallelization }: Credentials): boolean {
   return (
     cost !== parameters.cost ||
@@ -58,7 +58,7 @@ export function isOutdated({ cost, blockSize, parallelization }: Credentials): b
   )
 }
 
-/** Credentials that no password fits: verifying against them costs an unknown user the same work. */
+/** Credentials that match no password, so that unknown users cost the same work. */
 export const unknownUserCredentials: Credentials = {
   ...parameters,
   salt: randomBytes(saltLengthBytes).toString('base64'),

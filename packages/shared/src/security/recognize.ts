@@ -3,7 +3,7 @@ import { askedAuthenticators, hiddenUserTest } from './chain.ts'
 import type { LdapLogins } from './ldap-logins.ts'
 import { type SecurityDirectory, storedCredentials } from './users-and-roles.ts'
 
-/** As whom a login with the right password is taken, and by which member of the chain; or why it is not. */
+/** The identity for a user name with the correct password, and its authenticator; or why the login would fail. */
 export type Recognition =
   | {
       readonly kind: 'known'
@@ -11,12 +11,12 @@ export type Recognition =
       readonly identity: string
       readonly groups: readonly string[]
     }
-  /** The directory of the member tells a name that is somebody else's before it. */
+  /** The directory returns an identity that belongs to a user of an earlier authenticator. */
   | { readonly kind: 'hidden'; readonly authenticator: string; readonly identity: string }
   | { readonly kind: 'unknown' }
   | { readonly kind: 'unavailable'; readonly message: string }
 
-/** Goes through the chain as a login of `user` with the right password does. */
+/** Returns how the chain of authenticators would treat a login of `user` with the correct password. */
 export async function recognize(
   settings: Settings,
   directories: ReadonlyMap<string, Pick<LdapLogins, 'find'>>,

@@ -4,10 +4,10 @@ interface Session {
   lastUsedAt: number
 }
 
-// How far a number may lie behind the highest one that was used: requests overtake each other on their connections.
+// Max distance of a number from the highest one so far, because requests on different connections overtake each other.
 const windowSize = 16_384
 
-/** Finds out whether a number of a session was used before; sessions that were not used for `forgetMs` are forgotten. */
+/** Returns a test for whether a number of a session is new. It forgets sessions that were idle for `forgetMs`. */
 export function createReplayWindow(
   now: () => number,
   forgetMs: number,
@@ -29,7 +29,7 @@ export function createReplayWindow(
     const session = sessionOf(id)
     const { highest, used } = session
     if (sequence <= highest - windowSize) return false
-    // The places of numbers that are left behind are free for those ahead.
+    // Clear the slots between the old and the new highest number.
     if (sequence >= highest + windowSize) used.fill(0)
     else for (let next = highest + 1; next <= sequence; next++) used[next % windowSize] = 0
     if (used[sequence % windowSize] === 1) return false

@@ -15,7 +15,7 @@ import {
   type SecurityOptions,
 } from './index.ts'
 
-/** Every computation of a hash is counted; it is done all the same. */
+/** Counts hash computations, and still does them. */
 const hashing = mock.method(crypto, 'scrypt')
 syncBuiltinESMExports()
 after(() => {
@@ -23,7 +23,7 @@ after(() => {
   syncBuiltinESMExports()
 })
 
-/** Stored credentials whose hash costs nearly nothing. */
+/** Stored credentials with a cheap hash. */
 function cheap(password: string): Credentials {
   const parameters = { algorithm: 'scrypt', cost: 2, blockSize: 1, parallelization: 1 } as const
   const salt = randomBytes(16)
@@ -39,7 +39,7 @@ interface Setup {
   readonly options?: SecurityOptions
 }
 
-/** Security with the chain A, B and users as the test says. */
+/** Security with the chain A, B and the users of the test. */
 function setUp(
   first: Partial<SecurityDirectory>,
   { skipA = false, properties = {}, options = {} }: Setup = {},
@@ -66,7 +66,7 @@ function setUp(
     { current: () => directory },
     {
       onRefused: (user, from, reason) =>
-        refused.push(`${user} from ${from.address}${reason === 'network' ? ', by its network' : ''}`),
+        refused.push(`${user} from ${from.address}${reason === 'network' ? ', because of its network' : ''}`),
       ...options,
     },
   )
@@ -75,7 +75,7 @@ function setUp(
     security,
     refused,
     login,
-    /** The authenticator that lets the user in, or `refused`. */
+    /** Returns the authenticator that accepts the user, or `refused`. */
     outcome: async (user: string, password: string) => {
       const result = await login(user, password)
       return result.kind === 'known' ? result.caller.authenticator : result.kind
@@ -86,7 +86,7 @@ function setUp(
   }
 }
 
-/** How many hashes the work computes. */
+/** Returns the number of hashes that the work computes. */
 async function hashesOf(work: () => Promise<unknown>): Promise<number> {
   const before = hashing.mock.callCount()
   await work()
@@ -117,7 +117,7 @@ describe('a chain', () => {
     }
   }
 
-  it('refuses whoever shows no credentials, and tells nobody of it', async () => {
+  it('rejects requests without credentials, and does not report them', async () => {
     const { security, refused } = setUp({ authenticators: { A: inA } })
     for (const header of [undefined, '', 'Bearer x', 'Basic', 'Basic !']) {
       assert.deepEqual(await security.authenticate(header, origin), { kind: 'refused' })
@@ -130,7 +130,7 @@ describe('a chain', () => {
     'svc.auth.authenticator.open.type': 'allowAll',
     'svc.auth.authenticator.open.authorizerName': 'authorizerA',
   }
-  it('that ends with everyone lets in whoever is unknown before, and not whose password is wrong', async () => {
+  it('that ends with an open authenticator accepts unknown users, but no wrong passwords', async () => {
     const { outcome, security } = setUp({ authenticators: { A: inA } }, { skipA: true, properties: open })
     assert.equal(await outcome('nobody', 'x'), 'open')
     assert.equal(await outcome('right', 'x'), 'refused')
@@ -140,7 +140,7 @@ describe('a chain', () => {
     assert.equal(security.isInternal(anybody.caller), false)
   })
 
-  it('does not know who calls while there is no directory: nobody is refused for that', async () => {
+  it('is unavailable instead of rejecting callers while there is no directory', async () => {
     const settings = testSettings('router', {
       'svc.auth.authenticatorChain': '["A"]',
       'svc.auth.authenticator.A.type': 'basic',
@@ -159,12 +159,12 @@ describe('a chain', () => {
   })
 
   const specialNames = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length']
-  it('knows no user by the names of what every object has', async () => {
+  it('has no users with the names of object properties', async () => {
     const { outcome } = setUp({ authenticators: { A: {}, B: {} } })
     for (const name of specialNames.slice(0, 3)) assert.equal(await outcome(name, 'x'), 'refused')
   })
 
-  it('knows users who have such names', async () => {
+  it('can have users with such names', async () => {
     const users = JSON.parse(
       `{${specialNames.map((name) => `${JSON.stringify(name)}:${JSON.stringify(cheap('p'))}`)}}`,
     )
@@ -175,7 +175,7 @@ describe('a chain', () => {
     }
   })
 
-  it('tells users apart by case, and passwords by every character', async () => {
+  it('distinguishes users by case, and passwords by every character', async () => {
     const { outcome } = setUp({ authenticators: { A: { Ann: cheap('Pä:ss word') } } })
     assert.equal(await outcome('Ann', 'Pä:ss word'), 'A')
     for (const [user, password] of [
@@ -196,17 +196,17 @@ describe('a password', () => {
   const header = (...parts: (string | Buffer)[]) =>
     `Basic ${Buffer.concat(parts.map((part) => Buffer.from(part))).toString('base64')}`
   const rows: readonly [name: string, header: string, kind: string][] = [
-    ['as it was set', header('ann:password1'), 'known'],
+    ['as set', header('ann:password1'), 'known'],
     ['of more than 64 bytes', header('long:', long), 'known'],
     ['with a NUL at the end', header('ann:password1\0'), 'refused'],
     ['with 55 NULs at the end', header('ann:password1', Buffer.alloc(55)), 'refused'],
     ['that is the digest of a long one', header('long:', hash('sha256', long, 'buffer')), 'refused'],
-    ['with a control character, even if it was set so', header('tab:pass\tword'), 'refused'],
-    ['of U+FFFD, as it was set', header('odd:\ufffd'), 'known'],
-    ['of an invalid byte in place of U+FFFD', header('odd:', Buffer.from([0xff])), 'refused'],
+    ['with a control character, even if it was set with one', header('tab:pass\tword'), 'refused'],
+    ['of U+FFFD, as set', header('odd:\ufffd'), 'known'],
+    ['of an invalid byte instead of U+FFFD', header('odd:', Buffer.from([0xff])), 'refused'],
   ]
   for (const [name, authorization, kind] of rows) {
-    it(`${name} is ${kind}, with the work of one hash`, async () => {
+    it(`${name} is ${kind} after computing one hash`, async () => {
       const { security } = setUp({ authenticators: users })
       const hashes = await hashesOf(async () =>
         assert.equal((await security.authenticate(authorization, origin)).kind, kind),
@@ -218,7 +218,7 @@ describe('a password', () => {
 
 describe('a user name with control characters or invalid bytes', () => {
   for (const name of ['ann\0', 'an\tn', '\u0085ann', Buffer.from([0x61, 0xff])]) {
-    it(`${JSON.stringify(name)} is refused with the work of one hash`, async () => {
+    it(`${JSON.stringify(name)} is rejected after computing one hash`, async () => {
       const { security, refused } = setUp({ authenticators: { A: { 'an\tn': cheap('p') } } })
       const header = `Basic ${Buffer.concat([Buffer.from(name), Buffer.from(':p')]).toString('base64')}`
       const hashes = await hashesOf(async () =>
@@ -230,7 +230,7 @@ describe('a user name with control characters or invalid bytes', () => {
   }
 })
 
-describe('the name under which a refused login is reported', () => {
+describe('the reported name of a rejected login', () => {
   const directory = {
     authenticators: { A: { ann: cheap('p'), without: null }, B: { further: cheap('p') } },
     authorizers: { authorizerA: { users: { remote: [] }, roles: {}, groupMappings: {} } },
@@ -245,7 +245,7 @@ describe('the name under which a refused login is reported', () => {
     ['nobody', undefined],
     ['toString', undefined],
   ] as const) {
-    it(`of [${user}] is [${expected}], whether the password was verified or not`, async () => {
+    it(`[${user}] is [${expected}], whether or not the password was verified`, async () => {
       const names: (string | undefined)[] = []
       let attempts = 0
       const throttle: LoginThrottle = {
@@ -266,7 +266,7 @@ describe('the name under which a refused login is reported', () => {
 describe('the work of a login', () => {
   const users = { A: { known: cheap('p'), without: null }, B: { further: cheap('p') } }
   for (const skipA of [true, false]) {
-    it(`that is refused is the same for everyone, skipOnFailure ${skipA}`, async () => {
+    it(`is the same for every rejection, skipOnFailure ${skipA}`, async () => {
       const { outcome } = setUp({ authenticators: users }, { skipA })
       for (const user of ['known', 'without', 'further', 'unknown']) {
         const hashes = await hashesOf(async () => assert.equal(await outcome(user, 'wrong'), 'refused'))
@@ -275,7 +275,7 @@ describe('the work of a login', () => {
     })
   }
 
-  it('costs an unknown user what a new password costs', async () => {
+  it('is the same for an unknown user and a new password', async () => {
     const { outcome } = setUp({ authenticators: { A: {} } })
     const credentials = await hashPassword('p')
     const optionsOf = (call: number) => hashing.mock.calls.at(call)?.arguments[3] as object
@@ -286,7 +286,7 @@ describe('the work of a login', () => {
     assert.ok(cost * blockSize * parallelization >= 2 ** 14 * 8 * 5)
   })
 
-  it('is done once for a password that was right, and again each time for one that was wrong', async () => {
+  it('is done once for a correct password, and every time for a wrong one', async () => {
     const { outcome } = setUp({ authenticators: users })
     await outcome('known', 'p')
     assert.equal(await hashesOf(() => outcome('known', 'p')), 0)
@@ -295,7 +295,7 @@ describe('the work of a login', () => {
     assert.equal(await hashesOf(() => outcome('known', 'p')), 0)
   })
 
-  it('is shared by requests at the same time', async () => {
+  it('is shared by concurrent requests', async () => {
     const { outcome } = setUp({ authenticators: users })
     const hashes = await hashesOf(async () => {
       const outcomes = await Promise.all(Array.from({ length: 20 }, () => outcome('known', 'p')))
@@ -304,7 +304,7 @@ describe('the work of a login', () => {
     assert.equal(hashes, 1)
   })
 
-  it('is done for so many at a time; a flood of guesses is turned away, and then all is well again', async () => {
+  it('is limited during a flood of guesses, and recovers', async () => {
     const { outcome } = setUp({ authenticators: users })
     const guesses = await Promise.allSettled(
       Array.from({ length: 200 }, (_, guess) => outcome('known', `guess ${guess}`)),
@@ -316,7 +316,7 @@ describe('the work of a login', () => {
     assert.equal(await outcome('known', 'p'), 'A')
   })
 
-  it('is remembered for the thousand latest logins only', async () => {
+  it('is cached for the latest thousand logins only', async () => {
     const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`u${index}`, users.A.known]))
     const { outcome } = setUp({ authenticators: { A: many } })
     for (const user of Object.keys(many)) await outcome(user, 'p')
@@ -326,8 +326,8 @@ describe('the work of a login', () => {
   })
 })
 
-describe('a login that was right', () => {
-  it('is not when the password has changed', async () => {
+describe('a successful login', () => {
+  it('fails after the password has changed', async () => {
     const { outcome, replace } = setUp({ authenticators: { A: { ann: cheap('old') } } })
     assert.equal(await outcome('ann', 'old'), 'A')
     replace({ authenticators: { A: { ann: cheap('new') } } })
@@ -336,7 +336,7 @@ describe('a login that was right', () => {
     assert.equal(await outcome('ann', 'old'), 'refused')
   })
 
-  it('is not when the user is deleted, loses its password, or is made again', async () => {
+  it('fails after the user was deleted, lost its password, or was created again', async () => {
     const { outcome, replace } = setUp({ authenticators: { A: { ann: cheap('old') } } })
     assert.equal(await outcome('ann', 'old'), 'A')
     replace({ authenticators: { A: {} } })
@@ -347,7 +347,7 @@ describe('a login that was right', () => {
     assert.equal(await outcome('ann', 'old'), 'refused')
   })
 
-  it('does not carry over to a password changed while it was looked at', async () => {
+  it('does not succeed if the password changes during the verification', async () => {
     const slow = await hashPassword('old')
     const { outcome, replace } = setUp({ authenticators: { A: { ann: slow } } })
     const before = outcome('ann', 'old')
@@ -359,7 +359,7 @@ describe('a login that was right', () => {
     assert.equal(await outcome('ann', 'new'), 'A')
   })
 
-  it('has the permissions of now, not those of its first time', async () => {
+  it('has the current permissions', async () => {
     const role = (name: string): Permission[] => [{ resource: { type: 'DATASOURCE', name }, action: 'READ' }]
     const authorizer = (name: string) => ({
       authorizerA: { users: { ann: ['role'] }, roles: { role: role(name) }, groupMappings: {} },
@@ -380,8 +380,8 @@ describe('a login that was right', () => {
   })
 })
 
-describe('a login that is remembered', () => {
-  it('is reported with each use, as verified once for each address', async () => {
+describe('a cached login', () => {
+  it('is reported with each use, and as verified once per address', async () => {
     const told: string[] = []
     const { security, login } = setUp(
       { authenticators: { A: { ann: cheap('p') } } },
@@ -405,7 +405,7 @@ describe('a login that is remembered', () => {
 })
 
 describe('a throttle', () => {
-  /** A throttle that refuses some addresses, and writes down what it is called for. */
+  /** A throttle that rejects some addresses and records its calls. */
   const setUpThrottle = (refuses: (address: string) => boolean, users = { A: { ann: cheap('p') } }) => {
     const calls: string[] = []
     const digests = new Set<string>()
@@ -437,7 +437,7 @@ describe('a throttle', () => {
     return { login, calls, reasons, digests }
   }
 
-  it('counts each guess, and is told of one that succeeds', async () => {
+  it('counts each guess, and receives successful logins', async () => {
     const { login, calls, digests } = setUpThrottle(() => false)
     for (const password of ['x', 'y', 'y', 'p']) await login('ann', password, '192.0.2.7')
     await login(' ANN', 'x', '192.0.2.7')
@@ -451,7 +451,7 @@ describe('a throttle', () => {
     for (const digest of digests) assert.ok(digest.length > 20)
   })
 
-  it('refuses before anything is verified, and the refusal is reported with its address', async () => {
+  it('rejects before anything is verified, and reports the rejection with its address', async () => {
     const { login, reasons, calls } = setUpThrottle(() => true)
     const hashes = await hashesOf(async () => {
       for (const user of ['ann', 'unknown'])
@@ -462,14 +462,14 @@ describe('a throttle', () => {
     assert.ok(!calls.some((call) => call.startsWith('undecided') || call.startsWith('succeeded')))
   })
 
-  it('counts a remembered password as a guess from where the user has not logged in', async () => {
+  it('counts a cached password as a guess from a new address', async () => {
     const { login } = setUpThrottle((address) => address === '192.0.2.66')
     assert.equal((await login('ann', 'p', '192.0.2.7')).kind, 'known')
     assert.equal((await login('ann', 'p', '192.0.2.66')).kind, 'throttled')
     assert.equal((await login('ann', 'p', '192.0.2.7')).kind, 'known')
   })
 
-  it('does not count logins that are turned away unverified', async () => {
+  it('does not count logins that could not be verified', async () => {
     const { login, calls } = setUpThrottle(() => false)
     const guesses = await Promise.allSettled(
       Array.from({ length: 200 }, (_, guess) => login('ann', `guess ${guess}`, '192.0.2.7')),
@@ -479,7 +479,7 @@ describe('a throttle', () => {
     assert.equal(calls.filter((call) => call === 'undecided ann 192.0.2.7').length, turnedAway)
   })
 
-  it('never holds back the login of this server itself', async () => {
+  it('never throttles the login of this server', async () => {
     const { login, calls } = setUpThrottle(() => true, { A: { svc_system: cheap('internal') } } as never)
     assert.equal((await login('svc_system', 'internal', '192.0.2.7')).kind, 'known')
     assert.equal((await login('svc_system', 'guess', '192.0.2.7')).kind, 'throttled')
@@ -509,7 +509,7 @@ describe('a caller', () => {
     return result.kind === 'known' ? result.caller : assert.fail()
   }
 
-  it('may do what any of its roles permits', async () => {
+  it('has the permissions of all its roles', async () => {
     const ann = await callerOf('ann')
     assert.equal(ann.can('READ', 'DATASOURCE', 'wiki'), true)
     assert.equal(ann.can('READ', 'DATASOURCE', 'koalas'), true)
@@ -518,21 +518,21 @@ describe('a caller', () => {
     assert.equal(ann.can('READ', 'VIEW', 'wiki'), false)
   })
 
-  it('may do nothing if the authorizer does not know it', async () => {
+  it('has no permissions if the authorizer does not know it', async () => {
     for (const user of ['bob', 'constructor'])
       assert.equal((await callerOf(user)).can('READ', 'DATASOURCE', 'wiki'), false)
   })
 
-  it('is judged by the authorizer of whoever let it in', async () => {
+  it('has the permissions of the authorizer of its authenticator', async () => {
     assert.equal((await callerOf('ann2')).can('READ', 'DATASOURCE', 'flights'), true)
   })
 
-  it('may do everything where the authorizer lets everyone', async () => {
+  it('may do everything with an allowAll authorizer', async () => {
     const all = await callerOf('bob', { properties: { 'svc.auth.authorizer.authorizerA.type': 'allowAll' } })
     assert.equal(all.can('WRITE', 'CONFIG', 'security'), true)
   })
 
-  it('is internal by the name of the internal user only', async () => {
+  it('is internal only as the internal user', async () => {
     const users = { svc_system: cheap('p'), admin: cheap('p') }
     const { login, security } = setUp({ authenticators: { A: users } })
     for (const [user, expected] of [
@@ -559,17 +559,17 @@ describe('the internal user', () => {
     ['', false],
   ]
   for (const [address, isLetIn] of rows) {
-    it(`is ${isLetIn ? 'let in' : 'refused'} from [${address}] where networks are named, others are not asked`, async () => {
+    it(`is ${isLetIn ? 'accepted' : 'rejected'} from [${address}] with allowed networks, which do not apply to other users`, async () => {
       const properties = { 'svc.auth.internalClientAllowedNetworks': networks }
       const { security, refused } = setUp({ authenticators: { A: users } }, { properties })
       const from = { address, server: '' }
-      // Twice: what is remembered of the login does not open either.
+      // Twice, because a cached login must also be rejected.
       for (let time = 0; time < 2; time++) {
         const internal = await security.authenticate(basicHeader('svc_system', 'p'), from)
         assert.equal(internal.kind, isLetIn ? 'known' : 'refused')
       }
       assert.equal((await security.authenticate(basicHeader('admin', 'p'), from)).kind, 'known')
-      const refusal = `svc_system from ${address}, by its network`
+      const refusal = `svc_system from ${address}, because of its network`
       assert.deepEqual(refused, isLetIn ? [] : [refusal, refusal])
     })
   }
@@ -579,7 +579,7 @@ describe('the internal user', () => {
     ['10.1.2.3', '192.0.2.8', false],
     ['192.0.2.8', '10.1.2.3', false],
   ] as const) {
-    it(`is ${isLetIn ? 'let in' : 'refused'} from [${address}] through a router at [${peer}]`, async () => {
+    it(`is ${isLetIn ? 'accepted' : 'rejected'} from [${address}] through a router at [${peer}]`, async () => {
       const properties = { 'svc.auth.internalClientAllowedNetworks': networks }
       const { security } = setUp({ authenticators: { A: users } }, { properties })
       const internal = await security.authenticate(basicHeader('svc_system', 'p'), {
@@ -591,13 +591,13 @@ describe('the internal user', () => {
     })
   }
 
-  it('comes from anywhere where none are', async () => {
+  it('is accepted from anywhere without allowed networks', async () => {
     const { login } = setUp({ authenticators: { A: users } })
     assert.equal((await login('svc_system', 'p')).kind, 'known')
   })
 })
 
-describe('a path that needs no login', () => {
+describe('a path without a login', () => {
   const paths = '["/status/health","/svc/open/*"]'
   const rows: readonly [path: string, isOpen: boolean][] = [
     ['/status/health', true],
@@ -612,16 +612,16 @@ describe('a path that needs no login', () => {
     ['/x/svc/open/a', false],
   ]
   for (const [path, isOpen] of rows) {
-    it(`${path} is ${isOpen ? 'one' : 'none'}`, () => {
+    it(`${isOpen ? 'includes' : 'does not include'} ${path}`, () => {
       const { security } = setUp({}, { properties: { 'svc.auth.unsecuredPaths': paths } })
       const caller = security.unsecured(path)
       assert.equal(caller !== undefined, isOpen)
-      // Whoever comes this way is no server.
+      // Such a caller is never internal.
       if (caller) assert.equal(security.isInternal(caller), false)
     })
   }
 
-  it('is none unless it is named, and OPTIONS is none unless it is open', () => {
+  it('must be configured, and so must OPTIONS', () => {
     const { security } = setUp({})
     assert.equal(security.unsecured('/status/health'), undefined)
     assert.equal(security.openOptions, false)
@@ -631,11 +631,11 @@ describe('a path that needs no login', () => {
 })
 
 describe('the escalator', () => {
-  it('shows nothing where no login is asked for', () => {
+  it('sends no header if no login is required', () => {
     assert.equal(createEscalator(testSettings('router')).header(), undefined)
   })
 
-  it('shows the internal user', () => {
+  it('logs in as the internal user', () => {
     const settings = testSettings('router', {
       'svc.escalator.type': 'basic',
       'svc.escalator.internalClientUsername': 'inner',

@@ -18,11 +18,11 @@ import {
   storedCredentials,
 } from './users-and-roles.ts'
 
-/** Where a login comes from, and the server that it says it is, for the log. */
+/** The origin of a login, and the server that it claims to be, for the log. */
 export interface LoginOrigin {
-  /** The address of the caller, also where a router handed the request on. */
+  /** The address of the caller, even if a router forwarded the request. */
   readonly address: string
-  /** The address of the connection where that is another one: the router's. */
+  /** The remote address of the connection, which may be that of a router. */
   readonly peer?: string
   readonly server: string
 }
@@ -33,26 +33,26 @@ export type Authentication =
   | { readonly kind: 'throttled'; readonly retryAfterSeconds: number }
   | { readonly kind: 'unavailable'; readonly message: string }
 
-/** Who callers are and whether they are servers of the cluster. */
+/** Authenticates callers. */
 export interface Security {
   readonly nobody: Caller
   authenticate(authorizationHeader: string | undefined, origin: LoginOrigin): Promise<Authentication>
-  /** Whether the caller proved to be the escalator's identity; anyone is where everything is allowed. */
+  /** Returns whether the caller is the internal user; always true if everything is allowed. */
   isInternal(caller: Caller): boolean
-  /** Whoever asks for a path that needs neither login nor permission; undefined for all other paths. */
+  /** Returns the caller for a path that requires neither login nor permission; undefined for all other paths. */
   unsecured(path: string): Caller | undefined
-  /** Whether OPTIONS needs no login. */
+  /** Whether OPTIONS requires no login. */
   readonly openOptions: boolean
 }
 
-/** Invalid credentials; credentials not verified after too many failures; a network that the internal user may not use. */
+/** Invalid credentials; too many failed logins; a network that the internal user may not use. */
 export type RefusalReason = 'login' | 'throttle' | 'network'
 
-/** What security tells others, and has from others. */
+/** Options of `createSecurity`. */
 export interface SecurityOptions {
   /**
-   * Called with every refused login; `server` of the origin is empty where no server of the cluster is behind it.
-   * `knownAs` is the name of the user if the store or a directory has one for what was typed.
+   * Called for every rejected login; `server` of the origin is empty if no server of the cluster sent it. `knownAs` is
+   * the user name that the store or a directory has for the typed name, if any.
    */
   readonly onRefused?: (
     user: string,
@@ -60,15 +60,15 @@ export interface SecurityOptions {
     reason: RefusalReason,
     knownAs: string | undefined,
   ) => void
-  /** Told of logins that were just verified: not of those that are remembered. */
+  /** Called for newly verified logins, not for cached ones. */
   readonly onLogin?: (caller: Caller, origin: LoginOrigin) => void
-  /** Told of requests by logins that are remembered, with each of them: it costs next to nothing. */
+  /** Called for every request with a cached login, so it must be cheap. */
   readonly onUse?: (caller: Caller, origin: LoginOrigin) => void
   readonly onOutdated?: OnOutdated
-  /** The identity of this server among the servers; that of the settings when left out. */
+  /** The identity of this server in calls to other servers; taken from the settings by default. */
   readonly escalator?: Pick<Escalator, 'header'>
   readonly throttle?: LoginThrottle
-  /** The directories of authenticators with an `ldap` validator, by name of the authenticator. */
+  /** The directories of authenticators with an `ldap` validator, by authenticator. */
   readonly directories?: ReadonlyMap<string, LdapLogins>
 }
 
@@ -77,7 +77,7 @@ interface Login {
   readonly password: string
 }
 
-/** What one member of the chain says of a login. */
+/** The result of one authenticator for a login. */
 type Verdict =
   | { readonly kind: 'known'; readonly identity: string; readonly groups: readonly string[] }
   | { readonly kind: 'wrong'; readonly identity?: string }
@@ -85,16 +85,15 @@ type Verdict =
   | { readonly kind: 'throttled'; readonly retryAfterSeconds: number; readonly identity?: string }
   | { readonly kind: 'unavailable'; readonly message: string }
 
-/** What the chain says of a login, and the user that it is about, if there is one. */
+/** The result of the chain for a login, and the user it is about, if known. */
 interface Outcome {
   readonly result: Authentication
   readonly knownAs?: string | undefined
 }
 
 /**
- * Security as configured: the chain of authenticators, asked in order, and the authorizers. Verified credentials
- * are remembered as long as the stored hash is the one they were verified against; those of a directory for the time
- * that is configured.
+ * Creates the configured security: a chain of authenticators, queried in order, and the authorizers. Verified
+ * credentials are cached until the stored hash changes; those of a directory for the configured time.
  */
 export function createSecurity(
   settings: Settings,
@@ -111,7 +110,7 @@ export function createSecurity(
 ): Security {
   const chain = settings.get('svc.auth.authenticatorChain')
   const internalUser = settings.get('svc.escalator.internalClientUsername')
-  // Read once: every request asks.
+  // Read once, because every request needs it.
   const open = new Set(chain.filter((name) => letsEveryoneIn(settings, name)))
   const asked = askedAuthenticators(settings)
   const allowsEveryone = (name: string) => open.has(name)
@@ -125,13 +124,15 @@ export function createSecurity(
   const underWay = new Map<string, Promise<Authentication>>()
   const sources = createKnownSources()
 
-  /** The directories before a member that were asked by another name than the identity that the member proved. */
+  /**
+   * Returns the earlier directories, which were queried for the typed name instead of the identity, if these differ.
+   */
   const otherDirectories = (name: string, identity: string, typed: string): LdapLogins[] =>
     identity === typed
       ? []
       : asked.slice(0, asked.indexOf(name)).flatMap((member) => directories.get(member) ?? [])
 
-  /** What is remembered of a login, found without work; undefined where it has to be verified. */
+  /** Returns the cached caller for a login; undefined if it must be verified. */
   function remembered(login: Login, current: SecurityDirectory): Caller | undefined {
     const { user, password } = login
     for (const name of asked) {
@@ -188,7 +189,7 @@ export function createSecurity(
     current: SecurityDirectory,
     countAttempt: CountAttempt,
   ): Promise<Verdict> {
-    // The password of the servers is for nobody else to see.
+    // Never send the password of the internal user to a directory.
     if (user === internalUser && isHidden(name, user, current)) return { kind: 'unknown' }
     const verdict = await logins.verify(user, password, countAttempt)
     if (verdict.kind !== 'known') return verdict
@@ -201,13 +202,13 @@ export function createSecurity(
     return verdict
   }
 
-  /** Asks the chain about a login; undefined where a member lets in whoever is unknown before it. */
+  /** Verifies a login with the chain. Returns undefined if an authenticator that accepts everyone is reached. */
   async function verify(
     login: Login,
     current: SecurityDirectory,
     countAttempt: CountAttempt,
   ): Promise<Outcome | undefined> {
-    // A name with control characters is never looked up. Directories may ignore them, and find somebody else.
+    // Never look up a name with control characters: directories may ignore them and find another user.
     let isTaken = hasControlCharacter(login.user)
     let knownAs: string | undefined
     let missing: string | undefined
@@ -226,19 +227,19 @@ export function createSecurity(
       if (verdict.kind === 'known' && !isTaken) {
         return { result: { kind: 'known', caller: callers(name, verdict.identity, verdict.groups, current) } }
       }
-      // A user that is known here is looked for nowhere else: a name hides the same name further on.
+      // A user that is known here is not looked up further: it hides users with the same name in later authenticators.
       isTaken ||= verdict.kind === 'wrong'
       if (verdict.kind === 'wrong') knownAs ??= verdict.identity
       if (verdict.kind === 'unavailable') missing ??= verdict.message
     }
     if (missing !== undefined) return { result: { kind: 'unavailable', message: missing } }
-    // A refusal costs the same work whoever is known, so that its time does not reveal that. Other outcomes show it
-    // anyway: users of a directory do not take turns with those whose passwords are hashed here.
+    // A rejection costs the same work for known and unknown users, so that its duration does not reveal which users
+    // exist. Other results reveal it anyway: users of a directory do not wait in the queue for password hashing.
     for (const name of withoutWork) await metadata.verify(name, login.user, login.password, undefined)
     return { result: { kind: 'refused' }, knownAs }
   }
 
-  /** The name of the user that a typed name stands for, as far as it is known without asking a directory. */
+  /** Returns the user for a typed name, if it is known without querying a directory. */
   function knownName(user: string, current: SecurityDirectory): string | undefined {
     if (user === internalUser || hasUser(current, user)) return user
     for (const logins of directories.values()) {
@@ -256,7 +257,7 @@ export function createSecurity(
     const attempts = new Map<string, LoginAttempt>()
     const countAttempt: CountAttempt = async (user) => {
       const name = countedName(user)
-      // The servers' own password is not guessed by whoever has it: their calls are never held back.
+      // A login with the correct internal password is not a guess, so calls of servers are never throttled.
       if (attempts.has(name) || isOwnEscalator(login)) return undefined
       const attempt = { user: name, address: origin.address, digest: digest(name, login.password) }
       const waitSeconds = await throttle.begin(attempt)
@@ -283,7 +284,7 @@ export function createSecurity(
       onRefused(login.user, origin, reason, outcome?.knownAs ?? knownName(login.user, current))
       return result
     }
-    // Only refusals count; what could not be verified is nobody's failure.
+    // Only rejections count, not logins that could not be verified.
     await settle(result?.kind === 'known' ? 'succeeded' : 'undecided')
     if (result?.kind === 'known') {
       sources.add(login.user, origin.address)
@@ -292,7 +293,10 @@ export function createSecurity(
     return result
   }
 
-  /** Verifies a login, or takes it as it was verified from elsewhere: an attempt all the same, as it may be a guess. */
+  /**
+   * Verifies a login, or uses the cached result from another address. This still counts as an attempt: it may be a
+   * guess.
+   */
   async function verifyOrRecall(
     login: Login,
     current: SecurityDirectory,
@@ -302,7 +306,7 @@ export function createSecurity(
     return caller ? { result: { kind: 'known', caller } } : await verify(login, current, countAttempt)
   }
 
-  /** Requests at the same time share the work, unless users or passwords were changed in between. */
+  /** Verifies equal concurrent logins once, unless users or passwords changed in between. */
   function verifyOnce(
     login: Login,
     origin: LoginOrigin,
@@ -319,11 +323,11 @@ export function createSecurity(
     return attempt
   }
 
-  /** Whoever needs no credentials, by a member that lets everyone in. */
+  /** Returns the result for a request without credentials: accepted if an authenticator accepts everyone. */
   function withoutLogin(current: SecurityDirectory): Authentication {
     const name = chain.find(allowsEveryone)
     if (name === undefined) return { kind: 'refused' }
-    // Whoever comes this far is known by the name of the authenticator; its authorizer decides like any other.
+    // The identity is the name of the authenticator, and its authorizer decides as usual.
     return { kind: 'known', caller: callers(name, name, [], current) }
   }
 
@@ -335,7 +339,7 @@ export function createSecurity(
     const current = directory.current()
     if ('missing' in current) return { kind: 'unavailable', message: current.missing }
     if (!login || (first !== undefined && allowsEveryone(first))) return withoutLogin(current)
-    // From where a user has not logged in, a remembered password may as well be a guess: it counts as an attempt.
+    // From a new address, a cached password may be a guess, so it counts as an attempt.
     const known = sources.has(login.user, origin.address) ? remembered(login, current) : undefined
     const outcome: Authentication = known
       ? { kind: 'known', caller: known }
@@ -362,10 +366,10 @@ export function createSecurity(
   }
 }
 
-// As in the recorded system, a path that needs no login needs no permission either; it never is one of a server.
+// As in Druid 37, a path that requires no login requires no permission either. Its caller is never internal.
 const unsecuredCaller: Caller = unrestricted('anonymous', '')
 
-/** Whether a login is the one that this server itself uses as the escalator. */
+/** Returns a test for whether a login is the one of the escalator of this server. */
 function escalatorCheck(escalator: Pick<Escalator, 'header'>): (login: Login) => boolean {
   return ({ user, password }) => {
     const own = escalator.header()
@@ -375,7 +379,10 @@ function escalatorCheck(escalator: Pick<Escalator, 'header'>): (login: Login) =>
   }
 }
 
-/** The test of paths by the patterns of servlets: whole ones, and those that end in `/*`, which cover the bare prefix. */
+/**
+ * Returns a test of paths with servlet patterns: complete paths, or prefixes ending in `/*`, which also match the
+ * prefix itself.
+ */
 export function unsecuredPaths(settings: Settings): (path: string) => boolean {
   const patterns = settings.get('svc.auth.unsecuredPaths')
   const whole = new Set(patterns.filter((pattern) => !pattern.endsWith('/*')))

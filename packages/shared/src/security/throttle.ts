@@ -1,26 +1,26 @@
-/** A login whose password is to be verified. */
+/** A login attempt. */
 export interface LoginAttempt {
   readonly user: string
-  /** The address that the caller has, whatever servers of the cluster handed the request on. */
+  /** The address of the caller, even if other servers forwarded the request. */
   readonly address: string
-  /** Tells apart the passwords that are tried, and reveals none. */
+  /** Distinguishes passwords without revealing them. */
   readonly digest: string
 }
 
-/** Limits how often passwords are verified that may be guesses, together for all servers of the cluster. */
+/** Limits password guesses across all servers of the cluster. */
 export interface LoginThrottle {
   /**
-   * Counts an attempt as failed. Returns undefined where it may be verified, or the seconds after which it may be
-   * repeated. Counting before verifying leaves no gap for attempts at the same time.
+   * Counts an attempt as failed. Returns undefined if it may be verified, or the seconds after which to retry. Counting
+   * before verifying also limits concurrent attempts.
    */
   begin(attempt: LoginAttempt): Promise<number | undefined>
-  /** Forgets the failures of the user at the address, from where it is known from now on. */
+  /** Resets the failures of the user at this address, and remembers the address as known for the user. */
   succeeded(attempt: LoginAttempt): Promise<void>
-  /** Takes the count back: nobody knows whether the password was right. */
+  /** Reverts the count, because the password could not be verified. */
   undecided(attempt: LoginAttempt): Promise<void>
 }
 
-/** Refuses nobody. */
+/** A throttle without limits. */
 export const noThrottle: LoginThrottle = {
   begin: async () => undefined,
   succeeded: async () => undefined,

@@ -1,35 +1,35 @@
 import type { Permission } from '@svc/domain/access'
 import type { Credentials } from './password-hash.ts'
 
-/** Users with their credentials, and roles with their permissions, as all servers need them to decide. */
+/** Users with their credentials, and roles with their permissions. */
 export interface SecurityDirectory {
-  /** Grows with every change. */
+  /** Increases with every change. */
   readonly version: number
-  /** By authenticator, then by user; a user without a password yet has null. */
+  /** By authenticator, then by user; null for a user without a password. */
   readonly authenticators: Readonly<Record<string, Readonly<Record<string, Credentials | null>>>>
   readonly authorizers: Readonly<Record<string, AuthorizerDirectory>>
 }
 
-/** What one authorizer knows: roles by user, permissions by role. */
+/** The data of one authorizer: roles by user, permissions by role, and group mappings. */
 export interface AuthorizerDirectory {
   readonly users: Readonly<Record<string, readonly string[]>>
   readonly roles: Readonly<Record<string, readonly Permission[]>>
   readonly groupMappings: Readonly<Record<string, GroupMapping>>
 }
 
-/** Roles of the members of directory groups. */
+/** The roles that members of matching directory groups get. */
 export interface GroupMapping {
   readonly groupPattern: string
   readonly roles: readonly string[]
 }
 
-/** Where a server has its directory from: the metadata store at the coordinator, the coordinator elsewhere. */
+/** The source of users and roles: the metadata store on a coordinator, the coordinator on other servers. */
 export interface DirectorySource {
-  /** The newest directory known, or why there is none yet. */
+  /** Returns the latest known directory, or why there is none yet. */
   current(): SecurityDirectory | { readonly missing: string }
 }
 
-/** Whether an authenticator or an authorizer has a user of this name, with a password or without. */
+/** Returns whether an authenticator or authorizer has a user with this name, even without a password. */
 export function hasUser({ authenticators, authorizers }: SecurityDirectory, user: string): boolean {
   return (
     Object.values(authenticators).some((users) => Object.hasOwn(users, user)) ||
@@ -37,7 +37,7 @@ export function hasUser({ authenticators, authorizers }: SecurityDirectory, user
   )
 }
 
-/** The credentials of a user, if it is known and has any. */
+/** Returns the credentials of a user; undefined if it is unknown or has none. */
 export function storedCredentials(
   { authenticators }: SecurityDirectory,
   authenticator: string,

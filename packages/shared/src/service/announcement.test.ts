@@ -41,8 +41,8 @@ async function start(context: TestContext, reachable: boolean) {
   return { discovery, announcement, setReachable, stopping }
 }
 
-describe('a server that others can connect to', () => {
-  it('is not known before it has started', async (context) => {
+describe('a reachable server', () => {
+  it('is not announced before it has started', async (context) => {
     const { announcement, discovery } = await start(context, true)
     await discovery.refresh()
     assert.equal(await isKnown(), false)
@@ -50,17 +50,17 @@ describe('a server that others can connect to', () => {
     assert.equal(await isKnown(), true)
   })
 
-  it('is known when they can since it was about to be ready', async (context) => {
+  it('is announced if it became reachable just before it was ready', async (context) => {
     const { announcement, discovery, setReachable } = await start(context, false)
     await announcement.begin()
     assert.equal(await isKnown(), false)
     const refreshed = discovery.refresh()
     setReachable(true)
     await refreshed
-    await waitUntil('it is known', isKnown)
+    await waitUntil('it is announced', isKnown)
   })
 
-  it('is not known any more when they cannot since it was about to be ready', async (context) => {
+  it('is withdrawn if it became unreachable just before it was ready', async (context) => {
     const { announcement, discovery, setReachable } = await start(context, true)
     await announcement.begin()
     assert.equal(await isKnown(), true)
@@ -70,7 +70,7 @@ describe('a server that others can connect to', () => {
     await waitUntil('it is withdrawn', async () => !(await isKnown()))
   })
 
-  it('is left alone once it stops', async (context) => {
+  it('is not changed once it stops', async (context) => {
     const { announcement, discovery, setReachable, stopping } = await start(context, true)
     await announcement.begin()
     stopping.abort()

@@ -3,15 +3,15 @@ import type { AnnouncedNode } from '../postgres/index.ts'
 import type { Logger, Readiness } from '../runtime/index.ts'
 import { retryWhileStoreIsAway } from './retry-while-store-is-away.ts'
 
-/** Whether the other servers know of this one: only while they can connect to it, and from its start on. */
+/** Announces this server to the others after its startup, and only while they can connect to it. */
 export interface Announcement {
-  /** Makes this server known, or leaves that to the time when others can connect to it. */
+  /** Announces this server, now or as soon as others can connect to it. */
   begin(): Promise<void>
-  /** Is told when others can connect to this server again, or no longer. */
+  /** Call this when others can connect to this server again, or no longer can. */
   reachableChanged(reachable: boolean): void
 }
 
-/** Announces a server, from `begin` on until it is stopping. */
+/** Creates the announcement of a server, which lasts from `begin` until the server stops. */
 export function createAnnouncement(
   discovery: Pick<Discovery, 'announce' | 'withdraw'>,
   readiness: Pick<Readiness, 'isReachable'>,
@@ -21,7 +21,7 @@ export function createAnnouncement(
   let mayBeKnown = false
   return {
     begin: async () => {
-      // From here on, with nothing in between: a change while the store is written to must not be lost.
+      // Set before the write, so that changes during the write are not lost.
       mayBeKnown = true
       await retryWhileStoreIsAway(async () => {
         if (readiness.isReachable()) await discovery.announce(node())
@@ -30,7 +30,7 @@ export function createAnnouncement(
     reachableChanged: (reachable) => {
       if (!mayBeKnown || waits.stopping.aborted) return
       if (!reachable) discovery.withdraw()
-      // Where the store is away, the next heartbeat tells it.
+      // If the store is unavailable, the next heartbeat announces the server.
       else discovery.announce(node()).catch(() => undefined)
     },
   }

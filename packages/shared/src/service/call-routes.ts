@@ -18,16 +18,16 @@ const callShape = z
     status: z.int().nullable(),
     error: z.string().nullable(),
   })
-  .meta({ title: 'Call', description: 'A call among the servers, seen by one of its two sides' })
+  .meta({ title: 'Call', description: 'A call between two servers, as seen by one of them' })
 
-/** The endpoint that tells the last calls among the servers. */
+/** Returns the endpoint for the last calls between servers. */
 export function callRoutes(journal: CallJournal): Route[] {
   return [
     route({
       method: 'GET',
       path: '/svc/internal/v1/calls',
       access: state('READ'),
-      summary: 'The last calls that this server made to others or had from them, newest first',
+      summary: 'List the last calls that this server sent to or received from other servers, newest first',
       query: z.object({ count: z.coerce.number().int().min(1).max(most).default(most) }),
       answers: [jsonAnswer(z.array(callShape))],
       handle: ({ query }) => journal.last(query.count),

@@ -7,20 +7,20 @@ import { tellLastTrouble } from './server-troubles.ts'
 
 interface Arguments {
   readonly files: readonly string[]
-  /** Print the endpoints and end. */
+  /** Print the endpoints and exit. */
   readonly listRoutes: boolean
 }
 
-/** What a server is configured to be. */
+/** The configuration of a server. */
 export interface Configuration {
   readonly settings: Settings
   readonly listRoutes: boolean
   readonly tlsStores: TlsStores
-  /** Reads the properties once more, as they are by then. */
+  /** Reads the current properties again. */
   reread(): Settings
 }
 
-/** Reads properties and stores; what is wrong with any of them, and with the ports, is told at once. */
+/** Reads properties and stores. Reports all problems, including those of ports, at once. */
 export async function readConfiguration(role: Role): Promise<Configuration> {
   const { files, listRoutes } = readArguments(role)
   const { settings, problems, faulty } = readProperties(role, files)
@@ -84,16 +84,16 @@ function readArguments(role: Role): Arguments {
 const usageOf = (role: Role): string => `Usage: main.ts [--common FILE] [--runtime FILE] [--routes]
 
 Runs the ${role} of a cluster, configured by two properties files and by environment variables such as svc_tlsPort.
-With --routes it prints its endpoints with their access rules as JSON and ends.
+With --routes, it prints its endpoints with their access rules as JSON and exits.
 `
 
-/** Ends the process with one plain message: a faulty configuration is not a crash. */
+/** Exits with a message but without a stack trace: an invalid configuration is not a crash. */
 export function endPlainly(message: string): never {
   process.stderr.write(`${message}\n`)
   process.exit(1)
 }
 
-/** What a server is called once its ports are open, unless the port is left to the machine. */
+/** Returns the name of a server, unless it uses port 0: the name is then known only once its ports are open. */
 export function configuredName(settings: Settings): string {
   const port = settings.get(settings.get('svc.enableTlsPort') ? 'svc.tlsPort' : 'svc.plaintextPort')
   return `${settings.get('svc.host')}:${port}`

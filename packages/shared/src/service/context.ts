@@ -12,51 +12,54 @@ import type { Caller, Escalator } from '../security/index.ts'
 import type { FollowedStores } from '../tls/index.ts'
 import type { FollowedDirectory } from './directory-source.ts'
 
-/** What every server has when it is built. */
+/** What every role gets when its server is built. */
 export interface ServiceContext {
   readonly settings: Settings
   readonly logger: Logger
-  /** The time that the cluster decides by; that of time-outs, leases and certificates is another. */
+  /** The time of the cluster. Timeouts, leases, and certificates always use the real time. */
   readonly clock: Clock
-  /** The same clock where it is simulated and can be moved; undefined where it is that of the machine. */
+  /** The same clock if it is simulated; undefined if it is the real time. */
   readonly simulatedClock: SimulatedClock | undefined
   readonly database: Database
-  /** The same store through connections of its own, for leases and heartbeats only. */
+  /** The same store over separate connections, for leases and heartbeats only. */
   readonly coordination: Database
   readonly discovery: Discovery
   readonly client: ServiceClient
-  /** The identity of this server among the servers. */
+  /** The identity of this server in calls to other servers. */
   readonly escalator: Escalator
-  /** Key stores and trust stores, as they are now. */
+  /** The current key stores and trust stores. */
   readonly stores: FollowedStores
   readonly readiness: Readiness
   readonly metrics: Metrics
-  /** Faults that were switched on to strike this server; none unless it is a simulation. */
+  /** Injected faults that affect this server; only in simulations. */
   readonly faults: Faults
-  /** This server as it announces itself; known from the moment its ports are open. */
+  /** Returns the announcement of this server. Throws until its ports are open. */
   node(): AnnouncedNode
-  /** The followed users and roles; known when `start` is called. */
+  /** Returns the users and roles. Throws until `start` is called. */
   directory(): FollowedDirectory
-  /** Aborted when the server begins to stop. */
+  /** Aborted when the server starts to stop. */
   readonly stopping: AbortSignal
 }
 
 /** The part of a server that differs by role. */
 export interface ServicePart {
   readonly routes: readonly Route[]
-  /** What the role announces beyond its address. */
+  /** What the role announces in addition to its address. */
   readonly details?: AnnouncedNode['details']
   readonly fallback?: ((request: Request, response: Response, caller: Caller) => Promise<void>) | undefined
-  /** Begins the work once the metadata store is there; the server is ready when this resolves. */
+  /** Starts the work once the metadata store is available. The server is ready when this resolves. */
   start(): Promise<void>
-  /** Ends the work: what is under way is finished or handed over. */
+  /** Stops the work: finishes or hands over everything in progress. */
   stop(): Promise<void>
 }
 
-/** What differs in how roles are set up. */
+/** Options of a role. */
 export interface ServiceOptions {
-  /** Connections to the metadata store at the most. */
+  /** Max connections to the metadata store. */
   readonly connections: number
-  /** Runs before users and roles are read: first users, default rules. An invalidInput failure ends the server plainly. */
+  /**
+   * Creates initial users and default rules before users and roles are read. The server exits on an invalidInput
+   * Failure.
+   */
   prepareStore?(context: ServiceContext): Promise<void>
 }

@@ -22,7 +22,7 @@ const stores = await createTestStores({ after })
 const { database } = stores
 const audit = { key: '', author: '', comment: '', identity: '', ip: '', payload: null }
 let roles = 0
-/** Any change of users or roles; the name of the new role. */
+/** Changes users or roles. Returns the name of the new role. */
 async function change(): Promise<string> {
   const role = `role${roles++}`
   await changeSecurity(database, audit, 0, async (transaction) => {
@@ -33,8 +33,8 @@ async function change(): Promise<string> {
 const rolesOf = (current: ReturnType<ReturnType<typeof openDirectory>['current']>) =>
   'missing' in current ? [] : Object.keys(current.authorizers.Z?.roles ?? {})
 
-describe('the directory where nobody logs in', () => {
-  it('is there at once, and empty', async () => {
+describe('the directory of a cluster without logins', () => {
+  it('is available immediately, and empty', async () => {
     const directory = openDirectory()
     await directory.loaded
     assert.deepEqual(directory.current(), { version: 0, authenticators: {}, authorizers: {} })
@@ -42,7 +42,7 @@ describe('the directory where nobody logs in', () => {
 })
 
 describe('the directory of the metadata store', () => {
-  it('is there from the start, and shows every change', async (scope) => {
+  it('is available from the start, and shows every change', async (scope) => {
     const before = await change()
     const directory = await followStoredDirectory(database, recordingLogger())
     scope.after(() => directory.stop())
@@ -59,7 +59,7 @@ describe('the directory of the metadata store', () => {
     assert.equal(changes, 1)
   })
 
-  it('shows a change of its own server to the next request', async (scope) => {
+  it('shows a change of its server to the next request', async (scope) => {
     const directory = await followStoredDirectory(database, recordingLogger())
     scope.after(() => directory.stop())
     for (let round = 0; round < 20; round++) {
@@ -69,7 +69,7 @@ describe('the directory of the metadata store', () => {
     }
   })
 
-  it('never goes back to an older one', async (scope) => {
+  it('never goes back to an older version', async (scope) => {
     const directory = await followStoredDirectory(database, recordingLogger())
     scope.after(() => directory.stop())
     const versions: number[] = []
@@ -89,7 +89,7 @@ describe('the directory of the metadata store', () => {
     )
   })
 
-  it('shows what has changed while its connection was broken', async (scope) => {
+  it('shows changes made while its connection was broken', async (scope) => {
     const settings = stores.settings('coordinator')
     const gate = await startTcpGate(scope, settings.get('svc.metadata.storage.connector.port'))
     const gated = createDatabase(
@@ -117,7 +117,7 @@ describe('the directory of the coordinator', () => {
     authorizers: { Z: { users: {}, roles: { [`role of ${version}`]: [] }, groupMappings: {} } },
   })
 
-  /** A leader that holds its answer back until there is a newer version. */
+  /** A leader that delays its response until there is a newer version. */
   async function startLeader(scope: TestContext) {
     const context = await createTestContext(scope, stores, 'coordinator')
     const asked: string[] = []
@@ -169,20 +169,20 @@ describe('the directory of the coordinator', () => {
     return { context, directory }
   }
 
-  it('is missing until the coordinator has told it, and then shows every change', async (scope) => {
+  it('is missing until the coordinator returns it, and then shows every change', async (scope) => {
     const { context, directory } = await follow(scope)
     const missing = directory.current()
-    assert.ok('missing' in missing && /not been fetched from the coordinator yet/.test(missing.missing))
-    await waitUntil('the trouble', () => context.readiness.troubles() !== '')
+    assert.ok('missing' in missing && /are not fetched from the coordinator yet/.test(missing.missing))
+    await waitUntil('the problem', () => context.readiness.troubles() !== '')
     const { state, asked } = await startLeader(scope)
     await directory.loaded
     assert.deepEqual(directory.current(), directoryOf(1))
-    await waitUntil('it has asked for more', () => asked.at(-1) === '1')
+    await waitUntil('it requests the next version', () => asked.at(-1) === '1')
     assert.equal(context.readiness.troubles(), '')
     state.version = 2
     state.wake()
     await waitUntil('the change', () => rolesOf(directory.current())[0] === 'role of 2')
-    await waitUntil('it has asked for more', () => asked.at(-1) === '2')
+    await waitUntil('it requests the next version', () => asked.at(-1) === '2')
     state.wake()
     await waitUntil(
       'it asks again when nothing has changed',
@@ -191,38 +191,41 @@ describe('the directory of the coordinator', () => {
     assert.deepEqual(directory.current(), directoryOf(2))
   })
 
-  it('is kept while the coordinator fails, which is told once and by its cause', async (scope) => {
+  it('is kept while the coordinator fails, which is reported once with its cause', async (scope) => {
     const { state, asked, url } = await startLeader(scope)
     const { context, directory } = await follow(scope)
     await directory.loaded
-    await waitUntil('it has asked for more', () => asked.at(-1) === '1')
+    await waitUntil('it requests the next version', () => asked.at(-1) === '1')
     state.failure = unauthorized('no')
     state.wake()
-    const cause = `The coordinator [${url}] refuses the escalator's credentials of user [svc_system]; correct [svc.escalator.internalClientPassword] of this server, or [svc.auth.internalClientAllowedNetworks] of that one if it leaves out the address of this one`
-    await waitUntil('the trouble', () => context.readiness.troubles() === cause)
+    const cause = `Coordinator [${url}] rejected the escalator credentials of user [svc_system]; correct [svc.escalator.internalClientPassword] on this server, or add the address of this server to [svc.auth.internalClientAllowedNetworks] on the coordinator`
+    await waitUntil('the problem', () => context.readiness.troubles() === cause)
     assert.equal(context.logger.having(cause).length, 1)
     assert.deepEqual(directory.current(), directoryOf(1))
     state.failure = forbidden('no')
-    await waitUntil('the other trouble', () =>
+    await waitUntil('the other problem', () =>
       /svc\.escalator\.internalClientUsername/.test(context.readiness.troubles()),
     )
     let changes = 0
     directory.onChange(() => changes++)
     state.failure = undefined
-    await waitUntil('it is over, though nothing has changed', () => context.readiness.troubles() === '')
+    await waitUntil(
+      'the problem is over, although nothing has changed',
+      () => context.readiness.troubles() === '',
+    )
     assert.deepEqual([directory.current(), changes], [directoryOf(1), 0])
-    await waitUntil('it has asked for more', () => asked.at(-1) === '1')
+    await waitUntil('it requests the next version', () => asked.at(-1) === '1')
     state.version = 3
     state.wake()
     await waitUntil('the change', () => rolesOf(directory.current())[0] === 'role of 3')
-    assert.equal(context.logger.having('Users and roles are fetched from the coordinator again').length, 1)
+    assert.equal(context.logger.having('Fetching users and roles from the coordinator again').length, 1)
   })
 
-  it('can be left while it waits', async (scope) => {
+  it('can be stopped while it waits', async (scope) => {
     const { asked } = await startLeader(scope)
     const { directory, context } = await follow(scope)
     await directory.loaded
-    await waitUntil('it has asked for more', () => asked.at(-1) === '1')
+    await waitUntil('it requests the next version', () => asked.at(-1) === '1')
     await directory.stop()
     assert.equal(context.readiness.troubles(), '')
     assert.deepEqual(

@@ -5,27 +5,27 @@ import { type Database, loadSecurityDirectory, securityChannel } from '../postgr
 import { createTroubleLog, growingDelay, type Logger, type Readiness, startLoop } from '../runtime/index.ts'
 import type { DirectorySource, SecurityDirectory } from '../security/index.ts'
 
-/** A directory that is kept up to date until it is stopped. */
+/** Users and roles that are kept up to date until `stop`. */
 export interface FollowedDirectory extends DirectorySource {
-  /** Resolves when there is a directory. */
+  /** Resolves when users and roles are loaded. */
   readonly loaded: Promise<void>
   /** Calls back after each change, until the returned function is called. */
   onChange(callback: () => void): () => void
-  /** Makes a change that this server has stored visible to its next request. */
+  /** Makes a stored change of this server visible to its next request. */
   refresh(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Where the directory is asked for, and how long an answer may be held back until something changes. */
+/** The path for users and roles, and how long a response may wait for a change. */
 export const directoryPath = '/svc-internal/v1/security/directory'
 export const directoryWaitMs = 20_000
 
-/** Where a coordinator asks another one whether its followers know a version. */
+/** The path at which a coordinator asks another one whether its followers have a version. */
 export const knownDirectoryPath = '/svc-internal/v1/security/known'
 
 const emptyDirectory: SecurityDirectory = { version: 0, authenticators: {}, authorizers: {} }
 
-/** The directory where nobody logs in. */
+/** Returns the empty directory of a cluster without logins. */
 export function openDirectory(): FollowedDirectory {
   return {
     current: () => emptyDirectory,
@@ -59,21 +59,21 @@ function createHolder(missing: string) {
   }
 }
 
-// Notices tell of changes at once; this finds one whose notice was lost.
+// Notifications report changes immediately; polling finds those whose notification was lost.
 const storePollMs = 30_000
 
-/** Follows the directory in the metadata store: the coordinator's way. */
+/** Follows users and roles in the metadata store, on a coordinator. */
 export async function followStoredDirectory(database: Database, logger: Logger): Promise<FollowedDirectory> {
-  const holder = createHolder('The users and roles have not been read from the metadata store yet')
+  const holder = createHolder('Users and roles are not loaded from the metadata store yet')
   const trouble = createTroubleLog(logger)
   const load = async () => {
     const directory = await loadSecurityDirectory(database)
-    // Two readings may be under way at once, and the older one may end last.
+    // Two loads may be in progress, and the older one may finish last.
     if (directory.version > holder.version()) holder.replace(directory)
   }
   await load()
   const loop = startLoop(storePollMs, load, (error) =>
-    trouble.tell('Users and roles cannot be read from the metadata store', { error: String(error) }),
+    trouble.tell('Failed to load users and roles from the metadata store', { error: String(error) }),
   )
   try {
     await database.listen(securityChannel, loop.wake)
@@ -81,26 +81,26 @@ export async function followStoredDirectory(database: Database, logger: Logger):
     await loop.stop()
     throw error
   }
-  // A change that was made before the listening began was told to nobody.
+  // Load again: there was no notification for a change before `listen`.
   loop.wake()
   return { ...holder, refresh: load, stop: loop.stop }
 }
 
-/** Follows the directory by asking the leading coordinator as the escalator: everyone else's way. */
+/** Follows users and roles by querying the leader of the coordinators as the escalator, on all other servers. */
 export function followCoordinatorDirectory(
   client: ServiceClient,
   settings: Settings,
   readiness: Readiness,
   logger: Logger,
 ): FollowedDirectory {
-  const holder = createHolder('The users and roles have not been fetched from the coordinator yet')
+  const holder = createHolder('Users and roles are not fetched from the coordinator yet')
   const trouble = createTroubleLog(logger)
   const refusedDelay = growingDelay(50, 5000)
-  // A coordinator that is back is noticed soon: until then this server decides by what was before.
+  // Notice a returning coordinator soon: until then, this server uses its previous users and roles.
   const awayDelay = growingDelay(50, 1000)
   const controller = new AbortController()
   const startedAt = performance.now()
-  // After a failure the whole is asked for: an answer that waits for a change would leave the trouble standing.
+  // After a failure, request everything: waiting for a change would keep reporting the problem.
   let isCutOff = false
   const fetchNewer = async (): Promise<void> => {
     const answer = await client.callLeader<{ directory: SecurityDirectory | null }>('coordinator', {
@@ -116,7 +116,7 @@ export function followCoordinatorDirectory(
     if (controller.signal.aborted) return
     const text = describeTrouble(error, settings)
     readiness.setTrouble('directory', text)
-    // While the cluster starts, the coordinator is not there yet for a moment: not worth a line.
+    // During startup of a cluster, the coordinator is unavailable for a moment: do not log that.
     const mayPass = error instanceof Failure && error.code === 'unavailable' && !isAboutCertificate(error)
     if (!mayPass || performance.now() - startedAt > 5000) {
       trouble.tell(text)
@@ -130,7 +130,7 @@ export function followCoordinatorDirectory(
         refusedDelay.reset()
         awayDelay.reset()
         readiness.setTrouble('directory', undefined)
-        trouble.over('Users and roles are fetched from the coordinator again')
+        trouble.over('Fetching users and roles from the coordinator again')
         return 0
       } catch (error) {
         isCutOff = true
@@ -154,18 +154,18 @@ export function followCoordinatorDirectory(
 function describeTrouble(error: unknown, settings: Settings): string {
   if (error instanceof Failure && error.code === 'unauthorized') {
     const user = settings.get('svc.escalator.internalClientUsername')
-    return `The coordinator [${error.context.server}] refuses the escalator's credentials of user [${user}]; correct [svc.escalator.internalClientPassword] of this server, or [svc.auth.internalClientAllowedNetworks] of that one if it leaves out the address of this one`
+    return `Coordinator [${error.context.server}] rejected the escalator credentials of user [${user}]; correct [svc.escalator.internalClientPassword] on this server, or add the address of this server to [svc.auth.internalClientAllowedNetworks] on the coordinator`
   }
   if (error instanceof Failure && error.code === 'forbidden') {
-    return `The coordinator [${error.context.server}] does not take the escalator's user for the internal one; [svc.escalator.internalClientUsername] must be the same on all servers`
+    return `Coordinator [${error.context.server}] does not accept the escalator user as the internal user; set the same [svc.escalator.internalClientUsername] on all servers`
   }
   const hint = isAboutCertificate(error)
-    ? '; correct [svc.client.https.trustStorePath] or [svc.client.https.crlPath] of this server, or the certificate of that one'
+    ? '; correct [svc.client.https.trustStorePath] or [svc.client.https.crlPath] on this server, or the certificate of the coordinator'
     : ''
-  return `Users and roles cannot be fetched from the coordinator: ${describeError(error)}${hint}`
+  return `Failed to fetch users and roles from the coordinator: ${describeError(error)}${hint}`
 }
 
-/** Whether a call failed because the certificate of the other side does not hold. */
+/** Returns whether a call failed because of an invalid certificate of the peer. */
 function isAboutCertificate(error: unknown): boolean {
   const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
   return code !== undefined && /CERT|ISSUER|SIGNATURE|CRL/.test(code)

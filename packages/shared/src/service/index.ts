@@ -1,4 +1,4 @@
-/** How a server runs from its first to its last moment, whatever its role. */
+/** The life cycle of a server, for all roles. */
 
 export type { ServiceContext, ServicePart } from './context.ts'
 export {

@@ -6,39 +6,39 @@ const failing = (code: string) => Object.assign(new Error('it failed'), { code }
 
 for (const [name, code, showsCertificate, expected] of [
   [
-    'shown as a client and refused',
+    'that is rejected as a client certificate',
     'ECONNRESET',
     true,
-    /^Calls with the certificate of \[svc.client.https.keyStorePath\]/,
+    /^This server rejects its own client certificate of \[svc.client.https.keyStorePath\]/,
   ],
   [
-    'missing as a client',
+    'that is missing as a client certificate',
     'ECONNRESET',
     false,
-    /^Calls of this server are refused .* \[svc.client.https.keyStorePath\] is not set, and asks for one by \[svc.server.https.requireClientCertificate\]$/,
+    /^This server rejects its own calls .* \[svc.server.https.requireClientCertificate\] requires .* \[svc.client.https.keyStorePath\] is not set$/,
   ],
   [
-    'that does not hold',
+    'that is revoked',
     'CERT_REVOKED',
     false,
-    /^The certificate of \[svc.server.https.keyStorePath\] .*does not hold/,
+    /^The certificate of \[svc.server.https.keyStorePath\] is not valid/,
   ],
 ] as const) {
-  test(`a certificate ${name} is told as that`, () => {
+  test(`reports a certificate ${name}`, () => {
     assert.match(String(ownCallProblem(failing(code), 'historical-0', showsCertificate)), expected)
   })
 }
 
 const nameProblem = (code: string) =>
-  `The name [historical-0] of [svc.host] does not lead to this server (it failed, ${code}); other servers could not call it`
+  `Host [historical-0] of [svc.host] does not point to this server (it failed, ${code}), so other servers cannot call it`
 
 for (const code of ['ENOTFOUND', 'ECONNREFUSED', 'EHOSTUNREACH']) {
-  test(`a name that leads to nobody is told as that (${code})`, () => {
+  test(`reports a host name that points nowhere (${code})`, () => {
     assert.equal(ownCallProblem(failing(code), 'historical-0', false), nameProblem(code))
   })
 }
 
-test('a name server that is away says nothing about the server', () => {
+test('does not draw conclusions while DNS is unavailable', () => {
   const found = ownCallProblem(failing('EAI_AGAIN'), 'historical-0', false)
   assert.deepEqual(found, { undecided: nameProblem('EAI_AGAIN') })
 })

@@ -7,24 +7,24 @@ import type { FollowedStores } from '../tls/index.ts'
 
 const checkTimeoutMs = 5000
 
-// Certificates run out, and so do lists of revoked ones, without anybody touching a file.
+// Certificates and revocation lists expire without any change of a file, so check them periodically.
 const soundPeriodMs = 3000
 
-// A server that is known is withdrawn only when a second look agrees with the first: a file may be half written, and a
-// busy server may miss its own call.
+// An announced server is withdrawn only if a second check confirms the problem: a file may be half written, or a busy
+// server may miss its own call.
 const secondLookMs = 500
 
-/** The watch over whether other servers can connect to this one. */
+/** Checks whether other servers can connect to this one. */
 export interface OwnCertificate {
-  /** Resolves when they can. */
+  /** Resolves when they can connect. */
   readonly holds: Promise<void>
   stop(): Promise<void>
 }
 
 /**
- * Watches whether the other servers can connect to this one, as far as it can tell: it calls itself as it calls them.
- * Looks now and then, and whenever a store changes; while they cannot, the reason is told and looked at again at
- * growing distances. `onChange` is told when what was so before is so no longer.
+ * Checks whether other servers can connect to this one: the server calls itself the same way as it calls others. Checks
+ * periodically and whenever a store changes. While there is a problem, reports it and checks at growing intervals.
+ * Calls `onChange` when the result changes.
  */
 export function watchOwnCertificate(
   { host, tlsPort }: AnnouncedNode,
@@ -34,7 +34,7 @@ export function watchOwnCertificate(
   onChange: (holds: boolean) => void,
 ): OwnCertificate {
   if (tlsPort === null) return { holds: Promise.resolve(), stop: async () => undefined }
-  // An error: nothing can be served, and whoever asks may not even get an answer.
+  // Logged as errors: the server cannot serve, and its callers may not even get a response.
   const trouble = createTroubleLog({
     error: (...entry) => logger.error(...entry),
     warn: (...entry) => logger.error(...entry),
@@ -56,7 +56,7 @@ export function watchOwnCertificate(
       trouble.tell(problem)
       return delay.next()
     }
-    trouble.over('The certificate of this server holds now')
+    trouble.over('The certificate of this server is valid now')
     delay.reset()
     holds.resolve()
     return soundPeriodMs
@@ -72,7 +72,7 @@ export function watchOwnCertificate(
       seen = problem
       return held === true && isNew ? secondLookMs : take(problem)
     },
-    (error) => logger.error('The certificate of this server cannot be looked at', { error: String(error) }),
+    (error) => logger.error('Failed to check the certificate of this server', { error: String(error) }),
   )
   const unsubscribe = stores.onChange(loop.wake)
   return {
@@ -85,14 +85,14 @@ export function watchOwnCertificate(
 }
 
 /**
- * A call that ended without a word about this server: it may be too busy for its own call, or the name server may be
- * away. Whoever is known stays known.
+ * A call without a conclusive result: the server may be too busy for its own call, or DNS may be unavailable. An
+ * announced server stays announced.
  */
 interface Undecided {
   readonly undecided: string
 }
 
-/** Why a call of this server to itself does not come through; undefined where it does. */
+/** Returns why a call of this server to itself fails; undefined if it succeeds. */
 async function findProblem(
   host: string,
   port: number,
@@ -109,8 +109,8 @@ async function findProblem(
     )
     sent.on('timeout', () => {
       const undecided = sent.socket?.connecting
-        ? leadsElsewhere(host, 'nobody answers there')
-        : `This server does not answer its own call on port [${port}]`
+        ? leadsElsewhere(host, 'no response')
+        : `This server does not respond to its own call on port [${port}]`
       resolve({ undecided })
       sent.destroy()
     })
@@ -120,22 +120,25 @@ async function findProblem(
 }
 
 const leadsElsewhere = (host: string, reason: string): string =>
-  `The name [${host}] of [svc.host] does not lead to this server (${reason}); other servers could not call it`
+  `Host [${host}] of [svc.host] does not point to this server (${reason}), so other servers cannot call it`
 
-// What connecting fails with when a name leads nowhere, or to where nobody listens.
+// Errors of a connection to an unknown host, or to a host that does not listen.
 const namesNobody = new Set(['ENOTFOUND', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])
 
-/** Why a call of the server `host` to itself has failed; `showsCertificate`: whether it shows one as a client. */
+/**
+ * Returns why a call of the server `host` to itself failed; `showsCertificate`: whether it presents a client
+ * certificate.
+ */
 export function ownCallProblem(error: unknown, host: string, showsCertificate: boolean): string | Undecided {
   const { code = '' } = error as NodeJS.ErrnoException
   const reason = code === '' ? describeError(error) : `${describeError(error)}, ${code}`
   if (namesNobody.has(code)) return leadsElsewhere(host, reason)
   if (code === 'EAI_AGAIN') return { undecided: leadsElsewhere(host, reason) }
-  // What a server does with a client that it refuses is to close the connection.
+  // A server rejects a client by closing the connection.
   if (/^E[A-Z]+$/.test(code)) {
     return showsCertificate
-      ? `Calls with the certificate of [svc.client.https.keyStorePath] of this server are refused (${reason})`
-      : `Calls of this server are refused (${reason}): it shows no certificate as a client, as [svc.client.https.keyStorePath] is not set, and asks for one by [svc.server.https.requireClientCertificate]`
+      ? `This server rejects its own client certificate of [svc.client.https.keyStorePath] (${reason})`
+      : `This server rejects its own calls (${reason}): [svc.server.https.requireClientCertificate] requires a client certificate, but [svc.client.https.keyStorePath] is not set`
   }
-  return `The certificate of [svc.server.https.keyStorePath] of this server does not hold for its own [svc.client.https.trustStorePath] and [svc.client.https.crlPath] (${reason}); other servers could not call it`
+  return `The certificate of [svc.server.https.keyStorePath] is not valid for [svc.client.https.trustStorePath] and [svc.client.https.crlPath] of this server (${reason}), so other servers cannot call it`
 }

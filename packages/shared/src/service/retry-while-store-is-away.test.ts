@@ -11,7 +11,7 @@ const logger: Logger = {
   debug: () => undefined,
 }
 
-/** Fails with each of the errors, one after the other, and then succeeds. */
+/** Fails with each error in turn, and then succeeds. */
 function failing(...errors: Error[]): () => Promise<string> {
   return async () => {
     const error = errors.shift()
@@ -20,7 +20,7 @@ function failing(...errors: Error[]): () => Promise<string> {
   }
 }
 
-test('what fails because the store is away is done again', async () => {
+test('retries work that failed because the store is unavailable', async () => {
   const work = failing(unavailable('away'), unavailable('away'))
   const stopping = new AbortController().signal
   assert.equal(await retryWhileStoreIsAway(work, { logger, stopping, periodMs: 1 }), 'done')
@@ -28,11 +28,11 @@ test('what fails because the store is away is done again', async () => {
 
 const thrown: { name: string; error: Error; isStopping: boolean }[] = [
   { name: 'another failure', error: conflict('there is one already'), isStopping: false },
-  { name: 'an error that was not foreseen', error: new Error('broken'), isStopping: false },
-  { name: 'a store that is away while the server stops', error: unavailable('away'), isStopping: true },
+  { name: 'an unexpected error', error: new Error('broken'), isStopping: false },
+  { name: 'an unavailable store while the server stops', error: unavailable('away'), isStopping: true },
 ]
 for (const { name, error, isStopping } of thrown) {
-  test(`${name} is thrown`, async () => {
+  test(`throws ${name}`, async () => {
     const controller = new AbortController()
     if (isStopping) controller.abort()
     const waits = { logger, stopping: controller.signal, periodMs: 1 }

@@ -3,8 +3,8 @@ import { describeError, Failure } from '@svc/domain/failure'
 import { createTroubleLog, type Logger } from '../runtime/index.ts'
 
 /**
- * Does something again and again that needs the metadata store, and that may run twice, until the store is there. Any
- * failure but its being away is thrown, and so is that once the server is stopping.
+ * Retries `work`, which must be idempotent, while the metadata store is unavailable. Throws any other error, and every
+ * error once the server is stopping.
  */
 export async function retryWhileStoreIsAway<Result>(
   work: () => Promise<Result>,
@@ -16,7 +16,7 @@ export async function retryWhileStoreIsAway<Result>(
       return await work()
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== 'unavailable' || stopping.aborted) throw error
-      trouble.tell('The metadata store went away during the start', { error: describeError(error) })
+      trouble.tell('Lost the metadata store during startup; retrying', { error: describeError(error) })
     }
     await delay(periodMs)
   }

@@ -59,14 +59,14 @@ import { logTroubles, tellTroubles } from './server-troubles.ts'
 import { statusRoutes } from './status-routes.ts'
 import { watchServer } from './watch-server.ts'
 
-// A stop that takes longer is ended; users are promised ten seconds.
+// Max time to stop; users are promised ten seconds.
 const longestStopMs = 9000
 const requestGraceMs = 5000
 
-// Calls of each direction that the journal of a server keeps.
+// Number of calls per direction that the journal keeps.
 const rememberedCalls = 500
 
-/** Runs a server until it is told to stop; the only function that a service's main calls. */
+/** Runs a server until it is stopped. This is the only function that the `main.ts` of a service calls. */
 export async function runService(
   role: Role,
   options: ServiceOptions,
@@ -83,7 +83,7 @@ export async function runService(
     connections: options.connections,
     applicationName: settings.get('svc.service'),
   })
-  // Apart from the pool of requests: however busy that is, leases are renewed and heartbeats go out.
+  // Separate from the pool for requests, so that leases and heartbeats do not depend on its load.
   const coordination = createDatabase(settings, {
     connections: 2,
     applicationName: `${settings.get('svc.service')} coordination`,
@@ -134,7 +134,7 @@ export async function runService(
   const part = build(context)
   const routes = [...statusRoutes(context), ...callRoutes(journal), ...part.routes]
   if (listRoutes) {
-    // A pipe takes it piece by piece; an exit before the last would cut it off.
+    // Wait until a pipe has taken everything: an early exit would cut off the output.
     const text = `${JSON.stringify(routes.map(describeEndpoint))}\n`
     await new Promise((resolve) => process.stdout.write(text, resolve))
     process.exit(0)
@@ -171,17 +171,17 @@ export async function runService(
     isStopping = true
     logger.info('Stopping', { signal })
     setTimeout(() => {
-      logger.warn('Stopping took too long; what was under way is given up')
+      logger.warn('Stopping took too long; exiting with work in progress')
       process.exit(status)
     }, longestStopMs).unref()
     stopping.abort()
     await Promise.all([certificate, ...troubleLoops].map((watch) => watch?.stop()))
     await discovery.stop()
-    // No new connection from here on; requests under way go on while the work is ended or handed over.
+    // No new connections from here on. Requests in progress continue while the work is finished or handed over.
     const closed = listeners.close(requestGraceMs)
     await part
       .stop()
-      .catch((error) => logger.error('Part of the server did not stop well', { error: describeError(error) }))
+      .catch((error) => logger.error('Failed to stop cleanly', { error: describeError(error) }))
     await closed
     await directory?.stop()
     await audit.stop()
@@ -197,7 +197,7 @@ export async function runService(
   process.once('SIGTERM', () => stop('SIGTERM', 0))
   process.once('SIGINT', () => stop('SIGINT', 0))
   const crash = (error: unknown) => {
-    logger.error('The server failed and stops', {
+    logger.error('Stopping after an unexpected error', {
       error: describeError(error),
       stack: (error as Error)?.stack,
     })
@@ -207,7 +207,7 @@ export async function runService(
   process.on('unhandledRejection', crash)
 
   await waitForSchema(context)
-  // A store that is just being made may go away once more after it has answered.
+  // A store that is still being set up may become unavailable again after its first response.
   const storeWaits = { logger, stopping: stopping.signal }
   await simulatedClock?.start()
   troubleLoops.push(tellTroubles(coordination, announcedNode, readiness))
@@ -247,7 +247,7 @@ async function openPorts(
   }
 }
 
-/** Who callers are, with all that it takes: directories, counters of failures, the audit. */
+/** Creates security with LDAP directories, the login throttle, and the audit log. */
 async function openSecurity(
   { settings, database, escalator, logger }: ServiceContext,
   audit: SecurityAudit,
@@ -267,7 +267,7 @@ async function openSecurity(
       onUse: audit.used,
       onOutdated: async (authenticator, user, outdated, renewed) => {
         await renewCredentials(database, authenticator, user, outdated, renewed)
-        logger.info('A password was hashed again with the parameters of today', { authenticator, user })
+        logger.info('Rehashed a password with the current parameters', { authenticator, user })
       },
       ...(throttle ? { throttle } : {}),
       directories: await openLdapLogins(settings, () => performance.now(), trouble.tell),
@@ -277,7 +277,7 @@ async function openSecurity(
   }
 }
 
-/** Reads the addresses of callers that the router hands on, and logs headers that are not valid. */
+/** Returns a function that reads the caller address forwarded by the router, and logs invalid headers. */
 function callerAddressOf({ escalator, node, logger }: ServiceContext) {
   const read = createAddressReader(escalator, () => baseUrlOf(node()), systemClock.now)
   const trouble = createTroubleLog(logger)
@@ -287,7 +287,7 @@ function callerAddressOf({ escalator, node, logger }: ServiceContext) {
     const { method = '', url: path = '', headers } = request
     const result = read(String(header), { method, path, authorization: headers.authorization })
     if (result.kind === 'valid') return result.address
-    trouble.tell(`Ignored the address of a caller that was handed on: ${result.reason}`, {
+    trouble.tell(`Ignored a forwarded caller address: ${result.reason}`, {
       peer: request.socket.remoteAddress,
     })
     return undefined
@@ -311,7 +311,7 @@ function describeNode(
   }
 }
 
-/** Waits for the metadata store; the coordinator brings its schema up to date, the others wait for that. */
+/** Waits for the metadata store. The coordinator creates or migrates its tables; the other servers wait for that. */
 async function waitForSchema({
   settings,
   database,
@@ -327,16 +327,16 @@ async function waitForSchema({
         readiness.setTrouble('store', undefined)
         return
       }
-      readiness.setTrouble('store', 'The metadata store waits for a coordinator to make its tables')
+      readiness.setTrouble('store', 'Waiting for a coordinator to create the metadata tables')
     } catch (error) {
-      readiness.setTrouble('store', 'The metadata store cannot be used; see the log of this server')
+      readiness.setTrouble('store', 'Cannot use the metadata store; see the log of this server')
       if (attempt > 80)
-        trouble.tell('The metadata store cannot be used', {
+        trouble.tell('Cannot use the metadata store', {
           error: describeError(error),
           cause: describeError((error as Error).cause ?? ''),
         })
     }
-    // Short at first, as all processes of a cluster start at once; later it would only be a burden.
+    // Short at first, because all processes of a cluster start at once; later, slower to reduce load.
     await new Promise((resolve) => setTimeout(resolve, attempt < 80 ? 25 : 1000))
   }
 }
@@ -356,26 +356,28 @@ async function followDirectory({
   return followCoordinatorDirectory(client, settings, readiness, logger)
 }
 
-/** Tells clients that were refused for their certificates, the same again only at growing distances. */
+/**
+ * Logs clients that were rejected because of their certificates; repeats the same rejection only at growing intervals.
+ */
 function refusedClientLog(logger: Logger) {
   const troubles = new Map<string, ReturnType<typeof createTroubleLog>>()
   return (address: string, reason: string): void => {
     if (troubles.size > 1000) troubles.clear()
     const trouble = troubles.get(address) ?? createTroubleLog(logger)
     troubles.set(address, trouble)
-    trouble.tell(`A client at [${address}] was refused: ${reason}`)
+    trouble.tell(`Rejected client at [${address}]: ${reason}`)
   }
 }
 
-// Servers of a cluster, and more than it has.
+// More servers than any cluster has.
 const mostRefusedServers = 1000
 
-/** Tells refused logins, those of servers of the cluster by name; the same one again only at growing distances. */
+/** Logs rejected logins, those of servers by name; repeats the same rejection only at growing intervals. */
 function refusedLoginLog(logger: Logger, internalUser: string) {
   const troubles = new Map<string, ReturnType<typeof createTroubleLog>>()
   return (user: string, origin: LoginOrigin, reason: RefusalReason): void => {
     const { address } = origin
-    // Anyone may say to be a server: only with the servers' user is it worth a line, and only so many of them.
+    // Anyone may claim to be a server: log the name only for the internal user, and only for a limited number of names.
     const isServer = origin.server !== '' && user === internalUser
     const isKnown = troubles.has(origin.server) || troubles.size < mostRefusedServers
     const server = isServer && isKnown ? origin.server : ''
@@ -383,11 +385,12 @@ function refusedLoginLog(logger: Logger, internalUser: string) {
     troubles.set(server, trouble)
     const cause =
       reason === 'network'
-        ? '[svc.auth.internalClientAllowedNetworks] of this server does not have that address'
-        : `its escalator's user [${user}] or password is wrong there; correct [svc.escalator.internalClientPassword] of that server`
-    trouble.tell(
-      server === '' ? 'A login was refused' : `Server [${server}] at [${address}] was refused: ${cause}`,
-      { user, address, ...(server === '' ? {} : { from: server }) },
-    )
+        ? '[svc.auth.internalClientAllowedNetworks] of this server does not contain its address'
+        : `invalid escalator user [${user}] or password; correct [svc.escalator.internalClientPassword] on that server`
+    trouble.tell(server === '' ? 'Rejected login' : `Rejected server [${server}] at [${address}]: ${cause}`, {
+      user,
+      address,
+      ...(server === '' ? {} : { from: server }),
+    })
   }
 }

@@ -18,11 +18,11 @@ const caller = (identity: string, mayAdminister = true): Caller => ({
 })
 const at = (address: string) => ({ address, server: '' })
 const refusal = { identity: '', address: '10.0.0.1', method: 'GET', path: '/', message: 'missing' }
-/** The users that administer in the mixed logins: those of every tenth login. */
+/** The administrators in the mixed logins: every tenth login. */
 const byTens = (users: number) =>
   Array.from({ length: users / 10 - 1 }, (_, index) => `user ${10 * (index + 1)}`)
 
-/** What is written down of logins in the course of a test: how many of whom, from where. */
+/** Returns the number of recorded logins by user and address during a test. */
 async function writtenDown(
   act: (audit: ReturnType<typeof startSecurityAudit>, pass: (ms: number) => void) => void,
 ): Promise<Record<string, number>> {
@@ -47,8 +47,8 @@ async function writtenDown(
   return counts
 }
 
-describe('uses of a remembered login of an administrator', () => {
-  it('are written down once an address in ten minutes', async () => {
+describe('uses of a cached login of an administrator', () => {
+  it('are recorded once per address in ten minutes', async () => {
     const counts = await writtenDown((audit, pass) => {
       audit.loggedIn(caller('admin'), at('10.0.0.1'))
       for (let minute = 0; minute < 25; minute++) {
@@ -60,7 +60,7 @@ describe('uses of a remembered login of an administrator', () => {
     assert.deepEqual(counts, { 'admin from 10.0.0.1': 3, 'admin from 10.0.0.2': 1 })
   })
 
-  it('are those of administrators only, and of the servers once an address', async () => {
+  it('are recorded only for administrators, and for servers once per address', async () => {
     const counts = await writtenDown((audit, pass) => {
       for (let hour = 0; hour < 5; hour++) {
         audit.used(caller('ann', false), at('10.0.0.1'))
@@ -72,7 +72,7 @@ describe('uses of a remembered login of an administrator', () => {
     assert.deepEqual(counts, { 'svc_system from 10.0.0.1': 1, 'svc_system from 10.0.0.3': 1 })
   })
 
-  it('are written down again rather than not at all when there are too many to keep in mind', async () => {
+  it('are recorded again rather than lost if there are too many to remember', async () => {
     const counts = await writtenDown((audit) => {
       audit.used(caller('admin'), at('10.0.0.1'))
       for (let user = 0; user < 10_000; user++) audit.used(caller(`user ${user}`, false), at('10.0.0.1'))
@@ -108,10 +108,10 @@ const countRows = async () =>
 
 const sumOf = (events: readonly Written[]) => events.reduce((sum, { count }) => sum + count, 0)
 
-describe('refused logins', () => {
+describe('rejected logins', () => {
   beforeEach(() => database.query(sql`DELETE FROM audit`))
 
-  it('are all there by name next to names that the store cannot hold', async () => {
+  it('are all recorded by name, even next to names that cannot be stored', async () => {
     const audit = startAudit(database)
     const hostile = ['a\0', '\0', 'x\ud83d', `${'y'.repeat(255)}🐨`, `${'z'.repeat(5000)}\0`, '\udcff']
     for (let victim = 0; victim < 10; victim++) {
@@ -134,7 +134,7 @@ describe('refused logins', () => {
       assert.ok(key.length <= 256 && key.isWellFormed() && !key.includes('\0'), key)
   })
 
-  it('at users that exist are all there under 10,000 mixed logins, and no refused login is uncounted', async () => {
+  it('of existing users are all recorded among 10,000 mixed logins, and every rejected login is counted', async () => {
     let nowMs = Date.UTC(2026, 0)
     const audit = startAudit(database, () => nowMs)
     const expected = new Map<string, number>()
@@ -185,7 +185,7 @@ describe('refused logins', () => {
     assert.deepEqual([...administrators].sort(), ['user 0', ...byTens(300)].sort())
   })
 
-  it('at one user from very many addresses are counted under its name', async () => {
+  it('of one user from very many addresses are counted under its name', async () => {
     const audit = startAudit(database, () => Date.UTC(2026, 0))
     for (let guess = 0; guess < 10_000; guess++) {
       audit.loginFailed('nobody', at(`10.1.${guess >> 8}.${guess & 255}`), undefined)
@@ -206,7 +206,7 @@ describe('refused logins', () => {
     assert.equal(events.length, 122)
   })
 
-  it('at a user of a directory are there under its own name, whatever was typed', async () => {
+  it('of a directory user are recorded under its name, whatever was typed', async () => {
     const audit = startAudit(database)
     for (const typed of ['alice', 'ALICE', 'Alice ']) audit.loginFailed(typed, at('10.0.0.1'), 'alice')
     await audit.stop()
@@ -216,7 +216,7 @@ describe('refused logins', () => {
   })
 })
 
-describe('the audit while the store is unavailable', () => {
+describe('the audit log while the store is unavailable', () => {
   const gatedDatabase = async (scope: Scope) => {
     const gate = await startTcpGate(scope, settings('router').get('svc.metadata.storage.connector.port'))
     const gated = createDatabase(
@@ -247,7 +247,7 @@ describe('the audit while the store is unavailable', () => {
     await audit.stop()
   })
 
-  it('stops all the same, and reports how many events are lost', async (scope) => {
+  it('still stops, and reports the number of lost events', async (scope) => {
     const { gate, gated } = await gatedDatabase(scope)
     const logger = recordingLogger()
     const audit = startAudit(gated, Date.now, logger)

@@ -5,29 +5,29 @@ import { type Clock, keepNewest, type Logger } from '../runtime/index.ts'
 import type { Caller, LoginOrigin } from '../security/index.ts'
 import { startSecurityEventBatches } from './security-event-batches.ts'
 
-/** The audit of this server: refused logins, missing permissions, and logins of administrators. */
+/** The audit log of this server: rejected logins, missing permissions, and logins of administrators. */
 export interface SecurityAudit {
   /**
-   * A refused login; `user` is what was typed, and `knownAs` the user that it stands for. Guesses at users that exist are
-   * always written under their names, however many others there are.
+   * Records a rejected login; `user` is the typed name, and `knownAs` the user that it belongs to. Guesses at existing
+   * users are always recorded under their names, even among many others.
    */
   loginFailed(user: string, origin: LoginOrigin, knownAs: string | undefined): void
-  /** A login that was verified. */
+  /** Records a verified login. */
   loggedIn(caller: Caller, origin: LoginOrigin): void
-  /** A request by a login that is remembered: with most of them nothing has to be done. */
+  /** Records a request with a cached login; most of them need no entry. */
   used(caller: Caller, origin: LoginOrigin): void
   forbidden(refusal: Forbidden): void
   stop(): Promise<void>
 }
 
-// A remembered login of one user from one address is written down again after this time. The servers use theirs all the
-// time: it is written down once an address.
+// A cached login of one user from one address is recorded again after this time. Servers use their login all the time,
+// so it is recorded once per address.
 const usePeriodMs = 600_000
 const mostUses = 10_000
 
 /**
- * Starts the audit of a server. Entries are in the store within a second, or after it is back. A crash loses what came
- * in since the last write, and the number of repeated events of up to a minute.
+ * Starts the audit log of a server. Entries are stored within a second, or when the store is available again. A crash
+ * loses events since the last write, and up to a minute of counts of repeated events.
  */
 export function startSecurityAudit(
   database: Database,
@@ -36,7 +36,7 @@ export function startSecurityAudit(
   { server, internalUser }: { readonly server: () => string; readonly internalUser: string },
 ): SecurityAudit {
   const batches = startSecurityEventBatches(database, clock, logger, server)
-  // Until when the uses of a login from an address are told already.
+  // For each login and address, the time until which its use is already recorded.
   const toldUntil = new Map<string, number>()
 
   const useOf = ({ authenticator, identity }: Caller, { address }: LoginOrigin): string =>
@@ -61,7 +61,7 @@ export function startSecurityAudit(
       ...(origin.server === '' ? {} : { from: origin.server }),
       ...(knownAs === undefined || knownAs === user ? {} : { typed: user }),
     }
-    // Guesses at names that nobody has are as many as somebody likes to send: they share one budget.
+    // Attackers can guess any number of unknown names, so these share one budget.
     batches.add(
       { type, key: knownAs ?? user, identity: '', ip: origin.address, details },
       { type, key: knownAs ?? '', identity: '' },

@@ -4,7 +4,7 @@ import { cutText, escapeControlCharacters } from '@svc/domain/validation'
 import { type Database, type SecurityEventType, saveSecurityEvents } from '../postgres/index.ts'
 import { type Clock, createTroubleLog, keepNewest, type Logger } from '../runtime/index.ts'
 
-/** Something that is written to the audit. Texts may be anything that a caller sent. */
+/** An event for the audit log. Its strings may contain anything that a caller sent. */
 export interface SecurityEvent {
   readonly type: SecurityEventType
   readonly key: string
@@ -13,10 +13,10 @@ export interface SecurityEvent {
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** Whom an event is about: events of one group share a budget, and are counted under this name beyond it. */
+/** The subject of an event. Events of a group share a budget; beyond it, they are only counted. */
 export type EventGroup = Pick<SecurityEvent, 'type' | 'key' | 'identity'>
 
-/** Events on their way to the store. */
+/** Events that are being written to the store. */
 export interface SecurityEventBatches {
   add(event: SecurityEvent, group: EventGroup): void
   /** Writes what is pending. Gives up after some seconds if the store is unavailable. */
@@ -34,7 +34,7 @@ interface Budget {
   refilledAt: number
 }
 
-// The first event of a kind is written at once. Equal ones within this time become one entry with their number.
+// The first event of a kind is written immediately. Equal ones within this time become one entry with a count.
 const repeatMs = 60_000
 const writePeriodMs = 500
 const maxBatchEntries = 1000
@@ -47,7 +47,7 @@ const maxDetailLength = 1024
 const maxStopMs = 3000
 const stopRetryMs = 200
 
-/** Collects events and writes them in batches, in which no group takes the place of another. */
+/** Starts collecting events and writing them in batches, in which no group crowds out another. */
 export function startSecurityEventBatches(
   database: Database,
   clock: Clock,
@@ -128,17 +128,17 @@ export function startSecurityEventBatches(
       }))
       try {
         const refused = await saveSecurityEvents(database, entries, now)
-        for (const entry of refused) logger.error('The metadata store refused an audit entry', { ...entry })
+        for (const entry of refused) logger.error('The metadata store rejected an audit entry', { ...entry })
       } catch (error) {
         for (const one of due.slice(start)) giveBack(one, now)
         trouble.tell('Failed to write audit entries; retrying', { error: describeError(error) })
         return
       }
     }
-    trouble.over('Audit entries are written again')
+    trouble.over('Writing audit entries again')
   }
 
-  /** One write at a time: a failed one gives its events back before the next one begins. */
+  /** Writes one batch at a time: a failed write returns its events before the next one starts. */
   function write(): void {
     timer = undefined
     writing = writing.then(writeDue).then(() => {
@@ -169,7 +169,7 @@ export function startSecurityEventBatches(
 const keyOf = ({ type, key, identity, ip }: SecurityEvent): string =>
   JSON.stringify([type, key, identity, ip])
 
-/** The event with texts that the store accepts and that mislead nobody: escaped and cut. */
+/** Returns the event with its strings escaped and cut, so that the store accepts them and they mislead no reader. */
 function storable({ type, key, identity, ip, details }: SecurityEvent): SecurityEvent {
   const isEscaped = [key, identity].some((text) => escapeControlCharacters(text) !== text)
   return {
@@ -184,12 +184,12 @@ function storable({ type, key, identity, ip, details }: SecurityEvent): Security
           typeof value === 'string' ? storableText(value, maxDetailLength) : value,
         ]),
       ),
-      // Tells a name with a control character from one that has the characters of its escape.
+      // Distinguishes a control character in a name from the characters of its escape sequence.
       ...(isEscaped ? { escaped: true } : {}),
     },
   }
 }
 
-// Cut first as well: escaping a text of megabytes would be work for nothing.
+// Cut before escaping too: escaping megabytes would be wasted work.
 const storableText = (text: string, maxLength: number): string =>
   cutText(escapeControlCharacters(text.slice(0, maxLength + 1)), maxLength)

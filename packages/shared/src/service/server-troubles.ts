@@ -12,17 +12,17 @@ import { createTroubleLog, type Logger, type Loop, type Readiness, startLoop } f
 
 const tellPeriodMs = 1000
 
-// A server that is started again and again by its supervisor tells at each of its starts.
+// A problem expires after this time. A server in a restart loop reports it at every start.
 const believedMs = 60_000
 
-// The process is about to end, and promised to do so soon.
+// The process is about to exit, which must not take long.
 const lastWordMs = 400
 
 type TroubledServer = Pick<ServerTrouble, 'role' | 'name'>
 
-/** Tells in the metadata store why this server cannot serve, for as long as that is so. */
+/** Publishes the problems of this server in the metadata store while it has any. */
 export function tellTroubles(database: Database, server: TroubledServer, readiness: Readiness): Loop {
-  // What a former process of this server has told is not true any more, if it got this far.
+  // If this process got this far, problems from an earlier process of this server are over.
   let told: string | undefined = 'unknown'
   let age = 0
   const tell = async (): Promise<void> => {
@@ -34,11 +34,11 @@ export function tellTroubles(database: Database, server: TroubledServer, readine
     told = trouble
     age = 0
   }
-  // While the metadata store is away, nobody can be told this way.
+  // Nothing can be published while the metadata store is unavailable.
   return startLoop(tellPeriodMs, tell, () => undefined)
 }
 
-/** Tells the last trouble of a process that ends because of its configuration, if the metadata store is at hand. */
+/** Publishes why a process exits because of its configuration, if the metadata store is available. */
 export async function tellLastTrouble(
   settings: Settings,
   server: TroubledServer,
@@ -50,11 +50,11 @@ export async function tellLastTrouble(
     await database.close()
   })()
   const late = new Promise<void>((resolve) => setTimeout(resolve, lastWordMs))
-  // Nobody to tell it to: the message on the console is all there is.
+  // If it cannot be published, there is only the message on the console.
   await Promise.race([told.catch(() => undefined), late])
 }
 
-/** Logs what servers tell of their troubles, each at once when it changes and then at growing distances. */
+/** Logs the problems of other servers: immediately when they change, then at growing intervals. */
 export function logTroubles(database: Database, logger: Logger, self: () => string): Loop {
   const logs = new Map<string, ReturnType<typeof createTroubleLog>>()
   const own = createTroubleLog(logger)
@@ -71,12 +71,12 @@ export function logTroubles(database: Database, logger: Logger, self: () => stri
     }
     for (const [server, log] of logs) {
       if (troubled.has(server)) continue
-      log.over(`Server [${server}] has no trouble any more`)
+      log.over(`Server [${server}] has recovered`)
       logs.delete(server)
     }
-    own.over('The troubles of servers can be read again')
+    own.over('Loading server problems again')
   }
   return startLoop(tellPeriodMs, look, (error) =>
-    own.tell('The troubles of servers cannot be read', { error: describeError(error) }),
+    own.tell('Failed to load server problems', { error: describeError(error) }),
   )
 }

@@ -4,8 +4,8 @@ import { baseUrlOf, type Election, type LeadershipChange, startElection } from '
 import type { ServiceContext } from './context.ts'
 
 /**
- * Lets this server take part in the election of the leader of its role, under the address that it announces; while others
- * cannot call it, it does not lead.
+ * Makes this server a candidate for the leader of its role, under its announced address. It does not lead while other
+ * servers cannot call it.
  */
 export function standForElection(
   { coordination, settings, logger, node, readiness }: ServiceContext,

@@ -14,21 +14,21 @@ async function serve(scope: TestContext, properties: Record<string, string> = {}
 }
 
 describe('health', () => {
-  it('is true when the server is ready, and stays so', async (scope) => {
+  it('is true once the server is ready, and remains true', async (scope) => {
     const { context, get } = await serve(scope)
     const before = await get('/status/health')
     assert.equal(before.status, 503)
     assert.equal((before.json as { errorMessage: string }).errorMessage, 'The server is starting')
-    context.readiness.setTrouble('store', 'The store is away')
+    context.readiness.setTrouble('store', 'The store is unavailable')
     assert.equal(
       ((await get('/status/health')).json as { errorMessage: string }).errorMessage,
-      'The store is away',
+      'The store is unavailable',
     )
     context.readiness.markReady()
     assert.equal((await get('/status/health')).text, 'true')
   })
 
-  it('and readiness differ while there is a trouble', async (scope) => {
+  it('and readiness differ while there is a problem', async (scope) => {
     const { context, get } = await serve(scope)
     context.readiness.markReady()
     assert.equal((await get('/status/ready')).text, 'true')
@@ -53,7 +53,7 @@ describe('the status', () => {
     assert.equal(memory.totalMemory, (memory.freeMemory ?? 0) + (memory.usedMemory ?? 0))
   })
 
-  it('says whether the server finds itself', async (scope) => {
+  it('shows whether the server finds itself', async (scope) => {
     const { context, get } = await serve(scope)
     assert.deepEqual((await get('/status/selfDiscovered/status')).json, { selfDiscovered: true })
     const found = await get('/status/selfDiscovered')
@@ -77,7 +77,7 @@ describe('the status', () => {
     assert.doesNotMatch(answer.text, /hunter2|assword/)
   })
 
-  it('tells whether users and roles are known', async (scope) => {
+  it('shows whether users and roles are loaded', async (scope) => {
     const { get } = await serve(scope)
     for (const kind of ['authentication', 'authorization'])
       assert.deepEqual((await get(`/svc-ext/basic-security/${kind}/loadStatus`)).json, { allowAll: true })

@@ -30,7 +30,7 @@ const statusShape = z
   })
   .meta({ title: 'ServerStatus' })
 
-/** The endpoints that every server has. */
+/** Returns the endpoints of every server. */
 export function statusRoutes(context: ServiceContext): Route[] {
   const isDiscovered = (): boolean =>
     context.discovery.nodes(context.settings.role).some(({ name }) => name === context.node().name)
@@ -42,7 +42,7 @@ export function statusRoutes(context: ServiceContext): Route[] {
       method: 'GET',
       path: '/status/health',
       access: open,
-      summary: 'Whether the server has started',
+      summary: 'Check whether the server has started',
       answers: [jsonAnswer(z.boolean())],
       handle: () => context.readiness.isReady() || notReady(),
     }),
@@ -50,7 +50,7 @@ export function statusRoutes(context: ServiceContext): Route[] {
       method: 'GET',
       path: '/status/ready',
       access: open,
-      summary: 'Whether the server has started and has no trouble',
+      summary: 'Check whether the server has started and has no problems',
       answers: [jsonAnswer(z.boolean())],
       handle: () => (context.readiness.isReady() && context.readiness.troubles() === '') || notReady(),
     }),
@@ -58,7 +58,7 @@ export function statusRoutes(context: ServiceContext): Route[] {
       method: 'GET',
       path: '/status',
       access: state('READ'),
-      summary: 'Version and memory',
+      summary: 'Get the version and the memory usage',
       answers: [jsonAnswer(statusShape)],
       handle: () => {
         const memory = process.memoryUsage()
@@ -66,7 +66,7 @@ export function statusRoutes(context: ServiceContext): Route[] {
           version: interfaceVersion,
           modules: [],
           memory: {
-            // Without a limit of its own, what a process may use is told as all that a number can hold.
+            // Without a limit, `constrainedMemory` may return a huge number.
             maxMemory: Math.min(process.constrainedMemory() || totalmem(), totalmem()),
             totalMemory: memory.heapTotal,
             freeMemory: memory.heapTotal - memory.heapUsed,
@@ -80,7 +80,7 @@ export function statusRoutes(context: ServiceContext): Route[] {
       method: 'GET',
       path: '/metrics',
       access: state('READ'),
-      summary: 'The metrics of this server, for Prometheus',
+      summary: 'Get the metrics of this server in the Prometheus text format',
       answers: [textAnswer('text/plain')],
       handle: async () => {
         const { text, contentType } = await context.metrics.text()
@@ -91,7 +91,7 @@ export function statusRoutes(context: ServiceContext): Route[] {
       method: 'GET',
       path: '/status/selfDiscovered/status',
       access: state('READ'),
-      summary: 'Whether the server finds itself in discovery',
+      summary: 'Check whether the server finds itself in service discovery',
       answers: [jsonAnswer(z.object({ selfDiscovered: z.boolean() }))],
       handle: () => ({ selfDiscovered: isDiscovered() }),
     }),
@@ -99,10 +99,11 @@ export function statusRoutes(context: ServiceContext): Route[] {
       method: 'GET',
       path: '/status/selfDiscovered',
       access: state('READ'),
-      summary: 'The same as a status code',
+      summary:
+        'Check whether the server finds itself in service discovery: status 200 if it does, 503 if not',
       answers: [emptyAnswer],
       handle: () => {
-        if (!isDiscovered()) throw unavailable('The server does not find itself in discovery')
+        if (!isDiscovered()) throw unavailable('The server does not find itself in service discovery')
       },
     }),
     securityLoadStatus(context, 'authentication', 'svc.auth.authenticatorChain'),
@@ -111,14 +112,17 @@ export function statusRoutes(context: ServiceContext): Route[] {
       method: 'GET',
       path: '/status/properties',
       access: config('READ'),
-      summary: 'The configuration without passwords',
+      summary: 'List the properties of the server without passwords',
       answers: [jsonAnswer(z.record(z.string(), z.string()))],
       handle: () => context.settings.list(),
     }),
   ]
 }
 
-/** Whether this server has the users or the roles of each authenticator or authorizer. */
+/**
+ * Returns the endpoint that shows whether this server has loaded the users or roles of each authenticator or
+ * authorizer.
+ */
 function securityLoadStatus(
   context: ServiceContext,
   kind: 'authentication' | 'authorization',
@@ -128,7 +132,7 @@ function securityLoadStatus(
     method: 'GET',
     path: `/svc-ext/basic-security/${kind}/loadStatus`,
     access: securityConfig('READ'),
-    summary: `Whether this server has what it needs for ${kind}`,
+    summary: `Check whether this server has loaded the data for ${kind}`,
     answers: [jsonAnswer(z.record(z.string(), z.boolean()))],
     handle: () => {
       const loaded = !('missing' in context.directory().current())

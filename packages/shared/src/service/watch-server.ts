@@ -2,7 +2,7 @@ import type { Metrics } from '../metrics/index.ts'
 import type { Readiness } from '../runtime/index.ts'
 import { certificateEnds, type FollowedStores } from '../tls/index.ts'
 
-/** Names where the metrics are read that every server has. */
+/** Registers the metrics of every server. */
 export function watchServer(metrics: Metrics, readiness: Readiness, stores: FollowedStores): void {
   metrics.observe('svc_ready', () => [{ value: readiness.isReady() && readiness.troubles() === '' ? 1 : 0 }])
   metrics.observe('svc_tls_certificate_expiry_seconds', () =>

@@ -1,8 +1,8 @@
-// A quote in a text of JSON is escaped: what is found is a field.
+// Quotes inside JSON strings are escaped, so every match is a field.
 const limitAbove = /(?<=(?<!\\)"maxTotalRows": ?)9223372036854776000(?![\d.e])/g
 
 /**
- * JSON with row limits of 64 bits. The greatest such number stands for no limit; JavaScript holds the one above it
- * instead, and reads both alike, while others take that one for no number of 64 bits at all.
+ * Returns JSON with exact 64-bit row limits. The largest 64-bit number means no limit. JavaScript rounds it up to a
+ * number that other clients reject, because it does not fit in 64 bits.
  */
 export const withExactLimits = (json: string): string => json.replace(limitAbove, '9223372036854775807')

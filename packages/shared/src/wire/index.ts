@@ -1,4 +1,4 @@
-/** JSON and query texts as they come over the wire, checked and turned into what the domain speaks. */
+/** Parsing and validation of JSON bodies and query parameters. */
 
 export { withExactLimits } from './exact-limits.ts'
 export { type JsonLimits, JsonScan, maxNameBytes, maxNumberBytes } from './json-scan.ts'

@@ -5,7 +5,7 @@ import { JsonScan, maxNameBytes, maxNumberBytes } from './json-scan.ts'
 
 const unlimited = { maxValues: Infinity, maxNames: Infinity, maxDepth: Infinity }
 
-/** What the scan says of a text whose bytes arrive in chunks of a size: nothing, or the code and message of a failure. */
+/** Scans a document in chunks of a size. Returns undefined, or the code and message of the failure. */
 function scanned(
   text: string,
   limits: Partial<typeof unlimited>,
@@ -36,7 +36,7 @@ describe('a scan of JSON', () => {
   ]
   for (const [text, values, names, depth] of counted) {
     for (const chunkBytes of [1, 2, 3, 1000]) {
-      it(`counts what is in ${text} in chunks of ${chunkBytes}`, () => {
+      it(`counts the contents of ${text} in chunks of ${chunkBytes}`, () => {
         const exact = { maxValues: values, maxNames: names, maxDepth: depth }
         assert.equal(scanned(text, exact, chunkBytes), undefined)
         assert.match(
@@ -57,13 +57,10 @@ describe('a scan of JSON', () => {
     }
   }
 
-  it('limits the length of names, but not of other texts', () => {
+  it('limits the length of names, but not of other strings', () => {
     const longest = 'x'.repeat(maxNameBytes)
     assert.equal(scanned(`{"${longest}":1}`, {}, 100), undefined)
-    assert.match(
-      String(scanned(`{"${longest}x":1}`, {}, 100)),
-      /name of a field has more than \[4096\] bytes/,
-    )
+    assert.match(String(scanned(`{"${longest}x":1}`, {}, 100)), /a field name has more than \[4096\] bytes/)
     assert.equal(scanned(`["${longest.repeat(10)}"]`, {}, 100), undefined)
   })
 
@@ -73,14 +70,14 @@ describe('a scan of JSON', () => {
     assert.match(String(scanned(`[${longest}1]`, {}, 100)), /a number has more than \[1000\] digits/)
   })
 
-  it('counts different names closely, however many there are', () => {
+  it('counts many different names with small errors', () => {
     const names = (count: number) =>
       `{${Array.from({ length: count }, (_, index) => `"name${index}":1`).join()}}`
     assert.equal(scanned(names(20_000), { maxNames: 20_000 }), undefined)
     assert.match(String(scanned(names(20_600), { maxNames: 20_000 })), /too many different field names/)
   })
 
-  it('refuses long before the end', () => {
+  it('fails long before the end', () => {
     const scan = new JsonScan({ ...unlimited, maxValues: 1000 })
     let chunks = 0
     assert.throws(() => {

@@ -1,19 +1,19 @@
 import { randomInt } from 'node:crypto'
 import { invalidInput, tooLarge } from '@svc/domain/failure'
 
-/** What a JSON text may cost to build and to check. */
+/** Limits of a JSON document. */
 export interface JsonLimits {
-  /** Max number of values in all: objects, lists, texts, numbers, true, false and null. */
+  /** Max total number of values: objects, lists, strings, numbers, true, false, and null. */
   readonly maxValues: number
-  /** Max number of different names of fields. */
+  /** Max number of different field names. */
   readonly maxNames: number
-  /** Max number of objects and lists around a value. */
+  /** Max nesting depth of objects and lists. */
   readonly maxDepth: number
 }
 
-/** Max length of the name of a field as it is written, in bytes. */
+/** Max length of a field name as written, in bytes. */
 export const maxNameBytes = 4096
-/** Max length of a number as it is written, in bytes. */
+/** Max length of a number as written, in bytes. */
 export const maxNumberBytes = 1000
 
 const code = (character: string): number => character.charCodeAt(0)
@@ -26,7 +26,7 @@ const closeBrace = code('}')
 const openBracket = code('[')
 const closeBracket = code(']')
 
-// Two names in the same slot are counted once, so the table is much larger than any limit.
+// Two names in the same slot count as one, so the table is much larger than any limit.
 const slotBits = 20
 const hashPrime = 0x01000193
 
@@ -40,14 +40,14 @@ const isDelimiter = (byte: number): boolean =>
   byte === closeBracket
 
 /**
- * Counts what is in a JSON text while its bytes arrive, so that a text that costs too much is refused before anything is
- * built from it. Works in constant memory and in time linear in the bytes. Whether the text is valid JSON is for the
- * parser to say: an invalid text may be counted wrongly, but never costs more.
+ * Counts the contents of a JSON document while its bytes arrive, so that an expensive document is rejected before it is
+ * parsed. Needs constant memory, and time linear in the number of bytes. Does not check whether the document is valid
+ * JSON: the counts of an invalid document may be wrong, but scanning it never costs more.
  */
 export class JsonScan {
   private readonly limits: JsonLimits
   private readonly slots: Uint8Array
-  // Not known outside, so that nobody can choose names that share a slot.
+  // Secret, so that an attacker cannot choose names that share a slot.
   private readonly seed = randomInt(2 ** 32)
   private depth = 0
   private values = 1
@@ -59,13 +59,15 @@ export class JsonScan {
   private stringHash = 0
   private tokenBytes = 0
 
-  /** @param sizeBytes Length of the text, where it is known: short texts need little memory. */
+  /** @param sizeBytes Length of the document, if known: short ones need little memory. */
   constructor(limits: JsonLimits, sizeBytes = Number.POSITIVE_INFINITY) {
     this.limits = limits
     this.slots = new Uint8Array(sizeBytes <= 2 ** 16 ? 2 ** 13 : 2 ** (slotBits - 3))
   }
 
-  /** Takes the next bytes. Throws invalidInput or tooLarge as soon as a limit is exceeded; the message names it. */
+  /**
+   * Scans the next bytes. Throws invalidInput or tooLarge, with the limit in the message, as soon as one is exceeded.
+   */
   take(chunk: Uint8Array): void {
     for (let index = 0; index < chunk.length; index++) {
       if (this.isInString) index = this.skipString(chunk, index)
@@ -73,7 +75,7 @@ export class JsonScan {
     }
   }
 
-  /** Goes on to the end of the text in quotes, or of the bytes; returns the index of the last byte that it took. */
+  /** Skips to the end of a string or of the bytes. Returns the index of the last skipped byte. */
   private skipString(chunk: Uint8Array, from: number): number {
     let { isEscaped, stringBytes, stringHash } = this
     let index = from
@@ -132,7 +134,7 @@ export class JsonScan {
 
   private countName(): void {
     if (this.stringBytes > maxNameBytes)
-      throw invalidInput(`Invalid body: the name of a field has more than [${maxNameBytes}] bytes`)
+      throw invalidInput(`Invalid body: a field name has more than [${maxNameBytes}] bytes`)
     const { slots } = this
     // The high bits of a product depend on all bits of its factors.
     const slot = Math.imul(this.stringHash ^ (this.stringHash >>> 15), 0x9e3779b1) >>> 0

@@ -1,13 +1,12 @@
 import type { Readable } from 'node:stream'
 import { invalidInput } from '@svc/domain/failure'
 
-// Text without a line end that is taken: more would fill the memory.
+// Longer lines would use too much memory.
 const usualLongestLine = 64 * 1024 * 1024
 
 /**
- * The lines of a UTF-8 text, in time that grows with the text. Only a line feed ends one, with or without a carriage
- * return before it: Node's readline takes U+2028 and U+2029 for ends too, which JSON may have in its texts. Throws where
- * a line has more than `longest` characters.
+ * Generates the lines of a UTF-8 text in linear time. Lines end with LF or CRLF only: Node's readline also splits at
+ * U+2028 and U+2029, which JSON strings may contain. Throws if a line has more than `longest` characters.
  */
 export async function* linesOf(input: Readable, longest = usualLongestLine): AsyncGenerator<string> {
   input.setEncoding('utf8')
@@ -24,7 +23,7 @@ export async function* linesOf(input: Readable, longest = usualLongestLine): Asy
     }
     begun.push(chunk.slice(from))
     length += chunk.length - from
-    if (length > longest) throw invalidInput(`A line has more than ${longest} characters`)
+    if (length > longest) throw invalidInput(`A line has more than [${longest}] characters`)
   }
   if (length > 0) yield begun.join('')
 }

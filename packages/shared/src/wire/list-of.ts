@@ -1,12 +1,12 @@
 import { z } from 'zod'
 
-// Elements that are checked before the next ones: what is wrong with these is reported, and the rest is not looked at.
+// Number of elements to validate at a time. If some are invalid, the rest is skipped.
 const sliceLength = 100
 
-// A list is as long as that where nothing else is said.
+// Default max length of a list.
 const usualMax = 10_000
 
-/** A list that is checked slice by slice until one has problems, instead of collecting the problems of all elements. */
+/** A list that is validated in slices up to the first problem, instead of collecting the problems of all elements. */
 const SlicedArray: z.core.$constructor<z.ZodArray> = z.core.$constructor(
   'SlicedArray',
   (list: z.ZodArray, definition) => {
@@ -15,14 +15,13 @@ const SlicedArray: z.core.$constructor<z.ZodArray> = z.core.$constructor(
     list._zod.parse = (payload, context) => {
       const input: unknown = payload.value
       const { maxLength = Infinity } = definition as { readonly maxLength?: number }
-      // The check of the length comes after this and reports it: millions of elements would take seconds before.
+      // A later check reports the length. Validating millions of elements first would take seconds.
       if (Array.isArray(input) && input.length > maxLength) return payload
       if (!Array.isArray(input) || input.length <= sliceLength) return parseAll(payload, context)
       const output: unknown[] = []
       for (let from = 0; from < input.length; from += sliceLength) {
         const slice = parseAll({ value: input.slice(from, from + sliceLength), issues: [] }, context)
-        if (slice instanceof Promise)
-          throw new TypeError('Elements of a list cannot be checked asynchronously')
+        if (slice instanceof Promise) throw new TypeError('List elements cannot be validated asynchronously')
         if (slice.issues.length > 0) {
           payload.issues.push(...slice.issues.map((issue) => withIndexFrom(issue, from)))
           return payload
@@ -40,7 +39,7 @@ function withIndexFrom(issue: z.core.$ZodRawIssue, from: number): z.core.$ZodRaw
   return { ...issue, path: [Number(index) + from, ...rest] }
 }
 
-/** A list of at most `max` elements. Checking it costs no more than its first wrong elements. */
+/** Returns the schema of a list with at most `max` elements. Validation stops at the first invalid elements. */
 export function listOf<Item extends z.ZodType>(
   item: Item,
   { max = usualMax, error, tooLong }: { max?: number; error?: string; tooLong?: string } = {},

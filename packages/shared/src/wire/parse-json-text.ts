@@ -5,7 +5,7 @@ const maxLengthAtOnce = 64 * 1024
 // Strings from this length are parsed in pieces, too.
 const minLongStringLength = 1024 * 1024
 const stringPieceLength = 256 * 1024
-// Members that are parsed together have about this length: the time for that of the costliest members is a few milliseconds.
+// Approximate length of members that are parsed together, which takes a few milliseconds for the most expensive ones.
 const usualPieceLength = 16 * 1024
 const maxSliceMs = 8
 
@@ -21,17 +21,17 @@ const closeBracket = code(']')
 /** An object or list whose end has not been reached. */
 interface OpenContainer {
   readonly isObject: boolean
-  /** Where it begins. */
+  /** Index of its first character. */
   readonly openAt: number
-  /** Where its current member begins. */
+  /** Index of the first character of its current member. */
   memberAt: number
-  /** The value, once its members are parsed in pieces, and where the members that have not been parsed begin. */
+  /** Its value, once its members are parsed in pieces, and the index of the first member that is not parsed yet. */
   built?: { readonly value: unknown; parsedTo: number; endsWithChild: boolean }
 }
 
 /**
- * Returns the value of a JSON text, as `JSON.parse` does, but lets other work run every few milliseconds: a text of many
- * small objects would block for seconds otherwise. Throws a SyntaxError if the text is not valid JSON.
+ * Returns the value of a JSON text, as `JSON.parse` does, but lets other work run every few milliseconds: a text of
+ * many small objects would block for seconds otherwise. Throws a SyntaxError if the text is not valid JSON.
  */
 export async function parseJsonText(text: string): Promise<unknown> {
   if (text.length <= maxLengthAtOnce) return JSON.parse(text)

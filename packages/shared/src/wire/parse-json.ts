@@ -4,19 +4,19 @@ import { z } from 'zod'
 
 type Path = readonly PropertyKey[]
 
-/** How a refused value is told. */
+/** How invalid values are reported. */
 export interface RefusalOptions {
-  /** What the whole is called where no field of it is to blame. */
+  /** The name of the entire value, for problems that belong to no field. */
   readonly subject: string
-  /** Values are secrets: they are not repeated. */
+  /** Values are secrets and must not appear in messages. */
   readonly hideValues?: boolean
 }
 
 const maxShownProblems = 5
 
 /**
- * What a schema makes of a JSON value. What it refuses is one invalidInput failure that names every field (five at
- * most) with its value and what is allowed; the schema's messages are what is allowed.
+ * Parses a JSON value with a schema. Throws an invalidInput Failure with the first five problems: each names a field,
+ * its value, and what is expected. The messages of the schema complete the sentence "expected …".
  */
 export function parseJson<Schema extends z.ZodType>(
   schema: Schema,
@@ -28,7 +28,7 @@ export function parseJson<Schema extends z.ZodType>(
   throw refusalOf(result.error, json, options)
 }
 
-/** Names the fields of an object in which there is another one; about everything else the schema speaks. */
+/** Lists the known fields for an object with an unknown field. Other messages come from the schema. */
 function nameFields({ code, inst }: z.core.$ZodRawIssue): string | undefined {
   if (code !== 'unrecognized_keys' || !(inst instanceof z.ZodObject)) return undefined
   return `one of [${Object.keys(inst.shape).join(', ')}]`
@@ -67,7 +67,7 @@ function pathText(path: Path): string {
 function valueAt(json: unknown, path: Path): unknown {
   let value = json
   for (const part of path) {
-    // A dimension may be a bare name; what is wrong with its name is then the value itself.
+    // A dimension may be just a name. The value of its field `name` is then the dimension itself.
     if (typeof value === 'string') return value
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined
     value = (value as Record<PropertyKey, unknown>)[part]
@@ -75,19 +75,35 @@ function valueAt(json: unknown, path: Path): unknown {
   return value
 }
 
-/** What is allowed: the schema's own message, or what its built-in one is about. */
+const typeNames: Readonly<Record<string, string>> = {
+  object: 'an object',
+  record: 'an object',
+  array: 'a list',
+  string: 'a string',
+  number: 'a number',
+  int: 'an integer',
+  boolean: 'true or false',
+}
+
+/** Returns what is expected: the message of the schema, or a replacement for Zod's built-in message. */
 function allowedBy(issue: z.core.$ZodIssue): string {
   if (!/^(Invalid|Too small|Too big)/.test(issue.message)) return issue.message
   switch (issue.code) {
     case 'invalid_value':
-      return `one of ${issue.values.map(String).join(', ')}`
+      return `one of [${issue.values.map(String).join(', ')}]`
     case 'invalid_type':
-      return `a value of type ${issue.expected}`
+      return typeNames[issue.expected] ?? `a value of type ${issue.expected}`
     case 'too_small':
-      return `at least ${issue.minimum}`
+      return `at least ${limitText(issue.minimum, issue.origin)}`
     case 'too_big':
-      return `at most ${issue.maximum}`
+      return `at most ${limitText(issue.maximum, issue.origin)}`
     default:
-      return 'another form of value'
+      return 'a value in a different format'
   }
+}
+
+/** Returns a limit with what it counts, such as the characters of a string. */
+function limitText(limit: number | bigint, origin: string): string {
+  if (origin === 'string') return `${limit} ${Number(limit) === 1 ? 'character' : 'characters'}`
+  return origin === 'array' ? `${limit} ${Number(limit) === 1 ? 'entry' : 'entries'}` : `${limit}`
 }

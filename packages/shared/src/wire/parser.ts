@@ -2,19 +2,19 @@ import type { JsonObject } from '@svc/domain/validation'
 import { z } from 'zod'
 import { parseJson, type RefusalOptions } from './parse-json.ts'
 
-/** Makes JSON into what it means, or refuses it, and tells the shape of what it takes. */
+/** Parses and validates JSON, and has the schema of its input. */
 export interface Parser<Value> {
   (json: unknown): Value
-  /** What it refuses beyond this, such as conditions between fields, the shape does not tell. */
+  /** The schema of the input. The parser may reject more, such as invalid combinations of fields. */
   readonly shape: z.ZodType
 }
 
-/** A parser by a schema. */
+/** Returns a parser with a schema. */
 export function parserOf<Schema extends z.ZodType>(
   schema: Schema,
   options: RefusalOptions,
 ): Parser<z.output<Schema>>
-/** A parser by a schema; `make` then makes the value out of what the schema lets through, or refuses it still. */
+/** Returns a parser with a schema; `make` converts the validated input, and may still reject it. */
 export function parserOf<Schema extends z.ZodType, Value>(
   schema: Schema,
   options: RefusalOptions,
@@ -28,13 +28,13 @@ export function parserOf<Schema extends z.ZodType>(
   return shapedParser(schema, (json) => make(parseJson(schema, json, options)))
 }
 
-/** A parser of its own kind, with the shape of what it takes stated beside it. */
+/** Returns a custom parser with the schema of its input. */
 export function shapedParser<Value>(shape: z.ZodType, parse: (json: unknown) => Value): Parser<Value> {
   return Object.assign((json: unknown) => parse(json), { shape })
 }
 
-/** JSON as it is, of a shape that whoever gets it looks at, after checks that come before. */
+/** Returns a parser that does nothing: the handler validates the JSON, after its other checks. */
 export const unparsed = (shape: z.ZodType): Parser<unknown> => shapedParser(shape, (json) => json)
 
-/** The shape that a JSON schema tells. */
+/** Returns a JSON schema as a Zod type for documentation. */
 export const shapeOf = (schema: JsonObject): z.ZodType => z.unknown().meta(schema)

@@ -322,7 +322,7 @@ describe('the log of a task', () => {
     socket.destroy()
     await waitUntil(
       'the server notices the disconnect',
-      () => context.logger.having('A caller left before its answer was whole').length > 0,
+      () => context.logger.having('Caller disconnected before the response was complete').length > 0,
     )
     assert.equal((await ask('/task/of%20wiki/log')).text.length, 50_000_000)
     assert.deepEqual(
