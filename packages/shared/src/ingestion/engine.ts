@@ -58,8 +58,8 @@ function engineFailure(
 }
 
 /**
- * Opens an in-memory DuckDB that loads no extensions, accesses only the given files, and spills to its own folder. Later
- * statements cannot change these settings. The time zone is UTC. Rejects with a Failure.
+ * Opens an in-memory DuckDB that loads no extensions, accesses only the given files, and spills to its own folder.
+ * Later statements cannot change these settings. The time zone is UTC. Rejects with a Failure.
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { signal } = options

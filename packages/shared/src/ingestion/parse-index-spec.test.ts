@@ -20,7 +20,10 @@ const access: InputAccess = {
 
 type Json = Record<string, unknown>
 
-/** Returns a complete task as clients of Druid send it, with changed values at the given paths; undefined removes a field. */
+/**
+ * Returns a complete task as clients of Druid send it, with changed values at the given paths; undefined removes a
+ * field.
+ */
 function taskWith(changes: Json = {}): Json {
   const task = {
     type: 'index_parallel',

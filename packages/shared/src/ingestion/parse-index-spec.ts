@@ -32,8 +32,8 @@ function checkColumnNames(dimensions: readonly DimensionSpec[], metrics: readonl
 }
 
 /**
- * Parses a submitted index_parallel task. Throws a Failure: invalidInput that names each invalid field with its value and
- * what is expected, or tooLarge for more than 10 MiB of inline data.
+ * Parses a submitted index_parallel task. Throws a Failure: invalidInput that names each invalid field with its value
+ * and what is expected, or tooLarge for more than 10 MiB of inline data.
  */
 export function parseIndexSpec(json: unknown, access: InputAccess): IndexSpec {
   const { id, groupId, context, spec } = parseJson(indexTask, json, { subject: 'task' })

@@ -63,7 +63,9 @@ function wholeBuckets(intervals: readonly Interval[], granularity: Granularity):
     }))
 }
 
-/** Returns SQL that is true for an instant that the task ingests: it writes entire buckets, so it reads entire buckets. */
+/**
+ * Returns SQL that is true for an instant that the task ingests: it writes entire buckets, so it reads entire buckets.
+ */
 function isWantedSql(spec: IndexSpec, instant: string): string {
   if (spec.intervals === undefined) return 'true'
   const ranges = wholeBuckets(spec.intervals, spec.segmentGranularity).map(({ start, end }) => {
@@ -115,7 +117,10 @@ function checkedColumns({ spec, dimensions }: RowsPlan, relation: Relation): Che
   ]
 }
 
-/** Returns a SELECT of every row of the files: status, instant, columns, and, if the row is invalid, the value to report. */
+/**
+ * Returns a SELECT of every row of the files: status, instant, columns, and, if the row is invalid, the value to
+ * report.
+ */
 function selectChecked(
   plan: RowsPlan,
   files: readonly InputFile[],

@@ -28,7 +28,9 @@ function fromText(text: string, as: StoredType): string {
   }
 }
 
-/** Returns SQL for the stored value of a column: NULL if the column has no value or one that does not match the type. */
+/**
+ * Returns SQL for the stored value of a column: NULL if the column has no value or one that does not match the type.
+ */
 export function storedValueSql({ sql, type }: SourceColumn, as: StoredType): string {
   if (type === 'VARCHAR') return fromText(sql, as)
   if (as === 'string')
@@ -48,7 +50,10 @@ export function lostValueSql({ sql, type }: SourceColumn, as: StoredType, stored
   return `(${isThere} AND ${stored} IS NULL)`
 }
 
-/** Returns the stored type of a discovered column of a typed format: numbers and booleans stay as they are, the rest is a string. */
+/**
+ * Returns the stored type of a discovered column of a typed format: numbers and booleans stay as they are, the rest is
+ * a string.
+ */
 export function storedTypeOf(type: string): StoredType {
   if (wholeType.test(type)) return 'long'
   if (type === 'FLOAT') return 'float'

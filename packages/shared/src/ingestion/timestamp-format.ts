@@ -46,7 +46,9 @@ function specifierOf(letter: string, count: number): string | undefined {
 
 const patternPart = /'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+|'/gy
 
-/** Converts a pattern of letters such as `yyyy-MM-dd'T'HH:mm` to a format of strptime, or returns what is wrong with it. */
+/**
+ * Converts a pattern of letters such as `yyyy-MM-dd'T'HH:mm` to a format of strptime, or returns what is wrong with it.
+ */
 export function strptimeFormat(pattern: string): { format: string } | { problem: string } {
   const verbatim = (text: string): string => text.replaceAll('%', '%%')
   let format = ''
@@ -89,8 +91,8 @@ const toInstant = (timestamp: string): string =>
 const isoDate = '[0-9]{4}-[0-9]{2}-[0-9]{2}'
 const isoZone = '(Z|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?)?'
 
-// DuckDB's parser accepts more than ISO 8601 (slashes, names of time zones, "epoch"), but not texts that end at the year,
-// the month, the hour, or at the minute before an offset.
+// DuckDB's parser accepts more than ISO 8601 (slashes, names of time zones, "epoch"), but not texts that end at the
+// year, the month, the hour, or at the minute before an offset.
 function fromIso(text: string): string {
   const is = (pattern: string): string => `regexp_full_match(${text}, ${literal(pattern)})`
   const completed = `CASE
@@ -106,9 +108,9 @@ const integerTypes = /^(U?(TINYINT|SMALLINT|INTEGER|BIGINT)|HUGEINT|UHUGEINT)$/
 const timestampTypes = /^(DATE|TIMESTAMP(_S|_MS|_NS)?|TIMESTAMP WITH TIME ZONE)$/
 
 /**
- * Returns SQL for the instant (TIMESTAMP_MS, UTC) in a column of the type: NULL if it has none. isInstantSql checks whether
- * a row may have that instant. Timestamp columns are used as they are, whatever the format. The SQL contains `column`
- * more than once, so it should be a name.
+ * Returns SQL for the instant (TIMESTAMP_MS, UTC) in a column of the type: NULL if it has none. isInstantSql checks
+ * whether a row may have that instant. Timestamp columns are used as they are, whatever the format. The SQL contains
+ * `column` more than once, so it should be a name.
  */
 export function instantSql(column: string, type: string, format: string): string {
   if (timestampTypes.test(type)) return toInstant(column)

@@ -81,8 +81,8 @@ async function planChunks(plan: RowsPlan, engine: Engine): Promise<Chunk[]> {
 }
 
 /**
- * Writes the rows table as Parquet files and pushes them to deep storage: one file per bucket of the segment granularity,
- * or several if a bucket has more rows than a segment may have. If it fails, it removes the pushed files.
+ * Writes the rows table as Parquet files and pushes them to deep storage: one file per bucket of the segment
+ * granularity, or several if a bucket has more rows than a segment may have. If it fails, it removes the pushed files.
  */
 export async function writeSegments(plan: RowsPlan, options: WriteOptions): Promise<WrittenSegment[]> {
   const { engine, deepStorage, directory } = options
