@@ -156,7 +156,7 @@ function selectChecked(
       ${lost.join(' ')}
       WHEN NOT ${isWantedSql(spec, 'instant')} THEN ${status.outside}
       ELSE ${status.stored} END)::USMALLINT AS status FROM (${inner})`
-  const told = `CASE status WHEN ${status.time} THEN ${time === undefined ? 'NULL' : `CAST(${time.sql} AS VARCHAR)`} ${sources.join(' ')} END AS told`
+  const told = `CASE status WHEN ${status.time} THEN ${time === undefined ? 'NULL' : `CAST(${time.sql} AS VARCHAR)`} ${sources.join(' ')} END AS reported`
   return { sql: `SELECT status, instant${['', ...shorts].join(', ')}, ${told} FROM (${middle})`, columns }
 }
 
@@ -216,10 +216,10 @@ function tellRow(
   if (code === status.broken) return `Invalid ${where}: expected a JSON object`
   if (code === status.time) {
     const { column, format } = plan.spec.timestamp
-    return `${tellValue(row.told)} for timestamp column [${column}] in ${where}: expected format [${format}]`
+    return `${tellValue(row.reported)} for timestamp column [${column}] in ${where}: expected format [${format}]`
   }
   const column = columns[code - status.firstColumn]
-  return `${tellValue(row.told)} for column [${column?.name}] in ${where}: expected a ${column?.type}`
+  return `${tellValue(row.reported)} for column [${column?.name}] in ${where}: expected a ${column?.type}`
 }
 
 /** Finds the first invalid rows. Reads the input a second time, so only tasks with invalid rows pay for it. */
@@ -230,7 +230,7 @@ async function tellRows(plan: RowsPlan, engine: Engine): Promise<string[]> {
     if (left === 0) break
     const { sql, columns } = selectChecked(plan, [file], 'skip')
     const rows = await engine.rows(
-      `SELECT row, status, told FROM (SELECT row_number() OVER () AS row, status, told FROM (${sql}))
+      `SELECT row, status, reported FROM (SELECT row_number() OVER () AS row, status, reported FROM (${sql}))
        WHERE status >= ${status.broken} ORDER BY row LIMIT ${left}`,
     )
     told.push(...rows.map((row) => tellRow(plan, columns, file, row)))

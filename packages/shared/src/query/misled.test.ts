@@ -1,5 +1,5 @@
-// DuckDB's parser tells no ends of what it reads, so places in a query are found by tokens of our own, which a query
-// may try to mislead: what DuckDB would then run is not what was checked.
+// DuckDB's parser does not return where an expression ends, so we locate functions with our own tokens. These queries try
+// to mislead them, so that DuckDB would run something other than what was validated.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { after, describe, it } from 'node:test'
@@ -19,7 +19,7 @@ const files = ['a.parquet']
 
 const misread = /Cannot locate the functions of the query in its text/
 
-describe('a query with misleading text cannot call unsupported functions', () => {
+describe('a query with misleading tokens cannot call unsupported functions', () => {
   const unoffered = '(SELECT count(*) FROM duckdb_settings())'
   const hidden = `, ${unoffered}) FROM wiki --`
   const spaces = (count: number): string => '\u00a0'.repeat(count)

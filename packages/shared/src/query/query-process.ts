@@ -66,7 +66,7 @@ process.on('message', async (command: QueryCommand) => {
 // Without its parent, nobody reads the output of this process.
 process.once('disconnect', () => process.exit())
 
-// If memory runs out, Linux must kill this process first.
+// Makes Linux kill this process first when memory is short.
 await writeFile('/proc/self/oom_score_adj', '1000').catch(() => undefined)
 
 // Loaded now, so that the first query does not wait for it.

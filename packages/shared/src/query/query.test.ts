@@ -542,7 +542,7 @@ describe('queries of several callers', () => {
     for (const one of sessions) one.release()
   })
 
-  it('are limited in total time per caller', async (scope) => {
+  it('have a limit of total time per caller', async (scope) => {
     const { acquire } = open(scope, { maxRunMsPerCaller: 500 })
     const [first, second, other] = [await acquire('ann'), await acquire('ann'), await acquire('bob')]
     const isOver = ({ signal }: QuerySession) => signal.aborted
@@ -557,7 +557,7 @@ describe('queries of several callers', () => {
     for (const one of [first, second, other]) one.release()
   })
 
-  it('can be limited in time each', async (scope) => {
+  it('can have individual time limits', async (scope) => {
     const { acquire } = open(scope)
     const session = await acquire('ann', 100)
     await waitUntil('the query has ended', () => session.signal.aborted)
@@ -569,7 +569,7 @@ describe('queries of several callers', () => {
     session.release()
   })
 
-  it('are limited in total memory per caller', async (scope) => {
+  it('have a limit of total memory per caller', async (scope) => {
     const { acquire, state } = open(scope, { memoryLimitPerCallerBytes: memoryLimitBytes * 1.9 })
     const first = await acquire('ann')
     const second = acquire('ann')
