@@ -1,5 +1,5 @@
-// DuckDB's parser does not return where an expression ends, so we locate functions with our own tokens. These queries try
-// to mislead them, so that DuckDB would run something other than what was validated.
+// DuckDB's parser does not return where an expression ends, so we locate functions with our own tokens. These queries
+// try to mislead them, so that DuckDB would run something other than what was validated.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { after, describe, it } from 'node:test'
