@@ -23,7 +23,7 @@ const near = [
 
 describe('the SQL for the start of a bucket agrees with bucketOf', () => {
   for (const granularity of granularities.filter((known) => known !== 'ALL')) {
-    it(granularity, async () => {
+    it(`for ${granularity}`, async () => {
       await fc.assert(
         fc.asyncProperty(instants, async (drawn) => {
           const all = [...near, ...drawn]

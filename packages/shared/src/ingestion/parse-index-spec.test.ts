@@ -485,7 +485,7 @@ describe('an invalid task', () => {
 })
 
 describe('a valid task', () => {
-  it('has the defaults of Druid', () => {
+  it("has Druid's defaults", () => {
     const given = {
       type: 'index_parallel',
       spec: {

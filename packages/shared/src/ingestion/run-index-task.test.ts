@@ -243,7 +243,7 @@ describe('the flights sample', () => {
 })
 
 describe('segments', () => {
-  it('with granularity ALL: a single one with the interval of all time', async () => {
+  it('with granularity ALL: a single one for all of time', async () => {
     const result = await bench.run({
       inputSource: inlineRows({ t: '1900-01-01', a: 1 }, { t: '2100-01-01', a: 2 }),
       granularitySpec: { segmentGranularity: 'ALL' },

@@ -71,7 +71,7 @@ describe('a timestamp as a string', () => {
     ['yyyy%MM', '2026%10', '2026-10-01T00:00:00.000Z'],
   ]
   for (const [format, given, expect] of cases) {
-    it(`${format}: ${given}`, async () => {
+    it(`with format [${format}] ${expect === undefined ? 'rejects' : 'accepts'} [${given}]`, async () => {
       assert.equal(await read(literal(given), 'VARCHAR', format), expect)
     })
   }
@@ -94,7 +94,7 @@ describe('a timestamp of another type', () => {
     ['BOOLEAN', 'true', 'auto', undefined],
   ]
   for (const [type, given, format, expect] of cases) {
-    it(`${type} ${given} with format ${format}`, async () => {
+    it(`${type} with format [${format}] ${expect === undefined ? 'rejects' : 'accepts'} [${given}]`, async () => {
       assert.equal(await read(given, type, format), expect)
     })
   }
@@ -110,6 +110,7 @@ describe('a timestamp pattern', () => {
     ['xxxx', { problem: 'the unsupported letter [x]' }],
   ]
   for (const [pattern, expect] of cases) {
-    it(pattern, () => assert.deepEqual(strptimeFormat(pattern), expect))
+    it(`[${pattern}] ${'problem' in expect ? 'is rejected' : 'is converted'}`, () =>
+      assert.deepEqual(strptimeFormat(pattern), expect))
   }
 })

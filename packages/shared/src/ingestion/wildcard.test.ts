@@ -40,7 +40,7 @@ describe('a file name pattern', () => {
     )
   })
 
-  it('is matched in linear or quadratic time', () => {
+  it('never takes exponential time', () => {
     const started = performance.now()
     assert.equal(matchesWildcard('*a'.repeat(100), 'a'.repeat(99)), false)
     assert.equal(matchesWildcard(`${'*a'.repeat(50)}b`, 'a'.repeat(5000)), false)

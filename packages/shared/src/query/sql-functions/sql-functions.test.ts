@@ -109,7 +109,7 @@ const tables: Readonly<
     ['MILLIS_TO_TIMESTAMP(981173106789)', '2001-02-03T04:05:06.789Z', time],
     [`TIMESTAMP_TO_MILLIS(${july})`, 995166245000, whole],
   ],
-  'parts of times': [
+  'parts of a time': [
     [`EXTRACT(DOW FROM ${july})`, 7, whole],
     [`EXTRACT(EPOCH FROM ${july})`, 995166245, whole],
     [`EXTRACT(MILLISECOND FROM ${at('2001-07-15 03:04:05.678')})`, 678, whole],
@@ -446,7 +446,7 @@ describe('rejects', () => {
     })
   }
 
-  it('an error after a rewritten call, with its original location', async () => {
+  it('an unknown column after a rewritten call, with its original location', async () => {
     const sql = `SELECT 'ä', EARLIEST(page), TIMESTAMPADD(DAY, 1, __time),\n nope FROM wiki`
     await assert.rejects(ask(sql, { files }), { message: /^Line \[2\], column \[2\]: .*nope/ })
   })
