@@ -138,6 +138,6 @@ describe('a caller who may read no datasource', () => {
   test('runs none for longer than a second', async () => {
     const { status, text } = await ask('SELECT count(*) FROM range(1000000000) a, range(1000000000) b')
     assert.equal(status, 504)
-    assert.match(text, /longer than \[1000\] ms, the maximum for callers who may read no datasource/)
+    assert.match(text, /longer than \[1000\] ms, the limit for callers without read access to any datasource/)
   })
 })

@@ -47,7 +47,10 @@ test('a column that no row has is told, and the rows are ingested', async () => 
 test('a missing timestamp column is told by its option', async () => {
   const { status, stderr } = await ingest('no-time.csv', 'a,b\n1,2\n')
   assert.equal(status, 1)
-  assert.match(stderr, /failed: .*--timestamp.*\[t\].* its columns are \[a, b\]\. Show its log with /)
+  assert.match(
+    stderr,
+    /failed: Invalid value \[t\] for \[--timestamp\]: expected one of the input columns \[a, b\]\. Show its log with /,
+  )
 })
 
 test('a row that cannot be read is told of the file as it was named, and its log is shown as told', async () => {
@@ -55,7 +58,7 @@ test('a row that cannot be read is told of the file as it was named, and its log
   assert.equal(status, 1)
   assert.ok(
     stderr.includes(
-      `failed: Row[2] of file[${file}] has the value [never] in timestamp column[t] (--timestamp), which should be of format[auto] (--timestamp-format). Show its log with `,
+      `failed: Invalid value [never] for timestamp column [t] (--timestamp) in row [2] of file [${file}]: expected format [auto] (--timestamp-format). Show its log with `,
     ),
     stderr,
   )

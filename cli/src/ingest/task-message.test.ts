@@ -6,18 +6,18 @@ const names = { inputPath: '/home/input/ingest-DqKjip/bad.csv', file: '../data/b
 
 const cases: { given: string; expect: string }[] = [
   {
-    given: `More rows cannot be read than spec.tuningConfig.maxParseExceptions[0] allows: Row[2] of file[${names.inputPath}] has the value [x] in timestamp column[t], which should be of format[auto]`,
+    given: `More than [0] invalid rows, the limit set by [spec.tuningConfig.maxParseExceptions]: Invalid value [x] for timestamp column [t] in row [2] of file [${names.inputPath}]: expected format [auto]`,
     expect:
-      'Row[2] of file[../data/bad.csv] has the value [x] in timestamp column[t] (--timestamp), which should be of format[auto] (--timestamp-format)',
+      'Invalid value [x] for timestamp column [t] (--timestamp) in row [2] of file [../data/bad.csv]: expected format [auto] (--timestamp-format)',
   },
   {
     given:
-      'spec.dataSchema.timestampSpec.column has the value [t], which the input does not have; its columns are [a, b]',
-    expect: '--timestamp has the value [t], which the input does not have; its columns are [a, b]',
+      'Invalid value [t] for [spec.dataSchema.timestampSpec.column]: expected one of the input columns [a, b]',
+    expect: 'Invalid value [t] for [--timestamp]: expected one of the input columns [a, b]',
   },
   {
-    given: `spec.ioConfig.inputSource.files[0] has the value [${names.inputPath}], which is not a file`,
-    expect: 'file has the value [../data/bad.csv], which is not a file',
+    given: `Invalid value [${names.inputPath}] for [spec.ioConfig.inputSource.files[0]]: expected a regular file`,
+    expect: 'Invalid value [../data/bad.csv] for [file]: expected a regular file',
   },
   { given: 'The task process died (SIGKILL)', expect: 'The task process died (SIGKILL)' },
 ]

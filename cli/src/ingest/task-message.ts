@@ -17,13 +17,14 @@ const optionOfField: Readonly<Record<string, string>> = {
 }
 
 // No option allows invalid rows, so the limit is not part of the problem.
-const tooManyRows = /More rows cannot be read than spec\.tuningConfig\.maxParseExceptions\[\d+\] allows: /
+const tooManyRows =
+  /More than \[\d+\] invalid rows, the limit set by \[spec\.tuningConfig\.maxParseExceptions\]: /
 
 /** A message about a task, with the user's file and options in place of the fields of the task. */
 export function inTermsOfRequest(message: string, { inputPath, file }: NamesOfFile): string {
   let text = message.replaceAll(inputPath, file).replace(tooManyRows, '')
   for (const [field, option] of Object.entries(optionOfField)) text = text.replaceAll(field, option)
   return text
-    .replace(/in timestamp column\[[^\]]*\]/, '$& (--timestamp)')
-    .replace(/which should be of format\[[^\]]*\]/, '$& (--timestamp-format)')
+    .replace(/for timestamp column \[[^\]]*\]/, '$& (--timestamp)')
+    .replace(/expected format \[[^\]]*\]/, '$& (--timestamp-format)')
 }

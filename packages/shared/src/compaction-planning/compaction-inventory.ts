@@ -39,7 +39,7 @@ export function createCompactionInventory(database: Database): CompactionInvento
     refresh: async (dataSources) => {
       const isKnown = dataSources.every((dataSource) => followed.has(dataSource))
       if (!isKnown) {
-        // Changes do not cover datasources that were not followed so far, so everything is read again.
+        // The changes do not include datasources that were not followed so far, so read everything again.
         const names = new Set([...followed.keys(), ...dataSources])
         followed = new Map([...names].map((name) => [name, { segments: new Map(), list: undefined }]))
         dataSourceOf = new Map()

@@ -60,7 +60,7 @@ const pastMs = 12 * 60 * 60 * 1000
 
 interface Remembered {
   readonly segments: readonly CompactionSegment[]
-  /** Config and locks as text. */
+  /** Config and locks as a string. */
   readonly key: string
   readonly findings: DatasourceFindings
 }
@@ -111,8 +111,7 @@ export function createCompactionPlanner(
       }
       return assembled(cluster, configs, found, [])
     }
-    // Tasks are read before segments: a task that ends in between still counts as running, and its interval has to
-    // wait.
+    // Read tasks before segments: a task that ends in between still counts as running, so its interval must wait.
     const tasks = await loadCompactTasks(database, clock.now() - pastMs)
     const past = tasks.flatMap(readPast)
     const unfinished = Map.groupBy(

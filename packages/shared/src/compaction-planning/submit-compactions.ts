@@ -20,8 +20,8 @@ const fingerprint = (texts: Iterable<string>): string => {
 }
 
 /**
- * Submits the compact tasks that are due through the overlord's API, if `driver` currently runs compaction. Returns
- * what it did, for the log; undefined if nothing. A task that cannot be submitted does not block the others.
+ * Submits the compact tasks that are due through the overlord's API, if `driver` currently runs compaction. Returns a
+ * summary for the log, or undefined if it did nothing. A task that cannot be submitted does not block the others.
  */
 export async function submitCompactions(
   context: Pick<ServiceContext, 'client' | 'clock' | 'logger' | 'stopping'>,
@@ -70,7 +70,7 @@ export async function submitCompactions(
     }
   }
   for (const { candidate, failures, until } of postponed) {
-    logger.debug('Postponed the compaction of an interval after failures', {
+    logger.debug('Postponed compaction of an interval after failures', {
       dataSource: candidate.dataSource,
       interval: formatInterval(candidate.compactionInterval),
       failures,

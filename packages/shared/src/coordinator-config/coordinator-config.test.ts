@@ -15,7 +15,7 @@ const limitsOf = (given: object, segments: number, servers: number) => {
 }
 const noSmart = { smartSegmentLoading: false }
 
-describe('the limits of a duty run', () => {
+describe('the limits of a coordinator run', () => {
   for (const { name, given, segments, servers, expected } of [
     {
       name: 'have minimums for a small cluster',
@@ -53,7 +53,7 @@ describe('the limits of a duty run', () => {
       expected: [4, 1000, 0],
     },
     {
-      name: 'do not limit a queue with the value 0',
+      name: 'treat a max queue length of 0 as unlimited',
       given: { ...noSmart, maxSegmentsInNodeLoadingQueue: 0 },
       segments: 10,
       servers: 1,
@@ -85,7 +85,7 @@ describe('a config change', () => {
     { cloneServers: { a: 'b\u0007' } },
     { debugDimensions: { a: '\0' } },
   ]) {
-    it(`rejects the name with a control character in ${JSON.stringify(change)}`, () =>
+    it(`rejects a name with a control character in ${JSON.stringify(change)}`, () =>
       assert.throws(() => parseConfigChange(change), {
         code: 'invalidInput',
         message: /without .*control characters$/,

@@ -5,13 +5,12 @@ import { listOf, type Parser, parserOf } from '../wire/index.ts'
 /** Name of the stored configuration and of its history. */
 export const coordinatorConfigName = 'coordinator.config'
 
-const count = (most = 2_147_483_647) =>
-  z
-    .int({ error: 'a whole number' })
-    .min(0, { error: 'a whole number of at least 0' })
-    .max(most, { error: `a whole number of at most ${most}` })
+const count = (most = 2_147_483_647) => {
+  const error = `an integer from 0 to ${most}`
+  return z.int({ error }).min(0, { error }).max(most, { error })
+}
 const flag = z.boolean({ error: 'true or false' })
-const text = z.string({ error: 'a list of strings' })
+const text = z.string({ error: 'a string' })
 const name = text.refine((value) => !hasControlCharacter(value), {
   error: 'a string without control characters',
 })

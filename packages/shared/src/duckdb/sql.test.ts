@@ -9,7 +9,7 @@ describe('a string literal', () => {
     ['a\0b', "('a' || chr(0) || 'b')"],
     ["\0'", "('' || chr(0) || '''')"],
   ] as const) {
-    it(JSON.stringify(text), () => assert.equal(literal(text), sql))
+    it(`quotes ${JSON.stringify(text)}`, () => assert.equal(literal(text), sql))
   }
 })
 
@@ -19,7 +19,6 @@ describe('an identifier', () => {
   it('is rejected if it contains a NUL character', () =>
     assert.throws(() => identifier('a\0"b'), {
       code: 'invalidInput',
-      message:
-        'Invalid value [a\\u0000"b] for the name of a column: expected a name without control characters.',
+      message: 'Invalid column name [a\\u0000"b]: expected a name without control characters',
     }))
 })

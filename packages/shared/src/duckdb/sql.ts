@@ -1,11 +1,13 @@
 import { invalidInput } from '@svc/domain/failure'
 import { escapeControlCharacters } from '@svc/domain/validation'
 
-/** Quotes an identifier. Throws an invalidInput Failure if it contains a NUL, where DuckDB would end the statement. */
+/**
+ * Quotes an identifier. Throws an invalidInput Failure if it contains a NUL, at which DuckDB would end the statement.
+ */
 export function identifier(name: string): string {
   if (name.includes('\0')) {
     throw invalidInput(
-      `Invalid value [${escapeControlCharacters(name)}] for the name of a column: expected a name without control characters.`,
+      `Invalid column name [${escapeControlCharacters(name)}]: expected a name without control characters`,
     )
   }
   return `"${name.replaceAll('"', '""')}"`
@@ -23,6 +25,6 @@ export const literalList = (texts: readonly string[]): string => `[${texts.map(l
 /** Returns an instant (epoch milliseconds) as a literal of the type of `__time`. */
 export const instantLiteral = (ms: number): string => `epoch_ms(${ms})::TIMESTAMP_MS`
 
-/** Integer division that rounds toward negative infinity; DuckDB's `//` rounds toward zero. */
+/** Returns an integer division that rounds toward negative infinity; DuckDB's `//` rounds toward zero. */
 export const floorDivision = (dividend: string, divisor: number): string =>
   `((${dividend}) // ${divisor} - CASE WHEN (${dividend}) % ${divisor} < 0 THEN 1 ELSE 0 END)`

@@ -1,4 +1,4 @@
-/** Regular expressions for which a backtracking engine takes time beyond all measure, with names that make it so. */
+/** Regular expressions on which a backtracking engine takes exponential time, with the names below. */
 export const catastrophicExpressions: readonly string[] = [
   ...[
     '(a+)+',
@@ -41,10 +41,10 @@ export const catastrophicExpressions: readonly string[] = [
   ...['(a?a?a?a?a?a?a?a?a?a?)*b', '(a.*b.*c.*d.*)*e', '(ab?a?b?)*c', '([a-z0-9]+([.-][a-z0-9]+)*)+@x'],
 ]
 
-/** A name that none of the expressions matches but after having tried everything. */
+/** Names that make these expressions backtrack as much as possible. */
 export const namesOfAttack: readonly string[] = ['a'.repeat(60), `${'a'.repeat(250)}!`]
 
-/** 200 names with the characters of filters and of distinguished names in them. */
+/** Returns 200 names with special characters of LDAP filters and distinguished names. */
 export function injectedNames(): string[] {
   const pieces = [
     '*',
@@ -83,7 +83,7 @@ export function injectedNames(): string[] {
   return pieces.flatMap((piece) => ends.map((end) => `${piece}${end}`))
 }
 
-// Ways to write a path that something on the way may read as another one.
+// Spellings of path segments and separators that intermediaries may interpret differently.
 export const ways = ['..', '.', '%2e%2e', '%2E%2e', '.%2e', '%2e.', '%2e', '%2E']
 export const separators = ['//', '\\', '///', '/\\', '\\/']
 export const starts = [
@@ -106,7 +106,7 @@ const internal = [
   '/svc-internal;x=y/v1',
 ]
 
-/** Targets of a request line that the router hands on to nobody. */
+/** Request targets that the router must not forward. */
 export const strayTargets: readonly string[] = [
   '',
   '/',

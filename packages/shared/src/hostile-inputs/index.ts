@@ -1,4 +1,4 @@
-/** Inputs that attack, for the tests that refuse them and the benchmark that times the refusals. */
+/** Malicious inputs, for tests that reject them and the benchmark that times the rejections. */
 export {
   catastrophicExpressions,
   injectedNames,

@@ -17,7 +17,7 @@ function decompressed(path: string): Readable {
   return stream
 }
 
-/** The first record of a text, as texts, or undefined if the text ends before it does. */
+/** Returns the fields of the first record of a text; undefined if the text ends before the record does. */
 function firstRecord(text: string, delimiter: string, quote: string, isWhole: boolean): string[] | undefined {
   const fields: string[] = []
   let field = ''
@@ -53,8 +53,8 @@ function withoutLines(text: string, lines: number): string {
 }
 
 /**
- * The names in the header line of a file of separated values; no names for an empty file. A header that does not end
- * within 1 MiB, or that names a column twice, is an invalidInput failure.
+ * Returns the column names in the header line of a CSV or TSV file; an empty list for an empty file. Throws an
+ * invalidInput Failure if the header does not end within 1 MiB or names a column twice.
  */
 export async function readHeader(file: InputFile, format: SeparatedFormat, quote: string): Promise<string[]> {
   let bytes = Buffer.alloc(0)
@@ -69,7 +69,7 @@ export async function readHeader(file: InputFile, format: SeparatedFormat, quote
       }
     }
   } catch (error) {
-    throw storageFailure(`The header of file[${file.title}] cannot be read`, file.title, error)
+    throw storageFailure(`Cannot read the header of file [${file.title}]`, file.title, error)
   } finally {
     stream.destroy()
   }
@@ -77,11 +77,11 @@ export async function readHeader(file: InputFile, format: SeparatedFormat, quote
   if (text.trim() === '') return []
   const names = firstRecord(text, format.delimiter, quote, isWhole)
   if (names === undefined) {
-    throw invalidInput(`The header line of file[${file.title}] does not end within [${longestHeader}] bytes`)
+    throw invalidInput(`The header line of file [${file.title}] does not end within [${longestHeader}] bytes`)
   }
   const named = names.map((name, index) => name.trim() || `column_${index + 1}`)
   const twice = named.find((name, index) => named.indexOf(name) !== index)
   if (twice !== undefined)
-    throw invalidInput(`The header line of file[${file.title}] names column[${twice}] twice`)
+    throw invalidInput(`The header line of file [${file.title}] names column [${twice}] twice`)
   return named
 }

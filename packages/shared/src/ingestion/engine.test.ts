@@ -20,7 +20,7 @@ describe('an engine', () => {
     assert.ok(existsSync(join(inside, 'b.parquet')))
   })
 
-  it('tells files of its task without the folder in which that works', async () => {
+  it('reports a file of its task without the folder of the task', async () => {
     const engine = await openEngine({
       directories: [inside],
       files: [],
@@ -29,7 +29,7 @@ describe('an engine', () => {
       threads: 2,
     })
     await assert.rejects(engine.rows(`FROM read_parquet('${inside}/a.csv')`), (error: Error) => {
-      assert.match(error.message, /The input cannot be read: .*'a\.csv'/)
+      assert.match(error.message, /Cannot read the input: .*'a\.csv'/)
       assert.ok(!error.message.includes(folder), error.message)
       return true
     })
@@ -37,24 +37,24 @@ describe('an engine', () => {
   })
 
   const refused = {
-    'a file outside': `FROM read_csv('${folder}/secret.csv')`,
-    'a path that climbs out': `FROM read_csv('${inside}/../secret.csv')`,
-    'a link that leads out': `FROM read_csv('${inside}/link.csv')`,
-    'the environment': `FROM read_text('/proc/self/environ')`,
-    'a listing': `FROM glob('${folder}/*')`,
-    'a file written outside': `COPY (SELECT 1) TO '${folder}/out.csv'`,
-    'a database outside': `ATTACH '${folder}/x.db'`,
-    'a program': `COPY (SELECT 1) TO PROGRAM 'touch ${folder}/program'`,
-    'the network': `FROM read_csv('http://127.0.0.1:1/x.csv')`,
-    'an extension installed': 'INSTALL httpfs',
-    'an extension loaded': 'LOAD httpfs',
-    'access opened again': 'SET enable_external_access = true',
-    'more folders': `SET allowed_directories = ['/']`,
-    'more memory': `SET memory_limit = '100GB'`,
-    'the lock opened': 'SET lock_configuration = false',
+    'reading a file outside its folders': `FROM read_csv('${folder}/secret.csv')`,
+    'a path with .. to a file outside': `FROM read_csv('${inside}/../secret.csv')`,
+    'a link to a file outside': `FROM read_csv('${inside}/link.csv')`,
+    'reading the environment': `FROM read_text('/proc/self/environ')`,
+    'listing files': `FROM glob('${folder}/*')`,
+    'writing a file outside': `COPY (SELECT 1) TO '${folder}/out.csv'`,
+    'attaching a database outside': `ATTACH '${folder}/x.db'`,
+    'running a program': `COPY (SELECT 1) TO PROGRAM 'touch ${folder}/program'`,
+    'reading from the network': `FROM read_csv('http://127.0.0.1:1/x.csv')`,
+    'installing an extension': 'INSTALL httpfs',
+    'loading an extension': 'LOAD httpfs',
+    'enabling external access': 'SET enable_external_access = true',
+    'allowing more folders': `SET allowed_directories = ['/']`,
+    'a higher memory limit': `SET memory_limit = '100GB'`,
+    'unlocking the configuration': 'SET lock_configuration = false',
   }
   for (const [name, sql] of Object.entries(refused)) {
-    it(`refuses ${name}`, async () => {
+    it(`rejects ${name}`, async () => {
       const engine = await testEngine(inside)
       const before = readdirSync(folder)
       await assert.rejects(engine.rows(sql), {
@@ -65,7 +65,7 @@ describe('an engine', () => {
     })
   }
 
-  it('gives up when asked to, in the middle of a statement', async () => {
+  it('stops in the middle of a statement when aborted', async () => {
     const asked = new AbortController()
     const engine = await openEngine({
       directories: [],
@@ -76,7 +76,7 @@ describe('an engine', () => {
       signal: asked.signal,
     })
     try {
-      // Far more than anyone would wait for; the timer runs while the statement does.
+      // This statement would run for hours.
       const endless = engine.rows('SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b')
       setTimeout(() => asked.abort(new Error('enough')), 20)
       await assert.rejects(endless, /^Error: enough$/)
@@ -86,7 +86,7 @@ describe('an engine', () => {
     }
   })
 
-  it('says that its memory is not enough', async () => {
+  it('reports that a statement exceeds the memory limit', async () => {
     const engine = await openEngine({
       directories: [],
       files: [],
@@ -95,7 +95,7 @@ describe('an engine', () => {
       threads: 1,
     })
     try {
-      // One list of everything is nothing that could go to disk.
+      // DuckDB cannot spill a single list to disk.
       const sql = "SELECT len(list(range || ' is part of a rather long text')) FROM range(3000000)"
       await assert.rejects(engine.rows(sql), {
         name: 'Failure',

@@ -4,13 +4,13 @@ import { Failure, invalidInput, tooLarge, unavailable } from '@svc/domain/failur
 import { errorCode } from '../deep-storage/index.ts'
 import { openLockedDatabase } from '../duckdb/index.ts'
 
-/** A database process of its own that can reach nothing but the files it is given. */
+/** An in-memory database that can access only the given files. */
 export interface Engine {
   /** Runs one statement. Rejects with a Failure, or with the signal's reason. */
   run(sql: string): Promise<void>
-  /** Runs one query; whole numbers of 64 bits come as texts. */
+  /** Runs one query. Returns 64-bit integers as strings. */
   rows(sql: string): Promise<Record<string, Json>[]>
-  /** How far the statement under way is, from 0 to 1, as far as that can be told. */
+  /** Returns the progress of the running statement, from 0 to 1; undefined if unknown. */
   progress(): number | undefined
   close(): void
 }
@@ -18,7 +18,7 @@ export interface Engine {
 export interface EngineOptions {
   /** Folders whose files may be read and written. */
   readonly directories: readonly string[]
-  /** Further files that may be read. */
+  /** Additional files that may be read. */
   readonly files: readonly string[]
   readonly spillDirectory: string
   readonly memoryLimitBytes: number
@@ -28,18 +28,18 @@ export interface EngineOptions {
 
 const longestTold = 200
 
-/** What DuckDB refused, as a failure that does not repeat rows of data. */
+/** Converts an error of DuckDB to a Failure whose message does not contain rows of data. */
 function engineFailure(
   error: unknown,
   { memoryLimitBytes, spillDirectory }: Pick<EngineOptions, 'memoryLimitBytes' | 'spillDirectory'>,
 ): Failure {
   const [line = ''] = errorCode(error).split('\n')
-  // Whoever may read the datasource is told, and has no use for where a server has its folders.
+  // Every user with read access to the datasource sees the message, so it must not reveal the server's folders.
   const text = line.replaceAll(`${dirname(spillDirectory)}/`, '')
   const told = text.length > longestTold ? `${text.slice(0, longestTold)}…` : text
   if (/no space left/i.test(text)) {
     return unavailable(
-      `Task directory[${dirname(spillDirectory)}] cannot be written: no space left on the disk`,
+      `Cannot write to task directory [${dirname(spillDirectory)}]: no space left on the disk`,
       { reason: 'diskFull' },
       error,
     )
@@ -52,20 +52,20 @@ function engineFailure(
     )
   }
   const isAboutData = /^(Invalid Input|Conversion|Out of Range|Serialization) Error/.test(text)
-  if (isAboutData) return invalidInput(`The input cannot be read: ${told}`, {}, error)
-  if (text.startsWith('IO Error')) return unavailable(`The input cannot be read: ${told}`, {}, error)
-  return new Failure('internalServerError', `The task's statement failed: ${told}`, {}, error)
+  if (isAboutData) return invalidInput(`Cannot read the input: ${told}`, {}, error)
+  if (text.startsWith('IO Error')) return unavailable(`Cannot read the input: ${told}`, {}, error)
+  return new Failure('internalServerError', `A statement of the task failed: ${told}`, {}, error)
 }
 
 /**
- * Starts a DuckDB in memory that installs and loads no extension, reads and writes only the given files, spills to its
- * own folder and cannot be told otherwise by a later statement. Times are UTC.
+ * Opens an in-memory DuckDB that loads no extensions, accesses only the given files, and spills to its own folder.
+ * Later statements cannot change these settings. The time zone is UTC. Rejects with a Failure.
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { signal } = options
   const database = await openLockedDatabase({
     ...options,
-    // Progress is counted only for a progress bar; this one is never printed.
+    // DuckDB reports progress only with a progress bar, so enable one that is never printed.
     settings: ['enable_progress_bar = true', 'enable_progress_bar_print = false'],
   }).catch((error: unknown) => {
     throw engineFailure(error, options)

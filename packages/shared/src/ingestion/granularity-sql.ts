@@ -4,8 +4,8 @@ import { floorDivision } from '../duckdb/index.ts'
 const calendarUnits = { MONTH: 'month', QUARTER: 'quarter', YEAR: 'year' } as const
 
 /**
- * SQL for the start of the bucket that an instant (TIMESTAMP_MS) falls into; undefined for ALL, whose only bucket has
- * no start.
+ * Returns SQL for the start of the bucket that contains an instant (TIMESTAMP_MS); undefined for ALL, whose only bucket
+ * has no start.
  */
 export function bucketStartSql(granularity: Granularity, instant: string): string | undefined {
   if (granularity === 'ALL') return undefined
@@ -14,7 +14,7 @@ export function bucketStartSql(granularity: Granularity, instant: string): strin
     const unit = calendarUnits[granularity as keyof typeof calendarUnits]
     return `date_trunc('${unit}', ${instant})::TIMESTAMP_MS`
   }
-  // All other buckets have one length: any one of them tells where all begin.
+  // All other buckets have the same length, so the start of one gives the starts of all.
   const { start, end } = bucketOf(granularity, 0)
   const bucket = floorDivision(`epoch_ms(${instant}) - (${start})`, end - start)
   return `epoch_ms(${bucket} * ${end - start} + (${start}))::TIMESTAMP_MS`

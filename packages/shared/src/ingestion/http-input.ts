@@ -8,21 +8,21 @@ import type { Settings } from '../config/index.ts'
 import { errorCode, storageFailure } from '../deep-storage/index.ts'
 import { isAllowedUri, sourceField } from './input-access.ts'
 
-/** How much one task may read over HTTP, and how long that may take. */
+/** Limits of what one task may read over HTTP. */
 export interface HttpInputLimits {
-  /** A source that sends nothing for this long is abandoned. */
+  /** Time after which a source that sends nothing is abandoned. */
   readonly idleTimeoutMs: number
-  /** Time for all files of a task together. */
+  /** Max time for all files of a task together. */
   readonly timeoutMs: number
-  /** A source that sends less than this, on average over the idle timeout, is abandoned. */
+  /** A source that sends less than this on average, over the idle timeout, is abandoned. */
   readonly minBytesPerSecond: number
-  /** Bytes of all files of a task together, as they are sent. */
+  /** Max size of all files of a task together, as sent. */
   readonly maxBytes: number
-  /** Bytes of all compressed files of a task together, once they are decompressed. */
+  /** Max size of all compressed files of a task together, after decompression. */
   readonly maxDecompressedBytes: number
 }
 
-/** The limits that the settings of a server give its tasks. */
+/** Returns the limits that a server's properties set for its tasks. */
 export const httpInputLimitsOf = (settings: Settings): HttpInputLimits => ({
   idleTimeoutMs: settings.get('svc.ingestion.http.idleTimeout'),
   timeoutMs: settings.get('svc.ingestion.http.timeout'),
@@ -34,10 +34,11 @@ export const httpInputLimitsOf = (settings: Settings): HttpInputLimits => ({
 const maxRedirects = 5
 const redirects = new Set([301, 302, 303, 307, 308])
 
-// No gzip file becomes more than this many times as large, so smaller ones need no look.
+// Max compression ratio of gzip: files that stay below the limit even at this ratio are not decompressed to measure
+// them.
 const maxGzipRatio = 1032
 
-/** Downloads the files of one task, all of them together within the limits. */
+/** Downloads the files of one task; the limits apply to all of them together. */
 export class HttpInput {
   private readonly allowedHosts: readonly string[]
   private readonly limits: HttpInputLimits
@@ -51,8 +52,8 @@ export class HttpInput {
   }
 
   /**
-   * Downloads one file. Failures name the URI without its query: invalidInput for an address that is refused, tooLarge for
-   * too many bytes, unavailable for a source that does not answer, sends too slowly, or takes too long.
+   * Downloads one file. Throws a Failure that names the URI without its query: invalidInput for a rejected address,
+   * tooLarge for too many bytes, unavailable for a source that does not respond, sends too slowly, or takes too long.
    */
   async download(uri: string, file: string, signal: AbortSignal | undefined): Promise<void> {
     const title = titleOf(uri)
@@ -72,9 +73,9 @@ export class HttpInput {
         },
       )
     } catch (error) {
-      // A failure of the watch or of the task comes out of streams and requests as one of theirs.
+      // Streams and requests wrap the failure of the watch or of the task; throw the original one.
       signals.throwIfAborted()
-      throw storageFailure(`URI[${title}] cannot be read`, file, error)
+      throw storageFailure(`Cannot read URI [${title}]`, file, error)
     } finally {
       watch.stop()
     }
@@ -98,7 +99,7 @@ export class HttpInput {
     const { maxBytes } = this.limits
     if (bytes <= maxBytes) return
     throw tooLarge(
-      `URI[${title}] sends too much: all files of the task together have more than [${maxBytes}] bytes, which is the limit of [svc.ingestion.http.maxSize]`,
+      `URI [${title}] is too large: the files of this task have more than [${maxBytes}] bytes in total, the limit set by [svc.ingestion.http.maxSize]`,
     )
   }
 
@@ -122,7 +123,7 @@ export class HttpInput {
           this.decompressedBytes <= maxDecompressedBytes
             ? null
             : tooLarge(
-                `URI[${title}] is too large: all compressed files of the task together have more than [${maxDecompressedBytes}] bytes when they are decompressed, which is the limit of [svc.ingestion.http.maxDecompressedSize]`,
+                `URI [${title}] is too large: the compressed files of this task have more than [${maxDecompressedBytes}] bytes in total after decompression, the limit set by [svc.ingestion.http.maxDecompressedSize]`,
               ),
         )
       },
@@ -133,7 +134,7 @@ export class HttpInput {
     } catch (error) {
       signal?.throwIfAborted()
       if (error instanceof Failure) throw error
-      // A damaged file is reported by the reader, with the place of the damage.
+      // The reader reports a damaged file with the location of the damage.
     }
   }
 }
@@ -148,10 +149,10 @@ class TransferWatch {
   constructor(title: string, limits: HttpInputLimits, startedAtMs: number) {
     const { idleTimeoutMs, timeoutMs, minBytesPerSecond } = limits
     const abandon = (problem: string): void =>
-      this.controller.abort(unavailable(`URI[${title}] ${problem}, so it was abandoned`))
+      this.controller.abort(unavailable(`Abandoned URI [${title}]: ${problem}`))
     const seconds = (ms: number): string => `[${ms / 1000}] seconds`
     this.idle = setTimeout(
-      () => abandon(`sent nothing for ${seconds(idleTimeoutMs)} ([svc.ingestion.http.idleTimeout])`),
+      () => abandon(`it sent nothing for ${seconds(idleTimeoutMs)} ([svc.ingestion.http.idleTimeout])`),
       idleTimeoutMs,
     )
     const slow = setInterval(() => {
@@ -159,14 +160,14 @@ class TransferWatch {
       this.bytesInWindow = 0
       if (bytesPerSecond < minBytesPerSecond) {
         abandon(
-          `sent [${bytesPerSecond}] bytes per second, less than [${minBytesPerSecond}] ([svc.ingestion.http.minBytesPerSecond])`,
+          `it sent [${bytesPerSecond}] bytes per second, less than the minimum of [${minBytesPerSecond}] ([svc.ingestion.http.minBytesPerSecond])`,
         )
       }
     }, idleTimeoutMs)
     const total = setTimeout(
       () =>
         abandon(
-          `was not read within ${seconds(timeoutMs)} from the start of the task's first file ([svc.ingestion.http.timeout])`,
+          `the download did not finish within ${seconds(timeoutMs)} of the start of the task's first download ([svc.ingestion.http.timeout])`,
         ),
       Math.max(0, timeoutMs - (performance.now() - startedAtMs)),
     )
@@ -187,7 +188,7 @@ class TransferWatch {
   }
 }
 
-/** The address without what may be secret. */
+/** Returns the URI without its query and credentials, which may be secret. */
 export function titleOf(uri: string): string {
   const { origin, pathname } = new URL(uri)
   return origin + pathname
@@ -198,7 +199,7 @@ async function ask(uri: string, allowedHosts: readonly string[], signal: AbortSi
   for (let hop = 0; hop <= maxRedirects; hop++) {
     if (!isAllowedUri(at, allowedHosts)) {
       throw invalidInput(
-        `URI[${titleOf(uri)}] redirects to host[${new URL(at).host}], which svc.ingestion.http.allowedHosts does not name`,
+        `URI [${titleOf(uri)}] redirects to host [${new URL(at).host}], which is not in [svc.ingestion.http.allowedHosts]`,
         { field: `${sourceField}.uris` },
       )
     }
@@ -207,7 +208,7 @@ async function ask(uri: string, allowedHosts: readonly string[], signal: AbortSi
       response = await fetch(at, { redirect: 'manual', signal })
     } catch (error) {
       const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
-      throw unavailable(`URI[${titleOf(at)}] cannot be read: ${errorCode(cause)}`, {}, error)
+      throw unavailable(`Cannot read URI [${titleOf(at)}]: ${errorCode(cause)}`, {}, error)
     }
     if (response.ok) return response
     await response.body?.cancel()
@@ -215,14 +216,14 @@ async function ask(uri: string, allowedHosts: readonly string[], signal: AbortSi
     if (redirects.has(response.status) && location !== null && URL.canParse(location, at)) {
       at = new URL(location, at).href
     } else if (response.status >= 500 || response.status === 429) {
-      throw unavailable(`URI[${titleOf(at)}] answers with status[${response.status}]`)
+      throw unavailable(`URI [${titleOf(at)}] returned status [${response.status}]`)
     } else {
-      throw invalidInput(`URI[${titleOf(at)}] answers with status[${response.status}]`, {
+      throw invalidInput(`URI [${titleOf(at)}] returned status [${response.status}]`, {
         field: `${sourceField}.uris`,
       })
     }
   }
-  throw invalidInput(`URI[${titleOf(uri)}] redirects more than [${maxRedirects}] times`, {
+  throw invalidInput(`URI [${titleOf(uri)}] redirects more than [${maxRedirects}] times`, {
     field: `${sourceField}.uris`,
   })
 }

@@ -15,43 +15,42 @@ import { namedTimestampFormats, strptimeFormat } from './timestamp-format.ts'
 const longestName = 255
 const maxListLength = 10_000
 
-const text = z.string({ error: 'a text' })
-const filledText = text.min(1, { error: 'a text that is not empty' })
+const text = z.string({ error: 'a string' })
+const filledText = text.min(1, { error: 'a non-empty string' })
 const flag = z.boolean({ error: 'true or false' })
-const wholeNumber = z.int({ error: 'a whole number' })
-const countOf = (least: number) =>
-  wholeNumber.min(least, { error: `a whole number that is at least ${least}` })
+const wholeNumber = z.int({ error: 'an integer' })
+const countOf = (least: number) => wholeNumber.min(least, { error: `an integer of at least ${least}` })
 const object = z.record(z.string(), z.unknown(), { error: 'an object' })
 const list = <T extends z.ZodType>(item: T, what = 'entries', max = maxListLength) =>
   listOf(item, { error: 'a list', max, tooLong: `at most ${max} ${what}` })
 const oneOf = <const T extends readonly string[]>(values: T) =>
   z.enum(values, { error: `one of [${values.join(', ')}]` })
-/** A field that may be left out; null means the same, as the recorded system has it. */
+/** An optional field; as in Druid 37, null means the same as no value. */
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined)
 const optionalOr = <T extends z.ZodType>(schema: T, fallback: z.output<T>) =>
   schema.nullish().transform((value) => value ?? fallback)
 
 function record<T extends z.ZodRawShape>(shape: T, otherwise = 'an object') {
   return z.strictObject(shape, {
-    // Which fields there are is told for every schema alike.
+    // parseJson lists the known fields.
     error: ({ code }) => (code === 'unrecognized_keys' ? undefined : otherwise),
   })
 }
 
-/** A text that is looked at no further where it is too long. */
-const boundedText = (max: number, what = 'a text') =>
+/** A non-empty string. If it is too long, it is not checked further. */
+const boundedText = (max: number, what = 'a string') =>
   filledText.max(max, { error: `${what} of at most ${max} characters`, abort: true })
 
 const columnName = boundedText(longestName, 'a name').refine((name) => !hasControlCharacter(name), {
   error: 'a name without control characters',
 })
 const storedColumnName = columnName.refine((name) => name.toLowerCase() !== '__time', {
-  error: 'another name: __time is the time of the row',
+  error: 'a name other than [__time], the timestamp of the row',
 })
 
 const dataSourceName = boundedText(longestName, 'a name')
-  .refine((name) => name === name.trim(), { error: 'a name that neither begins nor ends with a blank' })
-  .refine((name) => !name.includes('/'), { error: 'a name without /' })
+  .refine((name) => name === name.trim(), { error: 'a name without leading or trailing white space' })
+  .refine((name) => !name.includes('/'), { error: 'a name without [/]' })
   .refine((name) => !hasControlCharacter(name), {
     error: 'a name without control characters',
   })
@@ -80,7 +79,7 @@ const timestampFormat = boundedText(maxFormatLength).superRefine((format, contex
   const strptime = strptimeFormat(format)
   if ('problem' in strptime) {
     context.addIssue(
-      `one of [${namedTimestampFormats.join(', ')}] or a pattern such as [yyyy-MM-dd HH:mm:ss], and this has ${strptime.problem}`,
+      `one of [${namedTimestampFormats.join(', ')}] or a pattern such as [yyyy-MM-dd HH:mm:ss] (this pattern has ${strptime.problem})`,
     )
   }
 })
@@ -94,7 +93,7 @@ function parseFiniteInstant(value: string): number {
 const timestampSpec = record({
   column: optionalOr(columnName, 'timestamp'),
   format: optionalOr(timestampFormat, 'auto'),
-  missingValue: optional(timeText(parseFiniteInstant, 'an ISO 8601 date or date and time')),
+  missingValue: optional(timeText(parseFiniteInstant, 'an ISO 8601 date or date-time')),
 })
 
 const dimension = z
@@ -119,7 +118,7 @@ const dimensionsSpec = record({
 
 const metric = record({ type: oneOf(metricTypes), name: storedColumnName, fieldName: optional(columnName) })
   .refine(({ type, fieldName }) => type === 'count' || fieldName !== undefined, {
-    error: 'the name of a column',
+    error: 'a column name',
     path: ['fieldName'],
   })
   .transform(({ type, name, fieldName }): MetricSpec => ({ type, name, fieldName: fieldName ?? '' }))
@@ -136,7 +135,7 @@ const granularitySpec = record({
     path: ['segmentGranularity'],
   })
   .refine((spec) => spec.segmentGranularity !== 'ALL' || spec.queryGranularity !== 'ALL', {
-    error: 'another granularity than that of the segments where that is ALL',
+    error: 'a granularity other than ALL when [segmentGranularity] is ALL',
     path: ['queryGranularity'],
   })
 
@@ -152,10 +151,10 @@ const dataSchema = record({
     rollup: true,
     intervals: undefined,
   }),
-  transformSpec: z.null({ error: 'null: transforms are not supported' }).optional(),
+  transformSpec: z.null({ error: 'null (transforms are not supported)' }).optional(),
 })
 
-// What file systems and servers take.
+// Max length of a path that file systems accept, and of a URI that servers accept.
 const path = boundedText(4096)
 const maxUriLength = 8192
 
@@ -171,11 +170,11 @@ const inputSource = z.discriminatedUnion(
       files: optionalOr(list(path, 'files'), []),
     })
       .refine(({ baseDir, files }) => baseDir !== undefined || files.length > 0, {
-        error: 'a folder, or files in place of it',
+        error: 'a folder unless [files] is given',
         path: ['baseDir'],
       })
       .refine(({ baseDir, filter }) => (baseDir === undefined) === (filter === undefined), {
-        error: 'a pattern such as [*.csv], together with baseDir',
+        error: 'a pattern such as [*.csv] together with [baseDir]',
         path: ['filter'],
       }),
     record({
@@ -193,17 +192,19 @@ const separated = <T extends 'csv' | 'tsv'>(type: T, usualDelimiter: string) =>
     columns: optional(
       list(columnName)
         .min(1, { error: 'a list with at least one name' })
-        .refine((names) => new Set(names).size === names.length, { error: 'a list without repetitions' }),
+        .refine((names) => new Set(names).size === names.length, { error: 'a list without duplicates' }),
     ),
     findColumnsFromHeader: optionalOr(flag, false),
     skipHeaderRows: optionalOr(countOf(0), 0),
     delimiter: optionalOr(
-      text.refine((value) => /^[^"\r\n]$/.test(value), { error: 'one character, no quote and no line end' }),
+      text.refine((value) => /^[^"\r\n]$/.test(value), {
+        error: 'a single character other than a quote or a line break',
+      }),
       usualDelimiter,
     ),
   })
     .refine((format) => format.findColumnsFromHeader || format.columns !== undefined, {
-      error: 'a list of names, unless findColumnsFromHeader is true',
+      error: 'a list of names unless [findColumnsFromHeader] is true',
       path: ['columns'],
     })
     .transform(({ findColumnsFromHeader, columns, ...format }) => ({
@@ -221,7 +222,7 @@ const inputFormat = z.discriminatedUnion(
   { error: (issue) => discriminatorMessage(issue.input, inputFormatTypes) },
 )
 
-// The issue of an unknown discriminator stands at the discriminator itself, any other at the object.
+// Zod reports an unknown discriminator at the discriminator itself, and any other issue at the object.
 function discriminatorMessage(input: unknown, types: readonly string[]): string {
   return isJsonObject(input) ? `one of [${types.join(', ')}]` : 'an object'
 }
@@ -236,11 +237,11 @@ const ioConfig = record({
   dropExisting: optionalOr(flag, false),
 })
   .refine(({ appendToExisting, dropExisting }) => !(appendToExisting && dropExisting), {
-    error: 'false where appendToExisting is true',
+    error: 'false when [appendToExisting] is true',
     path: ['dropExisting'],
   })
   .refine((config) => config.inputSource.type !== 'inline' || config.inputFormat.type !== 'parquet', {
-    error: 'a format of texts for inline data: one of [json, csv, tsv]',
+    error: 'one of [json, csv, tsv] for inline data',
     path: ['inputFormat', 'type'],
   })
 
@@ -250,7 +251,7 @@ const partitionsSpec = record({
   maxTotalRows: optional(countOf(1)),
 })
 
-// What tunes the recorded system's own way of building segments is accepted with its type, and has no effect.
+// Fields that tune how Druid builds segments are accepted and checked for their type, but have no effect.
 const tuningConfig = record({
   type: optional(taskType),
   partitionsSpec: optional(partitionsSpec),
@@ -261,7 +262,7 @@ const tuningConfig = record({
   maxSavedParseExceptions: optional(countOf(0)),
   reportParseExceptions: optional(flag),
   forceGuaranteedRollup: optional(
-    z.literal(false, { error: 'false: only dynamic partitions are supported' }),
+    z.literal(false, { error: 'false (only dynamic partitions are supported)' }),
   ),
   maxRowsInMemory: optional(wholeNumber),
   maxBytesInMemory: optional(wholeNumber),
@@ -281,16 +282,16 @@ const tuningConfig = record({
   indexSpecForIntermediatePersists: optional(object),
   segmentWriteOutMediumFactory: optional(object),
 }).refine((config) => config.partitionsSpec === undefined || config.maxRowsPerSegment === undefined, {
-  error: 'no value where partitionsSpec is given',
+  error: 'no value when [partitionsSpec] is given',
   path: ['maxRowsPerSegment'],
 })
 
-/** The structure of an index_parallel task. The messages of its issues are what is allowed, see parseJson. */
+/** The schema of an index_parallel task. Its error messages say what is expected, see parseJson. */
 export const indexTask = record({
   type: taskType,
   id: optional(
     boundedText(longestName, 'an id').refine((id) => !hasControlCharacter(id) && id === id.trim(), {
-      error: 'an id without control characters and blanks around it',
+      error: 'an id without control characters or leading or trailing white space',
     }),
   ),
   groupId: optional(

@@ -1,7 +1,7 @@
 import type { DimensionType, MetricType } from '@svc/domain/segment'
 import type { Granularity, Interval } from '@svc/domain/time'
 
-/** A column that rows are told apart by. */
+/** A column by which rows are grouped. */
 export interface DimensionSpec {
   readonly name: string
   readonly type: DimensionType
@@ -11,35 +11,35 @@ export interface DimensionSpec {
 export interface MetricSpec {
   readonly name: string
   readonly type: MetricType
-  /** The column that is aggregated; of a count the empty text. */
+  /** The column that is aggregated; empty for a count. */
   readonly fieldName: string
 }
 
-/** Where the rows of an index task come from. */
+/** The source of the rows of an index task. */
 export type InputSource =
   | { readonly type: 'inline'; readonly data: string }
   | {
       readonly type: 'local'
       readonly baseDir?: string | undefined
-      /** Which file names below baseDir: `*` stands for any text, `?` for one character. */
+      /** Pattern for the names of files below baseDir: `*` matches any text, `?` one character. */
       readonly filter?: string | undefined
       readonly files: readonly string[]
     }
   | { readonly type: 'http'; readonly uris: readonly string[] }
 
-/** How the input of an index task is written. */
+/** The format of the input of an index task. */
 export type InputFormat =
   | { readonly type: 'json' }
   | { readonly type: 'parquet' }
   | {
       readonly type: 'csv' | 'tsv'
       readonly delimiter: string
-      /** Names of the columns; undefined where each file's first line has them. */
+      /** Names of the columns; undefined if the first line of each file has them. */
       readonly columns: readonly string[] | undefined
       readonly skipHeaderRows: number
     }
 
-/** An index_parallel task, checked. */
+/** A validated index_parallel task. */
 export interface IndexSpec {
   readonly id: string | undefined
   readonly groupId: string | undefined
@@ -51,14 +51,14 @@ export interface IndexSpec {
     /** Epoch milliseconds for rows without a timestamp. */
     readonly missingValueMs: number | undefined
   }
-  /** Empty: every column that is not the timestamp, excluded, or used by a metric. */
+  /** If empty, every column that is not the timestamp, excluded, or used by a metric. */
   readonly dimensions: readonly DimensionSpec[]
   readonly dimensionExclusions: readonly string[]
   readonly metrics: readonly MetricSpec[]
   readonly segmentGranularity: Granularity
   readonly queryGranularity: Granularity
   readonly rollup: boolean
-  /** Undefined: rows of any time. */
+  /** Undefined if rows of any time are ingested. */
   readonly intervals: readonly Interval[] | undefined
   readonly inputSource: InputSource
   readonly inputFormat: InputFormat

@@ -1,4 +1,4 @@
-/** Ingestion: checks an index task and does its work, from its input to segment files in deep storage. */
+/** Ingestion: validates an index task and runs it, from its input to segment files in deep storage. */
 export { type Engine, type EngineOptions, openEngine } from './engine.ts'
 export { bucketStartSql } from './granularity-sql.ts'
 export { type HttpInputLimits, httpInputLimitsOf } from './http-input.ts'

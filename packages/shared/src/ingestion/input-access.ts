@@ -3,18 +3,18 @@ import { isAbsolute, normalize, sep } from 'node:path'
 import { refuse } from '@svc/domain/validation'
 import type { InputSource } from './index-spec.ts'
 
-/** Where the source of the input stands in a task. */
+/** Path of the input source in a task. */
 export const sourceField = 'spec.ioConfig.inputSource'
 
-/** What an index task may read besides inline data. */
+/** What an index task may read in addition to inline data. */
 export interface InputAccess {
-  /** Folders below which local files may lie (`svc.ingestion.local.allowedRoots`). */
+  /** Folders that contain the local files that may be read (`svc.ingestion.local.allowedRoots`). */
   readonly allowedRoots: readonly string[]
-  /** Hosts, `name` or `name:port`, that may be asked over HTTP (`svc.ingestion.http.allowedHosts`). */
+  /** Hosts, as `name` or `name:port`, that may be read over HTTP (`svc.ingestion.http.allowedHosts`). */
   readonly allowedHosts: readonly string[]
 }
 
-/** The folder without links; as it is where it cannot be read. */
+/** Returns the folder with all links resolved, or unchanged if it cannot be read. */
 export function realRoot(root: string): string {
   try {
     return realpathSync(root)
@@ -24,8 +24,8 @@ export function realRoot(root: string): string {
 }
 
 /**
- * Refuses a local path that is plainly outside the allowed folders with an invalidInput failure. Links are followed,
- * and checked again, when the task opens the files.
+ * Throws an invalidInput Failure for a local path that is outside the allowed folders without following links. The
+ * task checks again, with links, when it opens the files.
  */
 export function checkLocal(
   source: Extract<InputSource, { type: 'local' }>,
@@ -34,7 +34,7 @@ export function checkLocal(
   const roots = [...new Set(allowedRoots.flatMap((root) => [normalize(root), realRoot(root)]))]
   const allowed =
     allowedRoots.length === 0
-      ? 'no local path: svc.ingestion.local.allowedRoots names no folder'
+      ? 'no local path, because [svc.ingestion.local.allowedRoots] is empty'
       : `an absolute path below one of [${allowedRoots.join(', ')}]`
   const check = (field: string, path: string): void => {
     const below = (root: string): boolean =>
@@ -47,7 +47,7 @@ export function checkLocal(
   })
 }
 
-/** Whether the URI is one that may be asked: HTTP or HTTPS, no credentials, an allowed host and port. */
+/** Returns whether a URI may be read: HTTP or HTTPS, no credentials, an allowed host and port. */
 export function isAllowedUri(uri: string, allowedHosts: readonly string[]): boolean {
   if (!URL.canParse(uri)) return false
   const url = new URL(uri)
@@ -59,12 +59,12 @@ export function isAllowedUri(uri: string, allowedHosts: readonly string[]): bool
   return isHttp && isAllowed && url.username === '' && url.password === ''
 }
 
-/** Refuses a URI that may not be asked with an invalidInput failure. */
+/** Throws an invalidInput Failure for a URI that may not be read. */
 export function checkHttp(uris: readonly string[], allowedHosts: readonly string[]): void {
   const allowed =
     allowedHosts.length === 0
-      ? 'no URI: svc.ingestion.http.allowedHosts names no host'
-      : `a URI such as [https://host/file], without credentials, at one of the hosts [${allowedHosts.join(', ')}]`
+      ? 'no URI, because [svc.ingestion.http.allowedHosts] is empty'
+      : `a URI such as [https://host/file] without credentials and with one of the hosts [${allowedHosts.join(', ')}]`
   uris.forEach((uri, index) => {
     if (!isAllowedUri(uri, allowedHosts))
       throw refuse(`${sourceField}.uris[${index}]`, withoutCredentials(uri), allowed)

@@ -7,18 +7,18 @@ import type { IndexSpec, InputSource } from './index-spec.ts'
 import { type InputAccess, realRoot, sourceField } from './input-access.ts'
 import { matchesWildcard } from './wildcard.ts'
 
-/** A file of input as the task reads it. */
+/** An input file as the task reads it. */
 export interface InputFile {
-  /** Inside the task's own folder, with a plain name; perhaps a link. */
+  /** Path in the task's folder, without special characters in the name; may be a link. */
   readonly path: string
-  /** The file that the path leads to. */
+  /** Path of the file without links. */
   readonly realPath: string
-  /** What messages call it. */
+  /** Name of the file in messages. */
   readonly title: string
 }
 
 const mostFiles = 10_000
-// DuckDB tells by the ending of a name how a file is compressed.
+// DuckDB detects the compression by the file name extension.
 const compressedEnding = /\.(gz|zst)$/
 
 interface FoundFile {
@@ -41,12 +41,12 @@ async function findBelow(
     signal?.throwIfAborted()
     for (const entry of await readdir(folder, { withFileTypes: true })) {
       const path = join(folder, entry.name)
-      // Links to folders are not followed: they may lead in circles.
+      // Links to folders are not followed, because they can form a cycle.
       if (entry.isDirectory()) folders.push(path)
       else if (matchesWildcard(filter, entry.name)) found.push(path)
       if (found.length > mostFiles || folders.length > mostFiles) {
         throw invalidInput(
-          `Folder[${baseDir}] has more than [${mostFiles}] files or folders that match filter[${filter}]`,
+          `Folder [${baseDir}] has more than [${mostFiles}] files that match filter [${filter}], or more than [${mostFiles}] subfolders`,
           { field: `${sourceField}.filter` },
         )
       }
@@ -67,15 +67,15 @@ async function findLocal(
       real = await realpath(path)
     } catch (error) {
       throw invalidInput(
-        `${field} has the value [${path}], which cannot be read: ${errorCode(error)}`,
+        `Invalid value [${path}] for [${field}]: expected a readable path, but got error [${errorCode(error)}]`,
         { field },
         error,
       )
     }
-    // Says nothing about what the link leads to, not even whether it is there.
+    // The message reveals nothing about the target of the link, not even whether it exists.
     if (!isBelow(roots, real) && !roots.includes(real)) {
       throw invalidInput(
-        `${field} leads by way of [${path}] out of the folders of svc.ingestion.local.allowedRoots`,
+        `Invalid value [${path}] for [${field}]: expected a path whose target is in a folder of [svc.ingestion.local.allowedRoots]`,
         { field },
       )
     }
@@ -85,7 +85,7 @@ async function findLocal(
   const add = async (path: string, field: string, title: string): Promise<void> => {
     const realPath = await allowedPath(path, field)
     if ((await stat(realPath)).isFile()) files.set(realPath, { realPath, title })
-    else throw invalidInput(`${field} has the value [${path}], which is not a file`, { field })
+    else throw invalidInput(`Invalid value [${path}] for [${field}]: expected a regular file`, { field })
   }
   if (source.baseDir !== undefined) {
     const field = `${sourceField}.baseDir`
@@ -93,7 +93,7 @@ async function findLocal(
     const filter = source.filter ?? '*'
     const found = await findBelow(baseDir, filter, signal).catch((error) => {
       signal?.throwIfAborted()
-      throw storageFailure(`${field} has the value [${baseDir}], which cannot be read`, baseDir, error)
+      throw storageFailure(`Cannot read folder [${baseDir}] of [${field}]`, baseDir, error)
     })
     for (const path of found) await add(path, field, relative(baseDir, path))
   }
@@ -102,7 +102,7 @@ async function findLocal(
   }
   if (files.size === 0) {
     throw invalidInput(
-      `No file below ${sourceField}.baseDir[${source.baseDir}] matches filter[${source.filter}]`,
+      `Invalid value [${source.filter}] for [${sourceField}.filter]: expected a pattern that matches a file in folder [${source.baseDir}]`,
       { field: `${sourceField}.filter` },
     )
   }
@@ -110,9 +110,9 @@ async function findLocal(
 }
 
 /**
- * Brings the input of a task into its folder: inline data written, files over HTTP downloaded, local files as links
- * (their own names may mean something to the reader). Failures: invalidInput for what is missing or not allowed, tooLarge
- * for too many bytes, unavailable for a host that does not answer, or too slowly.
+ * Fetches the input of a task into its folder: writes inline data, downloads files over HTTP, and links local files
+ * (DuckDB might expand special characters in their names). Throws a Failure: invalidInput for a missing or forbidden
+ * file, tooLarge for too many bytes, unavailable for a host that does not respond or is too slow.
  */
 export async function fetchInput(
   spec: IndexSpec,
@@ -130,9 +130,9 @@ export async function fetchInput(
   if (source.type === 'inline') {
     const path = pathOf(0, '')
     await writeFile(path, source.data).catch((error) => {
-      throw storageFailure(`Task directory[${directory}] cannot be written`, directory, error)
+      throw storageFailure(`Cannot write to task directory [${directory}]`, directory, error)
     })
-    return [{ path, realPath: await realpath(path), title: 'the inline data' }]
+    return [{ path, realPath: await realpath(path), title: 'inline data' }]
   }
   const files: InputFile[] = []
   if (source.type === 'local') {

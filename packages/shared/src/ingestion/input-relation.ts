@@ -5,35 +5,35 @@ import type { Engine } from './engine.ts'
 import type { InputFormat } from './index-spec.ts'
 import type { InputFile } from './input-files.ts'
 
-/** A column of the input as SQL sees it. */
+/** A column of the input in SQL. */
 export interface SourceColumn {
   /** Its name in the relation. */
   readonly sql: string
-  /** Its type in DuckDB; formats of texts have only VARCHAR. */
+  /** Its type in DuckDB; always VARCHAR for text formats. */
   readonly type: string
-  /** The name of a column with the type that JSON gave the value, where the format is JSON. */
+  /** For JSON, the name of a column with the JSON type of each value. */
   readonly jsonType?: string
 }
 
-/** The rows of some files as SQL sees them. */
+/** The rows of some files in SQL. */
 export interface Relation {
-  /** What stands behind FROM. */
+  /** The FROM clause, without FROM. */
   readonly from: string
-  /** The columns that were asked for, by name; those that are not in the input are missing. */
+  /** The requested columns by name, without those that are not in the input. */
   readonly columns: ReadonlyMap<string, SourceColumn>
-  /** An expression that is true for a row that is none. */
+  /** An expression that is true for an invalid row. */
   readonly broken: string
 }
 
-/** How the relation treats lines that are not rows: told in a table of rejects, or passed over in silence. */
+/** How the relation treats invalid lines: stores them in a table of rejects, or skips them silently. */
 export type BrokenLines = { readonly reject: number } | 'skip'
 
-/** The input of a task, whatever its format. */
+/** The input of a task, in any format. */
 export interface Input {
   readonly files: readonly InputFile[]
-  /** The names of all columns, where the input says them without being read; otherwise undefined. */
+  /** The names of all columns if they are known without reading the rows; otherwise undefined. */
   readonly knownColumns: readonly string[] | undefined
-  /** The names of all columns in their order. */
+  /** Returns the names of all columns in order. */
   discoverColumns(): Promise<readonly string[]>
   relation(files: readonly InputFile[], columns: readonly string[], brokenLines: BrokenLines): Relation
 }
@@ -42,7 +42,7 @@ const mostColumns = 10_000
 
 const pathsOf = (files: readonly InputFile[]): string => literalList(files.map((file) => file.path))
 
-// Three of them are held at a time, whatever the memory of the task is; each must hold the longest line, of 2 MB.
+// DuckDB keeps three buffers, regardless of the memory limit of the task. Each must fit the longest line, 2 MB.
 const readBufferBytes = 4 * 2 ** 20
 
 function columnsOf(
@@ -62,7 +62,7 @@ function tooManyColumns(): never {
 }
 
 function openJson(files: readonly InputFile[], engine: Engine): Input {
-  // Lines that are no JSON come as NULL and are counted as rows that cannot be read.
+  // Lines that are not valid JSON are read as NULL and count as invalid rows.
   const reader = (some: readonly InputFile[]): string =>
     `read_json_objects(${pathsOf(some)}, format = 'newline_delimited', ignore_errors = true, hive_partitioning = false)`
   const pointer = (name: string): string => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
@@ -79,7 +79,7 @@ function openJson(files: readonly InputFile[], engine: Engine): Input {
       if (keys.length > mostColumns) tooManyColumns()
       return keys.map((row) => String(row.key))
     },
-    // One extraction finds all values of a row, in their own spelling: names that differ only in case are two.
+    // One call extracts all values of a row, and names that differ only in case stay distinct.
     relation: (some, names) => {
       const pointers = literalList(names.map(pointer))
       const values = names.map(
@@ -101,7 +101,7 @@ async function openSeparated(
   files: readonly InputFile[],
   format: Extract<InputFormat, { type: 'csv' | 'tsv' }>,
 ): Promise<Input> {
-  // Tab-separated files of the recorded system know no quotes.
+  // As in Druid, quotes have no meaning in TSV files.
   const quote = format.type === 'csv' ? '"' : ''
   const namesOf = new Map<InputFile, readonly string[]>()
   for (const file of files) namesOf.set(file, format.columns ?? (await readHeader(file, format, quote)))
@@ -180,7 +180,7 @@ async function openParquet(files: readonly InputFile[], engine: Engine): Promise
   }
 }
 
-/** Opens the files of a task. A file that is not of the format is an invalidInput failure. */
+/** Opens the files of a task. Throws an invalidInput Failure for a file that does not have the format. */
 export async function openInput(
   files: readonly InputFile[],
   format: InputFormat,

@@ -20,7 +20,10 @@ const access: InputAccess = {
 
 type Json = Record<string, unknown>
 
-/** A complete task, as clients of the recorded system send it; `at` gives paths another value, undefined removes. */
+/**
+ * Returns a complete task as clients of Druid send it, with changed values at the given paths; undefined removes a
+ * field.
+ */
 function taskWith(changes: Json = {}): Json {
   const task = {
     type: 'index_parallel',
@@ -64,9 +67,9 @@ const named = (...dimensions: unknown[]) => ({ [`${schema}.dimensionsSpec`]: { d
 const granularities =
   'NONE, SECOND, MINUTE, FIVE_MINUTE, TEN_MINUTE, FIFTEEN_MINUTE, THIRTY_MINUTE, HOUR, SIX_HOUR, EIGHT_HOUR, DAY, WEEK, MONTH, QUARTER, YEAR, ALL'
 
-describe('a task that is not valid', () => {
+describe('an invalid task', () => {
   const cases: { name: string; given: unknown; expect: string }[] = [
-    { name: 'no JSON object', given: 'x', expect: 'Invalid value [x] for [task]: expected an object' },
+    { name: 'a string', given: 'x', expect: 'Invalid value [x] for [task]: expected an object' },
     { name: 'null', given: null, expect: 'Invalid value [null] for [task]: expected an object' },
     {
       name: 'an empty object',
@@ -80,30 +83,31 @@ describe('a task that is not valid', () => {
       expect: 'Invalid value [index_hadoop] for [type]: expected one of [index_parallel]',
     },
     {
-      name: 'an unknown field at the top',
+      name: 'an unknown top-level field',
       given: taskWith({ resource: {} }),
-      expect: 'Unknown field [resource]: expected one of [type, id, groupId, context, spec]',
+      expect: 'Unknown field [resource] with value [{}]: expected one of [type, id, groupId, context, spec]',
     },
     {
-      name: 'an unknown field deep inside',
+      name: 'an unknown nested field',
       given: taskWith({ [`${io}.inputSource.filtr`]: 'x' }),
-      expect: 'Unknown field [spec.ioConfig.inputSource.filtr]: expected one of [type, data]',
+      expect: 'Unknown field [spec.ioConfig.inputSource.filtr] with value [x]: expected one of [type, data]',
     },
     {
-      name: 'a field that would reach the prototype',
+      name: 'a field named __proto__',
       given: JSON.parse(JSON.stringify(taskWith()).replace('"type"', '"__proto__":{"a":1},"type"')),
-      expect: 'Unknown field [__proto__]: expected one of [type, id, groupId, context, spec]',
+      expect:
+        'Unknown field [__proto__] with value [{"a":1}]: expected one of [type, id, groupId, context, spec]',
     },
     {
       name: 'an empty id',
       given: taskWith({ id: '' }),
-      expect: 'Invalid value [] for [id]: expected a text that is not empty',
+      expect: 'Invalid value [] for [id]: expected a non-empty string',
     },
     {
-      name: 'an id with a line end',
+      name: 'an id with a line break',
       given: taskWith({ id: 'a\nb' }),
       expect:
-        'Invalid value [a\\u000ab] for [id]: expected an id without control characters and blanks around it',
+        'Invalid value [a\\u000ab] for [id]: expected an id without control characters or leading or trailing white space',
     },
     {
       name: 'a context that is a list',
@@ -118,23 +122,23 @@ describe('a task that is not valid', () => {
     {
       name: 'a datasource that is a number',
       given: taskWith({ [`${schema}.dataSource`]: 5 }),
-      expect: 'Invalid value [5] for [spec.dataSchema.dataSource]: expected a text',
+      expect: 'Invalid value [5] for [spec.dataSchema.dataSource]: expected a string',
     },
     {
       name: 'an empty datasource',
       given: taskWith({ [`${schema}.dataSource`]: '' }),
-      expect: 'Invalid value [] for [spec.dataSchema.dataSource]: expected a text that is not empty',
+      expect: 'Invalid value [] for [spec.dataSchema.dataSource]: expected a non-empty string',
     },
     {
       name: 'a datasource with a slash',
       given: taskWith({ [`${schema}.dataSource`]: '../etc' }),
-      expect: 'Invalid value [../etc] for [spec.dataSchema.dataSource]: expected a name without /',
+      expect: 'Invalid value [../etc] for [spec.dataSchema.dataSource]: expected a name without [/]',
     },
     {
-      name: 'a datasource with a blank in front',
+      name: 'a datasource with a leading space',
       given: taskWith({ [`${schema}.dataSource`]: ' a' }),
       expect:
-        'Invalid value [ a] for [spec.dataSchema.dataSource]: expected a name that neither begins nor ends with a blank',
+        'Invalid value [ a] for [spec.dataSchema.dataSource]: expected a name without leading or trailing white space',
     },
     {
       name: 'a datasource of 256 characters',
@@ -148,7 +152,7 @@ describe('a task that is not valid', () => {
         'Invalid value [a\\u0007b] for [spec.dataSchema.dataSource]: expected a name without control characters',
     },
     {
-      name: 'a datasource that is no Unicode text',
+      name: 'a datasource that is not valid Unicode',
       given: taskWith({ [`${schema}.dataSource`]: 'a\ud800' }),
       expect:
         'Invalid value [a\\ud800] for [spec.dataSchema.dataSource]: expected a name without control characters',
@@ -162,19 +166,19 @@ describe('a task that is not valid', () => {
       name: 'a timestamp pattern with an unknown letter',
       given: taskWith({ [`${schema}.timestampSpec.format`]: 'yyyy-ww' }),
       expect:
-        'Invalid value [yyyy-ww] for [spec.dataSchema.timestampSpec.format]: expected one of [auto, iso, millis, posix, micro, nano] or a pattern such as [yyyy-MM-dd HH:mm:ss], and this has the letter w',
+        'Invalid value [yyyy-ww] for [spec.dataSchema.timestampSpec.format]: expected one of [auto, iso, millis, posix, micro, nano] or a pattern such as [yyyy-MM-dd HH:mm:ss] (this pattern has the unsupported letter [w])',
     },
     {
       name: 'a timestamp pattern without a year',
       given: taskWith({ [`${schema}.timestampSpec.format`]: 'HH:mm' }),
       expect:
-        'Invalid value [HH:mm] for [spec.dataSchema.timestampSpec.format]: expected one of [auto, iso, millis, posix, micro, nano] or a pattern such as [yyyy-MM-dd HH:mm:ss], and this has no year',
+        'Invalid value [HH:mm] for [spec.dataSchema.timestampSpec.format]: expected one of [auto, iso, millis, posix, micro, nano] or a pattern such as [yyyy-MM-dd HH:mm:ss] (this pattern has no year)',
     },
     {
-      name: 'a missing value that is no time',
+      name: 'a missingValue that is not a timestamp',
       given: taskWith({ [`${schema}.timestampSpec.missingValue`]: 'soon' }),
       expect:
-        'Invalid value [soon] for [spec.dataSchema.timestampSpec.missingValue]: expected an ISO 8601 date or date and time',
+        'Invalid value [soon] for [spec.dataSchema.timestampSpec.missingValue]: expected an ISO 8601 date or date-time',
     },
     {
       name: 'a dimension that is a number',
@@ -186,13 +190,13 @@ describe('a task that is not valid', () => {
       name: 'an empty dimension',
       given: taskWith(named('')),
       expect:
-        'Invalid value [] for [spec.dataSchema.dimensionsSpec.dimensions[0].name]: expected a text that is not empty',
+        'Invalid value [] for [spec.dataSchema.dimensionsSpec.dimensions[0].name]: expected a non-empty string',
     },
     {
-      name: 'the time as a dimension',
+      name: 'a dimension named __time',
       given: taskWith(named('__time')),
       expect:
-        'Invalid value [__time] for [spec.dataSchema.dimensionsSpec.dimensions[0].name]: expected another name: __time is the time of the row',
+        'Invalid value [__time] for [spec.dataSchema.dimensionsSpec.dimensions[0].name]: expected a name other than [__time], the timestamp of the row',
     },
     {
       name: 'a dimension of an unknown type',
@@ -201,16 +205,16 @@ describe('a task that is not valid', () => {
         'Invalid value [json] for [spec.dataSchema.dimensionsSpec.dimensions[0].type]: expected one of [string, long, float, double]',
     },
     {
-      name: 'a dimension twice',
+      name: 'a duplicate dimension',
       given: taskWith(named('a', 'b', 'A')),
       expect:
-        'Invalid value [A] for [spec.dataSchema.dimensionsSpec.dimensions[2]]: expected a name that differs from that of spec.dataSchema.dimensionsSpec.dimensions[0] by more than case',
+        'Invalid value [A] for [spec.dataSchema.dimensionsSpec.dimensions[2]]: expected a name other than the one in [spec.dataSchema.dimensionsSpec.dimensions[0]] (names are case-insensitive)',
     },
     {
       name: 'a metric named like a dimension',
       given: taskWith(aggregator({ type: 'count', name: 'channel' })),
       expect:
-        'Invalid value [channel] for [spec.dataSchema.metricsSpec[0].name]: expected a name that differs from that of spec.dataSchema.dimensionsSpec.dimensions[0] by more than case',
+        'Invalid value [channel] for [spec.dataSchema.metricsSpec[0].name]: expected a name other than the one in [spec.dataSchema.dimensionsSpec.dimensions[0]] (names are case-insensitive)',
     },
     {
       name: 'a metric of an unknown type',
@@ -219,9 +223,9 @@ describe('a task that is not valid', () => {
         'Invalid value [thetaSketch] for [spec.dataSchema.metricsSpec[0].type]: expected one of [count, longSum, doubleSum, floatSum, longMin, longMax, doubleMin, doubleMax, floatMin, floatMax]',
     },
     {
-      name: 'a sum of nothing',
+      name: 'a sum without a column',
       given: taskWith(aggregator({ type: 'longSum', name: 'a' })),
-      expect: 'Missing value for [spec.dataSchema.metricsSpec[0].fieldName]: expected the name of a column',
+      expect: 'Missing value for [spec.dataSchema.metricsSpec[0].fieldName]: expected a column name',
     },
     {
       name: 'metrics that are an object',
@@ -234,17 +238,17 @@ describe('a task that is not valid', () => {
       expect: `Invalid value [FORTNIGHT] for [spec.dataSchema.granularitySpec.segmentGranularity]: expected one of [${granularities}]`,
     },
     {
-      name: 'segments of a millisecond',
+      name: 'the segment granularity NONE',
       given: taskWith({ [`${schema}.granularitySpec.segmentGranularity`]: 'NONE' }),
       expect: `Invalid value [NONE] for [spec.dataSchema.granularitySpec.segmentGranularity]: expected one of [${granularities.slice(6)}]`,
     },
     {
-      name: 'no time left',
+      name: 'the granularity ALL for both segments and queries',
       given: taskWith({
         [`${schema}.granularitySpec`]: { segmentGranularity: 'ALL', queryGranularity: 'all' },
       }),
       expect:
-        'Invalid value [all] for [spec.dataSchema.granularitySpec.queryGranularity]: expected another granularity than that of the segments where that is ALL',
+        'Invalid value [all] for [spec.dataSchema.granularitySpec.queryGranularity]: expected a granularity other than ALL when [segmentGranularity] is ALL',
     },
     {
       name: 'a granularitySpec of another type',
@@ -253,19 +257,19 @@ describe('a task that is not valid', () => {
         'Invalid value [arbitrary] for [spec.dataSchema.granularitySpec.type]: expected one of [uniform]',
     },
     {
-      name: 'an interval with its ends exchanged',
+      name: 'an interval that ends before it starts',
       given: taskWith({ [`${schema}.granularitySpec.intervals`]: ['2026-02-01/2026-01-01'] }),
       expect:
         'Invalid value [2026-02-01/2026-01-01] for [spec.dataSchema.granularitySpec.intervals[0]]: expected an ISO 8601 interval such as [2026-01-01/2026-02-01]',
     },
     {
-      name: 'intervals that are a text',
+      name: 'intervals that are a string',
       given: taskWith({ [`${schema}.granularitySpec.intervals`]: '2026-01-01/2026-02-01' }),
       expect:
         'Invalid value [2026-01-01/2026-02-01] for [spec.dataSchema.granularitySpec.intervals]: expected a list',
     },
     {
-      name: 'a rollup that is a text',
+      name: 'a rollup that is a string',
       given: taskWith({ [`${schema}.granularitySpec.rollup`]: 'yes' }),
       expect: 'Invalid value [yes] for [spec.dataSchema.granularitySpec.rollup]: expected true or false',
     },
@@ -273,7 +277,7 @@ describe('a task that is not valid', () => {
       name: 'a transformSpec',
       given: taskWith({ [`${schema}.transformSpec`]: { filter: null } }),
       expect:
-        'Invalid value [{"filter":null}] for [spec.dataSchema.transformSpec]: expected null: transforms are not supported',
+        'Invalid value [{"filter":null}] for [spec.dataSchema.transformSpec]: expected null (transforms are not supported)',
     },
     {
       name: 'an unknown input source',
@@ -287,20 +291,20 @@ describe('a task that is not valid', () => {
       expect: 'Missing value for [spec.ioConfig.inputSource.type]: expected one of [inline, local, http]',
     },
     {
-      name: 'an input source that is a text',
+      name: 'an input source that is a string',
       given: taskWith({ [`${io}.inputSource`]: 'inline' }),
       expect: 'Invalid value [inline] for [spec.ioConfig.inputSource]: expected an object',
     },
     {
       name: 'inline data that is an object',
       given: taskWith({ [`${io}.inputSource.data`]: {} }),
-      expect: 'Invalid value [{}] for [spec.ioConfig.inputSource.data]: expected a text',
+      expect: 'Invalid value [{}] for [spec.ioConfig.inputSource.data]: expected a string',
     },
     {
       name: 'inline Parquet',
       given: taskWith({ [`${io}.inputFormat`]: { type: 'parquet' } }),
       expect:
-        'Invalid value [parquet] for [spec.ioConfig.inputFormat.type]: expected a format of texts for inline data: one of [json, csv, tsv]',
+        'Invalid value [parquet] for [spec.ioConfig.inputFormat.type]: expected one of [json, csv, tsv] for inline data',
     },
     {
       name: 'an unknown input format',
@@ -312,50 +316,50 @@ describe('a task that is not valid', () => {
       name: 'CSV without columns',
       given: taskWith(csv({})),
       expect:
-        'Missing value for [spec.ioConfig.inputFormat.columns]: expected a list of names, unless findColumnsFromHeader is true',
+        'Missing value for [spec.ioConfig.inputFormat.columns]: expected a list of names unless [findColumnsFromHeader] is true',
     },
     {
-      name: 'CSV columns with a repetition',
+      name: 'duplicate CSV columns',
       given: taskWith(csv({ columns: ['a', 'b', 'a'] })),
       expect:
-        'Invalid value [["a","b","a"]] for [spec.ioConfig.inputFormat.columns]: expected a list without repetitions',
+        'Invalid value [["a","b","a"]] for [spec.ioConfig.inputFormat.columns]: expected a list without duplicates',
     },
     {
       name: 'a delimiter of two characters',
       given: taskWith(csv({ columns: ['a'], delimiter: '::' })),
       expect:
-        'Invalid value [::] for [spec.ioConfig.inputFormat.delimiter]: expected one character, no quote and no line end',
+        'Invalid value [::] for [spec.ioConfig.inputFormat.delimiter]: expected a single character other than a quote or a line break',
     },
     {
       name: 'a negative number of header lines',
       given: taskWith(csv({ columns: ['a'], skipHeaderRows: -1 })),
       expect:
-        'Invalid value [-1] for [spec.ioConfig.inputFormat.skipHeaderRows]: expected a whole number that is at least 0',
+        'Invalid value [-1] for [spec.ioConfig.inputFormat.skipHeaderRows]: expected an integer of at least 0',
     },
     {
-      name: 'a local source without anything',
+      name: 'a local source without a folder and files',
       given: taskWith(local({})),
       expect:
-        'Missing value for [spec.ioConfig.inputSource.baseDir]: expected a folder, or files in place of it',
+        'Missing value for [spec.ioConfig.inputSource.baseDir]: expected a folder unless [files] is given',
     },
     {
       name: 'a folder without a filter',
       given: taskWith(local({ baseDir: root })),
       expect:
-        'Missing value for [spec.ioConfig.inputSource.filter]: expected a pattern such as [*.csv], together with baseDir',
+        'Missing value for [spec.ioConfig.inputSource.filter]: expected a pattern such as [*.csv] together with [baseDir]',
     },
     {
-      name: 'a folder outside',
+      name: 'a folder outside the allowed folders',
       given: taskWith(local({ baseDir: '/etc', filter: '*' })),
       expect: `Invalid value [/etc] for [spec.ioConfig.inputSource.baseDir]: expected an absolute path below one of [${root}]`,
     },
     {
-      name: 'a folder that begins like the allowed one',
+      name: 'a folder whose name starts with the name of an allowed one',
       given: taskWith(local({ baseDir: `${root}-other`, filter: '*' })),
       expect: `Invalid value [${root}-other] for [spec.ioConfig.inputSource.baseDir]: expected an absolute path below one of [${root}]`,
     },
     {
-      name: 'a file that climbs out',
+      name: 'a path with .. that leaves the allowed folder',
       given: taskWith(local({ files: [`${root}/a.csv`, `${root}/../b.csv`] })),
       expect: `Invalid value [${root}/../b.csv] for [spec.ioConfig.inputSource.files[1]]: expected an absolute path below one of [${root}]`,
     },
@@ -373,10 +377,10 @@ describe('a task that is not valid', () => {
     ...[
       ['another host', 'https://evil.example.com/x'],
       ['another port', 'https://data.example.com:444/x'],
-      ['the port missing', 'https://other.example.com/x'],
+      ['a missing port', 'https://other.example.com/x'],
       ['another scheme', 'ftp://data.example.com/x'],
       ['a file URI', 'file:///etc/passwd'],
-      ['no URI', 'data.example.com/x'],
+      ['an invalid URI', 'data.example.com/x'],
       [
         'an allowed host as credentials',
         'https://data.example.com@evil.example.com/x',
@@ -386,19 +390,19 @@ describe('a task that is not valid', () => {
     ].map(([name, uri, shown]) => ({
       name: `over HTTP: ${name}`,
       given: taskWith(http(uri)),
-      expect: `Invalid value [${shown ?? uri}] for [spec.ioConfig.inputSource.uris[0]]: expected a URI such as [https://host/file], without credentials, at one of the hosts [data.example.com, other.example.com:8443]`,
+      expect: `Invalid value [${shown ?? uri}] for [spec.ioConfig.inputSource.uris[0]]: expected a URI such as [https://host/file] without credentials and with one of the hosts [data.example.com, other.example.com:8443]`,
     })),
     {
-      name: 'append and drop',
+      name: 'both appendToExisting and dropExisting',
       given: taskWith({ [`${io}.dropExisting`]: true }),
       expect:
-        'Invalid value [true] for [spec.ioConfig.dropExisting]: expected false where appendToExisting is true',
+        'Invalid value [true] for [spec.ioConfig.dropExisting]: expected false when [appendToExisting] is true',
     },
     {
-      name: 'drop without intervals',
+      name: 'dropExisting without intervals',
       given: taskWith({ [`${io}.dropExisting`]: true, [`${io}.appendToExisting`]: false }),
       expect:
-        'Missing value for [spec.dataSchema.granularitySpec.intervals]: expected the intervals to drop with dropExisting',
+        'Missing value for [spec.dataSchema.granularitySpec.intervals]: expected at least one interval when [dropExisting] is true',
     },
     {
       name: 'an ioConfig of another type',
@@ -411,42 +415,42 @@ describe('a task that is not valid', () => {
       expect: 'Invalid value [hashed] for [spec.tuningConfig.partitionsSpec.type]: expected one of [dynamic]',
     },
     {
-      name: 'segments without rows',
+      name: 'a max of 0 rows per segment',
       given: taskWith({ [`${tuning}.partitionsSpec`]: { type: 'dynamic', maxRowsPerSegment: 0 } }),
       expect:
-        'Invalid value [0] for [spec.tuningConfig.partitionsSpec.maxRowsPerSegment]: expected a whole number that is at least 1',
+        'Invalid value [0] for [spec.tuningConfig.partitionsSpec.maxRowsPerSegment]: expected an integer of at least 1',
     },
     {
-      name: 'rows of a segment twice',
+      name: 'maxRowsPerSegment in two places',
       given: taskWith({ [`${tuning}.maxRowsPerSegment`]: 10 }),
       expect:
-        'Invalid value [10] for [spec.tuningConfig.maxRowsPerSegment]: expected no value where partitionsSpec is given',
+        'Invalid value [10] for [spec.tuningConfig.maxRowsPerSegment]: expected no value when [partitionsSpec] is given',
     },
     {
       name: 'perfect rollup',
       given: taskWith({ [`${tuning}.forceGuaranteedRollup`]: true }),
       expect:
-        'Invalid value [true] for [spec.tuningConfig.forceGuaranteedRollup]: expected false: only dynamic partitions are supported',
+        'Invalid value [true] for [spec.tuningConfig.forceGuaranteedRollup]: expected false (only dynamic partitions are supported)',
     },
     {
-      name: 'a half exception',
+      name: 'a fractional maxParseExceptions',
       given: taskWith({ [`${tuning}.maxParseExceptions`]: 0.5 }),
-      expect: 'Invalid value [0.5] for [spec.tuningConfig.maxParseExceptions]: expected a whole number',
+      expect: 'Invalid value [0.5] for [spec.tuningConfig.maxParseExceptions]: expected an integer',
     },
     {
-      name: 'unknown tuning',
+      name: 'an unknown tuning field',
       given: taskWith({ [`${tuning}.maxRowPerSegment`]: 5 }),
       expect:
-        'Unknown field [spec.tuningConfig.maxRowPerSegment]: expected one of [type, partitionsSpec, maxRowsPerSegment, maxTotalRows, maxParseExceptions, logParseExceptions, maxSavedParseExceptions, reportParseExceptions, forceGuaranteedRollup, maxRowsInMemory, maxBytesInMemory, maxColumnsToMerge, maxPendingPersists, maxNumConcurrentSubTasks, maxNumSegmentsToMerge, totalNumMergeTasks, maxRetry, pushTimeout, taskStatusCheckPeriodMs, chatHandlerTimeout, chatHandlerNumRetries, appendableIndexSpec, splitHintSpec, indexSpec, indexSpecForIntermediatePersists, segmentWriteOutMediumFactory]',
+        'Unknown field [spec.tuningConfig.maxRowPerSegment] with value [5]: expected one of [type, partitionsSpec, maxRowsPerSegment, maxTotalRows, maxParseExceptions, logParseExceptions, maxSavedParseExceptions, reportParseExceptions, forceGuaranteedRollup, maxRowsInMemory, maxBytesInMemory, maxColumnsToMerge, maxPendingPersists, maxNumConcurrentSubTasks, maxNumSegmentsToMerge, totalNumMergeTasks, maxRetry, pushTimeout, taskStatusCheckPeriodMs, chatHandlerTimeout, chatHandlerNumRetries, appendableIndexSpec, splitHintSpec, indexSpec, indexSpecForIntermediatePersists, segmentWriteOutMediumFactory]',
     },
     {
-      name: 'more problems than a message tells',
+      name: 'more problems than a message shows',
       given: taskWith({ [`${schema}.metricsSpec`]: [1, 2, 3, 4, 5, 6, 7] }),
       expect: `${[0, 1, 2, 3, 4].map((i) => `Invalid value [${i + 1}] for [spec.dataSchema.metricsSpec[${i}]]: expected an object`).join('; ')}; and 2 more`,
     },
   ]
   for (const { name, given, expect } of cases) {
-    it(name, () => {
+    it(`is rejected: ${name}`, () => {
       assert.throws(
         () => parseIndexSpec(given, access),
         (error) => {
@@ -459,29 +463,29 @@ describe('a task that is not valid', () => {
     })
   }
 
-  it('too much inline data', () => {
+  it('is rejected: too much inline data', () => {
     const given = taskWith({ [`${io}.inputSource.data`]: 'ä'.repeat(longestInlineDataBytes / 2 + 1) })
     assert.throws(() => parseIndexSpec(given, access), {
       code: 'tooLarge',
-      message: `spec.ioConfig.inputSource.data has [${longestInlineDataBytes + 2}] bytes; expected [${longestInlineDataBytes}]`,
+      message: `[spec.ioConfig.inputSource.data] has [${longestInlineDataBytes + 2}] bytes: expected at most [${longestInlineDataBytes}]`,
     })
   })
 
-  it('nothing may be read from outside by default', () => {
+  it('is rejected by default if it reads local files or URIs', () => {
     const nothing: InputAccess = { allowedRoots: [], allowedHosts: [] }
     assert.throws(
       () => parseIndexSpec(taskWith(local({ baseDir: root, filter: '*' })), nothing),
-      /allowed is no local path: svc\.ingestion\.local\.allowedRoots names no folder/,
+      /expected no local path, because \[svc\.ingestion\.local\.allowedRoots\] is empty/,
     )
     assert.throws(
       () => parseIndexSpec(taskWith(http('https://data.example.com/x')), nothing),
-      /allowed is no URI: svc\.ingestion\.http\.allowedHosts names no host/,
+      /expected no URI, because \[svc\.ingestion\.http\.allowedHosts\] is empty/,
     )
   })
 })
 
-describe('a task that is valid', () => {
-  it('has all defaults of the recorded system', () => {
+describe('a valid task', () => {
+  it("has Druid's defaults", () => {
     const given = {
       type: 'index_parallel',
       spec: {
@@ -517,7 +521,7 @@ describe('a task that is valid', () => {
     })
   })
 
-  it('keeps what it says', () => {
+  it('keeps its values', () => {
     const given = taskWith({
       id: 'mine',
       groupId: 'ours',
@@ -567,14 +571,14 @@ describe('a task that is valid', () => {
     })
   })
 
-  it('may name local files by the allowed folder and by what it is a link to', () => {
+  it('may name local files by the allowed folder and by the target of its link', () => {
     const linked: InputAccess = { allowedRoots: [join(folder, 'link-to-root')], allowedHosts: [] }
     for (const path of [root, join(root, 'sub'), join(folder, 'link-to-root', 'a.csv')]) {
       parseIndexSpec(taskWith(local({ files: [path] })), linked)
     }
   })
 
-  it('may ask allowed hosts, in any case of letters', () => {
+  it('may read from allowed hosts, in any letter case', () => {
     for (const uri of [
       'https://data.example.com/x.csv?a=b',
       'http://data.example.com/x',
@@ -586,14 +590,14 @@ describe('a task that is valid', () => {
   })
 })
 
-describe('lists of a task', () => {
+describe('a list of a task', () => {
   const lists: readonly [name: string, change: (count: number) => object][] = [
     ['intervals', (count) => ({ granularitySpec: { intervals: Array(count).fill('2026-01-01/P1D') } })],
     ['metricsSpec', (count) => ({ metricsSpec: Array(count).fill({ type: 'count', name: 'n' }) })],
     ['dimensionExclusions', (count) => ({ dimensionsSpec: { dimensionExclusions: Array(count).fill('a') } })],
   ]
   for (const [name, change] of lists) {
-    it(`[${name}] have at most 10,000 entries, which is checked before they are read`, () => {
+    it(`[${name}] has at most 10,000 entries, checked before its entries`, () => {
       const task = (count: number) => ({
         type: 'index_parallel',
         spec: {
@@ -607,7 +611,9 @@ describe('lists of a task', () => {
       })
       const startedAt = performance.now()
       assert.throws(() => parseIndexSpec(task(1_000_000), { allowedRoots: [], allowedHosts: [] }), {
-        message: new RegExp(`Invalid value .* for [${name}]: expected at most 10000 entries$`),
+        message: new RegExp(
+          `^Invalid value .* for \\[spec\\.dataSchema\\..*${name}\\]: expected at most 10000 entries$`,
+        ),
       })
       assert.ok(performance.now() - startedAt < 1000)
       if (name !== 'metricsSpec') parseIndexSpec(task(10_000), { allowedRoots: [], allowedHosts: [] })

@@ -5,15 +5,15 @@ import type { DimensionSpec, IndexSpec, InputSource, MetricSpec } from './index-
 import { indexTask } from './index-spec-schema.ts'
 import { checkHttp, checkLocal, type InputAccess, sourceField } from './input-access.ts'
 
-/** The most that inline data may take: more belongs into a file. */
+/** Max size of inline data, in bytes. */
 export const longestInlineDataBytes = 10 * 1024 * 1024
 
-// The recorded system's default.
+// Druid's default.
 const defaultMaxRowsPerSegment = 5_000_000
 
 const schemaField = 'spec.dataSchema'
 
-/** Columns of a segment are told apart without regard to case, as SQL does. */
+/** Throws an invalidInput Failure for a column name that is not unique. As in SQL, names are case-insensitive. */
 function checkColumnNames(dimensions: readonly DimensionSpec[], metrics: readonly MetricSpec[]): void {
   const fields = new Map<string, string>()
   const named = [
@@ -26,14 +26,14 @@ function checkColumnNames(dimensions: readonly DimensionSpec[], metrics: readonl
   for (const { name, field } of named) {
     const other = fields.get(name.toLowerCase())
     if (other !== undefined)
-      throw refuse(field, name, `a name that differs from that of ${other} by more than case`)
+      throw refuse(field, name, `a name other than the one in [${other}] (names are case-insensitive)`)
     fields.set(name.toLowerCase(), field)
   }
 }
 
 /**
- * The task that the body of a POST to the tasks endpoint asks for. Failures: invalidInput that names each wrong field,
- * its value and what is allowed; tooLarge for inline data over 10 MiB.
+ * Parses a submitted index_parallel task. Throws a Failure: invalidInput that names each invalid field with its value
+ * and what is expected, or tooLarge for more than 10 MiB of inline data.
  */
 export function parseIndexSpec(json: unknown, access: InputAccess): IndexSpec {
   const { id, groupId, context, spec } = parseJson(indexTask, json, { subject: 'task' })
@@ -45,13 +45,13 @@ export function parseIndexSpec(json: unknown, access: InputAccess): IndexSpec {
     throw refuse(
       `${schemaField}.granularitySpec.intervals`,
       undefined,
-      'the intervals to drop with dropExisting',
+      'at least one interval when [dropExisting] is true',
     )
   }
   const source: InputSource = io.inputSource
   if (source.type === 'inline' && Buffer.byteLength(source.data) > longestInlineDataBytes) {
     throw tooLarge(
-      `${sourceField}.data has [${Buffer.byteLength(source.data)}] bytes; expected [${longestInlineDataBytes}]`,
+      `[${sourceField}.data] has [${Buffer.byteLength(source.data)}] bytes: expected at most [${longestInlineDataBytes}]`,
       { field: `${sourceField}.data` },
     )
   }

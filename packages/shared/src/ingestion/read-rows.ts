@@ -10,30 +10,30 @@ import { metricValueType, type StoredDimension } from './stored-columns.ts'
 import { lostValueSql, type StoredType, storedValueSql } from './stored-value.ts'
 import { instantSql, isInstantSql } from './timestamp-format.ts'
 
-/** The table with all rows of the task in their final order. */
+/** Name of the table with all rows of the task in their final order. */
 export const rowsTable = 'work.ready'
 
-/** What became of the rows of the input. */
+/** How the rows of the input were processed. */
 export interface RowCounts {
   readonly rowsRead: number
-  /** Rows without a readable time or with a value of another kind than its column. */
+  /** Rows without a valid timestamp or with a value that does not match the type of its column. */
   readonly rowsUnparseable: number
   /** Rows outside the intervals of the task. */
   readonly rowsThrownAway: number
-  /** What is said about the first rows that cannot be read. */
+  /** Messages about the first invalid rows. */
   readonly parseExceptions: readonly string[]
-  /** Columns that the task names and no stored row has; none where there are no rows. */
+  /** Columns that the task names but no stored row has; empty if there are no rows. */
   readonly columnsInNoRow: readonly string[]
 }
 
-/** Columns of the rows table, in the order in which they are stored. */
+/** The columns of the rows table, in stored order. */
 export interface RowsPlan {
   readonly spec: IndexSpec
   readonly input: Input
   readonly dimensions: readonly StoredDimension[]
 }
 
-// What became of a row: stored, outside the intervals, or which of its parts cannot be read.
+// How a row was processed: stored, outside the intervals, or which part of it is invalid.
 const status = { stored: 0, outside: 1, broken: 2, time: 3, firstColumn: 4 } as const
 
 const mostToldExceptions = 10
@@ -45,12 +45,12 @@ const nameOfMetric = (index: number): string => `m${index}`
 
 interface CheckedColumn {
   readonly name: string
-  /** SQL for its value, of its stored type. */
+  /** SQL for its value in its stored type. */
   readonly value: string
   readonly type: string
-  /** SQL for what stood in the input. */
+  /** SQL for its value in the input. */
   readonly source: string | undefined
-  /** SQL, over `value` under its short name, that is true where the input's value was lost. */
+  /** SQL, with the short name for `value`, that is true if the input's value was lost. */
   readonly isLost: string
 }
 
@@ -63,7 +63,9 @@ function wholeBuckets(intervals: readonly Interval[], granularity: Granularity):
     }))
 }
 
-/** SQL that is true for an instant that the task takes. A task always writes whole buckets, so it takes whole ones. */
+/**
+ * Returns SQL that is true for an instant that the task ingests: it writes entire buckets, so it reads entire buckets.
+ */
 function isWantedSql(spec: IndexSpec, instant: string): string {
   if (spec.intervals === undefined) return 'true'
   const ranges = wholeBuckets(spec.intervals, spec.segmentGranularity).map(({ start, end }) => {
@@ -115,7 +117,10 @@ function checkedColumns({ spec, dimensions }: RowsPlan, relation: Relation): Che
   ]
 }
 
-/** SELECT of every row of the files: its status, its instant, its columns, and what is told of it if it is lost. */
+/**
+ * Returns a SELECT of every row of the files: status, instant, columns, and, if the row is invalid, the value to
+ * report.
+ */
 function selectChecked(
   plan: RowsPlan,
   files: readonly InputFile[],
@@ -151,11 +156,11 @@ function selectChecked(
       ${lost.join(' ')}
       WHEN NOT ${isWantedSql(spec, 'instant')} THEN ${status.outside}
       ELSE ${status.stored} END)::USMALLINT AS status FROM (${inner})`
-  const told = `CASE status WHEN ${status.time} THEN ${time === undefined ? 'NULL' : `CAST(${time.sql} AS VARCHAR)`} ${sources.join(' ')} END AS told`
+  const told = `CASE status WHEN ${status.time} THEN ${time === undefined ? 'NULL' : `CAST(${time.sql} AS VARCHAR)`} ${sources.join(' ')} END AS reported`
   return { sql: `SELECT status, instant${['', ...shorts].join(', ')}, ${told} FROM (${middle})`, columns }
 }
 
-/** SQL that aggregates the values of a metric. */
+/** Returns SQL that aggregates the values of a metric. */
 export function aggregateSql({ type }: Pick<MetricSpec, 'type'>, value: string): string {
   switch (type) {
     case 'count':
@@ -195,9 +200,9 @@ function createTableSql(plan: RowsPlan): string {
 }
 
 function tellValue(value: unknown): string {
-  if (value === null || value === undefined || value === '') return 'no value'
+  if (value === null || value === undefined || value === '') return 'Missing value'
   const text = String(value)
-  return `the value [${text.length > longestToldValue ? `${text.slice(0, longestToldValue)}…` : text}]`
+  return `Invalid value [${text.length > longestToldValue ? `${text.slice(0, longestToldValue)}…` : text}]`
 }
 
 function tellRow(
@@ -206,18 +211,18 @@ function tellRow(
   file: InputFile,
   row: Record<string, unknown>,
 ): string {
-  const where = `Row[${row.row}] of file[${file.title}]`
+  const where = `row [${row.row}] of file [${file.title}]`
   const code = Number(row.status)
-  if (code === status.broken) return `${where} is not a JSON object`
+  if (code === status.broken) return `Invalid ${where}: expected a JSON object`
   if (code === status.time) {
     const { column, format } = plan.spec.timestamp
-    return `${where} has ${tellValue(row.told)} in timestamp column[${column}], which should be of format[${format}]`
+    return `${tellValue(row.reported)} for timestamp column [${column}] in ${where}: expected format [${format}]`
   }
   const column = columns[code - status.firstColumn]
-  return `${where} has ${tellValue(row.told)} in column[${column?.name}], which should be a ${column?.type}`
+  return `${tellValue(row.reported)} for column [${column?.name}] in ${where}: expected a ${column?.type}`
 }
 
-/** Finds the first rows that cannot be read: only a task that has some pays for this second reading. */
+/** Finds the first invalid rows. Reads the input a second time, so only tasks with invalid rows pay for it. */
 async function tellRows(plan: RowsPlan, engine: Engine): Promise<string[]> {
   const told: string[] = []
   for (const file of plan.input.files) {
@@ -225,7 +230,7 @@ async function tellRows(plan: RowsPlan, engine: Engine): Promise<string[]> {
     if (left === 0) break
     const { sql, columns } = selectChecked(plan, [file], 'skip')
     const rows = await engine.rows(
-      `SELECT row, status, told FROM (SELECT row_number() OVER () AS row, status, told FROM (${sql}))
+      `SELECT row, status, reported FROM (SELECT row_number() OVER () AS row, status, reported FROM (${sql}))
        WHERE status >= ${status.broken} ORDER BY row LIMIT ${left}`,
     )
     told.push(...rows.map((row) => tellRow(plan, columns, file, row)))
@@ -246,15 +251,15 @@ async function tellRejects(plan: RowsPlan, engine: Engine): Promise<{ count: num
   const rows = await engine.rows(`${rejected} ORDER BY s.file_path, e.line LIMIT ${mostToldExceptions}`)
   const told = rows.map((row) => {
     const file = plan.input.files.find(({ path }) => path === row.file_path)
-    return `Line[${row.line}] of file[${file?.title}] cannot be read: ${String(row.problem).split('\n')[0]}`
+    return `Invalid line [${row.line}] of file [${file?.title}]: ${String(row.problem).split('\n')[0]}`
   })
   return { count: Number(total?.n), told }
 }
 
 /**
- * Reads the whole input into the rows table: times parsed, values of their types, rolled up if asked, sorted by time
- * and dimensions. More rows that cannot be read than the task allows are an invalidInput failure that tells the first
- * ones, and of each no more than the value that is wrong.
+ * Reads the entire input into the rows table: parses timestamps, converts values to their types, rolls up if requested,
+ * and sorts by time and dimensions. If there are more invalid rows than the task allows, throws an invalidInput Failure
+ * that reports the first one, with only its invalid value.
  */
 export async function readRows(plan: RowsPlan, engine: Engine): Promise<RowCounts> {
   const { spec, input } = plan
@@ -267,7 +272,7 @@ export async function readRows(plan: RowsPlan, engine: Engine): Promise<RowCount
     const known = input.knownColumns.slice(0, 20).join(', ')
     if (input.knownColumns.length > 0) {
       throw invalidInput(
-        `spec.dataSchema.timestampSpec.column has the value [${column}], which the input does not have; its columns are [${known}]`,
+        `Invalid value [${column}] for [spec.dataSchema.timestampSpec.column]: expected one of the input columns [${known}]`,
         { field: 'spec.dataSchema.timestampSpec.column' },
       )
     }
@@ -287,7 +292,7 @@ export async function readRows(plan: RowsPlan, engine: Engine): Promise<RowCount
   const parseExceptions = [...rejects.told, ...(unparseable > 0 ? await tellRows(plan, engine) : [])]
   if (unparseable + rejects.count > spec.maxParseExceptions) {
     throw invalidInput(
-      `More rows cannot be read than spec.tuningConfig.maxParseExceptions[${spec.maxParseExceptions}] allows: ${parseExceptions[0]}`,
+      `More than [${spec.maxParseExceptions}] invalid rows, the limit set by [spec.tuningConfig.maxParseExceptions]: ${parseExceptions[0]}`,
       { field: 'spec.tuningConfig.maxParseExceptions' },
     )
   }
@@ -300,14 +305,14 @@ export async function readRows(plan: RowsPlan, engine: Engine): Promise<RowCount
   }
 }
 
-/** Names that a format without a list of columns tells only by having no value of them in any row. */
+/** Returns the named columns that no stored row has. */
 async function findColumnsInNoRow(plan: RowsPlan, engine: Engine): Promise<string[]> {
   const { spec, input, dimensions } = plan
   const named = new Map([
     ...spec.metrics.flatMap(({ type, fieldName }, index): [string, string][] =>
       type === 'count' ? [] : [[fieldName, nameOfMetric(index)]],
     ),
-    // What was discovered in the rows is in one.
+    // Discovered dimensions are in at least one row.
     ...(spec.dimensions.length > 0 ? dimensions : []).map(({ name }, index): [string, string] => [
       name,
       nameOfDimension(index),
@@ -321,7 +326,7 @@ async function findColumnsInNoRow(plan: RowsPlan, engine: Engine): Promise<strin
   return [...named].filter(([, short]) => found[short] !== true).map(([name]) => name)
 }
 
-/** SELECT list of the stored columns of the rows table under their own names, the time first. */
+/** Returns the stored columns of the rows table, except the time: the short name and the name in the segment. */
 export function storedColumns(plan: RowsPlan): { short: string; name: string }[] {
   return [
     ...plan.dimensions.map(({ name }, index) => ({ short: nameOfDimension(index), name })),
@@ -329,5 +334,5 @@ export function storedColumns(plan: RowsPlan): { short: string; name: string }[]
   ]
 }
 
-/** SQL that is true for the rows of the rows table that are stored. */
+/** SQL that is true for the rows of the rows table that are stored in segments. */
 export const isStored = `status = ${status.stored}`

@@ -37,8 +37,8 @@ function nothingIsLeftAtWork(): void {
   assert.deepEqual(readdirSync(bench.workFolder), [])
 }
 
-describe('the shipped flights', () => {
-  it('become a segment for every day, with all rows of the day in their order', async () => {
+describe('the flights sample', () => {
+  it('is split into one segment per day, with the sorted rows of the day', async () => {
     const result = await bench.run(flightsTask)
     const perDay = Map.groupBy(flights, ({ time }) => time.slice(0, 10))
     assert.equal(perDay.size, 90)
@@ -70,7 +70,7 @@ describe('the shipped flights', () => {
       result,
       `strftime(__time, '%Y-%m-%dT%H:%M:%SZ') AS time, delay::INT AS delay, distance::INT AS distance, origin, destination`,
     )
-    // All fields in the order of the columns, so that rows of one minute come in one order, too.
+    // Compare all fields in column order, so that rows of the same minute have a defined order.
     const sorted = [...flights].sort(
       (a, b) =>
         a.time.localeCompare(b.time) ||
@@ -89,7 +89,7 @@ describe('the shipped flights', () => {
     nothingIsLeftAtWork()
   })
 
-  it('may be appended again: other files with the same rows', async () => {
+  it('can be ingested again, into other files with the same rows', async () => {
     const first = await bench.run(flightsTask)
     const second = await bench.run(flightsTask)
     const paths = new Set([...first.segments, ...second.segments].map(({ path }) => path))
@@ -100,7 +100,7 @@ describe('the shipped flights', () => {
     )
   })
 
-  it('are rolled up to hours', async () => {
+  it('is rolled up to hours', async () => {
     const result = await bench.run({
       ...flightsTask,
       dimensionsSpec: { dimensions: ['origin'] },
@@ -135,7 +135,7 @@ describe('the shipped flights', () => {
     )
   })
 
-  it('are split where a segment would get too many rows', async () => {
+  it('is split into segments with a max number of rows', async () => {
     const result = await bench.run({
       ...flightsTask,
       granularitySpec: { segmentGranularity: 'MONTH' },
@@ -167,7 +167,7 @@ describe('the shipped flights', () => {
     )
   })
 
-  it('are cut to the intervals of the task', async () => {
+  it('is limited to the intervals of the task', async () => {
     const result = await bench.run({
       ...flightsTask,
       granularitySpec: { intervals: ['2001-01-05/2001-01-07', '2001-02-01/P1D'] },
@@ -194,7 +194,7 @@ describe('the shipped flights', () => {
       },
       expect: ['zz'],
     },
-    { name: 'JSON whose columns are found', parts: { inputSource: inlineRows(oneRow) }, expect: [] },
+    { name: 'JSON with discovered columns', parts: { inputSource: inlineRows(oneRow) }, expect: [] },
     {
       name: 'no rows',
       parts: { inputSource: inlineText(''), dimensionsSpec: { dimensions: named } },
@@ -202,7 +202,7 @@ describe('the shipped flights', () => {
     },
   ]
   for (const { name, parts, expect } of noRows) {
-    it(`tell the columns that are named and in no row: ${name}`, async () => {
+    it(`reports named columns that no row has: ${name}`, async () => {
       let last: IndexProgress | undefined
       const result = await bench.run(parts, {
         onProgress: (progress) => {
@@ -214,7 +214,7 @@ describe('the shipped flights', () => {
     })
   }
 
-  it('report how far they are', async () => {
+  it('reports its progress', async () => {
     const seen: IndexProgress[] = []
     await bench.run(flightsTask, { onProgress: (progress) => seen.push(progress) })
     const phases = [...new Set(seen.map(({ phase }) => phase))]
@@ -243,7 +243,7 @@ describe('the shipped flights', () => {
 })
 
 describe('segments', () => {
-  it('of the granularity ALL are one, of all time', async () => {
+  it('with granularity ALL: a single one for all of time', async () => {
     const result = await bench.run({
       inputSource: inlineRows({ t: '1900-01-01', a: 1 }, { t: '2100-01-01', a: 2 }),
       granularitySpec: { segmentGranularity: 'ALL' },
@@ -256,7 +256,7 @@ describe('segments', () => {
     )
   })
 
-  it('are not left by rows whose query granularity is coarser', async () => {
+  it('keep their rows if the query granularity is coarser', async () => {
     for (const queryGranularity of ['WEEK', 'ALL']) {
       const result = await bench.run({
         inputSource: inlineRows({ t: '2026-01-01T05:00:00Z', a: 'x' }, { t: '2026-01-01T06:00:00Z', a: 'x' }),
@@ -270,7 +270,7 @@ describe('segments', () => {
     }
   })
 
-  it('take the rows of whole buckets that the intervals touch', async () => {
+  it('contain all rows of each bucket that overlaps the intervals', async () => {
     const result = await bench.run({
       inputSource: inlineRows(
         { t: '2025-12-31T23:59:59.999Z' },
@@ -284,7 +284,7 @@ describe('segments', () => {
     assert.deepEqual([result.rowsWritten, result.rowsThrownAway], [2, 2])
   })
 
-  it('have safe paths whatever the datasource is called', async () => {
+  it('have safe paths for any datasource name', async () => {
     for (const dataSource of [
       '..',
       'a b',
@@ -306,7 +306,7 @@ describe('segments', () => {
     }
   })
 
-  it('are none where there are no rows', async () => {
+  it('are not written without rows', async () => {
     const csv = { type: 'csv', findColumnsFromHeader: true }
     const cases: TaskParts[] = [
       { inputSource: inlineText('') },
@@ -323,7 +323,7 @@ describe('segments', () => {
     }
   })
 
-  it('hold exactly the rows of the input, whatever they are', async () => {
+  it('contain exactly the rows of any input', async () => {
     const row = fc.record({
       t: fc.integer({ min: Date.UTC(2025, 11, 28), max: Date.UTC(2026, 0, 4) }),
       s: fc.option(fc.string({ unit: 'grapheme', maxLength: 5 })),
@@ -361,7 +361,7 @@ describe('columns', () => {
   const types = async (result: IndexResult, ...names: string[]): Promise<unknown> =>
     (await bench.rows(result, names.map((name) => `typeof("${name}") AS "${name}"`).join(', '), 'LIMIT 1'))[0]
 
-  it('of JSON that are discovered keep the types that all their values have', async () => {
+  it('discovered in JSON keep the common type of their values', async () => {
     const result = await bench.run({
       inputSource: inlineRows(
         {
@@ -416,7 +416,7 @@ describe('columns', () => {
     assert.deepEqual(second, { i: '-9007199254740991', f: 2, b: false, s: '8', mixed: 'x', nested: null })
   })
 
-  it('of JSON with whole numbers beyond 64 bits stay as they are written', async () => {
+  it('of JSON with integers beyond 64 bits are stored as strings', async () => {
     const result = await bench.run({
       inputSource: inlineText(
         '{"t":"2026-01-01","id":9223372036854775808}\n{"t":"2026-01-01","id":9223372036854775807}',
@@ -429,7 +429,7 @@ describe('columns', () => {
     assert.deepEqual(await types(result, 'id'), { id: 'VARCHAR' })
   })
 
-  it('of CSV that are discovered are numbers only where nothing is lost', async () => {
+  it('discovered in CSV are numbers only if nothing is lost', async () => {
     const result = await bench.run({
       inputSource: inlineText(
         [
@@ -455,7 +455,7 @@ describe('columns', () => {
     ])
   })
 
-  it('that are named have the types that the task says', async () => {
+  it('named in the task have the types of the task', async () => {
     const result = await bench.run({
       inputSource: inlineRows(
         { t: 5, s: 5, l: '7.9', d: '1e3', f: 0.5 },
@@ -484,7 +484,7 @@ describe('columns', () => {
     ])
   })
 
-  it('that metrics use, that are excluded, or that are the timestamp, are no dimensions', async () => {
+  it('that are excluded, used by metrics, or the timestamp are not dimensions', async () => {
     const result = await bench.run({
       inputSource: inlineRows({ t: '2026-01-01', a: 1, b: 2, c: 3, d: 4, __time: 5 }),
       dimensionsSpec: { dimensionExclusions: ['b'] },
@@ -513,11 +513,12 @@ describe('columns', () => {
     }
   })
 
-  it('that differ only in case have to be chosen from', async () => {
+  it('that differ only in case must be named in the task', async () => {
     const input = inlineRows({ t: '2026-01-01', user: 'a', User: 'b' })
     await assert.rejects(bench.run({ inputSource: input }), {
       code: 'invalidInput',
-      message: 'Columns[user] and [User] of the input differ only in case; name the dimensions to ingest',
+      message:
+        'Columns [user] and [User] of the input differ only in case. List the dimensions to ingest in [spec.dataSchema.dimensionsSpec.dimensions]',
     })
     const result = await bench.run({ inputSource: input, dimensionsSpec: { dimensions: ['User'] } })
     assert.deepEqual(await bench.rows(result, 'User'), [{ User: 'b' }])
@@ -528,7 +529,7 @@ describe('columns', () => {
       await assert.rejects(bench.run({ inputSource: inlineRows({ t: '2026-01-01', [name]: 1 }) }), {
         code: 'invalidInput',
         message:
-          /^Invalid name of a column \[.*\\u00.*\] in the input: expected a name without control characters/,
+          /^Invalid column name \[.*\\u00.*\] in the input: expected a name without control characters/,
       })
       const result = await bench.run({
         inputSource: inlineRows({ t: '2026-01-01', [name]: 1, user: 'a' }),
@@ -543,13 +544,14 @@ describe('columns', () => {
     assert.deepEqual(await bench.rows(result, 'user'), [{ user: 'a\0b' }])
   })
 
-  it('without a name have to be left out', async () => {
+  it('without a name are rejected', async () => {
     await assert.rejects(bench.run({ inputSource: inlineRows({ t: '2026-01-01', '': 1 }) }), {
-      message: 'The input has a column without a name; name the dimensions to ingest',
+      message:
+        'The input has a column without a name. List the dimensions to ingest in [spec.dataSchema.dimensionsSpec.dimensions]',
     })
   })
 
-  it('of a metric may overflow, which is told', async () => {
+  it('of a metric that overflows fail the task', async () => {
     const most = '9223372036854775807'
     await assert.rejects(
       bench.run({
@@ -558,11 +560,11 @@ describe('columns', () => {
         metricsSpec: [{ type: 'longSum', name: 'a', fieldName: 'a' }],
         granularitySpec: { rollup: true },
       }),
-      { code: 'invalidInput', message: /^The input cannot be read: .*out of range/ },
+      { code: 'invalidInput', message: /^Cannot read the input: .*out of range/ },
     )
   })
 
-  it('of a metric are null where no row has a value', async () => {
+  it('of a metric are null if no row has a value', async () => {
     const result = await bench.run({
       inputSource: inlineRows({ t: '2026-01-01', a: null }, { t: '2026-01-01' }),
       dimensionsSpec: { dimensions: ['x'] },
@@ -577,47 +579,47 @@ describe('columns', () => {
   })
 })
 
-describe('rows that cannot be read', () => {
+describe('invalid rows', () => {
   const good = { t: '2026-01-01', a: 'x', n: 1 }
   const dimensionsSpec = { dimensions: ['a', { type: 'long', name: 'n' }] }
   const csv = { type: 'csv', findColumnsFromHeader: true }
   const cases: { name: string; given: TaskParts; told: string }[] = [
     {
-      name: 'no time',
+      name: 'an invalid timestamp',
       given: { inputSource: inlineRows(good, { ...good, t: 'soon', secret: 'abc' }), dimensionsSpec },
-      told: 'Row[2] of file[the inline data] has the value [soon] in timestamp column[t], which should be of format[auto]',
+      told: 'Invalid value [soon] for timestamp column [t] in row [2] of file [inline data]: expected format [auto]',
     },
     {
-      name: 'a time that is missing',
+      name: 'a missing timestamp',
       given: { inputSource: inlineRows(good, { a: 'x' }), dimensionsSpec },
-      told: 'Row[2] of file[the inline data] has no value in timestamp column[t], which should be of format[auto]',
+      told: 'Missing value for timestamp column [t] in row [2] of file [inline data]: expected format [auto]',
     },
     {
-      name: 'a time that is very long',
+      name: 'a very long timestamp',
       given: { inputSource: inlineRows(good, good, { t: 'z'.repeat(5000) }), dimensionsSpec },
-      told: `Row[3] of file[the inline data] has the value [${'z'.repeat(60)}…] in timestamp column[t], which should be of format[auto]`,
+      told: `Invalid value [${'z'.repeat(60)}…] for timestamp column [t] in row [3] of file [inline data]: expected format [auto]`,
     },
     {
-      name: 'a number that is none',
+      name: 'an invalid number',
       given: { inputSource: inlineRows(good, { ...good, n: 'many' }), dimensionsSpec },
-      told: 'Row[2] of file[the inline data] has the value [many] in column[n], which should be a BIGINT',
+      told: 'Invalid value [many] for column [n] in row [2] of file [inline data]: expected a BIGINT',
     },
     {
-      name: 'a metric that is none',
+      name: 'an invalid metric',
       given: {
         inputSource: inlineRows(good, { ...good, n: 'NaN' }),
         dimensionsSpec: { dimensions: ['a'] },
         metricsSpec: [{ type: 'doubleSum', name: 'sum', fieldName: 'n' }],
       },
-      told: 'Row[2] of file[the inline data] has the value [NaN] in column[n], which should be a DOUBLE',
+      told: 'Invalid value [NaN] for column [n] in row [2] of file [inline data]: expected a DOUBLE',
     },
     {
-      name: 'a line that is no JSON',
+      name: 'a line that is not valid JSON',
       given: {
         inputSource: inlineText(`${JSON.stringify(good)}\n{"t":\n${JSON.stringify(good)}`),
         dimensionsSpec,
       },
-      told: 'Row[2] of file[the inline data] is not a JSON object',
+      told: 'Invalid row [2] of file [inline data]: expected a JSON object',
     },
     {
       name: 'a line with two objects',
@@ -625,32 +627,32 @@ describe('rows that cannot be read', () => {
         inputSource: inlineText(`${JSON.stringify(good)}\n${JSON.stringify(good).repeat(2)}`),
         dimensionsSpec,
       },
-      told: 'Row[2] of file[the inline data] is not a JSON object',
+      told: 'Invalid row [2] of file [inline data]: expected a JSON object',
     },
     {
-      name: 'a list in place of lines',
+      name: 'a list instead of lines',
       given: { inputSource: inlineText(JSON.stringify([good, good])) },
-      told: 'Row[1] of file[the inline data] is not a JSON object',
+      told: 'Invalid row [1] of file [inline data]: expected a JSON object',
     },
     {
-      name: 'a number in place of an object',
+      name: 'a number instead of an object',
       given: { inputSource: inlineText(`${JSON.stringify(good)}\n5`) },
-      told: 'Row[2] of file[the inline data] is not a JSON object',
+      told: 'Invalid row [2] of file [inline data]: expected a JSON object',
     },
     {
       name: 'a CSV line with too many values',
       given: { inputSource: inlineText('t,a\n2026-01-01,x\n2026-01-01,secret,secret\n'), inputFormat: csv },
-      told: 'Line[3] of file[the inline data] cannot be read: Expected Number of Columns: 2 Found: 3',
+      told: 'Invalid line [3] of file [inline data]: Expected Number of Columns: 2 Found: 3',
     },
     {
       name: 'a CSV line with too few values',
       given: { inputSource: inlineText('t,a\n2026-01-01\n2026-01-01,x\n'), inputFormat: csv },
-      told: 'Line[2] of file[the inline data] cannot be read: Expected Number of Columns: 2 Found: 1',
+      told: 'Invalid line [2] of file [inline data]: Expected Number of Columns: 2 Found: 1',
     },
     {
-      name: 'a CSV line with half a quote',
+      name: 'a CSV line with an unbalanced quote',
       given: { inputSource: inlineText('t,a\n2026-01-01,"sec"ret\n2026-01-01,x\n'), inputFormat: csv },
-      told: 'Line[2] of file[the inline data] cannot be read: Value with unterminated quote found.',
+      told: 'Invalid line [2] of file [inline data]: Value with unterminated quote found.',
     },
   ]
   for (const { name, given, told } of cases) {
@@ -658,13 +660,13 @@ describe('rows that cannot be read', () => {
       const before = bench.storedFiles()
       await assert.rejects(bench.run(given), {
         code: 'invalidInput',
-        message: `More rows cannot be read than spec.tuningConfig.maxParseExceptions[0] allows: ${told}`,
+        message: `More than [0] invalid rows, the limit set by [spec.tuningConfig.maxParseExceptions]: ${told}`,
       })
       assert.deepEqual(bench.storedFiles(), before)
       nothingIsLeftAtWork()
     })
 
-    it(`are left out where the task allows it: ${name}`, async () => {
+    it(`are skipped if the task allows it: ${name}`, async () => {
       const result = await bench.run({ ...given, tuningConfig: { maxParseExceptions: 1 } })
       assert.equal(result.rowsUnparseable, 1)
       assert.equal(result.rowsWritten, result.rowsRead - 1)
@@ -672,7 +674,7 @@ describe('rows that cannot be read', () => {
     })
   }
 
-  it('are counted over all their kinds, and the first ten are told', async () => {
+  it('of all kinds are counted, and the first 10 are reported', async () => {
     const lines = [
       't,n',
       '2026-01-01,1',
@@ -691,11 +693,11 @@ describe('rows that cannot be read', () => {
     assert.equal(result.parseExceptions.length, 10)
     await assert.rejects(bench.run({ ...parts, tuningConfig: { maxParseExceptions: 10 } }), {
       message:
-        'More rows cannot be read than spec.tuningConfig.maxParseExceptions[10] allows: Line[11] of file[the inline data] cannot be read: Expected Number of Columns: 2 Found: 1',
+        'More than [10] invalid rows, the limit set by [spec.tuningConfig.maxParseExceptions]: Invalid line [11] of file [inline data]: Expected Number of Columns: 2 Found: 1',
     })
   })
 
-  it('may have a time given to them', async () => {
+  it('can get a default timestamp', async () => {
     const result = await bench.run({
       inputSource: inlineRows({ t: null, a: 1 }, { a: 2 }, { t: '', a: 3 }),
       timestampSpec: { column: 't', missingValue: '2026-05-05' },
@@ -704,28 +706,31 @@ describe('rows that cannot be read', () => {
     assert.equal(result.rowsWritten, 3)
   })
 
-  it('all of them: a timestamp column that is not there', async () => {
+  it('are not read if the timestamp column does not exist', async () => {
     await assert.rejects(bench.run({ inputSource: inlineText('time,a\n2026-01-01,x\n'), inputFormat: csv }), {
       code: 'invalidInput',
       message:
-        'spec.dataSchema.timestampSpec.column has the value [t], which the input does not have; its columns are [time, a]',
+        'Invalid value [t] for [spec.dataSchema.timestampSpec.column]: expected one of the input columns [time, a]',
     })
   })
 
-  it('fall into no more intervals than a task may have', async () => {
+  it('fail the task if they span too many intervals', async () => {
     const rows = Array.from({ length: 100_001 }, (_, second) => `{"t":${second * 1000}}`)
     await assert.rejects(
       bench.run({
         inputSource: inlineText(rows.join('\n')),
         granularitySpec: { segmentGranularity: 'SECOND' },
       }),
-      { message: 'The input falls into more than [100000] intervals of segmentGranularity[SECOND]' },
+      {
+        message:
+          'Invalid value [SECOND] for [spec.dataSchema.granularitySpec.segmentGranularity]: expected a granularity that divides the input into at most [100000] intervals',
+      },
     )
   })
 })
 
 describe('a task that fails', () => {
-  it('leaves nothing where deep storage cannot be written', async () => {
+  it('leaves nothing behind if it cannot write to deep storage', async () => {
     const blocked = join(bench.inputFolder, 'not-a-folder')
     writeFileSync(blocked, '')
     await assert.rejects(
@@ -735,7 +740,7 @@ describe('a task that fails', () => {
     nothingIsLeftAtWork()
   })
 
-  it('takes back what it has pushed already', async () => {
+  it('removes the segments that it already pushed', async () => {
     const storage = createLocalDeepStorage({ rootDirectory: bench.storageFolder })
     const before = bench.storedFiles()
     let pushes = 0
@@ -745,12 +750,12 @@ describe('a task that fails', () => {
           ...storage,
           push: async (file, path) => {
             pushes += 1
-            if (pushes === 20) throw unavailable('The storage went away')
+            if (pushes === 20) throw unavailable('Deep storage is unavailable')
             return await storage.push(file, path)
           },
         },
       }),
-      { message: 'The storage went away' },
+      { message: 'Deep storage is unavailable' },
     )
     assert.equal(pushes >= 20, true)
     assert.deepEqual(bench.storedFiles(), before)
@@ -758,7 +763,7 @@ describe('a task that fails', () => {
   })
 
   for (const phase of ['fetching', 'reading', 'writing'] as const) {
-    it(`leaves nothing when it is stopped while ${phase}`, async () => {
+    it(`leaves nothing behind when it is stopped while ${phase}`, async () => {
       const before = bench.storedFiles()
       const stop = new AbortController()
       const reason = new Error('stopped')
@@ -780,15 +785,15 @@ describe('a task that fails', () => {
     })
   }
 
-  it('does not work in a folder whose name would be taken for a pattern', async () => {
+  it('rejects a folder whose path DuckDB would expand', async () => {
     const workDirectory = join(bench.workFolder, 'a[1]')
     await assert.rejects(bench.run(flightsTask, { workDirectory }), {
-      message: `Task directory[${workDirectory}] has one of the characters * ? [ in its path`,
+      message: `Invalid path [${workDirectory}] of the task directory: expected a path without the characters * ? [`,
     })
     rmSync(workDirectory, { recursive: true })
   })
 
-  it('starts with nothing that an earlier, killed run left in its folder', async () => {
+  it('ignores files that a killed run left in its folder', async () => {
     for (const name of ['rows.duckdb', 'rows.duckdb.wal']) writeFileSync(join(bench.workFolder, name), 'torn')
     const result = await bench.run({ inputSource: inlineRows({ t: '2026-01-01' }) })
     assert.equal(result.rowsWritten, 1)
@@ -796,10 +801,10 @@ describe('a task that fails', () => {
   })
 })
 
-describe('more rows than memory', () => {
+describe('more rows than fit into memory', () => {
   it('are sorted on disk', async () => {
     const rows = 1_000_000
-    // Together they are larger than the least memory that a task may be given.
+    // Together, the rows are larger than the min memory of a task.
     const filler = 'filler '.repeat(50)
     const spill = join(bench.workFolder, 'spill')
     let wasOnDisk = false

@@ -11,31 +11,31 @@ import { storedDimensions } from './stored-columns.ts'
 import { openTaskFolder } from './task-folder.ts'
 import { type WrittenSegment, writeSegments } from './write-segments.ts'
 
-/** How far a task is. */
+/** The progress of a task. */
 export interface IndexProgress {
-  /** In this order: input is brought in, read and sorted, written as segments. */
+  /** In this order: fetch the input, read and sort it, write segments. */
   readonly phase: 'fetching' | 'reading' | 'writing'
-  /** How much of the phase is done, from 0 to 1, where that can be told. */
+  /** Progress of the phase, from 0 to 1; undefined if unknown. */
   readonly fraction: number | undefined
-  /** Known from the beginning of writing on. */
+  /** Undefined before the writing phase. */
   readonly rowsRead: number | undefined
   readonly rowsWritten: number
   readonly segmentsWritten: number
-  /** Columns that the task names and no row has, known like the rows read; left out where there are none. */
+  /** Columns that the task names but no row has; absent before the writing phase and if there are none. */
   readonly columnsInNoRow?: readonly string[]
 }
 
-/** What a task has written; nothing is published yet. */
+/** What a task has written. Nothing is published yet. */
 export interface IndexResult extends RowCounts {
   readonly rowsWritten: number
   readonly segments: readonly WrittenSegment[]
 }
 
 export interface IndexTaskOptions {
-  /** A folder of its own, created if missing; what the task puts there is removed at its end. */
+  /** A folder for this task only, created if missing. The task removes its files from it at the end. */
   readonly workDirectory: string
   readonly deepStorage: DeepStorage
-  /** Part of every path in deep storage that sets this task apart from all others, such as its id. */
+  /** Part of every path in deep storage that is unique to this task, such as its id. */
   readonly pathPrefix: string
   readonly access: InputAccess
   readonly httpLimits: HttpInputLimits
@@ -49,10 +49,10 @@ const progressPeriodMs = 200
 const lookingShare = 0.3
 
 /**
- * Does what an index_parallel task does, up to publishing: reads the input, writes segments as Parquet files sorted by
- * time and dimensions, and pushes them into deep storage. No rows are no failure. Failures: invalidInput (data or files
- * that cannot be used), tooLarge (memory), unavailable (deep storage, disk, hosts), or the signal's reason; each leaves
- * nothing behind.
+ * Runs an index_parallel task up to publishing: reads the input, writes segments as Parquet files sorted by time and
+ * dimensions, and pushes them to deep storage. An input without rows is valid. Throws a Failure: invalidInput (invalid
+ * data or files), tooLarge (memory), unavailable (deep storage, disk, hosts); or the signal's reason. A task that fails
+ * leaves nothing behind.
  */
 export async function runIndexTask(spec: IndexSpec, options: IndexTaskOptions): Promise<IndexResult> {
   const { signal } = options
@@ -84,7 +84,7 @@ export async function runIndexTask(spec: IndexSpec, options: IndexTaskOptions): 
       threads: options.threads,
       signal,
     })
-    // Finding out what columns there are, where the task does not say, takes readings of its own.
+    // Discovering columns that the task does not name takes additional reads.
     const looking = spec.dimensions.length > 0 ? 0 : lookingShare
     let before = 0
     let share = looking
@@ -95,7 +95,7 @@ export async function runIndexTask(spec: IndexSpec, options: IndexTaskOptions): 
     }, progressPeriodMs)
     try {
       report({ phase: 'reading' })
-      // Rows that do not fit into memory go to this file compressed, rather than to the spill folder as they are.
+      // Rows that do not fit into memory go to this file compressed instead of to the spill folder uncompressed.
       await engine.run(`ATTACH ${literal(folder.rowsFile)} AS work`)
       const input = await openInput(files, spec.inputFormat, engine)
       const plan: RowsPlan = { spec, input, dimensions: await storedDimensions(spec, input, engine) }

@@ -11,26 +11,27 @@ export interface StoredDimension {
   readonly type: StoredType
 }
 
-/** The type that a metric has before and after it is aggregated; a count has no column. */
+/** Returns the type of a metric before and after aggregation; undefined for a count, which has no column. */
 export function metricValueType({ type }: Pick<MetricSpec, 'type'>): StoredType | undefined {
   if (type === 'count') return undefined
   return type.startsWith('long') ? 'long' : type.startsWith('double') ? 'double' : 'float'
 }
 
+const listDimensions = 'List the dimensions to ingest in [spec.dataSchema.dimensionsSpec.dimensions]'
+
 function checkNames(names: readonly string[], spec: IndexSpec): void {
   const taken = new Map(spec.metrics.map(({ name }) => [name.toLowerCase(), name]))
   for (const name of names) {
-    if (name === '')
-      throw invalidInput('The input has a column without a name; name the dimensions to ingest')
+    if (name === '') throw invalidInput(`The input has a column without a name. ${listDimensions}`)
     if (hasControlCharacter(name)) {
       throw invalidInput(
-        `Invalid name of a column [${escapeControlCharacters(name)}] in the input: expected a name without control characters. List the dimensions to ingest.`,
+        `Invalid column name [${escapeControlCharacters(name)}] in the input: expected a name without control characters. ${listDimensions}`,
       )
     }
     const other = taken.get(name.toLowerCase())
     if (other !== undefined) {
       throw invalidInput(
-        `Columns[${other}] and [${name}] of the input differ only in case; name the dimensions to ingest`,
+        `Columns [${other}] and [${name}] of the input differ only in case. ${listDimensions}`,
       )
     }
     taken.set(name.toLowerCase(), name)
@@ -38,8 +39,8 @@ function checkNames(names: readonly string[], spec: IndexSpec): void {
 }
 
 /**
- * The dimensions that the task stores: those it names, else every column of the input that is not the timestamp,
- * excluded, or used by a metric (as the recorded system does), with the type that all its values have.
+ * Returns the dimensions that the task stores: those it names, or, as in Druid, every column of the input that is not
+ * the timestamp, excluded, or used by a metric, with the type that fits all its values.
  */
 export async function storedDimensions(
   spec: IndexSpec,

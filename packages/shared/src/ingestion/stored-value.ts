@@ -2,7 +2,7 @@ import type { SegmentColumn } from '@svc/domain/segment'
 import { storedTypes } from '../duckdb/index.ts'
 import type { SourceColumn } from './input-relation.ts'
 
-/** The types that columns of a segment have; only a discovered column is a boolean. */
+/** The types of segment columns; only a discovered column can be a boolean. */
 export type StoredType = SegmentColumn['type']
 
 const wholeType = /^(TINYINT|SMALLINT|INTEGER|BIGINT|UTINYINT|USMALLINT|UINTEGER)$/
@@ -19,7 +19,7 @@ function fromText(text: string, as: StoredType): string {
     case 'string':
       return text
     case 'long':
-      // A fraction is cut off, as the recorded system does; a cast would round.
+      // Druid truncates fractions; a cast would round them.
       return `CASE WHEN regexp_full_match(${text}, '${wholeText}') THEN TRY_CAST(${text} AS BIGINT) ELSE TRY_CAST(trunc(${number}) AS BIGINT) END`
     case 'boolean':
       return `TRY_CAST(${text} AS BOOLEAN)`
@@ -28,7 +28,9 @@ function fromText(text: string, as: StoredType): string {
   }
 }
 
-/** SQL for the value of a column as it is stored, NULL where the column has none or one of another kind. */
+/**
+ * Returns SQL for the stored value of a column: NULL if the column has no value or one that does not match the type.
+ */
 export function storedValueSql({ sql, type }: SourceColumn, as: StoredType): string {
   if (type === 'VARCHAR') return fromText(sql, as)
   if (as === 'string')
@@ -41,14 +43,17 @@ export function storedValueSql({ sql, type }: SourceColumn, as: StoredType): str
   return fromText(`CAST(${sql} AS VARCHAR)`, as)
 }
 
-/** SQL that is true where the column has a value that is lost because it is of another kind. */
+/** Returns SQL that is true if the column has a value that is lost because it does not match the type. */
 export function lostValueSql({ sql, type }: SourceColumn, as: StoredType, stored: string): string {
   if (as === 'string') return 'false'
   const isThere = type === 'VARCHAR' ? `${sql} IS NOT NULL AND ${sql} <> ''` : `${sql} IS NOT NULL`
   return `(${isThere} AND ${stored} IS NULL)`
 }
 
-/** What a discovered column of a typed format is stored as: numbers and truth values as they are, all else as text. */
+/**
+ * Returns the stored type of a discovered column of a typed format: numbers and booleans stay as they are, the rest is
+ * a string.
+ */
 export function storedTypeOf(type: string): StoredType {
   if (wholeType.test(type)) return 'long'
   if (type === 'FLOAT') return 'float'
@@ -56,12 +61,12 @@ export function storedTypeOf(type: string): StoredType {
   return type === 'BOOLEAN' ? 'boolean' : 'string'
 }
 
-// What the values of a discovered column are, as bits; a column of several kinds has several.
+// The kinds of values in a discovered column, as bits.
 const kinds = { whole: 1, fraction: 2, truth: 4, other: 8 } as const
 
 /**
- * SQL for an aggregate that tells what a discovered column of texts can be stored as without losing anything, see
- * storedTypeOfKinds. Texts of CSV that only look like numbers (`007`, `+5`, twenty digits) are none.
+ * Returns SQL that aggregates the kinds of values in a discovered text column, from which storedTypeOfKinds derives a
+ * type that loses nothing. CSV values that only look like numbers (`007`, `+5`, 20 digits) do not count as numbers.
  */
 export function kindsSql({ sql, jsonType }: SourceColumn): string {
   const isWhole = `(regexp_full_match(${sql}, '0|-?[1-9][0-9]{0,17}')
@@ -76,7 +81,7 @@ export function kindsSql({ sql, jsonType }: SourceColumn): string {
   return `bit_or(CASE WHEN ${sql} IS NULL THEN 0 ${kind} ELSE ${kinds.other} END)`
 }
 
-/** The type that an answer of kindsSql stands for. */
+/** Returns the stored type for a result of kindsSql. */
 export function storedTypeOfKinds(found: number): StoredType {
   if (found === kinds.whole) return 'long'
   if (found === kinds.fraction || found === (kinds.whole | kinds.fraction)) return 'double'

@@ -2,30 +2,32 @@ import { mkdir, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { unavailable } from '@svc/domain/failure'
 
-/** The folder in which a task works on files with DuckDB; none of the places in it exists at the beginning. */
+/** The folder for the files of a task. The paths in it do not exist at the start. */
 export interface TaskFolder {
   readonly root: string
-  /** For files that were brought in. */
+  /** For fetched files. */
   readonly input: string
-  /** For what does not fit into memory. */
+  /** For data that does not fit into memory. */
   readonly spill: string
-  /** For segment files on their way into deep storage. */
+  /** For segment files before they are pushed to deep storage. */
   readonly segments: string
-  /** A database file for rows. */
+  /** Database file for rows. */
   readonly rowsFile: string
-  /** Removes all of it, also what a run of the task that was killed has left. */
+  /** Removes all files, including those that a killed run of the task left behind. */
   clear(): Promise<void>
 }
 
-// What a reader of files would take for a pattern.
+// DuckDB expands these characters in paths.
 const patternCharacter = /[*?[]/
 
-/** Makes the folder if it is missing. Throws unavailable where its path has characters that DuckDB would expand. */
+/** Creates the folder if it is missing. Throws unavailable if its path has characters that DuckDB would expand. */
 export async function openTaskFolder(directory: string): Promise<TaskFolder> {
   await mkdir(directory, { recursive: true })
   const root = await realpath(directory)
   if (patternCharacter.test(root)) {
-    throw unavailable(`Task directory[${root}] has one of the characters * ? [ in its path`)
+    throw unavailable(
+      `Invalid path [${root}] of the task directory: expected a path without the characters * ? [`,
+    )
   }
   const places = {
     input: join(root, 'input'),

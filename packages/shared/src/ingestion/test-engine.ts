@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { after } from 'node:test'
 import { type Engine, openEngine } from './engine.ts'
 
-/** A folder that is removed after the tests of the file. */
+/** Creates a folder that is removed after the tests of the file. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-ingestion-'))
   after(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** An engine that reads and writes below the folders, closed after the tests of the file. */
+/** Opens an engine that reads and writes in the folders. It is closed after the tests of the file. */
 export async function testEngine(...directories: string[]): Promise<Engine> {
   const engine = await openEngine({
     directories,

@@ -9,7 +9,7 @@ import { temporaryFolder, testEngine } from './test-engine.ts'
 
 type Json = Record<string, unknown>
 
-/** The parts of a task that a test chooses; the rest has the defaults. */
+/** The parts of a task that a test sets; the rest has default values. */
 export interface TaskParts {
   readonly dataSource?: string
   readonly timestampSpec?: Json
@@ -21,7 +21,7 @@ export interface TaskParts {
   readonly tuningConfig?: Json
 }
 
-/** What differs from the usual way of running a task. */
+/** Overrides of the usual options for running a task. */
 export interface RunParts {
   readonly deepStorage?: DeepStorage
   readonly workDirectory?: string
@@ -33,16 +33,16 @@ export interface RunParts {
   readonly onProgress?: (progress: IndexProgress) => void
 }
 
-/** A place to run tasks at and to read back what they wrote. */
+/** Runs tasks and reads back what they wrote. */
 export interface TaskBench {
-  /** Where local input may lie. */
+  /** Folder for local input. */
   readonly inputFolder: string
   readonly storageFolder: string
   readonly workFolder: string
   run(parts: TaskParts, run?: RunParts): Promise<IndexResult>
-  /** All stored rows of a result, in the order of its segments; `sql` may be a clause such as `ORDER BY`. */
+  /** Returns the stored rows of a result, in the order of its segments; `rest` may be a clause such as `ORDER BY`. */
   rows(result: IndexResult, select?: string, rest?: string): Promise<Json[]>
-  /** What is in deep storage, files only. */
+  /** Returns the paths of all files in deep storage. */
   storedFiles(): string[]
 }
 
@@ -54,7 +54,7 @@ const httpLimitsOfTests: HttpInputLimits = {
   maxDecompressedBytes: 10_000_000,
 }
 
-/** The body of a task. */
+/** Returns the body of a task. */
 function taskBody(parts: TaskParts): Json {
   return {
     type: 'index_parallel',
@@ -76,16 +76,16 @@ function taskBody(parts: TaskParts): Json {
   }
 }
 
-/** JSON lines as an input source. */
+/** Returns an inline input source with one JSON object per line. */
 export const inlineRows = (...rows: readonly unknown[]): Json => ({
   type: 'inline',
   data: rows.map((row) => JSON.stringify(row)).join('\n'),
 })
 
-/** A text as an input source. */
+/** Returns an inline input source with a text. */
 export const inlineText = (data: string): Json => ({ type: 'inline', data })
 
-/** Makes a bench whose folders are removed after the tests of the file. */
+/** Creates a bench whose folders are removed after the tests of the file. */
 export async function openBench(): Promise<TaskBench> {
   const folder = temporaryFolder()
   const inputFolder = join(folder, 'input')

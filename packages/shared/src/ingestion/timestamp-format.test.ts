@@ -15,7 +15,7 @@ async function read(value: string, type: string, format: string): Promise<string
   return row && new Date(Number(row.ms)).toISOString()
 }
 
-describe('a timestamp as text', () => {
+describe('a timestamp as a string', () => {
   const cases: [format: string, given: string, expect: string | undefined][] = [
     ['auto', '2026-10-01T00:00:00Z', '2026-10-01T00:00:00.000Z'],
     ['auto', '2026-10-01 12:30', '2026-10-01T12:30:00.000Z'],
@@ -40,7 +40,7 @@ describe('a timestamp as text', () => {
     ['iso', 'epoch', undefined],
     ['iso', 'infinity', undefined],
     ['iso', '1790812800000', undefined],
-    // Cut, never rounded: a row must not move into the next day.
+    // Truncated, never rounded: a row must not move to the next day.
     ['iso', '2026-10-01T23:59:59.9999999Z', '2026-10-01T23:59:59.999Z'],
     ['iso', '1969-12-31T23:59:59.9999Z', '1969-12-31T23:59:59.999Z'],
     ['iso', '0000-01-01', '0000-01-01T00:00:00.000Z'],
@@ -71,7 +71,7 @@ describe('a timestamp as text', () => {
     ['yyyy%MM', '2026%10', '2026-10-01T00:00:00.000Z'],
   ]
   for (const [format, given, expect] of cases) {
-    it(`${format}: ${given}`, async () => {
+    it(`with format [${format}] ${expect === undefined ? 'rejects' : 'accepts'} [${given}]`, async () => {
       assert.equal(await read(literal(given), 'VARCHAR', format), expect)
     })
   }
@@ -94,22 +94,23 @@ describe('a timestamp of another type', () => {
     ['BOOLEAN', 'true', 'auto', undefined],
   ]
   for (const [type, given, format, expect] of cases) {
-    it(`${type} ${given} of format ${format}`, async () => {
+    it(`${type} with format [${format}] ${expect === undefined ? 'rejects' : 'accepts'} [${given}]`, async () => {
       assert.equal(await read(given, type, format), expect)
     })
   }
 })
 
-describe('a pattern', () => {
+describe('a timestamp pattern', () => {
   const cases: [pattern: string, expect: object][] = [
     ["yyyy''MM", { format: "%Y'%m" }],
     ["yyyy-MM-dd'T'HH:mm:ssZZ", { format: '%Y-%m-%dT%H:%M:%S%z' }],
-    ["yyyy'", { problem: 'a quote that is not closed' }],
-    ["'yyyy", { problem: 'a quote that is not closed' }],
+    ["yyyy'", { problem: 'an unclosed quote' }],
+    ["'yyyy", { problem: 'an unclosed quote' }],
     ['HH:mm', { problem: 'no year' }],
-    ['xxxx', { problem: 'the letter x' }],
+    ['xxxx', { problem: 'the unsupported letter [x]' }],
   ]
   for (const [pattern, expect] of cases) {
-    it(pattern, () => assert.deepEqual(strptimeFormat(pattern), expect))
+    it(`[${pattern}] ${'problem' in expect ? 'is rejected' : 'is converted'}`, () =>
+      assert.deepEqual(strptimeFormat(pattern), expect))
   }
 })

@@ -1,16 +1,15 @@
 import { floorDivision, instantLiteral, literal } from '../duckdb/index.ts'
 
-/** The formats of a timestamp column that have names; anything else is a pattern of letters. */
+/** The named formats of a timestamp column; any other format is a pattern of letters. */
 export const namedTimestampFormats = ['auto', 'iso', 'millis', 'posix', 'micro', 'nano'] as const
 
-// Instants outside the years 0 to 9999 come from a wrong unit far more often than from such data, and ids of
-// segments are written with four digits for the year.
+// Instants outside the years 0 to 9999 usually come from a wrong unit, and segment ids have four digits for the year.
 const firstInstantMs = -62_167_219_200_000
 const lastInstantMs = 253_402_300_799_999
 
 const unitsPerMs = { micro: 1000, nano: 1_000_000 } as const
 
-// Letters of a pattern (as Joda-Time has them, which the recorded system uses) by how often they stand in a row.
+// Converts repeated letters of a pattern (those of Joda-Time, as in Druid) to a specifier of strptime.
 function specifierOf(letter: string, count: number): string | undefined {
   switch (letter) {
     case 'y':
@@ -47,18 +46,20 @@ function specifierOf(letter: string, count: number): string | undefined {
 
 const patternPart = /'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+|'/gy
 
-/** What a pattern of letters such as `yyyy-MM-dd'T'HH:mm` means to strptime, or why it means nothing. */
+/**
+ * Converts a pattern of letters such as `yyyy-MM-dd'T'HH:mm` to a format of strptime, or returns what is wrong with it.
+ */
 export function strptimeFormat(pattern: string): { format: string } | { problem: string } {
   const verbatim = (text: string): string => text.replaceAll('%', '%%')
   let format = ''
   let hasYear = false
   for (const [part, quoted, letter] of pattern.matchAll(patternPart)) {
-    if (part === "'") return { problem: 'a quote that is not closed' }
+    if (part === "'") return { problem: 'an unclosed quote' }
     if (quoted !== undefined) {
       format += verbatim(quoted === '' ? "'" : quoted.replaceAll("''", "'"))
     } else if (letter !== undefined) {
       const specifier = specifierOf(letter, part.length)
-      if (specifier === undefined) return { problem: `the letter ${letter}` }
+      if (specifier === undefined) return { problem: `the unsupported letter [${letter}]` }
       hasYear ||= letter.toLowerCase() === 'y'
       format += specifier
     } else {
@@ -68,7 +69,7 @@ export function strptimeFormat(pattern: string): { format: string } | { problem:
   return hasYear ? { format } : { problem: 'no year' }
 }
 
-/** The whole number that a text holds, perhaps written with `.0`; NULL where it takes over 64 bits. */
+/** Returns SQL for the integer in a text, which may end with `.0`; NULL if it exceeds 64 bits. */
 const wholeNumber = (text: string): string => `TRY_CAST(split_part(${text}, '.', 1) AS BIGINT)`
 const isWholeNumber = (text: string): string => `regexp_full_match(${text}, '[+-]?[0-9]+([.]0*)?')`
 
@@ -79,18 +80,18 @@ function fromNumber(number: string, unit: string): string {
       : unit === 'micro' || unit === 'nano'
         ? floorDivision(number, unitsPerMs[unit])
         : number
-  // A number that no instant has is NULL, not an error.
+  // A number outside the range of instants is NULL, not an error.
   return `TRY(epoch_ms(${ms})::TIMESTAMP_MS)`
 }
 
-/** A timestamp of any precision, cut (not rounded) to milliseconds. */
+/** Returns SQL for a timestamp of any precision, truncated (not rounded) to milliseconds. */
 const toInstant = (timestamp: string): string =>
   `date_trunc('millisecond', ${timestamp}::TIMESTAMP)::TIMESTAMP_MS`
 
 const isoDate = '[0-9]{4}-[0-9]{2}-[0-9]{2}'
 const isoZone = '(Z|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?)?'
 
-// DuckDB's own reading of texts is wider than ISO 8601 (slashes, names of zones, "epoch") and misses what stops at the
+// DuckDB's parser accepts more than ISO 8601 (slashes, names of time zones, "epoch"), but not texts that end at the
 // year, the month, the hour, or at the minute before an offset.
 function fromIso(text: string): string {
   const is = (pattern: string): string => `regexp_full_match(${text}, ${literal(pattern)})`
@@ -107,9 +108,9 @@ const integerTypes = /^(U?(TINYINT|SMALLINT|INTEGER|BIGINT)|HUGEINT|UHUGEINT)$/
 const timestampTypes = /^(DATE|TIMESTAMP(_S|_MS|_NS)?|TIMESTAMP WITH TIME ZONE)$/
 
 /**
- * SQL for the instant (TIMESTAMP_MS, UTC) that a column of the type holds, NULL where it holds none; isInstantSql says
- * which of the others a row may have. Columns that are timestamps already are taken as they are, whatever the format. The
- * column stands in it more than once: it should be a name.
+ * Returns SQL for the instant (TIMESTAMP_MS, UTC) in a column of the type: NULL if it has none. isInstantSql checks
+ * whether a row may have that instant. Timestamp columns are used as they are, whatever the format. The SQL contains
+ * `column` more than once, so it should be a name.
  */
 export function instantSql(column: string, type: string, format: string): string {
   if (timestampTypes.test(type)) return toInstant(column)
@@ -133,13 +134,14 @@ export function instantSql(column: string, type: string, format: string): string
       return `CASE WHEN ${isWholeNumber(text)} THEN ${fromNumber(wholeNumber(text), format)} END`
     default: {
       const strptime = strptimeFormat(format)
-      if ('problem' in strptime) throw new RangeError(`timestamp format [${format}] has ${strptime.problem}`)
+      if ('problem' in strptime)
+        throw new RangeError(`Invalid timestamp format [${format}]: it has ${strptime.problem}`)
       return toInstant(`try_strptime(${text}, ${literal(strptime.format)})`)
     }
   }
 }
 
-/** SQL that is true for an instant that a row may have: of the years 0 to 9999. */
+/** Returns SQL that is true for an instant that a row may have: in the years 0 to 9999. */
 export function isInstantSql(instant: string): string {
   return `(${instant} BETWEEN ${instantLiteral(firstInstantMs)} AND ${instantLiteral(lastInstantMs)})`
 }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { matchesWildcard } from './wildcard.ts'
 
-describe('a pattern of file names', () => {
+describe('a file name pattern', () => {
   const cases: [pattern: string, text: string, expect: boolean][] = [
     ['*', '', true],
     ['*', 'a.csv', true],
@@ -24,12 +24,12 @@ describe('a pattern of file names', () => {
     ['a*?', 'a', false],
   ]
   for (const [pattern, text, expect] of cases) {
-    it(`${pattern} ${expect ? 'takes' : 'leaves'} ${text}`, () => {
+    it(`[${pattern}] ${expect ? 'matches' : 'does not match'} [${text}]`, () => {
       assert.equal(matchesWildcard(pattern, text), expect)
     })
   }
 
-  it('means what the regular expression means that it stands for', () => {
+  it('matches the same texts as the equivalent regular expression', () => {
     const letters = fc.array(fc.constantFrom('a', 'b', '*', '?'), { maxLength: 8 }).map((all) => all.join(''))
     const texts = fc.array(fc.constantFrom('a', 'b'), { maxLength: 10 }).map((all) => all.join(''))
     fc.assert(
@@ -40,7 +40,7 @@ describe('a pattern of file names', () => {
     )
   })
 
-  it('is never slow', () => {
+  it('never takes exponential time', () => {
     const started = performance.now()
     assert.equal(matchesWildcard('*a'.repeat(100), 'a'.repeat(99)), false)
     assert.equal(matchesWildcard(`${'*a'.repeat(50)}b`, 'a'.repeat(5000)), false)

@@ -1,8 +1,8 @@
-/** Whether the text is matched by a pattern in which `*` stands for any text and `?` for one character. */
+/** Returns whether a text matches a pattern in which `*` matches any text and `?` one character. */
 export function matchesWildcard(pattern: string, text: string): boolean {
   let at = 0
   let read = 0
-  // Where to go on when the text that the last star stands for must be one character longer.
+  // Where to resume when the last star must match one more character.
   let star = -1
   let starRead = 0
   while (read < text.length) {

@@ -11,7 +11,7 @@ import { columnsOf } from './parquet-columns.ts'
 import { isStored, type RowsPlan, rowsTable, storedColumns } from './read-rows.ts'
 import { segmentFormatSql } from './segment-metadata.ts'
 
-/** A segment file in deep storage that no one knows of yet. */
+/** A segment file in deep storage that is not yet published. */
 export interface WrittenSegment {
   readonly interval: Interval
   /** Relative to the root of deep storage. */
@@ -21,7 +21,7 @@ export interface WrittenSegment {
   readonly totalRows: number
   readonly dimensions: readonly string[]
   readonly metrics: readonly string[]
-  /** All columns but the time as the file has them; undefined where there is no file. */
+  /** All columns of the file except the time; undefined if there is no file. */
   readonly columns?: readonly SegmentColumn[] | undefined
 }
 
@@ -30,7 +30,7 @@ export interface WriteOptions {
   readonly deepStorage: DeepStorage
   readonly directory: string
   readonly pathPrefix: string
-  /** Called after each segment, and once before the first. */
+  /** Called once before the first segment and after each segment. */
   onWritten(done: number, all: number, rows: number): void
 }
 
@@ -39,7 +39,7 @@ interface Chunk {
   /** SQL that is true for its rows. */
   readonly rows: string
   readonly totalRows: number
-  /** Its number among the chunks of its interval. */
+  /** Its index among the chunks of its interval. */
   readonly partition: number
 }
 
@@ -55,7 +55,7 @@ async function planChunks(plan: RowsPlan, engine: Engine): Promise<Chunk[]> {
   )
   if (buckets.length > mostBuckets) {
     throw invalidInput(
-      `The input falls into more than [${mostBuckets}] intervals of segmentGranularity[${segmentGranularity}]`,
+      `Invalid value [${segmentGranularity}] for [spec.dataSchema.granularitySpec.segmentGranularity]: expected a granularity that divides the input into at most [${mostBuckets}] intervals`,
       { field: 'spec.dataSchema.granularitySpec.segmentGranularity' },
     )
   }
@@ -68,7 +68,7 @@ async function planChunks(plan: RowsPlan, engine: Engine): Promise<Chunk[]> {
     if (Number.isFinite(interval.end)) bounds.push(`__time < ${instantLiteral(interval.end)}`)
     const total = Number(row.n)
     const partitions = Math.ceil(total / maxRowsPerSegment)
-    // Partitions of one size; as rows are sorted, each covers a time of its own.
+    // Partitions have equal sizes. Rows are sorted, so each partition covers a different time range.
     for (let partition = 0; partition < partitions; partition++) {
       const from = Math.floor((total * partition) / partitions)
       const to = Math.floor((total * (partition + 1)) / partitions)
@@ -81,8 +81,8 @@ async function planChunks(plan: RowsPlan, engine: Engine): Promise<Chunk[]> {
 }
 
 /**
- * Writes the rows table as one Parquet file for each bucket of the segment granularity, or several where a bucket has
- * more rows than a segment may have, and pushes each into deep storage. After a failure nothing of it stays there.
+ * Writes the rows table as Parquet files and pushes them to deep storage: one file per bucket of the segment
+ * granularity, or several if a bucket has more rows than a segment may have. If it fails, it removes the pushed files.
  */
 export async function writeSegments(plan: RowsPlan, options: WriteOptions): Promise<WrittenSegment[]> {
   const { engine, deepStorage, directory } = options
@@ -114,12 +114,12 @@ export async function writeSegments(plan: RowsPlan, options: WriteOptions): Prom
       `COPY (SELECT ${columns.join(', ')} FROM ${rowsTable} WHERE ${chunk.rows})
        TO ${literal(file)} (${format})`,
     )
-    // All files have the columns of one SELECT.
+    // All files have the same columns.
     written ??= await columnsOf(engine, file)
     if (Number(answer?.Count) === chunk.totalRows) return
     throw new Failure(
       'internalServerError',
-      `A segment of [${chunk.totalRows}] rows came out with [${answer?.Count}] rows`,
+      `Wrote [${answer?.Count}] rows to a segment: expected [${chunk.totalRows}]`,
     )
   }
 
@@ -137,7 +137,7 @@ export async function writeSegments(plan: RowsPlan, options: WriteOptions): Prom
   const pushes: Promise<WrittenSegment>[] = []
   try {
     for (const [index, chunk] of chunks.entries()) {
-      // One file is written while those before it are on their way.
+      // Write a file while earlier ones are being pushed.
       await pushes[index - pushesAtOnce]
       const file = join(directory, `${index}.parquet`)
       await write(chunk, file)

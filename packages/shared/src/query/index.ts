@@ -1,4 +1,4 @@
-/** Queries: what may be asked, and processes that answer it with DuckDB from the files they are given. */
+/** Queries: validates SQL and runs it with DuckDB, in processes that access only the given files. */
 
 export { nativeScalarType } from './native-type.ts'
 export type { Parameter } from './parameter.ts'

@@ -1,5 +1,5 @@
-// DuckDB's parser tells no ends of what it reads, so places in a query are found by tokens of our own, which a query may
-// try to mislead: what DuckDB would then run is not what was checked.
+// DuckDB's parser does not return where an expression ends, so we locate functions with our own tokens. These queries
+// try to mislead them, so that DuckDB would run something other than what was validated.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { after, describe, it } from 'node:test'
@@ -17,9 +17,9 @@ await writeParquet(
 )
 const files = ['a.parquet']
 
-const misread = /The functions of the query cannot be found in its text/
+const misread = /Cannot locate the functions of the query in its text/
 
-describe('no place that is found otherwise leads to what is not offered', () => {
+describe('a query with misleading tokens cannot call unsupported functions', () => {
   const unoffered = '(SELECT count(*) FROM duckdb_settings())'
   const hidden = `, ${unoffered}) FROM wiki --`
   const spaces = (count: number): string => '\u00a0'.repeat(count)
@@ -27,7 +27,7 @@ describe('no place that is found otherwise leads to what is not offered', () => 
   const cases: readonly (readonly [sql: string, rows: readonly unknown[] | RegExp])[] = [
     [`SELECT latest(date --\r'\n, 10) , ${unoffered} FROM wiki --') FROM wiki`, /invalid date field/],
     [`SELECT latest(concat(page, e'a'\n'\\'), 10) ${hidden}'), 5) FROM wiki`, misread],
-    // A remark ends at a carriage return: what follows is a text.
+    // A comment ends at a carriage return, and a string follows.
     [`SELECT page --\r, '\n, ${unoffered} FROM wiki --' FROM wiki`, [['a', `\n, ${unoffered} FROM wiki --`]]],
     [spacesBefore, [[`zz${hidden}`, '2026-01-02T00:00:00.000Z']]],
     [
@@ -52,7 +52,7 @@ describe('no place that is found otherwise leads to what is not offered', () => 
   }
 })
 
-it('what the parser reads otherwise than it is meant is refused, wherever it stands', () => {
+it('rejects a rewritten query whose parse result differs from the validated one in any part', () => {
   const meant = { node: { name: 'a', query_location: 3 } }
   checkRewritten(meant, '{"node":{"name":"a","query_location":7}}')
   assert.throws(() => checkRewritten(meant, '{"node":{"name":"b","query_location":3}}'), misread)

@@ -19,5 +19,5 @@ for (const [sqlType, native] of [
   ['TIMESTAMP[]', 'STRING'],
   ['DECIMAL(18,3)[]', 'STRING'],
 ] as const) {
-  it(`${sqlType} is ${native}`, () => assert.equal(nativeScalarType(sqlType), native))
+  it(`maps ${sqlType} to ${native}`, () => assert.equal(nativeScalarType(sqlType), native))
 }

@@ -1,4 +1,4 @@
-/** The type that segments have for a scalar type of SQL, by its name; STRING for any other. */
+/** Returns the native type for the name of a scalar SQL type; STRING for any other type. */
 export function nativeScalarType(sqlType: string): string {
   const isLong =
     /^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|BOOLEAN|DATE|TIMESTAMP(_S|_MS|_NS| WITH TIME ZONE)?)$/

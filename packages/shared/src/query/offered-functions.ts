@@ -1,9 +1,9 @@
 const words = (text: string): string[] => text.trim().split(/\s+/)
 
 /**
- * The functions that a query may call: what computes from its arguments alone. Not offered is whatever tells of the
- * server, its settings, files or other queries, waits, counts up, or runs text as SQL; a function of a later DuckDB is
- * not offered until it is written here.
+ * The functions that a query may call: those that compute a value from their arguments alone. Excluded are functions
+ * that reveal the server, its settings, its files, or other queries, that wait, that advance a sequence, or that run a
+ * string as SQL. Functions of a later DuckDB are excluded until they are listed here.
  */
 export const offeredFunctions: ReadonlySet<string> = new Set([
   // Operators.
@@ -16,7 +16,7 @@ export const offeredFunctions: ReadonlySet<string> = new Set([
     least_common_multiple lgamma ln log log10 log2 mod multiply nextafter pi pow power radians random round round_even
     roundbankers sign signbit sin sinh sqrt subtract tan tanh trunc xor formatreadabledecimalsize formatreadablesize
     format_bytes equi_width_bins hash`),
-  // Texts.
+  // Strings.
   ...words(`ascii bar base64 bin bit_length char_length character_length chr concat concat_ws contains
     damerau_levenshtein editdist3 ends_with format from_base64 from_binary from_hex hamming hex ilike_escape instr
     jaccard jaro_similarity jaro_winkler_similarity lcase left left_grapheme len length length_grapheme levenshtein
@@ -35,7 +35,7 @@ export const offeredFunctions: ReadonlySet<string> = new Set([
     timezone_hour timezone_minute to_centuries to_days to_decades to_hours to_microseconds to_millennia to_milliseconds
     to_minutes to_months to_quarters to_seconds to_timestamp to_weeks to_years today transaction_timestamp try_strptime
     week weekday weekofyear year yearweek`),
-  // Lists, structures, maps, JSON.
+  // Lists, structs, maps, JSON.
   ...words(`aggregate apply array_aggr array_aggregate array_append array_apply array_cat array_concat array_contains
     array_distinct array_extract array_filter array_has array_has_all array_has_any array_indexof array_intersect
     array_length array_pop_back array_pop_front array_position array_prepend array_push_back array_push_front
@@ -66,7 +66,7 @@ export const offeredFunctions: ReadonlySet<string> = new Set([
     sum_no_overflow sumkahan var_pop var_samp variance wavg weighted_avg grouping grouping_id`),
 ])
 
-/** The functions that a query may read from like tables. */
+/** The table functions that a query may call. */
 export const offeredTableFunctions: ReadonlySet<string> = new Set([
   'range',
   'generate_series',

@@ -1,4 +1,4 @@
-/** A value for a `?` of the query, or a `$1`. */
+/** A value for a `?` or `$1` of the query. */
 export interface Parameter {
   readonly type: string
   readonly value: string | number | boolean | null

@@ -1,6 +1,6 @@
 import { type Failure, invalidInput } from '@svc/domain/failure'
 
-/** Line and column of a byte of a text, both from 1; the column counts characters. */
+/** Returns the line and column of a byte in a text, both from 1. The column counts characters. */
 function placeOf(text: string, byteOffset: number): { line: number; column: number } {
   const before = Buffer.from(text).subarray(0, byteOffset).toString('utf8')
   const lineStart = before.lastIndexOf('\n') + 1
@@ -8,13 +8,13 @@ function placeOf(text: string, byteOffset: number): { line: number; column: numb
   return { line: before.split('\n').length, column }
 }
 
-// What DuckDB says where an expression has no place of its own.
+// DuckDB returns this offset for an expression without a location.
 const nowhere = Number.MAX_SAFE_INTEGER
 
-// The parser repeats names of any length.
+// The parser repeats names, which can have any length.
 const maxMessageLength = 1000
 
-/** What is wrong with a query, with its place if that is known. */
+/** Returns the failure for an invalid query, with line and column if they are known. */
 export function queryFailure(text: string, byteOffset: number | undefined, problem: string): Failure {
   const message = problem.slice(0, maxMessageLength)
   if (byteOffset === undefined || byteOffset >= nowhere) return invalidInput(message)

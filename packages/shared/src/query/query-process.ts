@@ -1,6 +1,6 @@
 /**
- * The process in which queries run, one at a time: it knows neither store nor network, and no file but those of the
- * query. Whatever a query does to it, the broker goes on.
+ * The process that runs queries, one at a time. It has no access to the metadata store, to the network, or to files
+ * other than those of the query. Whatever a query does to it, the broker continues to run.
  */
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
@@ -55,7 +55,7 @@ process.on('message', async (command: QueryCommand) => {
     send({
       kind: 'failed',
       code: failure?.code ?? 'internalServerError',
-      message: failure?.message ?? `The query cannot be answered: ${(error as Error).message.slice(0, 200)}`,
+      message: failure?.message ?? `The query failed: ${(error as Error).message.slice(0, 200)}`,
       context: failure?.context ?? {},
     })
   } finally {
@@ -63,12 +63,12 @@ process.on('message', async (command: QueryCommand) => {
   }
 })
 
-// Without its parent nobody would read what this process writes.
+// Without its parent, nobody reads the output of this process.
 process.once('disconnect', () => process.exit())
 
-// Where memory is short, this process is the one to go.
+// Makes Linux kill this process first when memory is short.
 await writeFile('/proc/self/oom_score_adj', '1000').catch(() => undefined)
 
-// Loaded now, so that the first query need not wait for it.
+// Loaded now, so that the first query does not wait for it.
 await import('@duckdb/node-api')
 send({ kind: 'ready' })

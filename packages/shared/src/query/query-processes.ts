@@ -22,71 +22,72 @@ import type { Statement } from './read-statement.ts'
 
 const processFile = fileURLToPath(new URL('./query-process.ts', import.meta.url))
 
-/** What the processes of queries may use. */
+/** Limits of the query processes. */
 export interface QueryProcessesOptions {
-  /** Maximum number of queries that run at a time; those of one caller are fewer by one, unless there is only one. */
+  /** Max number of queries that run at a time; for one caller, one less (but at least one). */
   readonly maxRunning: number
-  /** Maximum numbers of queries that wait. */
+  /** Max number of waiting queries. */
   readonly maxQueued: number
   readonly maxQueuedPerCaller: number
-  /** Maximum memory of one query. */
+  /** Max memory of one query. */
   readonly memoryLimitBytes: number
-  /** Maximum memory of all running and suspended queries of one caller; undefined for no further limit. */
+  /** Max memory of all running and suspended queries of one caller; undefined for no additional limit. */
   readonly memoryLimitPerCallerBytes?: number | undefined
-  /** Maximum time for which all running and suspended queries of one caller may have run together, in milliseconds. */
+  /** Max total run time of all running and suspended queries of one caller, in milliseconds. */
   readonly maxRunMsPerCaller: number
   readonly spillDirectory: string
   onReject?(reason: RejectionReason): void
 }
 
-/** One query's hold on a process. */
+/** A process that is reserved for one query. */
 export interface QuerySession {
-  /** Aborted if the query has to end: by the signal that it was given, or by a limit. */
+  /** Aborted if the query must end: by the given signal or by a limit. */
   readonly signal: AbortSignal
-  /** What a query with its values is about. What is wrong with it is an invalidInput failure. */
+  /** Parses and validates a query with its parameters. Rejects with an invalidInput Failure if it is invalid. */
   read(text: QueryText): Promise<Statement>
   /**
-   * Runs a query. `onBegin` is called before the first byte of the answer and tells where it goes; that end is not
-   * closed. A failure before it left no trace; what it throws ends this query alone. Answers with the number of rows.
+   * Runs a query and resolves with the number of rows. `onBegin` is called before the first byte of the result and
+   * returns the stream to write to, which is not closed. If the query fails before that, nothing is written. If
+   * `onBegin` throws, only this query ends.
    */
   run(order: QueryOrder, onBegin: () => Writable): Promise<number>
-  /** Gives the process back, or ends it where its query did not end well. */
+  /** Releases the process, or kills it if its query did not end cleanly. */
   release(): void
 }
 
-/** Processes in which queries run: started when needed, ended when idle. */
+/** Processes that run queries: started on demand, stopped when idle. */
 export interface QueryProcesses {
-  /** Resolves with a process when the query may run. Rejects with the signal's reason, or a busy failure. */
+  /** Resolves with a process when the query may run. Rejects with the signal's reason or a busy Failure. */
   acquire(owner: QueryOwner, signal: AbortSignal): Promise<QuerySession>
-  /** The number of queries in a state, of those in a lane; running ones include those whose processes are ending. */
+  /** Returns the number of queries in a state and lane. Queries whose processes are ending count as running. */
   count(state: QueryState, lane?: QueryLane): number
-  /** Resolves when no query runs, or when the time is over. */
+  /** Resolves when no query runs, or after `mostMs`. */
   untilIdle(mostMs: number): Promise<void>
   stop(): Promise<void>
 }
 
-// A process of this age without work ends, and its memory is free again.
+// Time after which an idle process is stopped to free its memory.
 const idleMs = 30_000
-// How long a query that was given up may take to end by itself.
+// Time that a canceled query has to end by itself before its process is killed.
 const cancelMs = 500
 const guardMs = 100
-// What ends within this time is a short query.
+// Queries that take longer than this are long.
 const shortMs = 250
-// For how long a long query runs before one of another caller may have its process.
+// Time that a long query runs before a query of another caller can get its process.
 const turnMs = 2000
-// Node.js and DuckDB's code, beside the data that DuckDB counts.
+// Memory of Node.js and of DuckDB's code, in addition to the memory that DuckDB counts.
 const baseMemoryBytes = 512 * 2 ** 20
 
 interface QueryProcess {
   readonly child: ChildProcess
   readonly answers: Readable
-  /** Resolves when it reads commands, or has ended. */
+  /** Resolves when the process reads commands or has ended. */
   readonly ready: Promise<void>
   isSound: boolean
   idleTimer: NodeJS.Timeout | undefined
 }
 
-/** The maximum number of queries of one caller that run or are suspended, so that the others can have a process. */
+/** Returns the max number of running and suspended queries of one caller, which leaves a process to the others. */
 function maxActivePerCaller({
   maxRunning,
   memoryLimitBytes,
@@ -95,7 +96,7 @@ function maxActivePerCaller({
   return Math.max(1, Math.min(maxRunning - 1, Math.floor(memoryLimitPerCallerBytes / memoryLimitBytes)))
 }
 
-/** Makes the processes; none is started yet. */
+/** Creates the query processes. None is started yet. */
 export function createQueryProcesses(options: QueryProcessesOptions): QueryProcesses {
   const { spillDirectory } = options
   const mostBytes = options.memoryLimitBytes + baseMemoryBytes
@@ -113,7 +114,7 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
   let stopped = false
 
   function start(): QueryProcess {
-    // Nothing of this server's environment is passed on: it may hold passwords.
+    // The environment of this server is not passed on, because it may contain passwords.
     const child = fork(processFile, [spillDirectory], {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc', 'pipe'],
       env: { PATH: process.env.PATH, TZ: 'UTC', ...keptVariables() },
@@ -150,7 +151,9 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
     process.idleTimer.unref()
   }
 
-  /** Starts the successor of a process that serves no other query, so that a short query need not wait for its start. */
+  /**
+   * Starts a replacement for a process that serves no other query, so that a short query does not wait for its start.
+   */
   function prepareSuccessor(): void {
     if (idle.length < options.maxRunning && !stopped) keep(start())
   }
@@ -171,7 +174,7 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
       const pause = createPause(used)
       const limits = { signal: AbortSignal.any([signal, turn.signal]), mostBytes }
       let released = false
-      // The start of a process does not make a query long.
+      // The start time of the process does not count as run time of the query.
       void used.ready.then(() => {
         if (released) return
         turn.begin({
@@ -221,7 +224,8 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
   }
 }
 
-const unexpected = (message: QueryMessage): Error => new Error(`A query process said [${message.kind}]`)
+const unexpected = (message: QueryMessage): Error =>
+  new Error(`Unexpected message [${message.kind}] from a query process`)
 
 interface Conversation {
   readonly signal: AbortSignal
@@ -229,7 +233,7 @@ interface Conversation {
   readonly onBegin?: () => Writable
 }
 
-/** Sends a command and hands on the bytes of the answer until the process says how it ended. */
+/** Sends a command and forwards the bytes of the result until the process reports how it ended. */
 async function converse(
   used: QueryProcess,
   command: QueryCommand,
@@ -261,14 +265,14 @@ async function converse(
         }
         if (sink?.write(data) === false) answers.pause()
       } catch (error) {
-        // What is left of the answer must not reach another query.
+        // The rest of the result must not reach another query.
         used.isSound = false
         finish(() => reject(error))
         return
       }
       finishWhenWhole()
     }
-    // The message and the bytes come by different ways, in any order.
+    // The message and the bytes use different channels and arrive in any order.
     const finishWhenWhole = (): void => {
       const whole = end
       if (whole && bytes === whole.bytes) finish(() => resolve(whole))
@@ -279,19 +283,17 @@ async function converse(
         end = message
         finishWhenWhole()
       } else if (message.kind === 'failed') {
-        // What it wrote before it failed may still be on its way: another query must not get it.
+        // Bytes written before the failure may still arrive; another query must not get them.
         if (bytes > 0 || message.code === 'internalServerError') used.isSound = false
         finish(() => reject(new Failure(message.code, message.message, message.context)))
       } else finish(() => resolve(message))
     }
     const onExit = (): void => {
       finish(() =>
-        reject(
-          new Failure('internalServerError', 'The process of the query ended before its answer was whole'),
-        ),
+        reject(new Failure('internalServerError', 'The query process ended before the result was complete')),
       )
     }
-    // DuckDB keeps its own limit; what it does not count, such as one huge text, is stopped here.
+    // DuckDB enforces its own limit. This guard catches memory that DuckDB does not count, such as one huge string.
     const guard = setInterval(() => {
       if (residentBytes(child.pid) <= mostBytes) return
       used.isSound = false
@@ -318,7 +320,7 @@ async function converse(
 
 const pageBytes = 4096
 
-/** The memory that a process holds, where the system tells that by /proc; 0 elsewhere, and for one that has ended. */
+/** Returns the resident memory of a process in bytes; 0 if it has ended or the system has no /proc. */
 function residentBytes(pid: number | undefined): number {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * pageBytes

@@ -3,63 +3,63 @@ import type { SegmentColumn } from '@svc/domain/segment'
 import type { Parameter } from './parameter.ts'
 import type { RunText, Statement } from './read-statement.ts'
 
-/** How rows are written, as the recorded system names it. */
+/** The result formats, with Druid's names. */
 export const resultFormats = ['object', 'array', 'objectLines', 'arrayLines', 'csv'] as const
 export type ResultFormat = (typeof resultFormats)[number]
 
-/** How the answer looks. */
+/** The format of the result. */
 export interface AnswerStyle {
   readonly format: ResultFormat
   readonly header: boolean
-  /** The header tells types as segments have them. */
+  /** Whether the header includes native types. */
   readonly typesHeader: boolean
-  /** The header tells types as SQL has them. */
+  /** Whether the header includes SQL types. */
   readonly sqlTypesHeader: boolean
 }
 
-/** A file of a relation; with `where`, only the rows for which that SQL is true. */
+/** A file of a relation, limited to the rows for which the SQL in `where` is true. */
 export interface RelationFile {
   readonly path: string
   readonly where?: string | undefined
 }
 
-/** A datasource as the query sees it. */
+/** A datasource of a query. */
 export interface DatasourceRelation {
   readonly name: string
   readonly files: readonly RelationFile[]
-  /** Columns of texts that it has where there is no file to tell. */
+  /** String columns that the table has if there are no files. */
   readonly columnsWithoutFiles: readonly string[]
   /**
-   * Lists of columns that it has whatever its files have, in the order in which they come about: those of files that
-   * were left out since none of their rows counts, too.
+   * Lists of columns that the table has in addition to those of its files, in the order in which they appear. They
+   * include the columns of files that were skipped because none of their rows matches.
    */
   readonly schemas?: readonly (readonly SegmentColumn[])[] | undefined
-  /** A further column of this name tells the path of a row's file. */
+  /** Name of an additional column with the path of the row's file. */
   readonly fileColumn?: string
 }
 
-/** A system table: rows of JSON, one a line. */
+/** A system table: a file with one JSON object per line. */
 export interface SystemRelation {
   readonly schema: 'sys' | 'information_schema'
   readonly name: string
   readonly file: string
-  /** The columns with their types in SQL, in order. */
+  /** The columns with their SQL types, in order. */
   readonly columns: Readonly<Record<string, string>>
 }
 
-/** A query as it was asked. */
+/** A query as submitted. */
 export interface QueryText {
   readonly sql: string
   readonly parameters: readonly Parameter[]
-  /** The word by which datasources are named before the dot. */
+  /** Name of the schema of the datasources. */
   readonly schema: string
 }
 
-/** A query to be run. */
+/** A query to run. */
 export interface QueryOrder {
   /** See QueryText. */
   readonly schema: string
-  /** What was written, which places in failures are of. */
+  /** The query as submitted; line and column in failures refer to it. */
   readonly written: string
   readonly text: RunText
   readonly parameters: readonly Parameter[]
@@ -70,19 +70,19 @@ export interface QueryOrder {
   readonly spillLimitBytes: number
   readonly memoryLimitBytes: number
   readonly threads: number
-  /** An answer of more rows is a failure. */
+  /** Max number of rows; a result with more rows fails. */
   readonly mostRows: number
-  /** Rows beyond that many are left out; undefined for none. */
+  /** Number of rows after which the result is cut off; undefined for no limit. */
   readonly outerLimit?: number | undefined
 }
 
-/** What a query process is told. */
+/** A command to a query process. */
 export type QueryCommand =
   | ({ readonly kind: 'read' } & QueryText)
   | { readonly kind: 'run'; readonly order: QueryOrder }
   | { readonly kind: 'cancel' }
 
-/** What a query process tells; the bytes of the answer come through a pipe. */
+/** A message from a query process. The bytes of the result come through a pipe. */
 export type QueryMessage =
   | { readonly kind: 'ready' }
   | { readonly kind: 'read'; readonly statement: Statement }
@@ -94,5 +94,5 @@ export type QueryMessage =
       readonly context: FailureContext
     }
 
-/** The descriptor through which a query process writes the answer. */
+/** File descriptor to which a query process writes the result. */
 export const answerDescriptor = 4

@@ -12,29 +12,29 @@ import {
   type SchedulingStep,
 } from '@svc/domain/query-scheduling'
 
-/** On whose behalf a query runs. */
+/** The owner of a query. */
 export interface QueryOwner {
-  /** What tells callers apart; queries of one caller share its part of the processes. */
+  /** Identifies the caller. Queries of one caller share its part of the processes. */
   readonly caller: string
   /** Share of the processes relative to other callers; at least 1. */
   readonly weight: number
-  /** Maximum time for which the query may run, in milliseconds; undefined if only the limits for all apply. */
+  /** Max run time of the query in milliseconds; undefined if only the limits for all queries apply. */
   readonly maxRunMs?: number | undefined
 }
 
-/** Hears when a query loses its process for a time and gets it back. */
+/** Is notified when a query is suspended and resumed. */
 export interface TurnListener {
   suspend(): void
   resume(): void
-  /** The query has run for some seconds: it may have less of the processor than others from now on. */
+  /** The query has run for a few seconds. From now on, it may get less CPU time than others. */
   yieldToOthers(): void
 }
 
-/** The right of one query to run. */
+/** The permission for one query to run. */
 export interface QueryTurn {
-  /** Aborted with a busy or timedOut failure if the query has to end. */
+  /** Aborted with a busy or timedOut Failure if the query must end. */
   readonly signal: AbortSignal
-  /** Begins to count the time for which the query runs. */
+  /** Starts counting the run time of the query. */
   begin(listener: TurnListener): void
   end(): void
 }
@@ -44,14 +44,14 @@ export type QueryState = 'waiting' | 'running' | 'suspended'
 
 /** Decides when queries run. */
 export interface QueryScheduler {
-  /** Resolves when the query may run. Rejects with the signal's reason, or a busy failure. */
+  /** Resolves when the query may run. Rejects with the signal's reason or a busy Failure. */
   enter(owner: QueryOwner, signal: AbortSignal): Promise<QueryTurn>
-  /** The number of queries in a state, of those in a lane. */
+  /** Returns the number of queries in a state and lane. */
   count(state: QueryState, lane?: QueryLane): number
   stop(): void
 }
 
-/** Names the limits that refused a query; 'long' is that of suspended ones. */
+/** The limit that rejected a query; 'long' is the limit of suspended queries. */
 export type RejectionReason = RefusedQuery['limit'] | 'long'
 
 export interface QuerySchedulerOptions extends QueueLimits, SchedulingLimits {
@@ -64,10 +64,10 @@ interface Entry {
   state: QueryState
   runMs: number
   turnMs: number
-  /** Undefined until its process is ready. */
+  /** Undefined until the process is ready. */
   listener: TurnListener | undefined
   yields: boolean
-  /** Starts a query that waits, or refuses it. */
+  /** Starts a waiting query. */
   readonly start: () => void
   readonly refuse: (failure: Failure) => void
   readonly ending: AbortController
@@ -80,10 +80,10 @@ interface CallerEntries {
 }
 
 const tickMs = 50
-// A query of this age runs with a lower priority than others.
+// Run time after which a query gets a lower priority.
 const yieldAfterMs = 2000
 
-/** Creates a scheduler. Time is counted only while queries are there. */
+/** Creates a scheduler. It counts time only while there are queries. */
 export function createQueryScheduler(options: QuerySchedulerOptions): QueryScheduler {
   const callers = new Map<string, CallerEntries>()
   let lastId = 0
@@ -139,7 +139,7 @@ export function createQueryScheduler(options: QuerySchedulerOptions): QuerySched
     }
   }
 
-  /** Ends a query at once: another one may have its place before its process has ended. */
+  /** Ends a query at once. Another query can take its place before its process has ended. */
   function end(entry: Entry, failure: Failure): void {
     remove(entry)
     entry.ending.abort(failure)
@@ -259,16 +259,16 @@ export function createQueryScheduler(options: QuerySchedulerOptions): QuerySched
 }
 
 const overloaded = (suspended: number): string =>
-  `The query is long, and [${suspended}] long queries wait for their turn already; try again later`
+  `The query is long-running, and [${suspended}] long-running queries are already waiting for their turn; try again later`
 
 function expired({ maxRunMs }: QueryOwner, { maxRunMsPerCaller }: SchedulingLimits): string {
   return maxRunMs === undefined
-    ? `Your running queries have together taken longer than [${maxRunMsPerCaller}] ms, the value of [svc.query.maxTimePerCaller]`
-    : `The query took longer than [${maxRunMs}] ms, the maximum for callers who may read no datasource`
+    ? `Your running queries took longer than [${maxRunMsPerCaller}] ms in total, the limit set by [svc.query.maxTimePerCaller]`
+    : `The query took longer than [${maxRunMs}] ms, the limit for callers without read access to any datasource`
 }
 
 function tooMany({ limit }: RefusedQuery, { maxQueued, maxQueuedPerCaller }: QueueLimits): string {
   return limit === 'caller'
-    ? `[${maxQueuedPerCaller}] of your queries are waiting, the maximum by [svc.query.maxQueuedPerCaller]; try again later`
-    : `[${maxQueued}] queries are waiting, the maximum by [svc.query.maxQueued], and no other caller has more of them; try again later`
+    ? `[${maxQueuedPerCaller}] of your queries are waiting, the limit set by [svc.query.maxQueuedPerCaller]; try again later`
+    : `[${maxQueued}] queries are waiting, the limit set by [svc.query.maxQueued], and no other caller has more waiting queries; try again later`
 }

@@ -24,7 +24,7 @@ await writeParquet(
 const files = ['a.parquet', 'b.parquet']
 const secret = queries.file('secret.csv')
 
-describe('what a query may not do', () => {
+describe('a query must not', () => {
   const attacks: Readonly<Record<string, string>> = {
     'read a file': `SELECT * FROM read_csv('${secret}')`,
     'read a file by its name': `SELECT * FROM '${secret}'`,
@@ -32,7 +32,7 @@ describe('what a query may not do', () => {
     'read a file in a WITH clause': `WITH x AS (SELECT * FROM read_blob('${secret}')) SELECT * FROM x`,
     'read a file in a lateral join': `SELECT * FROM wiki, LATERAL (SELECT * FROM read_csv('${secret}'))`,
     'read a Parquet file': `SELECT * FROM parquet_scan('${queries.file('a.parquet')}')`,
-    'read what a Parquet file is like': `SELECT * FROM parquet_metadata('${queries.file('a.parquet')}')`,
+    'read Parquet metadata': `SELECT * FROM parquet_metadata('${queries.file('a.parquet')}')`,
     'read JSON': `SELECT * FROM read_json_auto('${secret}')`,
     'sniff a file': `SELECT * FROM sniff_csv('${secret}')`,
     'list a folder': `SELECT * FROM glob('${folder}/*')`,
@@ -60,7 +60,7 @@ describe('what a query may not do', () => {
     'see the version': 'SELECT version()',
     'see the memory': 'SELECT * FROM duckdb_memory()',
     'see temporary files': 'SELECT * FROM duckdb_temporary_files()',
-    'see how views are made': 'SELECT sql FROM duckdb_views()',
+    'see view definitions': 'SELECT sql FROM duckdb_views()',
     'see the views of the database itself': 'SELECT * FROM duckdb_tables',
     'see the catalog of Postgres': 'SELECT * FROM pg_catalog.pg_class',
     'see another catalog': 'SELECT * FROM system.information_schema.tables',
@@ -69,14 +69,14 @@ describe('what a query may not do', () => {
     'describe a table': 'DESCRIBE wiki',
     'summarize a table': 'SUMMARIZE wiki',
     'explain a query': 'EXPLAIN ANALYZE SELECT 1',
-    'make a table': 'CREATE TABLE t AS SELECT 1',
-    'make a macro': `CREATE MACRO f() AS TABLE SELECT * FROM read_csv('${secret}')`,
-    'make a secret': `CREATE SECRET (TYPE s3, KEY_ID 'x', SECRET 'y')`,
+    'create a table': 'CREATE TABLE t AS SELECT 1',
+    'create a macro': `CREATE MACRO f() AS TABLE SELECT * FROM read_csv('${secret}')`,
+    'create a secret': `CREATE SECRET (TYPE s3, KEY_ID 'x', SECRET 'y')`,
     'insert rows': `INSERT INTO wiki VALUES (now(), 'x', 1, 1)`,
     'delete rows': 'DELETE FROM wiki',
     'drop a table': 'DROP VIEW wiki',
-    'run text as a query': `SELECT * FROM query('SELECT 1')`,
-    'run text as a table': `SELECT * FROM query_table('wiki')`,
+    'run a string as a query': `SELECT * FROM query('SELECT 1')`,
+    'use a string as a table name': `SELECT * FROM query_table('wiki')`,
     'run a serialized query': `SELECT * FROM json_execute_serialized_sql('{}')`,
     'serialize a plan': `SELECT json_serialize_plan('SELECT 1')`,
     'prepare a statement': 'PREPARE p AS SELECT 1',
@@ -87,12 +87,12 @@ describe('what a query may not do', () => {
     'set a variable': 'SET VARIABLE x = 1',
     'read a variable': `SELECT getvariable('x')`,
     sleep: 'SELECT pg_sleep(10)',
-    'sleep otherwise': 'SELECT sleep_ms(10000)',
-    'write into the log': `SELECT write_log('x')`,
-    'call a function by its schema': `SELECT pg_catalog.current_setting('threads')`,
-    'say nothing': ' ',
-    'say only a remark': '-- nothing',
-    'hold a zero': `SELECT '\0'`,
+    'sleep in another way': 'SELECT sleep_ms(10000)',
+    'write to the log': `SELECT write_log('x')`,
+    'call a function with its schema': `SELECT pg_catalog.current_setting('threads')`,
+    'be empty': ' ',
+    'be only a comment': '-- nothing',
+    'contain a NUL': `SELECT '\0'`,
   }
   for (const [name, sql] of Object.entries(attacks)) {
     it(name, async () => {
@@ -106,13 +106,13 @@ describe('what a query may not do', () => {
     })
   }
 
-  // The second wall: what stands if the first one should have a hole.
+  // The second line of defense, in case validation has a gap.
   const reaching = Object.entries(attacks).filter(([name]) =>
     /^(read|write|sniff|list|run a program|export|attach|install|load|change)/.test(name),
   )
   for (const [name, sql] of reaching) {
-    if (/what a Parquet file is like|a Parquet file|environment$|variable|log$/.test(name)) continue
-    it(`${name}, also where nobody looks at the query first`, async () => {
+    if (/Parquet metadata|a Parquet file|environment$|variable|log$/.test(name)) continue
+    it(`${name}, even without validation`, async () => {
       const before = readdirSync(folder)
       const answered = await ask(sql, { files, unread: true }).then(
         (answer) => answer,
@@ -124,12 +124,12 @@ describe('what a query may not do', () => {
   }
 })
 
-describe('what a query may do', () => {
+describe('a query may', () => {
   const allowed: Readonly<Record<string, readonly [string, unknown]>> = {
     'read all segments as one table': ['SELECT count(*), sum(added) FROM wiki', [[3, 3.5]]],
     'name the schema': ['SELECT count(*) FROM svc.wiki', [[3]]],
     'name the schema in any case': ['SELECT count(*) FROM SVC.wiki AS w WHERE w.added > 0', [[3]]],
-    'miss columns in some segments': [
+    'read columns that some segments do not have': [
       'SELECT page, extra FROM wiki ORDER BY added',
       [
         [null, null],
@@ -137,30 +137,30 @@ describe('what a query may do', () => {
         ['b "x", y', null],
       ],
     ],
-    'use WITH, also by the name of a table': [
+    'name a WITH clause like a table': [
       'WITH wiki AS (SELECT 1 AS x), y AS (SELECT x + 1 AS z FROM wiki) SELECT z FROM y',
       [[2]],
     ],
-    'read a table in a WITH of its name': [
+    'read a table in a WITH clause of the same name': [
       'WITH wiki AS (SELECT count(*) AS n FROM svc.wiki) SELECT n FROM wiki',
       [[3]],
     ],
-    recur: [
+    'be recursive': [
       'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4) SELECT sum(i) FROM n',
       [[10]],
     ],
-    'use windows, lists and lambdas': [
+    'use windows, lists, and lambdas': [
       'SELECT row_number() OVER (ORDER BY added), list_transform([1, 2], lambda x: x * 2) FROM wiki LIMIT 1',
       [[1, [2, 4]]],
     ],
     'use ranges': ['SELECT sum(range) FROM range(5)', [[10]]],
-    'need no table': [`SELECT 1 + 1, 'é', DATE '2026-02-03'`, [[2, 'é', '2026-02-03T00:00:00.000Z']]],
+    'read no table': [`SELECT 1 + 1, 'é', DATE '2026-02-03'`, [[2, 'é', '2026-02-03T00:00:00.000Z']]],
     'keep all digits': ['SELECT 9223372036854775807 = 9223372036854775807, 2::HUGEINT', [[true, 2]]],
-    'have texts of what no number may be': [
+    'contain strings that are not valid numbers': [
       `SELECT '"value":Infinity', 'inf'::DOUBLE`,
       [['"value":Infinity', 'Infinity']],
     ],
-    'have remarks': ['SELECT 1 -- one\n;', [[1]]],
+    'contain comments': ['SELECT 1 -- one\n;', [[1]]],
   }
   for (const [name, [sql, expected]] of Object.entries(allowed)) {
     it(name, async () => assert.deepEqual(JSON.parse(await ask(sql, { files })), expected))
@@ -186,21 +186,24 @@ describe('what a query may do', () => {
       [[1]],
     )
     for (const [wrong, message] of [
-      [[], /has \[1\] parameters and \[parameters\] has \[0\]/],
-      [[{ type: 'BIGINT', value: 'x' }], /Invalid value \[x\] for \[parameters\[0\]\.value\]/],
+      [[], /has \[1\] parameters, but \[parameters\] has \[0\] values/],
+      [
+        [{ type: 'BIGINT', value: 'x' }],
+        /Invalid value \[x\] for \[parameters\[0\]\.value\]: expected an integer for type \[BIGINT\]/,
+      ],
       [[{ type: 'TIMESTAMP', value: 'x' }], /ISO 8601/],
-      // JSON has read it already, and digits are gone.
+      // JSON parsing has already lost digits of this number.
       [
         [{ type: 'BIGINT', value: 2 ** 53 }],
-        /\[9007199254740992\]; expected a number from \[-9007199254740991\] to/,
+        /^Invalid value \[9007199254740992\] .*: expected a number from \[-9007199254740991\] to/,
       ],
-      [[{ type: 'VARCHAR', value: -(2 ** 53) }], /parameters\[0\].value .*or a text/],
+      [[{ type: 'VARCHAR', value: -(2 ** 53) }], /parameters\[0\]\.value\].* or a string/],
     ] as const) {
       await assert.rejects(ask('SELECT ?', { parameters: wrong }), { code: 'invalidInput', message })
     }
   })
 
-  it('take whole numbers with all their digits', async () => {
+  it('take integers with all their digits', async () => {
     const parameters = [
       { type: 'BIGINT', value: '9007199254740993' },
       { type: 'BIGINT', value: 2 ** 53 - 1 },
@@ -219,9 +222,9 @@ describe('what a query may do', () => {
   })
 })
 
-describe('a table without rows has the time that one with rows has', () => {
+describe('a table without rows has the same time type as one with rows', () => {
   const schemas = [[{ name: 'page', type: 'string' }]] as const
-  const tables = { 'which has columns': { schemas }, 'of which nothing is known': {} }
+  const tables = { 'with known columns': { schemas }, 'without known columns': {} }
   const conditions = [
     `__time >= now() - INTERVAL '1' DAY`,
     '__time >= now()',
@@ -236,25 +239,25 @@ describe('a table without rows has the time that one with rows has', () => {
   ]
   for (const [kind, table] of Object.entries(tables)) {
     for (const condition of conditions) {
-      it(`${condition}, in one ${kind}`, async () => {
+      it(`in ${condition}, ${kind}`, async () => {
         const sql = `SELECT page FROM wiki WHERE ${condition}`
         assert.equal(await ask(sql, table), '[]\n')
         assert.ok(await ask(sql, { files }))
       })
     }
-    it(`aggregates, in one ${kind}`, async () => {
+    it(`in aggregates, ${kind}`, async () => {
       const sql = 'SELECT count(*), max(__time), coalesce(max(__time), now()) > now() FROM wiki'
       assert.equal(await ask(sql, table), '[[0,null,false]]\n')
     })
   }
 })
 
-describe('what is wrong with a query', () => {
+describe('an invalid query', () => {
   const cases: readonly (readonly [string, RegExp])[] = [
     ['SELECT * FRM wiki', /^Line \[1\], column \[14\]: syntax error at or near "wiki"/],
     ['SELECT\n  page,\n  nope\nFROM wiki', /^Line \[3\], column \[3\]: .*nope/],
     [`SELECT 'ééé', nope FROM wiki`, /^Line \[1\], column \[15\]: /],
-    ['SELECT nope(page) FROM wiki', /^Line \[1\], column \[8\]: Function \[nope\] is not offered/],
+    ['SELECT nope(page) FROM wiki', /^Line \[1\], column \[8\]: Unsupported function \[nope\]/],
     ['SELECT upper(page, 1) FROM wiki', /^Line \[1\], column \[8\]: No function matches/],
     ['SELECT page::BIGINT FROM wiki', /^Line \[1\], column \[12\]: Could not convert string/],
     ['SELECT sum(page) FROM wiki', /^Line \[1\], column \[8\]: /],
@@ -262,15 +265,15 @@ describe('what is wrong with a query', () => {
     [`SELECT ${'1+'.repeat(5000)}1`, /depth limit of 1000/],
     [
       `SELECT ${Array.from({ length: 1001 }, () => '(SELECT 1 FROM wiki)').join()}`,
-      /^Line \[1\], column \[\d+\]: Invalid number of tables in the query: expected at most \[1000\]$/,
+      /^Line \[1\], column \[\d+\]: Too many tables in the query: expected at most \[1000\]$/,
     ],
-    [`SELECT ${'x'.repeat(100_000)}(1)`, /^Line \[1\], column \[8\]: Function \[x{990}$/],
-    ['SELECT 1e400', /^The query has a number that is too large; expected those up to 1\.79\d+e\+308$/],
+    [`SELECT ${'x'.repeat(100_000)}(1)`, /^Line \[1\], column \[8\]: Unsupported function \[x{978}$/],
+    ['SELECT 1e400', /^The query has a number that is too large: expected at most \[1\.79\d+e\+308\]$/],
     ['SELECT -1e400', /^The query has a number that is too large/],
     [`SELECT 1 LIMIT ${'9'.repeat(400)}`, /^The query has a number that is too large/],
   ]
   for (const [sql, message] of cases) {
-    it(`is told with its place: ${sql.slice(0, 40)}`, async () => {
+    it(`is reported with line and column: ${sql.slice(0, 40)}`, async () => {
       await assert.rejects(ask(sql, { files }), (error: Error & { code: string }) => {
         assert.match(error.message, message)
         assert.equal(error.code, 'invalidInput')
@@ -295,9 +298,9 @@ const headers = [
   ['arrayLines', '["t","n"]\n["LONG","DOUBLE"]\n["TIMESTAMP","DOUBLE"]\n\n'],
   ['csv', 't,n\nLONG,DOUBLE\nTIMESTAMP,DOUBLE\n\n'],
 ] as const
-describe('the word before the dot', () => {
+describe('the schema of the datasources', () => {
   const schema = 'druid'
-  it('names the datasources, in any case and with or without quotes', async () => {
+  it('can be written in any case and with or without quotes', async () => {
     for (const name of ['druid.wiki', '"druid"."wiki"', 'DRUID.wiki', 'wiki', 'sys.wiki']) {
       const answer = ask(`SELECT count(*) FROM ${name}`, { files, schema })
       if (name === 'sys.wiki') await assert.rejects(answer, { code: 'invalidInput' })
@@ -305,13 +308,13 @@ describe('the word before the dot', () => {
     }
     assert.equal(await ask('SELECT druid.wiki.page FROM druid.wiki LIMIT 0', { files, schema }), '[]\n')
   })
-  it('is one only', async () => {
+  it('has only one name', async () => {
     await assert.rejects(ask('SELECT * FROM svc.wiki', { files, schema }), /\[svc\.wiki\] does not exist/)
     await assert.rejects(ask('SELECT * FROM druid.wiki', { files }), /\[druid\.wiki\] does not exist/)
   })
 })
 
-describe('the formats of answers', () => {
+describe('the result format', () => {
   for (const [format, expected] of formats) {
     it(format, async () => {
       const sql = `SELECT __time AS t, page, added::BIGINT AS n, NULL AS none FROM wiki WHERE page LIKE 'b%'`
@@ -319,19 +322,19 @@ describe('the formats of answers', () => {
     })
   }
   for (const [format, expected] of headers) {
-    it(`${format} with a header and no row`, async () => {
+    it(`${format} with a header and no rows`, async () => {
       const style = { format, header: true, typesHeader: true, sqlTypesHeader: true }
       const sql = 'SELECT __time AS t, added AS n FROM wiki WHERE false'
       assert.equal(await ask(sql, { files, style }), expected)
     })
   }
-  it('object with names alone', async () => {
+  it('object with a header of only names', async () => {
     assert.equal(
       await ask('SELECT 1 AS a', { style: { format: 'object', header: true } }),
       '[{"a":null},{"a":1}]\n',
     )
   })
-  it('values of every kind', async () => {
+  it('array with values of every type', async () => {
     const sql = `SELECT 1/0, -1/0, 0.1::FLOAT, 1.50::DECIMAL(9,2), 170141183460469231731687303715884105727::HUGEINT,
       [TIMESTAMP '1969-12-31 23:59:59.9995'], {'a': [1], 'b': NULL}, MAP {'k': 2}, true, INTERVAL 1 DAY, 'x'::BLOB,
       TIME '01:02:03', '{"a":1}'::JSON`
@@ -342,7 +345,7 @@ describe('the formats of answers', () => {
   })
 })
 
-it('where an answer cannot begin, its query alone has failed', async () => {
+it('fails only the query whose result cannot be sent', async () => {
   const onBegin = (): never => {
     throw new Error('no head')
   }
@@ -350,8 +353,8 @@ it('where an answer cannot begin, its query alone has failed', async () => {
   assert.equal(await ask('SELECT 1'), '[[1]]\n')
 })
 
-describe('the limits of queries', () => {
-  it('of time: a cross join without end is given up, and the next query is answered', async () => {
+describe('queries have a limit', () => {
+  it('of time: an endless cross join is canceled, and the next query succeeds', async () => {
     const signal = AbortSignal.timeout(500)
     await assert.rejects(
       ask('SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE a.range + b.range = 7', {
@@ -374,11 +377,11 @@ describe('the limits of queries', () => {
     ['values', `SELECT 1 WHERE 1 IN (${Array.from({ length: 40_000 }, (_, index) => index)})`],
     ['clauses', Array.from({ length: 20_000 }, () => 'SELECT 1').join(' UNION ALL ')],
   ] as const) {
-    it(`of memory for reading a text: too many ${name}`, async () => {
+    it(`of memory for parsing: too many ${name}`, async () => {
       await assert.rejects(ask(sql), {
         code: 'tooLarge',
         message:
-          'The query has more parts than can be read in [67108864] bytes of memory; expected one with fewer values and clauses',
+          'Parsing the query needs more than [67108864] bytes of memory: expected a query with fewer values and clauses',
       })
       assert.equal(await ask('SELECT 1'), '[[1]]\n')
     })
@@ -397,14 +400,14 @@ describe('the limits of queries', () => {
     })
     assert.equal(await ask('SELECT 1'), '[[1]]\n')
   })
-  it('of rows that the caller wants, without a word about the others', async () => {
+  it('of rows set by the caller, after which the result is cut off', async () => {
     const outerLimit = 2500
     const rows = JSON.parse(await ask('SELECT * FROM range(2000000)', { outerLimit })) as unknown[]
     assert.equal(rows.length, outerLimit)
     assert.equal(await ask('SELECT 1', { outerLimit: 0 }), '[]\n')
     assert.equal(await ask('SELECT 1', { outerLimit }), '[[1]]\n')
   })
-  it('of queries at a time: they wait in a queue, and are refused if it is full', async () => {
+  it('of running queries: others wait in a queue and are rejected if it is full', async () => {
     const acquire = (caller: string, signal = AbortSignal.timeout(60_000)) =>
       processes.acquire(ownerOf(caller), signal)
     const held = [await acquire('ann'), await acquire('bob')]
@@ -419,7 +422,7 @@ describe('the limits of queries', () => {
     held[1]?.release()
     assert.equal(processes.count('running'), 0)
   })
-  it('of time, when they are waited for: until the last one has ended, or no longer than is said', async () => {
+  it('of time for waiting until they are idle', async () => {
     await processes.untilIdle(60_000)
     const held = await processes.acquire(ownerOf('ann'), AbortSignal.timeout(60_000))
     await processes.untilIdle(10)
@@ -462,7 +465,7 @@ describe('queries of several callers', () => {
   }
   const reads = { sql: 'SELECT 1', parameters: [], schema: 'svc' }
 
-  it('leave one process to the others, and a place in the queue', async (scope) => {
+  it('leave a process and a place in the queue to other callers', async (scope) => {
     const { acquire, state, rejected } = open(scope)
     const held = [await acquire('ann'), await acquire('ann')]
     const waits = [acquire('ann'), acquire('ann')]
@@ -470,17 +473,17 @@ describe('queries of several callers', () => {
     await assert.rejects(acquire('ann'), {
       code: 'busy',
       message:
-        '[2] of your queries are waiting, the maximum by [svc.query.maxQueuedPerCaller]; try again later',
+        '[2] of your queries are waiting, the limit set by [svc.query.maxQueuedPerCaller]; try again later',
     })
     const other = await acquire('bob')
     const waitsToo = acquire('bob')
     assert.deepEqual(state(), [3, 0, 3])
     const displacing = acquire('cid')
-    // The newest of the caller who has the most gives up its place.
+    // The newest query of the caller with the most waiting queries loses its place.
     await assert.rejects(waits.pop() as Promise<unknown>, {
       code: 'busy',
       message:
-        '[3] queries are waiting, the maximum by [svc.query.maxQueued], and no other caller has more of them; try again later',
+        '[3] queries are waiting, the limit set by [svc.query.maxQueued], and no other caller has more waiting queries; try again later',
     })
     assert.deepEqual(rejected, ['caller', 'all'])
     other.release()
@@ -491,7 +494,7 @@ describe('queries of several callers', () => {
     assert.deepEqual(state(), [0, 0, 0])
   })
 
-  it('get a process when long queries have all of them, which continue later', async (scope) => {
+  it('get a process if long queries use all of them; these continue later', async (scope) => {
     const { acquire, state, untilLong } = open(scope, { maxRunning: 2 })
     const long = [await acquire('ann'), await acquire('bob')]
     await untilLong(2)
@@ -505,7 +508,7 @@ describe('queries of several callers', () => {
     for (const one of long) one.release()
   })
 
-  it('end while they are suspended, and their processes serve others', async (scope) => {
+  it('can end while they are suspended, and their processes serve others', async (scope) => {
     const { acquire, state, untilLong } = open(scope, { maxRunning: 2 })
     const long = [await acquire('ann'), await acquire('bob')]
     await untilLong(2)
@@ -519,7 +522,7 @@ describe('queries of several callers', () => {
     }
   })
 
-  it('are refused when they are long and no more can be suspended', async (scope) => {
+  it('are rejected if they are long and no more can be suspended', async (scope) => {
     const { acquire, untilLong, rejected } = open(scope, { maxRunning: 2 })
     const sessions: QuerySession[] = []
     for (const caller of ['ann', 'bob', 'cid', 'dan']) {
@@ -530,40 +533,43 @@ describe('queries of several callers', () => {
     const ended = sessions.filter(({ signal }) => signal.aborted)
     assert.deepEqual(
       ended.map(({ signal }) => signal.reason.message),
-      ['The query is long, and [2] long queries wait for their turn already; try again later'],
+      [
+        'The query is long-running, and [2] long-running queries are already waiting for their turn; try again later',
+      ],
     )
     assert.deepEqual(rejected, ['long'])
     await assert.rejects((ended[0] as QuerySession).read(reads), { code: 'busy' })
     for (const one of sessions) one.release()
   })
 
-  it('have a limit of time together', async (scope) => {
+  it('have a limit of total time per caller', async (scope) => {
     const { acquire } = open(scope, { maxRunMsPerCaller: 500 })
     const [first, second, other] = [await acquire('ann'), await acquire('ann'), await acquire('bob')]
     const isOver = ({ signal }: QuerySession) => signal.aborted
-    await waitUntil('one has ended', () => [first, second].filter(isOver).length === 1)
+    await waitUntil('one query has ended', () => [first, second].filter(isOver).length === 1)
     assert.ok(!isOver(other))
     const over = [first, second].find(isOver) as QuerySession
     await assert.rejects(over.read(reads), {
       code: 'timedOut',
       message:
-        'Your running queries have together taken longer than [500] ms, the value of [svc.query.maxTimePerCaller]',
+        'Your running queries took longer than [500] ms in total, the limit set by [svc.query.maxTimePerCaller]',
     })
     for (const one of [first, second, other]) one.release()
   })
 
-  it('may have a limit of time each', async (scope) => {
+  it('can have individual time limits', async (scope) => {
     const { acquire } = open(scope)
     const session = await acquire('ann', 100)
-    await waitUntil('it has ended', () => session.signal.aborted)
+    await waitUntil('the query has ended', () => session.signal.aborted)
     await assert.rejects(session.read(reads), {
       code: 'timedOut',
-      message: 'The query took longer than [100] ms, the maximum for callers who may read no datasource',
+      message:
+        'The query took longer than [100] ms, the limit for callers without read access to any datasource',
     })
     session.release()
   })
 
-  it('have a limit of memory together', async (scope) => {
+  it('have a limit of total memory per caller', async (scope) => {
     const { acquire, state } = open(scope, { memoryLimitPerCallerBytes: memoryLimitBytes * 1.9 })
     const first = await acquire('ann')
     const second = acquire('ann')

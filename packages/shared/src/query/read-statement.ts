@@ -23,56 +23,56 @@ import { TimeConditions, type WrittenCondition } from './time-conditions.ts'
 
 /** A table that a query reads. */
 export interface TableReference {
-  /** Empty for none, else in lower case; `svc` for that of the datasources, whatever its word. */
+  /** In lower case, empty if the query has none; always `svc` for the schema of the datasources, whatever its name. */
   readonly schema: '' | 'svc' | 'sys' | 'information_schema'
-  /** As the query has it. */
+  /** As written in the query. */
   readonly name: string
-  /** Where it stands in the query, in bytes; undefined where that is not known. */
+  /** Offset in the query, in bytes; undefined if unknown. */
   readonly offset: number | undefined
 }
 
-/** A table with what the query asks of the time of its rows. */
+/** A table with the query's condition on the time of its rows. */
 export interface ReadTable extends TableReference {
   readonly condition: WrittenCondition | undefined
 }
 
-/** What a query is about, before what it compares times with is known. */
+/** A parsed query. The values that it compares times with are not yet evaluated. */
 export interface ReadStatement {
   readonly tables: readonly ReadTable[]
   readonly text: RunText
-  /** The expressions that conditions compare with, as the parser writes them. */
+  /** The expressions that conditions compare times with, as nodes of the parser. */
   readonly expressions: readonly object[]
-  /** What the parser has to make of the text that is run. */
+  /** The expected parse result of the rewritten query. */
   readonly meant: unknown
 }
 
-/** A query as it is run: with another name for the schema that DuckDB has itself, and with its names of aggregates. */
+/** A rewritten query, with DuckDB's names of aggregates and another name for the schema INFORMATION_SCHEMA. */
 export interface RunText {
   readonly sql: string
-  /** By how much places in it are later than in what was written. */
+  /** Differences between offsets in the rewritten query and in the submitted one. */
   readonly shifts: readonly Shift[]
-  /** Statements that define functions that it calls. */
+  /** Statements that define the functions that the query calls. */
   readonly macros: readonly string[]
 }
 
-/** What a query is about. */
+/** A parsed query. */
 export interface Statement {
   readonly tables: readonly (TableReference & {
-    /** Rows of other times do not count, sorted; undefined where rows of any time may. */
+    /** Sorted intervals that contain the times of all rows that can match; undefined for all of time. */
     readonly times: readonly Interval[] | undefined
   })[]
   readonly text: RunText
 }
 
-/** The name under which our INFORMATION_SCHEMA stands; DuckDB's own cannot be replaced, and shows too much. */
+/** Name of our INFORMATION_SCHEMA in DuckDB. DuckDB's own cannot be replaced, and it shows too much. */
 export const informationSchemaName = 'information_schem_'
 
-/** Maximum number of places at which a query names a table. */
+/** Max number of table references in a query. */
 const maxTables = 1000
 
 const otherSchemas = ['', 'sys', 'information_schema'] as const
 
-// Everything else that a statement may consist of is refused, also what a later DuckDB may add.
+// All other kinds of expressions are rejected, including those of later versions of DuckDB.
 const expressionClasses = new Set([
   'BETWEEN',
   'CASE',
@@ -104,8 +104,8 @@ const tableNodes = new Set([
 ])
 
 /**
- * The tables of a query, from what DuckDB's parser makes of it as JSON; `word` is the schema of the datasources. Anything
- * but one SELECT made of what is offered is an invalidInput failure with line and column.
+ * Reads a query from DuckDB's parse result as JSON; `word` is the schema of the datasources. Throws an invalidInput
+ * Failure, with line and column, for anything other than one SELECT statement with supported parts.
  */
 export function readStatement(
   sql: string,
@@ -113,19 +113,19 @@ export function readStatement(
   word: string,
   parameters: readonly Parameter[] = [],
 ): ReadStatement {
-  // A number beyond what 64 bits hold is infinite, which JSON has no word for.
+  // DuckDB writes a number that exceeds the range of a double as Infinity, which is not valid JSON.
   if (/"value":-?Infinity\b/.test(parsed)) {
-    throw invalidInput(`The query has a number that is too large; expected those up to ${Number.MAX_VALUE}`)
+    throw invalidInput(`The query has a number that is too large: expected at most [${Number.MAX_VALUE}]`)
   }
   const answer = JSON.parse(parsed) as JsonObject
   if (answer.error === true) {
     if (answer.error_type === 'not implemented')
-      throw invalidInput('The query is no SELECT; expected one SELECT statement')
+      throw invalidInput('Only a single SELECT statement is allowed')
     throw queryFailure(sql, offsetOf(answer.position), String(answer.error_message))
   }
   const statements = answer.statements as readonly unknown[]
   if (statements.length !== 1) {
-    throw invalidInput(`The query has [${statements.length}] statements; expected one SELECT statement`)
+    throw invalidInput(`The query has [${statements.length}] statements: expected one SELECT statement`)
   }
   const reader = new StatementReader(sql, word, parameters)
   reader.read(statements[0], new Set())
@@ -134,26 +134,26 @@ export function readStatement(
 }
 
 /**
- * Refuses a query whose text, as it is run, the parser does not read as what was checked and then rewritten: places in
- * the text are found by other means than the parser's, and whoever misleads them could put anything there.
+ * Throws an invalidInput Failure if the parse result of the rewritten query differs from the validated one. Locations
+ * in the query are found with our own tokens instead of the parser, and a query that misleads them could hide anything.
  */
 export function checkRewritten(meant: unknown, parsed: string): void {
   const withoutPlaces = (json: string): unknown =>
     JSON.parse(json, (key, value) => (key === 'query_location' ? undefined : value))
   if (isDeepStrictEqual(withoutPlaces(parsed), withoutPlaces(JSON.stringify(meant)))) return
   throw invalidInput(
-    'The functions of the query cannot be found in its text; expected one without remarks, escapes and unusual spaces beside them',
+    'Cannot locate the functions of the query in its text: expected no comments, escapes, or unusual spaces next to them',
   )
 }
 
-/** What is written like a column without a table. */
+/** Returns the name of a node that looks like a column without a table; undefined for any other node. */
 function unitOf(node: unknown): string | undefined {
   if (!isJsonObject(node) || node.class !== 'COLUMN_REF') return undefined
   const names = node.column_names as readonly string[]
   return names.length === 1 && /^[A-Za-z]+$/.test(names[0] as string) ? names[0] : undefined
 }
 
-/** Whether an argument is a value that stands there. */
+/** Returns whether an argument is a literal or a parameter. */
 function isConstant(node: unknown): boolean {
   if (!isJsonObject(node)) return false
   return (
@@ -183,14 +183,14 @@ class StatementReader {
     this.parameters = parameters
   }
 
-  /** The text that is run; what was read becomes what the parser has to make of it. */
+  /** Returns the rewritten query. Changes the nodes that were read to the expected parse result. */
   rewritten(): RunText {
     for (const change of this.changes) change()
     const { text, shifts } = edited(this.sql, this.edits)
     return { sql: text, shifts, macros: this.calls.macros() }
   }
 
-  /** Reads a part of the statement; `scope` has the names of its WITH clauses in lower case. */
+  /** Reads a part of the statement; `scope` contains the names of its WITH clauses in lower case. */
   read(value: unknown, scope: ReadonlySet<string>): void {
     if (Array.isArray(value)) {
       for (const item of value) this.read(item, scope)
@@ -207,7 +207,10 @@ class StatementReader {
     }
   }
 
-  /** What is read is changed at the end, and its text once, also where the parser has it several times. */
+  /**
+   * Records a change of a node and its text. The text changes only once, even if the parser returns several nodes for
+   * it.
+   */
   private rewrite(node: JsonObject, edits: readonly Edit[], change: () => void): void {
     this.changes.push(change)
     if (this.rewrittenPlaces.has(node.query_location)) return
@@ -226,8 +229,7 @@ class StatementReader {
 
   private checkExpression(node: JsonObject): void {
     const { class: kind, function_name: name } = node
-    if (!expressionClasses.has(kind as string))
-      this.refuse(node, `Expressions of kind [${kind}] are not offered`)
+    if (!expressionClasses.has(kind as string)) this.refuse(node, `Unsupported expression [${kind}]`)
     if (kind === 'COLUMN_REF') this.renameSchema(node, (node.column_names as readonly string[])[0] ?? '')
     if (typeof name !== 'string') return
     const isForeign = (node.schema !== '' && node.schema !== 'main') || node.catalog !== ''
@@ -235,8 +237,7 @@ class StatementReader {
     const isTable = this.tableFunctions.has(node)
     if (!isForeign && !isTable && isRewrittenAggregate(lower)) this.rewriteAggregate(node, name)
     else if (!isForeign && !isTable && definedFunctions.has(lower)) this.noteCall(node, lower)
-    else if (isForeign || !this.offered(node).has(lower))
-      this.refuse(node, `Function [${name}] is not offered`)
+    else if (isForeign || !this.offered(node).has(lower)) this.refuse(node, `Unsupported function [${name}]`)
   }
 
   private noteCall(node: JsonObject, name: string): void {
@@ -259,7 +260,7 @@ class StatementReader {
     const extracted = name === 'date_part' ? this.text().extractedUnitAt(offset) : undefined
     const [unit] = node.children as readonly { readonly value: { readonly value: string } }[]
     if (token === undefined || (extracted === undefined && token.text.toLowerCase() !== name))
-      throw invalidInput(`Function [${name.toUpperCase()}] cannot be found in the text of the query`)
+      throw invalidInput(`Cannot locate function [${name.toUpperCase()}] in the text of the query`)
     const edits = [
       { ...token, text: called },
       ...(extracted ? [{ ...extracted, text: `${literal(String(unit?.value.value))},` }] : []),
@@ -269,14 +270,14 @@ class StatementReader {
     })
   }
 
-  /** TIMESTAMPADD and TIMESTAMPDIFF have a unit that is written like a column. */
+  /** Quotes the unit of TIMESTAMPADD or TIMESTAMPDIFF, which is written like a column. */
   private quoteUnit(call: JsonObject, children: unknown[]): void {
     const node = children[0] as JsonObject
     const unit = unitOf(node)
     if (unit === undefined) return
     const token = this.text().tokenAt(Number(node.query_location))
     if (token === undefined || (token.text !== unit && token.text !== `"${unit}"`))
-      this.refuse(call, `Unit [${unit}] cannot be found in the text of the query`)
+      this.refuse(call, `Cannot locate unit [${unit}] in the text of the query`)
     this.rewrite(node, [{ ...token, text: `'${unit}'` }], () => {
       children[0] = textOf(unit)
     })
@@ -306,7 +307,7 @@ class StatementReader {
     this.rewrite(node, rewriting.edits, rewriting.change)
   }
 
-  // The function of a table reference is read right after it.
+  // The function of a table reference is read right after the reference.
   private tableFunctions = new WeakSet<object>()
 
   private offered(node: JsonObject): ReadonlySet<string> {
@@ -314,12 +315,12 @@ class StatementReader {
   }
 
   private readQueryNode(node: JsonObject, scope: ReadonlySet<string>): ReadonlySet<string> {
-    if (!queryNodes.has(node.type as string)) this.refuse(node, `[${node.type}] is not offered`)
+    if (!queryNodes.has(node.type as string)) this.refuse(node, `Unsupported query [${node.type}]`)
     const names = new Set(scope)
     const { map = [] } = node.cte_map as { map?: readonly { key: string; value: JsonObject }[] }
     for (const { key, value } of map) {
       const query = (value.query as JsonObject).node as JsonObject
-      // Only a recursive one means itself by its name.
+      // Only a recursive WITH clause can refer to itself.
       const own = query.type === 'RECURSIVE_CTE_NODE' ? new Set([...names, key.toLowerCase()]) : names
       this.read(value, own)
       names.add(key.toLowerCase())
@@ -332,7 +333,7 @@ class StatementReader {
   private readTable(node: JsonObject, scope: ReadonlySet<string>): void {
     const { type } = node
     if (!tableNodes.has(type as string))
-      this.refuse(node, `[${type}] is not offered; expected one SELECT statement`)
+      this.refuse(node, `Unsupported table expression [${type}]: expected one SELECT statement`)
     if (type === 'TABLE_FUNCTION' && isJsonObject(node.function)) this.tableFunctions.add(node.function)
     if (type !== 'BASE_TABLE') return
     const name = node.table_name as string
@@ -345,14 +346,14 @@ class StatementReader {
     }
     if (schema === '' && scope.has(name.toLowerCase())) return
     if (schema === 'information_schema' && !this.renameSchema(node, written))
-      this.refuse(node, `Table [${written}.${name}] cannot be found in the text of the query`)
+      this.refuse(node, `Cannot locate table [${written}.${name}] in the text of the query`)
     if (this.tables.length === maxTables)
-      this.refuse(node, `Invalid number of tables in the query: expected at most [${maxTables}]`)
+      this.refuse(node, `Too many tables in the query: expected at most [${maxTables}]`)
     const condition = this.conditions.of(node)
     this.tables.push({ schema, name, offset: offsetOf(node.query_location), condition })
   }
 
-  /** Puts our name for INFORMATION_SCHEMA where the query has it; false where it does not stand there. */
+  /** Replaces INFORMATION_SCHEMA with our name for it. Returns false if the query does not have it at that offset. */
   private renameSchema(node: JsonObject, written: string): boolean {
     if (written.toLowerCase() !== 'information_schema') return false
     const token = this.text().tokenAt(Number(node.query_location))

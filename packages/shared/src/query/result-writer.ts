@@ -19,31 +19,31 @@ import {
 import { nativeScalarType } from './native-type.ts'
 import type { AnswerStyle } from './query-protocol.ts'
 
-/** A column of the answer. */
+/** A column of the result. */
 export interface ResultColumn {
   readonly name: string
   readonly type: DuckDBType
 }
 
-/** Makes the text of an answer, part by part. */
+/** Writes the text of a result, part by part. */
 export interface ResultWriter {
-  /** What stands before all rows, the header included. */
+  /** Returns the text before all rows, including the header. */
   start(): string
-  /** One row; values in the order of the columns. */
+  /** Returns the text of a row. The values are in the order of the columns. */
   row(values: readonly DuckDBValue[], isFirst: boolean): string
-  /** What stands behind all rows: whoever misses it has not the whole answer. */
+  /** Returns the text after all rows. A result without it is incomplete. */
   end(): string
 }
 
 const dayMs = 86_400_000
 
-/** The text of an instant as the recorded system writes it; `infinity` where it is none. */
+/** Returns an instant in Druid's format; `infinity` or `-infinity` if it is out of range. */
 function instantText(ms: number): string {
   const date = new Date(ms)
   return Number.isNaN(date.getTime()) ? (ms > 0 ? 'infinity' : '-infinity') : date.toISOString()
 }
 
-/** Epoch milliseconds of a value that is a point in time, rounded down. */
+/** Returns the epoch milliseconds of a date or timestamp, rounded down; undefined for other values. */
 function instantOf(value: DuckDBValue): number | undefined {
   if (value instanceof DuckDBTimestampMillisecondsValue) return Number(value.millis)
   if (value instanceof DuckDBTimestampValue || value instanceof DuckDBTimestampTZValue)
@@ -57,7 +57,7 @@ function instantOf(value: DuckDBValue): number | undefined {
 const floorDivide = (dividend: bigint, divisor: bigint): number =>
   Number(dividend / divisor - (dividend % divisor < 0n ? 1n : 0n))
 
-/** The shortest decimal number that stands for this value of 32 bits. */
+/** Returns the shortest decimal number for a 32-bit float. */
 function floatText(value: number): string {
   for (let digits = 6; digits < 9; digits++) {
     const short = Number(value.toPrecision(digits))
@@ -66,7 +66,7 @@ function floatText(value: number): string {
   return String(value)
 }
 
-/** A value as JSON: whole numbers with all their digits, what is no number of JSON as a text. */
+/** Returns a value as JSON: integers with all their digits, and numbers that JSON does not support as strings. */
 function jsonText(value: DuckDBValue, type?: DuckDBType): string {
   if (value === null) return 'null'
   switch (typeof value) {
@@ -101,7 +101,7 @@ function jsonText(value: DuckDBValue, type?: DuckDBType): string {
   return JSON.stringify(String(value))
 }
 
-/** A value as the text of a field; nothing is the empty text. */
+/** Returns a value as the text of a CSV field; empty for null. */
 function plainText(value: DuckDBValue, type?: DuckDBType): string {
   if (value === null) return ''
   if (typeof value === 'string') return value
@@ -111,7 +111,7 @@ function plainText(value: DuckDBValue, type?: DuckDBType): string {
 
 const csvField = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
 
-/** The type of a column as segments have it. */
+/** Returns the native type of a column. */
 function nativeType(type: DuckDBType): string {
   switch (type.typeId) {
     case DuckDBTypeId.LIST:
@@ -125,7 +125,7 @@ function nativeType(type: DuckDBType): string {
   }
 }
 
-/** The type of a column as SQL of the recorded system has it. */
+/** Returns Druid's SQL type of a column. */
 function sqlType(type: DuckDBType): string {
   switch (type.typeId) {
     case DuckDBTypeId.TIMESTAMP:
@@ -153,7 +153,7 @@ function sqlType(type: DuckDBType): string {
   }
 }
 
-/** The writer of a style for these columns. */
+/** Creates a writer for a style and columns. */
 export function createResultWriter(style: AnswerStyle, columns: readonly ResultColumn[]): ResultWriter {
   switch (style.format) {
     case 'object':
@@ -221,7 +221,7 @@ function headerRows(style: AnswerStyle, columns: readonly ResultColumn[]): strin
   ]
 }
 
-/** Rows as one JSON list. */
+/** Writes rows as one JSON list. */
 function listWriter(
   header: readonly string[],
   row: (values: readonly DuckDBValue[]) => string,
@@ -233,7 +233,7 @@ function listWriter(
   }
 }
 
-/** Rows as lines; an empty line behind the last one tells that it is the last. */
+/** Writes rows as lines. An empty line after the last row marks the end of the result. */
 function lineWriter(
   header: readonly string[],
   row: (values: readonly DuckDBValue[]) => string,

@@ -23,12 +23,12 @@ import { checkRewritten, informationSchemaName, readStatement, type Statement } 
 import { placeBefore, SqlText, withWrittenNames } from './sql-functions/index.ts'
 import { type TimeValue, withValues } from './time-conditions.ts'
 
-/** Where the bytes of an answer go; resolves when more may come. */
+/** Writes a part of a result; resolves when it can take more. */
 export type AnswerSink = (text: string) => Promise<void>
 
 const parserMemoryBytes = 64 * 2 ** 20
 
-/** Reads what a query with its values is about with DuckDB's own parser, in a database without any data. */
+/** Parses and validates a query with its parameters, with DuckDB's parser in a database without data. */
 export async function parseQuery(
   { sql, parameters, schema }: QueryText,
   spillDirectory: string,
@@ -58,7 +58,7 @@ export async function parseQuery(
   }
 }
 
-/** The query as DuckDB's parser writes it in JSON. */
+/** Returns the parse result of DuckDB for a query, as JSON. */
 async function parseText({ connection }: LockedDatabase, sql: string): Promise<string> {
   const prepared = await connection.prepare('SELECT json_serialize_sql($1::VARCHAR)')
   prepared.bindVarchar(1, sql)
@@ -68,19 +68,19 @@ async function parseText({ connection }: LockedDatabase, sql: string): Promise<s
   } catch (error) {
     if (!/^Out of Memory/.test((error as Error).message)) throw error
     throw tooLarge(
-      `The query has more parts than can be read in [${parserMemoryBytes}] bytes of memory; expected one with fewer values and clauses`,
+      `Parsing the query needs more than [${parserMemoryBytes}] bytes of memory: expected a query with fewer values and clauses`,
       {},
       error,
     )
   }
 }
 
-// What times are compared with may be finer than a millisecond, and is rounded in more than one way.
+// Values that times are compared with may be finer than a millisecond, and are rounded in more than one way.
 const roundingMs = 1
-// The time of now goes on between this look and the query, and there are zones.
+// The current time moves on between this evaluation and the query, and the time zone can shift it.
 const movingMs = 86_400_000
 
-/** What expressions come to as times; undefined where one of them comes to none. */
+/** Evaluates expressions as times. Returns undefined if one of them is not a time. */
 async function timeValues(
   { connection }: LockedDatabase,
   expressions: readonly object[],
@@ -98,9 +98,9 @@ async function timeValues(
       parsed.statements[0].node.select_list = [expression]
       const named: string[] = []
       const json = JSON.stringify(parsed, (key, value) => {
-        // Places are left out: no number of JavaScript holds the one that stands for none.
+        // Omit locations: the number for "no location" does not fit into a JavaScript number.
         if (key === 'query_location') return 0
-        // Alone, an expression has parameters that count from 1.
+        // The parameters of a standalone expression are numbered from 1.
         return value?.class === 'PARAMETER'
           ? { ...value, identifier: String(named.push(value.identifier)) }
           : value
@@ -119,22 +119,25 @@ async function timeValues(
       }
       const [[type, ms] = []] = await (await evaluate.run()).getRows()
       const isTime = /^(DATE$|TIMESTAMP)/.test(String(type))
-      // A text that was written as one is taken for a time; any other would make a text of the time.
+      // A string literal is converted to a time; with any other string, the query converts the time to a string.
       const isWritten = (expression as { class?: unknown }).class === 'CONSTANT'
       if (!(isTime || (type === 'VARCHAR' && isWritten)) || !Number.isFinite(ms)) return undefined
       const isMoving = String(type).endsWith('ZONE') || /now|current/i.test(text)
-      // The beginning of a month may be another one a moment later.
+      // The start of the current month, for example, can change at any moment.
       if (isMoving && /date_trunc|time_floor|time_ceil/i.test(text)) return undefined
       values.push({ ms: Number(ms), slackMs: isMoving ? movingMs : roundingMs })
     }
     return values
   } catch {
-    // Whatever is wrong with them, the query tells.
+    // The query itself reports what is wrong.
     return undefined
   }
 }
 
-/** Runs a query and writes its answer; `onOpen` gets the connection, which can be interrupted. Answers with the number of rows. */
+/**
+ * Runs a query, writes its result, and returns the number of rows. `onOpen` gets the connection, which can be
+ * interrupted.
+ */
 export async function runQuery(
   order: QueryOrder,
   sink: AnswerSink,
@@ -177,8 +180,8 @@ async function defineTables({ connection }: LockedDatabase, order: QueryOrder): 
   await connection.run(`USE ${schema}`)
 }
 
-// The times of files are milliseconds, which DuckDB reads as its own finer ones; it compares only these with times that
-// have a zone.
+// Files store times in milliseconds, but DuckDB reads them as TIMESTAMP (microseconds), the only type that it compares
+// with times with a time zone.
 const noTime = 'NULL::TIMESTAMP AS __time'
 
 function relationSql({ files, columnsWithoutFiles, schemas = [], fileColumn }: DatasourceRelation): string {
@@ -198,7 +201,7 @@ function relationSql({ files, columnsWithoutFiles, schemas = [], fileColumn }: D
   return parts.map((part) => `(${part})`).join(' UNION ALL BY NAME ')
 }
 
-/** Columns with their types, without a row. */
+/** Returns SQL for columns with their types, without rows. */
 function noRowsSql(columns: readonly SegmentColumn[], fileColumn: string | undefined): string {
   const typed = columns.map(({ name, type }) => `NULL::${storedTypes[type]} AS ${identifier(name)}`)
   const told = fileColumn === undefined ? [] : [`NULL::VARCHAR AS ${identifier(fileColumn)}`]
@@ -230,7 +233,7 @@ async function answer({ connection }: LockedDatabase, order: QueryOrder, sink: A
   }))
   const writer = createResultWriter(order.style, columns)
   let rows = 0
-  // The head goes out with the first rows: a query that fails before them is answered with its failure.
+  // The header is written with the first rows, so that a query that fails before them returns its failure.
   let text = writer.start()
   const { outerLimit = Number.POSITIVE_INFINITY } = order
   while (rows < outerLimit) {
@@ -242,7 +245,7 @@ async function answer({ connection }: LockedDatabase, order: QueryOrder, sink: A
       rows += 1
       if (rows > order.mostRows) {
         throw tooLarge(
-          `The answer has more than the [${order.mostRows}] rows that [svc.query.maxRows] allows`,
+          `The result has more than [${order.mostRows}] rows, the limit set by [svc.query.maxRows]`,
         )
       }
       for (let index = 0; index < vectors.length; index++) {
@@ -265,7 +268,7 @@ const numberTypes = new Set(['DECIMAL', 'FLOAT', 'REAL', 'DOUBLE'])
 async function bind(prepared: DuckDBPreparedStatement, parameters: readonly Parameter[]): Promise<void> {
   if (prepared.parameterCount !== parameters.length) {
     throw invalidInput(
-      `The query has [${prepared.parameterCount}] parameters and [parameters] has [${parameters.length}] values; expected one for each`,
+      `The query has [${prepared.parameterCount}] parameters, but [parameters] has [${parameters.length}] values: expected one value for each parameter`,
     )
   }
   for (const [index, parameter] of parameters.entries()) {
@@ -273,7 +276,7 @@ async function bind(prepared: DuckDBPreparedStatement, parameters: readonly Para
   }
 }
 
-/** Binds the value of `parameters[index]` to a place of a statement, which count from 1. */
+/** Binds the value of `parameters[index]` to a position of a statement, from 1. */
 async function bindValue(
   prepared: DuckDBPreparedStatement,
   place: number,
@@ -289,14 +292,14 @@ async function bindValue(
     Number.isInteger(value) &&
     !Number.isSafeInteger(value)
   )
-    throw refuse(`a number from [-${mostExact}] to [${mostExact}], or a text, which keeps all digits`)
+    throw refuse(`a number from [-${mostExact}] to [${mostExact}], or a string, which keeps all digits`)
   if (value === null) prepared.bindNull(place)
   else if (textTypes.has(kind)) prepared.bindVarchar(place, String(value))
   else if (kind === 'BOOLEAN') prepared.bindBoolean(place, value === true || value === 'true')
   else if (integerTypes.has(kind)) {
-    if (!/^-?\d{1,19}$/.test(String(value))) throw refuse(`a whole number for type [${type}]`)
+    if (!/^-?\d{1,19}$/.test(String(value))) throw refuse(`an integer for type [${type}]`)
     const number = BigInt(String(value))
-    if (BigInt.asIntN(64, number) !== number) throw refuse('a whole number of 64 bits')
+    if (BigInt.asIntN(64, number) !== number) throw refuse('a 64-bit integer')
     prepared.bindBigInt(place, number)
   } else if (numberTypes.has(kind)) {
     const number = Number(value)
@@ -304,19 +307,19 @@ async function bindValue(
     prepared.bindDouble(place, number)
   } else {
     const ms = typeof value === 'number' ? value : Date.parse(withZone(String(value)))
-    if (!Number.isFinite(ms)) throw refuse('an ISO 8601 time, or milliseconds since 1970')
+    if (!Number.isFinite(ms)) throw refuse('an ISO 8601 time or milliseconds since 1970')
     if (kind === 'DATE') prepared.bindDate(place, new DuckDBDateValue(Math.floor(ms / 86_400_000)))
     else prepared.bindTimestamp(place, new DuckDBTimestampValue(BigInt(Math.round(ms)) * 1000n))
   }
 }
 
-/** A time without a zone is one of UTC. */
+/** Returns a time with its time zone; UTC if it has none. */
 const withZone = (text: string): string =>
   /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?$/.test(text) ? `${text.replace(' ', 'T')}Z` : text
 
 const longestTold = 1000
 
-/** What DuckDB refused, with line and column, and without anything that is the server's. */
+/** Converts an error of DuckDB to a Failure with line and column that reveals nothing about the server. */
 function failureOf(error: unknown, order: QueryOrder): Failure {
   const thrown = error instanceof Error ? error.message : String(error)
   const { exception_type: type = '', exception_message: message = thrown, position } = readError(thrown)
@@ -327,7 +330,7 @@ function failureOf(error: unknown, order: QueryOrder): Failure {
   const told = withoutPaths(message, paths).slice(0, longestTold)
   if (/no space left|max_temp_directory_size|temporary directory/i.test(message)) {
     return tooLarge(
-      `The query needs more room on disk than the [${order.spillLimitBytes}] bytes of [svc.query.maxSpillSize], or than there is`,
+      `The query needs more disk space than is available or than the [${order.spillLimitBytes}] bytes of [svc.query.maxSpillSize]`,
       {},
       error,
     )
@@ -340,16 +343,12 @@ function failureOf(error: unknown, order: QueryOrder): Failure {
     )
   }
   if (type === 'Interrupt' || /^INTERRUPT/.test(thrown))
-    return unavailable('The query was given up', {}, error)
+    return unavailable('The query was canceled', {}, error)
   if (type === 'IO' || type === 'Serialization') {
-    return unavailable(
-      'A segment cannot be read; the query may succeed when it is sent again',
-      { reason: 'segment' },
-      error,
-    )
+    return unavailable('Cannot read a segment; retrying the query may succeed', { reason: 'segment' }, error)
   }
   if (type === 'INTERNAL' || type === 'Fatal') {
-    return new Failure('internalServerError', `The query cannot be answered: ${told}`, {}, error)
+    return new Failure('internalServerError', `The query failed: ${told}`, {}, error)
   }
   const place = position === undefined ? undefined : placeBefore(order.text.shifts, Number(position))
   return queryFailure(order.written, place, told)
@@ -374,7 +373,7 @@ function withoutPaths(message: string, paths: readonly string[]): string {
   for (const path of paths) told = told.replaceAll(path, 'a segment')
   return (
     withWrittenNames(told)
-      // Names that DuckDB proposes may be of its own tables, and functions are offered by our list.
+      // DuckDB's suggestions can name its own tables and functions that we do not support.
       .replace(/\n?(Did you mean|Candidate tables|Candidate functions)[\s\S]*$/, '')
       .replace(/\s*\n\s*/g, ' ')
       .replaceAll(informationSchemaName, 'INFORMATION_SCHEMA')

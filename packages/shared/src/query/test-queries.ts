@@ -11,10 +11,10 @@ import { createQueryProcesses } from './query-processes.ts'
 import type { AnswerStyle, DatasourceRelation, QueryOrder } from './query-protocol.ts'
 import type { QueryOwner } from './query-scheduler.ts'
 
-/** A caller with the weight of all others. */
+/** Returns an owner with a weight of 1. */
 export const ownerOf = (caller: string): QueryOwner => ({ caller, weight: 1 })
 
-/** A folder with data and a secret beside it, and processes to query the data. */
+/** Creates a folder with data and a secret file next to it, and processes to query the data. */
 export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
   const folder = mkdtempSync(path.join(tmpdir(), 'svc-query-'))
   const spillDirectory = path.join(folder, 'spill')
@@ -47,7 +47,7 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
     return file(name)
   }
 
-  /** Asks as the broker does; `unread` runs the text without the check of what it is about. */
+  /** Runs a query as the broker does. `unread` skips the validation. */
   async function ask(
     sql: string,
     given: {
@@ -113,7 +113,7 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
       session.release()
     }
   }
-  /** The times that a query asks of its one table, any mention of it. */
+  /** Returns the times that a query reads from its table, over all references to it. */
   async function timesOf(
     sql: string,
     parameters: readonly Parameter[] = [],

@@ -11,7 +11,7 @@ after(async () => {
   rmSync(queries.folder, { recursive: true, force: true })
 })
 
-/** The times of each table of a query, in days of January 2026 with all that they were made wider by taken away. */
+/** Returns the times of each table of a query, in days of January 2026, without the slack by which they are widened. */
 async function timesIn(sql: string, parameters: readonly Parameter[] = []): Promise<Record<string, string>> {
   const session = await queries.processes.acquire(ownerOf('ann'), AbortSignal.timeout(60_000))
   try {
@@ -29,7 +29,7 @@ async function timesIn(sql: string, parameters: readonly Parameter[] = []): Prom
 const dayOf = (ms: number): string =>
   Number.isFinite(ms) ? String((ms - Date.UTC(2025, 11, 31)) / 86_400_000) : ''
 
-describe('the times that a query asks for', () => {
+describe('the times that a query reads', () => {
   const third = `TIMESTAMP '2026-01-03'`
   const cases: readonly (readonly [sql: string, times: Readonly<Record<string, string>>])[] = [
     [`SELECT * FROM a WHERE __time >= ${third}`, { a: '3..' }],
@@ -137,7 +137,7 @@ describe('the times that a query asks for', () => {
     })
   }
 
-  it('are wider by a day where they move on or depend on a zone', async () => {
+  it('are widened by a day if they move or depend on a time zone', async () => {
     const sql = 'SELECT * FROM a WHERE __time BETWEEN now() - INTERVAL 1 HOUR AND now()'
     const [{ start, end } = { start: 0, end: 0 }] = (await queries.timesOf(sql)) ?? []
     const hours = (end - start) / 3_600_000
@@ -146,7 +146,7 @@ describe('the times that a query asks for', () => {
 })
 
 const fileDays = [1, 2, 3, 4, 5]
-/** A file of a day, with the rows and the types that days have. */
+/** Returns SQL for the rows of a day; column types differ between days. */
 const fileSql = (day: number): string => {
   const added = day % 2 === 0 ? `${day}::BIGINT` : `${day}.5::DOUBLE`
   const more = day === 4 ? `, 'only here' AS late` : ''
@@ -160,8 +160,8 @@ const schemaOf = (day: number) => [
   ...(day === 4 ? [{ name: 'late', type: 'string' as const }] : []),
 ]
 
-describe('a query over fewer files', () => {
-  it('is answered as over all of them, with columns and types', async () => {
+describe('a query that skips files', () => {
+  it('returns the same rows, columns, and types as over all files', async () => {
     const hour = fc.integer({ min: -10, max: 130 })
     const at = (h: number): string => `TIMESTAMP '2026-01-01' + INTERVAL '${h}' HOUR`
     const plain = (text: string) => ({ text, parameters: [] as readonly Parameter[] })

@@ -2,17 +2,17 @@ import type { TimeCondition } from '@svc/domain/querying'
 import { ETERNITY, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
 import { isJsonObject, type JsonObject } from '@svc/domain/validation'
 
-/** What a query asks of the time of a table's rows; values are expressions of the parser, by their index. */
+/** A query's condition on the time of a table's rows. Values are indexes of parser expressions. */
 export type WrittenCondition =
   | { readonly kind: 'atLeast' | 'atMost'; readonly expression: number }
   | { readonly kind: 'and' | 'or'; readonly parts: readonly WrittenCondition[] }
 
 const timeColumn = '__time'
-// A condition of more values costs more to look at than it spares.
+// Evaluating a condition with more values costs more than it saves.
 const mostExpressions = 200
 const mostNodes = 40
 
-// Joins in which a row that fulfils no condition of the WHERE clause on its time leaves no trace when it is left out.
+// Joins from which rows that do not match the WHERE clause can be omitted without an effect on the result.
 const plainJoins = new Set(['REGULAR', 'CROSS'])
 const joinTypes = new Set(['INNER', 'LEFT', 'RIGHT', 'OUTER'])
 
@@ -36,7 +36,7 @@ const castTypes = new Set([
   'TIMESTAMP_S',
   'TIMESTAMP WITH TIME ZONE',
 ])
-// Made of constants they are constants, and what they cost does not depend on the values.
+// With constant arguments, these functions are constant, and their cost does not depend on the values.
 const functions = new Set(
   `+ - date_trunc epoch_ms get_current_timestamp make_date make_timestamp millis_to_timestamp now time_ceil time_floor
    time_parse time_shift to_days to_hours to_minutes to_months to_seconds to_timestamp to_weeks to_years trunc`.split(
@@ -44,13 +44,15 @@ const functions = new Set(
   ),
 )
 
-/** Collects what the SELECTs of a statement ask of the time of their tables. */
+/** Collects the conditions of all SELECTs of a statement on the time of their tables. */
 export class TimeConditions {
-  /** The expressions of the parser that conditions compare with. */
+  /** The parser expressions that conditions compare times with. */
   readonly expressions: JsonObject[] = []
   private readonly byTable = new WeakMap<object, WrittenCondition>()
 
-  /** The condition of a table reference, which its SELECT was read before; undefined where rows of any time may count. */
+  /**
+   * Returns the condition of a table reference whose SELECT was read before; undefined if rows of any time can match.
+   */
   of(table: object): WrittenCondition | undefined {
     return this.byTable.get(table)
   }
@@ -58,7 +60,7 @@ export class TimeConditions {
   /** Reads the WHERE clause of a SELECT for the tables of its FROM clause. */
   read(select: JsonObject): void {
     const { from_table: from, where_clause: where, sample } = select
-    // A sample is taken before the WHERE clause holds.
+    // A sample is taken before the WHERE clause applies.
     if (!isJsonObject(from) || !isJsonObject(where) || sample) return
     const tables = tablesOf(from)
     if (tables === undefined) return
@@ -72,7 +74,7 @@ export class TimeConditions {
           text.toLowerCase(),
         )
         if (rest.length > 0) return false
-        // Where tables are joined, a bare name may stand for the column of either.
+        // In a join, an unqualified name can be the column of either table.
         if (second === undefined) return first === timeColumn && from === table
         return first === name && second === timeColumn
       }
@@ -132,12 +134,12 @@ function intervalOf(text: string): Interval {
   try {
     return parseInterval(text)
   } catch {
-    // The call tells what is wrong with it.
+    // The function call itself reports what is wrong.
     return ETERNITY
   }
 }
 
-/** The ends of an interval that stands as it is in a query, as texts like it. */
+/** Returns the bounds of an interval literal, as literals. */
 function boundsOf(node: unknown): ['atLeast' | 'atMost', JsonObject][] {
   if (!isJsonObject(node) || node.class !== 'CONSTANT') return []
   const value = node.value as JsonObject
@@ -158,7 +160,7 @@ function any(parts: readonly (WrittenCondition | undefined)[]): WrittenCondition
   return known.length === parts.length ? { kind: 'or', parts: known } : undefined
 }
 
-/** The plain tables of a FROM clause; undefined where leaving rows out of one may change what others show. */
+/** Returns the tables of a FROM clause; undefined if omitting rows of one can change the rows of others. */
 function tablesOf(from: JsonObject): JsonObject[] | undefined {
   if (from.type === 'BASE_TABLE') {
     const { sample, column_name_alias: renamed } = from
@@ -172,7 +174,7 @@ function tablesOf(from: JsonObject): JsonObject[] | undefined {
 
 const nameOf = ({ alias, table_name: name }: JsonObject): string => String(alias || name).toLowerCase()
 
-/** Whether an expression has the same value for all rows, and one that is found out at once. */
+/** Returns whether an expression has the same value for all rows and is cheap to evaluate. */
 function isConstant(value: unknown): boolean {
   let nodes = 0
   const isMadeOfConstants = (node: unknown): boolean => {
@@ -183,7 +185,7 @@ function isConstant(value: unknown): boolean {
         const { type, is_null: isNull } = node.value as { type: { id: string }; is_null: boolean }
         return !isNull && (type.id === 'VARCHAR' || type.id === 'INTEGER')
       }
-      // Its value is looked at where it is found out: one of time, or it comes to none.
+      // The type of a parameter is checked when it is evaluated.
       case 'PARAMETER':
         return true
       case 'CAST':
@@ -204,14 +206,14 @@ function isConstant(value: unknown): boolean {
   return isMadeOfConstants(value)
 }
 
-/** What an expression that a query compares the time with comes to, in epoch milliseconds. */
+/** The value of an expression that a query compares times with, in epoch milliseconds. */
 export interface TimeValue {
   readonly ms: number
-  /** How far it may be from what the query takes it for. */
+  /** Max difference from the value that the query itself uses. */
   readonly slackMs: number
 }
 
-/** A condition with the values of its expressions, made wider by what they may be off. */
+/** Returns a condition with the values of its expressions, widened by their slack. */
 export function withValues(condition: WrittenCondition, values: readonly TimeValue[]): TimeCondition {
   if ('parts' in condition)
     return { kind: condition.kind, parts: condition.parts.map((part) => withValues(part, values)) }

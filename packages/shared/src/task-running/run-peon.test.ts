@@ -94,7 +94,7 @@ describe('a task process', () => {
     writeFileSync(path.join(folder, 'order.json'), JSON.stringify(onDisk))
     assert.deepEqual(await runOnSmallDisk(disk, script), {
       kind: 'failed',
-      message: `Task directory[${disk}/work/input] cannot be written: no space left on the disk`,
+      message: `Cannot write to task directory [${disk}/work/input]: no space left on the disk`,
     })
   })
 

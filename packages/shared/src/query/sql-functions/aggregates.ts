@@ -3,14 +3,14 @@ import { identifier } from '../../duckdb/index.ts'
 import { callOf, columnOf } from './parsed.ts'
 import type { Edit, SqlText } from './sql-text.ts'
 
-/** An aggregate that DuckDB has under another name. */
+/** An aggregate that has another name in DuckDB. */
 interface RewrittenAggregate {
   readonly name: string
   readonly least: number
   readonly most: number
-  /** The place of the number of bytes that its texts are cut to. */
+  /** Index of the argument with the max number of bytes of strings. */
   readonly bytesAt?: number
-  /** Rows are taken in the order of `__time`. */
+  /** Whether rows are ordered by `__time`. */
   readonly byTime?: boolean
 }
 
@@ -25,20 +25,20 @@ const aggregates: Readonly<Record<string, RewrittenAggregate>> = {
   approx_count_distinct_ds_theta: { name: 'approx_count_distinct', least: 1, most: 1 },
 }
 
-/** Whether a function is an aggregate that has to be written otherwise; its name is in lower case. */
+/** Returns whether a function, by its name in lower case, is an aggregate that must be rewritten. */
 export const isRewrittenAggregate = (name: string): boolean => Object.hasOwn(aggregates, name)
 
-/** How the call of such an aggregate becomes one that DuckDB has: in the text, and in what the parser made of it. */
+/** Changes of the text and of the parser's node that rewrite a call of such an aggregate for DuckDB. */
 export interface AggregateRewriting {
   readonly edits: readonly Edit[]
-  /** Whether texts are cut. */
+  /** Whether strings are truncated. */
   readonly cuts: boolean
   change(): void
 }
 
 /**
- * What turns the call of such an aggregate, a node of the parser at its place in the text, into one that DuckDB has, or
- * what is wrong with it. `cut` is the function that cuts a text to a number of bytes.
+ * Returns how to rewrite a call of such an aggregate, a node of the parser, for DuckDB, or an error message. `cut` is
+ * the function that truncates a string to a number of bytes.
  */
 export function rewriteAggregate(
   text: SqlText,
@@ -49,15 +49,15 @@ export function rewriteAggregate(
   const call = text.callAt(Number(node.query_location))
   const aggregate = aggregates[written.toLowerCase()] as RewrittenAggregate
   if (call === undefined || call.name.text.toLowerCase() !== written.toLowerCase())
-    return `Function [${written}] cannot be found in the text of the query`
+    return `Cannot locate function [${written}] in the text of the query`
   const { least, most, bytesAt, byTime } = aggregate
   const { arguments: given, name, end } = call
   const children = node.children as unknown[]
   if (given.length < least || given.length > most)
-    return `Function [${written}] has [${given.length}] arguments; expected ${least === most ? least : `${least} to ${most}`}`
+    return `Function [${written}] has [${given.length}] arguments: expected ${least === most ? least : `${least} to ${most}`}`
   const { orders } = (node.order_bys ?? { orders: [] }) as { readonly orders: readonly unknown[] }
   if (aggregate.name.startsWith('arg_') && orders.length > 0)
-    return `Function [${written}] has an ORDER BY; expected none, as its rows are in the order of ${byTime ? '__time' : 'its second argument'}`
+    return `Function [${written}] has an ORDER BY: expected none, because its rows are ordered by ${byTime ? '__time' : 'its second argument'}`
   const [value] = given as readonly [Edit]
   const edits: Edit[] = [{ ...name, text: aggregate.name }]
   const insert = (start: number, inserted: string): void => {
@@ -66,7 +66,7 @@ export function rewriteAggregate(
   const bytes = bytesAt === undefined ? undefined : given[bytesAt]
   if (bytes !== undefined) {
     if (!/^[1-9]\d{0,8}$/.test(bytes.text))
-      return `Function [${written}] has [${bytes.text}] for the most bytes; expected a whole number from 1`
+      return `Invalid value [${bytes.text}] for the max bytes of function [${written}]: expected an integer from 1 to 999999999`
     const before = /^(?:distinct|all)\b/i.exec(value.text)?.[0].length ?? 0
     insert(value.start + before, before > 0 ? ` ${cut}(` : `${cut}(`)
     insert(value.end, `, ${bytes.text})`)
@@ -85,7 +85,7 @@ export function rewriteAggregate(
   return { edits, cuts: bytes !== undefined, change }
 }
 
-/** The column of time of the table whose column a value is: of joined tables there are several. */
+/** Returns the path of the time column in the table of a column; joined tables have one each. */
 function timeBeside(value: unknown): readonly string[] {
   const names =
     isJsonObject(value) && value.class === 'COLUMN_REF' ? (value.column_names as readonly string[]) : []

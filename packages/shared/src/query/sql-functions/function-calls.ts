@@ -7,18 +7,18 @@ import { formatSql, parseSql } from './time-pattern.ts'
 import { differenceSql, partSql, periodOfUnit } from './time-units.ts'
 import { readZone } from './time-zone.ts'
 
-/** An argument of a call: the text that it is, null for nothing, or undefined where only the query's run tells. */
+/** An argument of a call: its string, null, or undefined if its value is known only when the query runs. */
 export type CallArgument = string | null | undefined
 
-/** A function as a macro; its parameters are `a`, `b`, `c` and so on. */
+/** A function that is defined as a macro. */
 interface DefinedFunction {
   readonly least: number
   readonly most: number
-  /** The places of arguments that have to be texts, or nothing where they may be left out, which the macro is made for. */
+  /** Indexes of arguments that must be string literals; the macro depends on them. */
   readonly literals?: readonly number[]
-  /** The places of arguments for which nothing stands for none. */
+  /** Indexes of arguments that may be NULL, which is the same as omitting them. */
   readonly optional?: readonly number[]
-  /** The SQL of a call with those arguments; the others are undefined. */
+  /** Returns the SQL of the macro for these literals; the other arguments are undefined. */
   body(given: readonly CallArgument[]): string
 }
 
@@ -56,7 +56,7 @@ const trimmed = (name: string): DefinedFunction =>
   plain(1, 2, (count) => `system.main.${name}(${text}, ${count > 1 ? b : "' '"})`)
 const padded = (name: string): DefinedFunction =>
   plain(2, 3, (count) => (count < 3 ? `system.main.${name}(${text}, ${b}, ' ')` : padWith(name)))
-// Nothing to fill up with leaves the text as it is.
+// With an empty padding, the string is not padded.
 const padWith = (name: string): string =>
   `CASE WHEN ${c} = '' THEN system.main.left(${text}, ${b}) ELSE system.main.${name}(${text}, ${b}, CASE ${c} WHEN '' THEN ' ' ELSE ${c} END) END`
 
@@ -71,7 +71,7 @@ const bucket = (sql: typeof floorSql): DefinedFunction => ({
 const withoutEnd = `system.main.regexp_replace(${text}, '(?:' || ${b} || ')+$', '')`
 const digitsOfNumbers = '0123456789abcdefghijklmnopqrstuvwxyz'
 
-/** The functions that are defined here, by their names in lower case. */
+/** The functions that are defined here, by name in lower case. */
 const definitions: Readonly<Record<string, DefinedFunction>> = {
   // Times.
   time_floor: bucket(floorSql),
@@ -90,7 +90,7 @@ const definitions: Readonly<Record<string, DefinedFunction>> = {
     optional: [2],
     body: ([, unit, zone]) => partSql(instant, String(unit), zoneOf(zone)),
   },
-  // What EXTRACT stands for.
+  // DuckDB parses EXTRACT as date_part.
   date_part: {
     least: 2,
     most: 2,
@@ -116,8 +116,8 @@ const definitions: Readonly<Record<string, DefinedFunction>> = {
     most: 2,
     literals: [1],
     body: ([, interval]) => {
-      const { start, end } = parseInterval(String(interval), 'the interval')
-      // One comparison, with the instant once: files are left out by it.
+      const { start, end } = parseInterval(String(interval), 'interval')
+      // A single comparison that uses the instant once lets DuckDB skip files.
       const last = `epoch_ms(${end}) - to_microseconds(1)`
       if (Number.isFinite(start) && Number.isFinite(end))
         return `(${instant} BETWEEN epoch_ms(${start}) AND ${last})`
@@ -151,7 +151,7 @@ const definitions: Readonly<Record<string, DefinedFunction>> = {
   bitwise_xor: alike(2, `xor(CAST(${a} AS BIGINT), CAST(${b} AS BIGINT))`),
   bitwise_complement: alike(1, `~CAST(${a} AS BIGINT)`),
   parse_long: plain(1, 2, (count) => parseLong(count > 1 ? b : '10')),
-  // Texts.
+  // Strings.
   btrim: trimmed('trim'),
   trim: trimmed('trim'),
   ltrim: trimmed('ltrim'),
@@ -163,7 +163,7 @@ const definitions: Readonly<Record<string, DefinedFunction>> = {
   icontains_string: alike(2, `contains(lower(${text}), lower(CAST(${b} AS VARCHAR)))`),
   concat: plain(1, mostConcatenated, (count) => {
     const texts = Array.from({ length: count }, (_, place) => `CAST(${parameterOf(place)} AS VARCHAR)`)
-    // Of nothing alone, DuckDB makes no text.
+    // In DuckDB, the concatenation of only NULLs is not a string, so cast the result.
     return `CAST(${texts.join(' || ')} AS VARCHAR)`
   }),
   textcat: alike(2, `${text} || CAST(${b} AS VARCHAR)`),
@@ -183,7 +183,7 @@ const definitions: Readonly<Record<string, DefinedFunction>> = {
         ? `system.main.regexp_replace(${text}, ${b}, ${c}, ${parameterOf(3)})`
         : `system.main.regexp_replace(${text}, ${b}, ${literal(replacementOf(String(replacement)))}, 'g')`,
   },
-  // Empty texts at the end are left out.
+  // Trailing empty strings are omitted.
   string_to_array: alike(
     2,
     `CASE WHEN ${text} = '' THEN [''] WHEN ${withoutEnd} = '' THEN [] ELSE string_split_regex(${withoutEnd}, ${b}) END`,
@@ -211,7 +211,7 @@ function parseLong(radix: string): string {
   )
 }
 
-/** A replacement as Java writes it, in the writing of DuckDB. */
+/** Converts a replacement from the syntax of Java to that of DuckDB. */
 function replacementOf(written: string): string {
   let text = ''
   for (let at = 0; at < written.length; at++) {
@@ -220,7 +220,7 @@ function replacementOf(written: string): string {
     if (character === '$') {
       if (!/^\d(?!\d)/.test(written.slice(at + 1)))
         throw invalidInput(
-          `Invalid value [${written}] for [replacement]: expected groups from $0 to $9, and \\$ for the sign itself`,
+          `Invalid value [${written}] for [replacement]: expected groups from $0 to $9, and \\$ for a dollar sign`,
         )
       text += `\\${next}`
       at += 1
@@ -232,48 +232,48 @@ function replacementOf(written: string): string {
   return text
 }
 
-/** The function that cuts a text to its first bytes, of which no character is cut. */
+/** Name of the function that truncates a string to a number of bytes without splitting a character. */
 export const cutFunction = 'svc_first_bytes'
 const cutBytes = (less: number): string => `TRY(decode(encode(${text})[1:${b} - ${less}]))`
 const cutSql = `CASE WHEN system.main.strlen(${text}) <= ${b} THEN ${text}
   ELSE coalesce(${[0, 1, 2, 3].map(cutBytes).join(', ')}, '') END`
 
-/** The name with which what is written for one of several macros of a function begins. */
+/** Returns the name of one of several macros of a function. */
 const variantName = (index: number, name: string): string => `svc_${index}_${name}`
 
-/** A text of DuckDB with the functions under the names that the query has for them. */
+/** Replaces the names of macros in a text of DuckDB with the names of functions in the query. */
 export const withWrittenNames = (text: string): string => text.replace(/\bsvc_\d+_(?=[a-z])/g, '')
 
 interface Variant {
   readonly called: string
   readonly parameters: readonly string[]
   readonly body: string
-  /** Arguments that the body uses several times, or within a lambda, and that are found once before. */
+  /** Arguments that the body uses several times or in a lambda, and that are therefore evaluated first, once. */
   readonly bound: readonly string[]
 }
 
-/** Collects the calls of the functions that are defined here, and makes the macros that they need. */
+/** Collects the calls of the functions that are defined here, and creates the macros that they need. */
 export class FunctionCalls {
   private readonly variants = new Map<string, Variant>()
   private readonly plainNames = new Set<string>()
 
   /**
-   * Notes a call of a defined function, by its name in lower case, and answers with the name that it has to have: each
-   * call has a macro for its own texts. `constants` tells which arguments are the same for all rows. What is wrong with
-   * the call is an invalidInput failure.
+   * Adds a call of a defined function, by its name in lower case, and returns the name of the macro to call: different
+   * literals need different macros. `constants` says which arguments are the same for all rows. Throws an invalidInput
+   * Failure if the call is invalid.
    */
   add(name: string, given: readonly CallArgument[], constants: readonly boolean[]): string {
     const { least, most, literals = [], optional = [], body } = definitions[name] as DefinedFunction
     const shown = name === 'date_part' ? 'EXTRACT' : name.toUpperCase()
     if (given.length < least || given.length > most)
       throw invalidInput(
-        `Function [${shown}] has [${given.length}] arguments; expected ${least === most ? least : `${least} to ${most}`}`,
+        `Function [${shown}] has [${given.length}] arguments: expected ${least === most ? least : `${least} to ${most}`}`,
       )
     for (const place of literals) {
       if (place >= given.length || typeof given[place] === 'string') continue
       if (given[place] === null && optional.includes(place)) continue
       throw invalidInput(
-        `Function [${shown}] has an expression for argument [${place + 1}]; expected a text as it is`,
+        `Argument [${place + 1}] of function [${shown}] is an expression: expected a string literal or a parameter`,
       )
     }
     const relevant = given.map((value, place) => {
@@ -288,12 +288,12 @@ export class FunctionCalls {
     }
   }
 
-  /** Notes that texts are cut. */
+  /** Adds a call of cutFunction. */
   addCut(): void {
     this.define(cutFunction, cutSql, [false, true])
   }
 
-  /** The statements that define what is called. */
+  /** Returns the statements that define the macros. */
   macros(): string[] {
     const overloads = new Map<string, string[]>()
     const bodies: string[] = []
@@ -330,7 +330,7 @@ export class FunctionCalls {
   }
 }
 
-/** The call of a macro with some of its arguments found once; they may hold subqueries, which lambdas may not. */
+/** Returns a call of a macro that evaluates some arguments once. They may contain subqueries, unlike lambdas. */
 function boundCall(macro: string, parameters: readonly string[], used: readonly string[]): string {
   const [first] = used
   const value =

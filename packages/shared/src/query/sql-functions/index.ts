@@ -1,4 +1,4 @@
-/** Functions of the recorded system's SQL that DuckDB lacks or understands otherwise, in terms of those it has. */
+/** Functions of Druid SQL that DuckDB does not have or that behave differently, in terms of DuckDB's functions. */
 export { isRewrittenAggregate, rewriteAggregate } from './aggregates.ts'
 export {
   type CallArgument,

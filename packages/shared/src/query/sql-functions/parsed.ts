@@ -1,8 +1,8 @@
 import type { JsonObject } from '@svc/domain/validation'
 
-// What DuckDB's parser makes of an expression, without its place.
+// Nodes of DuckDB's parser, without locations.
 
-/** The call of a function. */
+/** Returns a function call. */
 export const callOf = (name: string, children: readonly unknown[]): JsonObject => ({
   class: 'FUNCTION',
   type: 'FUNCTION',
@@ -18,7 +18,7 @@ export const callOf = (name: string, children: readonly unknown[]): JsonObject =
   catalog: '',
 })
 
-/** A column by its names: those of its table, where it has any, and its own. */
+/** Returns a column by its path: the names of its table, if any, and its own. */
 export const columnOf = (names: readonly string[]): JsonObject => ({
   class: 'COLUMN_REF',
   type: 'COLUMN_REF',
@@ -26,7 +26,7 @@ export const columnOf = (names: readonly string[]): JsonObject => ({
   column_names: names,
 })
 
-/** A text as it is. */
+/** Returns a string literal. */
 export const textOf = (value: string): JsonObject => ({
   class: 'CONSTANT',
   type: 'VALUE_CONSTANT',

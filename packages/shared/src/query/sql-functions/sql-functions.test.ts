@@ -1,4 +1,4 @@
-// Values are those that the recorded system's own expressions have.
+// The expected values are those of Druid 37.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { after, describe, it } from 'node:test'
@@ -19,7 +19,7 @@ await writeParquet(
 const files = ['a.parquet']
 const style = { header: true, sqlTypesHeader: true } as const
 
-/** The values of one row, and their types. */
+/** Returns the types and the values of one row. */
 async function rowOf(expressions: readonly string[]): Promise<[types: unknown[], values: unknown[]]> {
   const named = expressions.map((expression, index) => `${expression} AS c${index}`).join(', ')
   const [, types, values] = JSON.parse(await ask(`SELECT ${named}`, { style })) as unknown[][]
@@ -35,7 +35,7 @@ const whole = 'BIGINT'
 const tables: Readonly<
   Record<string, readonly (readonly [expression: string, value: unknown, type: string])[]>
 > = {
-  'buckets of time': [
+  'time buckets': [
     [`TIME_FLOOR(${july}, 'P1D')`, '2001-07-15T00:00:00.000Z', time],
     [`TIME_FLOOR(${july}, 'P1D', NULL, 'America/Los_Angeles')`, '2001-07-14T07:00:00.000Z', time],
     [`TIME_FLOOR(${july}, 'P1D', NULL, '+05:30')`, '2001-07-14T18:30:00.000Z', time],
@@ -56,7 +56,7 @@ const tables: Readonly<
       '2001-07-04T05:00:00.000Z',
       time,
     ],
-    // An hour that clocks show twice, and a midnight that they show twice or never.
+    // A repeated hour, a repeated midnight, and a skipped midnight.
     [
       `TIME_FLOOR(${at('2001-10-28 05:30:00')}, 'PT1H', NULL, 'America/New_York')`,
       '2001-10-28T05:00:00.000Z',
@@ -88,7 +88,7 @@ const tables: Readonly<
     ['FLOOR(1.5)', 1, 'DECIMAL'],
     [`'FLOOR(x TO DAY)'`, 'FLOOR(x TO DAY)', text],
   ],
-  'time that passes': [
+  'time arithmetic': [
     [`TIME_SHIFT(${at('2001-01-31 03:04:05')}, 'P1M', 1)`, '2001-02-28T03:04:05.000Z', time],
     [`TIME_SHIFT(${at('2001-01-31 03:04:05')}, 'P1Y1M', -2)`, '1998-11-30T03:04:05.000Z', time],
     [
@@ -109,7 +109,7 @@ const tables: Readonly<
     ['MILLIS_TO_TIMESTAMP(981173106789)', '2001-02-03T04:05:06.789Z', time],
     [`TIMESTAMP_TO_MILLIS(${july})`, 995166245000, whole],
   ],
-  'parts of time': [
+  'parts of a time': [
     [`EXTRACT(DOW FROM ${july})`, 7, whole],
     [`EXTRACT(EPOCH FROM ${july})`, 995166245, whole],
     [`EXTRACT(MILLISECOND FROM ${at('2001-07-15 03:04:05.678')})`, 678, whole],
@@ -120,7 +120,7 @@ const tables: Readonly<
     [`TIME_EXTRACT(${july}, 'hour', 'America/Los_Angeles')`, 20, whole],
     [`TIME_EXTRACT(${july}, 'DOY')`, 196, whole],
   ],
-  'texts of times': [
+  'formatting and parsing times': [
     [`TIME_FORMAT(${july})`, '2001-07-15T03:04:05.000Z', text],
     [`TIME_FORMAT(${july}, NULL, 'America/Los_Angeles')`, '2001-07-14T20:04:05.000-07:00', text],
     [`TIME_FORMAT(${july}, 'yyyy/MM/dd HH:mm:ss Z', 'Asia/Kolkata')`, '2001/07/15 08:34:05 +0530', text],
@@ -166,7 +166,7 @@ const tables: Readonly<
     [`PARSE_LONG('9223372036854775808')`, null, whole],
     [`PARSE_LONG('')`, null, whole],
   ],
-  texts: [
+  strings: [
     [`NVL(NULL, 'x')`, 'x', text],
     [`CONCAT('a', NULL, 'b')`, null, text],
     [`CONCAT('a', 1, 'b')`, 'a1b', text],
@@ -198,7 +198,7 @@ const tables: Readonly<
 }
 
 for (const [name, rows] of Object.entries(tables)) {
-  it(`${name}`, async () => {
+  it(`supports functions for ${name}`, async () => {
     const [types, values] = await rowOf(rows.map(([expression]) => expression))
     assert.deepEqual(
       rows.map(([expression], index) => [expression, values[index], types[index]]),
@@ -207,7 +207,7 @@ for (const [name, rows] of Object.entries(tables)) {
   })
 }
 
-describe('columns', () => {
+describe('functions of columns', () => {
   const cases: readonly (readonly [sql: string, rows: readonly unknown[]])[] = [
     [
       `SELECT TIME_FLOOR(__time, 'P1D'), count(*) FROM wiki GROUP BY TIME_FLOOR(__time, 'P1D') ORDER BY 1`,
@@ -252,7 +252,7 @@ describe('columns', () => {
     })
   }
 
-  it('parameters stand for texts as they are', async () => {
+  it('can take parameters instead of string literals', async () => {
     const parameters = [
       { type: 'VARCHAR', value: 'P1M' },
       { type: 'VARCHAR', value: 'Asia/Tokyo' },
@@ -262,7 +262,7 @@ describe('columns', () => {
   })
 })
 
-// `page`, `added` and `__time` stand for whatever has their types.
+// Tests replace `page`, `added`, and `__time` with other expressions of the same types.
 const everywhere = [
   "time_floor(__time, 'P1D')",
   "time_floor(__time, 'PT6H')",
@@ -322,14 +322,14 @@ const everywhere = [
   'nvl(page, page)',
 ]
 
-describe('every function', () => {
+describe('every defined function', () => {
   const columns = ['page', 'added', '__time']
   const all = everywhere.map((expression, index) => `${expression} AS c${index}`).join(',\n')
   const instead = (replace: (column: string) => string): string =>
     columns.reduce((sql, column) => sql.replaceAll(new RegExp(`\\b${column}\\b`, 'g'), replace(column)), all)
   const rowsOf = async (sql: string): Promise<unknown[][]> => JSON.parse(await ask(sql, { files }))
 
-  it('has a row here', () => {
+  it('is tested here', () => {
     const called = new Set(everywhere.map((expression) => /^\w+/.exec(expression)?.[0]))
     assert.deepEqual(
       [...definedFunctions].filter((name) => !called.has(name)),
@@ -337,7 +337,7 @@ describe('every function', () => {
     )
   })
 
-  it('answers the same in groups and without', async () => {
+  it('returns the same values with and without GROUP BY', async () => {
     const plain = await rowsOf(`SELECT ${all} FROM wiki ORDER BY __time`)
     const grouped = await rowsOf(`SELECT ${all} FROM wiki GROUP BY page, added, __time ORDER BY __time`)
     assert.deepEqual(grouped, plain)
@@ -354,12 +354,12 @@ describe('every function', () => {
     subqueries: `SELECT ${instead((column) => `(SELECT max(${column}) FROM wiki)`)}`,
   }
   for (const [name, sql] of Object.entries(others)) {
-    it(`answers the same of ${name}`, async () => {
+    it(`returns the same values for ${name}`, async () => {
       assert.deepEqual(await rowsOf(sql), await rowsOf(ofLast))
     })
   }
 
-  it('answers the same in a lambda', async () => {
+  it('returns the same values in a lambda', async () => {
     const inLambdas = everywhere.map((expression) => `list_transform([1], lambda x: ${expression})[1]`)
     const of = "FROM wiki WHERE page = 'zz'"
     assert.deepEqual(
@@ -368,13 +368,13 @@ describe('every function', () => {
     )
   })
 
-  it('names columns as they are written', async () => {
+  it('keeps the column names as written', async () => {
     const sql = `SELECT time_floor(__time, 'P1D'), time_floor(__time, 'P1M') FROM wiki`
     const [names] = JSON.parse(await ask(sql, { files, style: { header: true } }))
     assert.deepEqual(names, ["time_floor(__time, 'P1D')", "time_floor(__time, 'P1M')"])
   })
 
-  it('stays small when calls hold calls, and where there are many', async () => {
+  it('can be nested and used many times in a query', async () => {
     const held = (inner: string): string =>
       `TIME_PARSE(TIME_FORMAT(TIME_FLOOR(TIME_SHIFT(${inner}, 'P1D', 1, 'Asia/Tokyo'), 'PT6H', NULL, 'Asia/Tokyo')))`
     const many = Array.from(
@@ -386,50 +386,59 @@ describe('every function', () => {
   })
 })
 
-describe('refused is', () => {
+describe('rejects', () => {
   const cases: readonly (readonly [expression: string, message: RegExp])[] = [
-    [`TIME_FLOOR(${july})`, /column \[8\]: Function \[TIME_FLOOR\] has \[1\] arguments; expected 2 to 4/],
+    [`TIME_FLOOR(${july})`, /column \[8\]: Function \[TIME_FLOOR\] has \[1\] arguments: expected 2 to 4/],
     [`TIME_FLOOR(${july}, 'x')`, /Function \[TIME_FLOOR\]: Invalid value \[x\] for \[period\]/],
-    [`TIME_FLOOR(${july}, 'PT0S')`, /Invalid value \[PT0S\] for \[period\]: expected one that is not empty/],
+    [`TIME_FLOOR(${july}, 'PT0S')`, /Invalid value \[PT0S\] for \[period\]: expected a non-empty period/],
     [
       `TIME_FLOOR(${july}, 'P1M1D')`,
-      /Invalid value \[P1M1D\] for \[period\]: expected one of years and months,/,
+      /Invalid value \[P1M1D\] for \[period\]: expected only years and months, only weeks/,
     ],
     [`TIME_FLOOR(${july}, 'P1DT1H', NULL, 'Asia/Tokyo')`, /Invalid value \[P1DT1H\] for \[period\]/],
     [
       `TIME_FLOOR(${july}, 'P1D', NULL, 'Asia/Nowhere')`,
-      /the time Invalid value \[Asia\/Nowhere\] for \[time zone\]/,
+      /Function \[TIME_FLOOR\]: Invalid value \[Asia\/Nowhere\] for \[time zone\]/,
     ],
-    [`TIME_FLOOR(${july}, lower('P1D'))`, /Function \[TIME_FLOOR\] has an expression for argument \[2\]/],
+    [
+      `TIME_FLOOR(${july}, lower('P1D'))`,
+      /Argument \[2\] of function \[TIME_FLOOR\] is an expression: expected a string literal/,
+    ],
     [
       `FLOOR(${july} TO FORTNIGHT)`,
-      /Function \[FLOOR\]: Invalid value \[FORTNIGHT\] for \[unit\]: expected one of/,
+      /Function \[FLOOR\]: Invalid value \[FORTNIGHT\] for \[unit\]: expected one of \[YEAR/,
     ],
     [
       `TIMESTAMPADD(FORTNIGHT, 1, ${july})`,
       /Function \[TIMESTAMPADD\]: Invalid value \[FORTNIGHT\] for \[unit\]/,
     ],
     [`EXTRACT(ISOYEAR FROM ${july})`, /Function \[EXTRACT\]: Invalid value \[isoyear\] for \[unit\]/i],
-    [`TIME_FORMAT(${july}, 'yyyy G')`, /Function \[TIME_FORMAT\]: the pattern has \[G\]/],
-    [`TIME_FORMAT(${july}, 'yyyy''')`, /Function \[TIME_FORMAT\]: the pattern \[yyyy'\] has a quote/],
-    [`TIME_PARSE('01', 'yy')`, /Function \[TIME_PARSE\]: the pattern has \[yy\]/],
-    [`TIME_PARSE('2001-W05-1')`, /TIME_PARSE reads no weeks/],
-    [`TIME_IN_INTERVAL(${july}, 'x')`, /Function \[TIME_IN_INTERVAL\]: the interval/],
+    [
+      `TIME_FORMAT(${july}, 'yyyy G')`,
+      /Function \[TIME_FORMAT\]: Unsupported letters \[G\] in the pattern: expected only y,/,
+    ],
+    [`TIME_FORMAT(${july}, 'yyyy''')`, /Function \[TIME_FORMAT\]: Pattern \[yyyy'\] has an unclosed quote/],
+    [`TIME_PARSE('01', 'yy')`, /Function \[TIME_PARSE\]: Unsupported letters \[yy\] in the pattern/],
+    [`TIME_PARSE('2001-W05-1')`, /TIME_PARSE does not support weeks/],
+    [`TIME_IN_INTERVAL(${july}, 'x')`, /Function \[TIME_IN_INTERVAL\]: Invalid value \[x\] for \[interval\]/],
     [
       `REGEXP_REPLACE('a', '(a)', '$10')`,
       /Function \[REGEXP_REPLACE\]: Invalid value \[\$10\] for \[replacement\]/,
     ],
-    [`STRING_TO_MV('a,b', ',')`, /Function \[string_to_mv\] is not offered/],
-    [`STRING_FORMAT('%d', 1)`, /Function \[string_format\] is not offered/],
-    [`svc_first_bytes('a', 1)`, /Function \[svc_first_bytes\] is not offered/],
+    [`STRING_TO_MV('a,b', ',')`, /Unsupported function \[string_to_mv\]/],
+    [`STRING_FORMAT('%d', 1)`, /Unsupported function \[string_format\]/],
+    [`svc_first_bytes('a', 1)`, /Unsupported function \[svc_first_bytes\]/],
     [
       `EARLIEST('a' ORDER BY 1)`,
-      /Function \[earliest\] has an ORDER BY; expected none, as its rows are in the order of __time/,
+      /Function \[earliest\] has an ORDER BY: expected none, because its rows are ordered by __time/,
     ],
-    [`svc_1_time_floor(${july}, 'P1D')`, /Function \[svc_1_time_floor\] is not offered/],
-    [`svc_0_body(${july})`, /Function \[svc_0_body\] is not offered/],
-    ['EARLIEST()', /Function \[earliest\] has \[0\] arguments; expected 1 to 2/],
-    [`EARLIEST('a', 1 + 1)`, /Function \[earliest\] has \[1 \+ 1\] for the most bytes/],
+    [`svc_1_time_floor(${july}, 'P1D')`, /Unsupported function \[svc_1_time_floor\]/],
+    [`svc_0_body(${july})`, /Unsupported function \[svc_0_body\]/],
+    ['EARLIEST()', /Function \[earliest\] has \[0\] arguments: expected 1 to 2/],
+    [
+      `EARLIEST('a', 1 + 1)`,
+      /Invalid value \[1 \+ 1\] for the max bytes of function \[earliest\]: expected an integer/,
+    ],
   ]
   for (const [expression, message] of cases) {
     it(expression, async () => {
@@ -437,7 +446,7 @@ describe('refused is', () => {
     })
   }
 
-  it('what is wrong behind a call, at its place', async () => {
+  it('an unknown column after a rewritten call, with its original location', async () => {
     const sql = `SELECT 'ä', EARLIEST(page), TIMESTAMPADD(DAY, 1, __time),\n nope FROM wiki`
     await assert.rejects(ask(sql, { files }), { message: /^Line \[2\], column \[2\]: .*nope/ })
   })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { edited, placeBefore, SqlText } from './sql-text.ts'
 
-describe('what the parser can read', () => {
+describe('a query is made readable for the parser', () => {
   const cases: readonly [written: string, read: string][] = [
     ['FLOOR(x TO DAY)', "FLOOR(x ,'DAY')"],
     ['ceil(f(a, b) to   Month )', "ceil(f(a, b) ,'Month'   )"],
@@ -33,7 +33,7 @@ describe('what the parser can read', () => {
   }
 })
 
-describe('calls', () => {
+describe('the arguments of a call are found', () => {
   const cases: readonly [sql: string, given: readonly string[] | undefined][] = [
     ['f()', []],
     ['f(a)', ['a']],
@@ -53,7 +53,7 @@ describe('calls', () => {
   }
 })
 
-it('places after edits come from places before', () => {
+it('maps offsets in an edited text to offsets in the original', () => {
   const { text, shifts } = edited('ä bcd e', [
     { start: 7, end: 8, text: '' },
     { start: 3, end: 4, text: 'xyz' },

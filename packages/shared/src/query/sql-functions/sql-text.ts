@@ -1,4 +1,4 @@
-/** A token of SQL; white space and comments are none. */
+/** A token of SQL. White space and comments are not tokens. */
 export interface Token {
   readonly kind: 'word' | 'other'
   readonly text: string
@@ -7,26 +7,26 @@ export interface Token {
   readonly end: number
 }
 
-/** A change of a text: some bytes of it, and what stands there instead. */
+/** A replacement of some bytes of a text. */
 export interface Edit {
   readonly start: number
   readonly end: number
   readonly text: string
 }
 
-/** Bytes that a changed text has more than the one it was made of, up to an offset in the changed one. */
+/** Number of bytes that an edit added to a text, and the offset in the edited text at which the edit ends. */
 export interface Shift {
   readonly offset: number
   readonly bytes: number
 }
 
-// What DuckDB takes for a space outside of texts and comments, in UTF-8.
+// Characters that DuckDB treats as spaces outside strings and comments, in UTF-8.
 const wideSpace =
   '(?:\\xc2\\xa0|\\xe2\\x80[\\x80-\\x8d\\xaf]|\\xe2\\x81[\\x9f\\xa0]|\\xe3\\x80\\x80|\\xef\\xbb\\xbf)'
 const wideSpaces = new RegExp(`${wideSpace}+`, 'y')
 const word = new RegExp(`[A-Za-z_\\x80-\\xff](?:(?!${wideSpace})[\\w$\\x80-\\xff])*`, 'y')
 const dollarQuote = /\$(?:[A-Za-z_\x80-\xff][\w\x80-\xff]*)?\$/y
-// What has no end goes to that of the text.
+// An unclosed comment or string extends to the end of the text.
 const blanks = [/[ \t\n\v\f\r]+/y, /--[^\n\r]*/y]
 const quoted = [
   /[eE]'[^'\\]*(?:(?:\\[\s\S]|'')[^'\\]*)*(?:'|\\?$)/y,
@@ -35,7 +35,7 @@ const quoted = [
 ]
 const number = /\d+/y
 
-/** The end of a comment that begins at an offset; comments may hold comments. */
+/** Returns the end of a comment that starts at an offset. Comments can be nested. */
 function commentEnd(text: string, start: number): number {
   let depth = 0
   for (let at = start; at < text.length; at++) {
@@ -49,7 +49,7 @@ function commentEnd(text: string, start: number): number {
   return text.length
 }
 
-/** The end of what one of the forms finds at an offset; undefined where none finds anything. */
+/** Returns the end of the first match at an offset; undefined if no form matches. */
 function endOf(forms: readonly RegExp[], text: string, start: number): number | undefined {
   for (const form of forms) {
     form.lastIndex = start
@@ -66,7 +66,7 @@ function dollarQuotedEnd(text: string, start: number): number | undefined {
   return found < 0 ? text.length : found + tag.length
 }
 
-/** The tokens of a text of one character a byte, and its wide spaces. */
+/** Returns the tokens and the wide spaces of a text with one character per byte. */
 function tokensOf(text: string): { readonly tokens: readonly Token[]; readonly wide: readonly Edit[] } {
   const tokens: Token[] = []
   const wide: Edit[] = []
@@ -96,7 +96,7 @@ const opening = new Set(['(', '[', '{'])
 const closing = new Set([')', ']', '}'])
 const roundedTo = new Set(['floor', 'ceil', 'ceiling'])
 
-/** The places of what closes, by those of what opens. */
+/** Returns the positions of closing brackets by the positions of their opening brackets. */
 function closingPlaces(tokens: readonly Token[]): ReadonlyMap<number, number> {
   const places = new Map<number, number>()
   const open: number[] = []
@@ -110,9 +110,12 @@ function closingPlaces(tokens: readonly Token[]): ReadonlyMap<number, number> {
   return places
 }
 
-/** The text of a query in its tokens, for what DuckDB's parser cannot read or does not tell. Offsets are in bytes. */
+/**
+ * The tokens of a query, for syntax that DuckDB's parser does not support and details that it omits. Offsets are in
+ * bytes.
+ */
 export class SqlText {
-  // One character a byte, with plain spaces.
+  // One character per byte, with plain spaces.
   private readonly bytes: string
   private readonly tokens: readonly Token[]
   private readonly places: ReadonlyMap<number, number>
@@ -128,8 +131,8 @@ export class SqlText {
   }
 
   /**
-   * The same text, of the same length, as the parser can read it and tells the places in it: with the unit of
-   * `FLOOR(… TO unit)` and `CEIL(… TO unit)` as a second argument, a text, and with plain spaces.
+   * Returns a text of the same length that the parser can read: the unit of `FLOOR(… TO unit)` and `CEIL(… TO unit)` is
+   * a second argument, a string, and all spaces are plain.
    */
   readable(): string {
     const edits: Edit[] = []
@@ -144,13 +147,13 @@ export class SqlText {
     return Buffer.from(editedBytes(this.bytes, edits).text, 'latin1').toString('utf8')
   }
 
-  /** The word or text at an offset; undefined where none begins there. */
+  /** Returns the token that starts at an offset; undefined if there is none. */
   tokenAt(offset: number): Token | undefined {
     const place = this.places.get(offset)
     return place === undefined ? undefined : this.tokens[place]
   }
 
-  /** The unit and FROM of an EXTRACT that begins at an offset; undefined where none does. */
+  /** Returns the range of the unit and FROM of an EXTRACT that starts at an offset; undefined if there is none. */
   extractedUnitAt(offset: number): Pick<Edit, 'start' | 'end'> | undefined {
     const place = this.places.get(offset)
     if (place === undefined) return undefined
@@ -159,7 +162,10 @@ export class SqlText {
     return unit && from?.text.toLowerCase() === 'from' ? { start: unit.start, end: from.end } : undefined
   }
 
-  /** The name, the arguments and the closing parenthesis of a call that begins at an offset; undefined where none does. */
+  /**
+   * Returns the name, arguments, and closing parenthesis of a call that starts at an offset; undefined if there is
+   * none.
+   */
   callAt(offset: number): { name: Token; arguments: readonly Edit[]; end: number } | undefined {
     const index = this.places.get(offset)
     const last = index === undefined ? undefined : this.closingOf(index + 1)
@@ -179,13 +185,13 @@ export class SqlText {
     return { name: this.tokens[index] as Token, arguments: parts, end }
   }
 
-  /** The place of the parenthesis that closes the one at a place among the tokens; undefined where there is none. */
+  /** Returns the index of the closing parenthesis for an opening one; undefined if there is none. */
   private closingOf(place: number): number | undefined {
     return this.tokens[place]?.text === '(' ? this.closingByOpening.get(place) : undefined
   }
 }
 
-/** A text after its edits, which do not overlap, and how places in it come from places before. */
+/** Applies edits, which must not overlap, to a text. Returns the edited text and how its offsets differ. */
 export function edited(
   sql: string,
   edits: readonly Edit[],
@@ -197,7 +203,7 @@ export function edited(
   return { text: Buffer.from(text, 'latin1').toString('utf8'), shifts }
 }
 
-/** The same where a character stands for a byte. */
+/** The same for a text with one character per byte. */
 function editedBytes(
   bytes: string,
   edits: readonly Edit[],
@@ -217,7 +223,7 @@ function editedBytes(
   return { text: pieces.join(''), shifts }
 }
 
-/** Where a place in a changed text was before. */
+/** Returns the original offset for an offset in an edited text. */
 export function placeBefore(shifts: readonly Shift[], offset: number): number {
   return shifts.reduce((place, shift) => (shift.offset <= offset ? place - shift.bytes : place), offset)
 }

@@ -3,7 +3,7 @@ import { formatPeriod, type Period, parsePeriod } from '@svc/domain/time'
 import { bound } from './bound.ts'
 import type { Zone } from './time-zone.ts'
 
-/** How a period divides time: by calendar months, by days of the zone, or by milliseconds that pass. */
+/** How a period divides time: by calendar months, by days in a time zone, or by elapsed milliseconds. */
 interface Step {
   readonly kind: 'months' | 'days' | 'millis'
   readonly amount: number
@@ -13,11 +13,11 @@ const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 const epoch = `TIMESTAMP '1970-01-01 00:00:00'`
 
-/** The period of a text; what is none, or an empty one, is an invalidInput failure. */
+/** Parses a period. Throws an invalidInput Failure if it is invalid or empty. */
 export function readBucketPeriod(text: string): Period {
-  const period = parsePeriod(text, 'the period')
+  const period = parsePeriod(text, 'period')
   if (Object.values(period).every((amount) => amount === 0))
-    throw invalidInput(`Invalid value [${text}] for [period]: expected one that is not empty, such as [P1D]`)
+    throw invalidInput(`Invalid value [${text}] for [period]: expected a non-empty period such as [P1D]`)
   return period
 }
 
@@ -30,14 +30,14 @@ const millisOf = ({ hours, minutes, seconds, millis }: Period): number =>
 function stepOf(period: Period, zone: Zone, hasOrigin: boolean): Step {
   const [months, days, millis] = [monthsOf(period), daysOf(period), millisOf(period)]
   const kinds = [months, days, millis].filter((amount) => amount > 0).length
-  // With an origin late in its month, years and months are two steps.
+  // With an origin late in its month, adding years and adding months are separate steps.
   const isCalendar = months > 0 && !(hasOrigin && period.years > 0 && period.months > 0)
   if (kinds === 1 && isCalendar) return { kind: 'months', amount: months }
   if (kinds === 1 && days > 0) return { kind: 'days', amount: days }
   if (kinds === 1 && millis > 0) return { kind: 'millis', amount: millis }
   if (months === 0 && isUtc(zone)) return { kind: 'millis', amount: days * dayMs + millis }
   throw invalidInput(
-    `Invalid value [${formatPeriod(period)}] for [period]: expected one of years and months, of weeks and days, of hours and less, or of weeks and less in UTC`,
+    `Invalid value [${formatPeriod(period)}] for [period]: expected only years and months, only weeks and days, only hours and smaller units, or (in UTC) only weeks and smaller units`,
   )
 }
 
@@ -46,7 +46,7 @@ const floored = (dividend: string, divisor: number): string =>
 const millisLater = (instant: string, millis: string): string => `((${instant}) + to_milliseconds(${millis}))`
 const integer = (value: string): string => `CAST(${value} AS INTEGER)`
 
-/** SQL for the start of the bucket that an instant is in; `origin` is an instant at which one starts. */
+/** Returns SQL for the start of the bucket that contains an instant. A bucket starts at `origin`. */
 export function floorSql(instant: string, period: Period, zone: Zone, origin: string | undefined): string {
   const shown = zone.shown(instant)
   const single = origin === undefined ? singleUnit(period) : undefined
@@ -82,13 +82,16 @@ export function floorSql(instant: string, period: Period, zone: Zone, origin: st
   return zone.firstInstant(later)
 }
 
-/** The one unit of which a period is one, where buckets of it need no origin. */
+/**
+ * Returns the unit of a period that is exactly one unit, so that its buckets need no origin; undefined for other
+ * periods.
+ */
 function singleUnit(period: Period): string | undefined {
   const [first, ...others] = Object.entries(period).filter(([, amount]) => amount !== 0)
   return others.length === 0 && first?.[1] === 1 ? first[0].slice(0, -1) : undefined
 }
 
-/** SQL for the start of the next bucket, or the instant itself where one starts there. */
+/** Returns SQL for the start of the next bucket, or for the instant itself if a bucket starts there. */
 export function ceilSql(instant: string, period: Period, zone: Zone, origin: string | undefined): string {
   return bound(
     'floor',
@@ -98,7 +101,7 @@ export function ceilSql(instant: string, period: Period, zone: Zone, origin: str
   )
 }
 
-/** SQL for the instant that is some periods later. */
+/** Returns SQL for the instant that is a number of periods later. */
 export function shiftSql(instant: string, period: Period, steps: string, zone: Zone): string {
   const { years, months } = period
   const days = daysOf(period)
@@ -109,7 +112,7 @@ export function shiftSql(instant: string, period: Period, steps: string, zone: Z
     ...(months > 0 ? [`to_months(${integer(times(months))})`] : []),
     ...(days > 0 ? [`to_days(${integer(times(days))})`] : []),
   ]
-  // Years and months each end on the last day of a shorter month.
+  // Years and months are added separately; each addition ends on the last day of a shorter month.
   const shown = calendar.reduce((sum, interval) => `(${sum} + ${interval})`, zone.shown(instant))
   const moved = calendar.length > 0 ? zone.firstInstant(shown) : instant
   return millis > 0 ? millisLater(moved, times(millis)) : moved

@@ -3,14 +3,14 @@ import { literal } from '../../duckdb/index.ts'
 import { bound } from './bound.ts'
 import type { Zone } from './time-zone.ts'
 
-/** A piece of a pattern: a text as it is, or a letter as many times as it stands there. */
+/** A piece of a pattern: a literal text, or a letter and how often it is repeated. */
 type Piece = { readonly text: string } | { readonly letter: string; readonly count: number }
 
-/** The pieces of a pattern of Joda-Time: letters stand for parts of a time, quotes enclose texts. */
+/** Returns the pieces of a Joda-Time pattern: letters stand for parts of a time, quotes enclose literal texts. */
 function piecesOf(pattern: string): Piece[] {
   const pieces: Piece[] = []
   for (const [part, quoted] of pattern.matchAll(/'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+|'/g)) {
-    if (part === "'") throw invalidInput(`the pattern [${pattern}] has a quote without its other one`)
+    if (part === "'") throw invalidInput(`Pattern [${pattern}] has an unclosed quote`)
     if (quoted !== undefined) pieces.push({ text: quoted === '' ? "'" : quoted.replaceAll("''", "'") })
     else if (/^[A-Za-z]/.test(part)) pieces.push({ letter: part.charAt(0), count: part.length })
     else pieces.push({ text: part })
@@ -19,11 +19,11 @@ function piecesOf(pattern: string): Piece[] {
 }
 
 const refuse = (letter: string, count: number, allowed: string) =>
-  invalidInput(`the pattern has [${letter.repeat(count)}]; expected ${allowed}`)
+  invalidInput(`Unsupported letters [${letter.repeat(count)}] in the pattern: expected ${allowed}`)
 
 const isoPattern = `yyyy-MM-dd'T'HH:mm:ss.SSS`
 
-/** SQL for an instant as a text by a pattern; without one, in ISO 8601. */
+/** Returns SQL that formats an instant with a pattern; in ISO 8601 format without one. */
 export function formatSql(instant: string, pattern: string | undefined, zone: Zone): string {
   return bound('shown', zone.shown(instant), (shown) => shownSql(shown, instant, pattern, zone))
 }
@@ -78,7 +78,7 @@ function shownSql(shown: string, instant: string, pattern: string | undefined, z
         if (count > 2) return literal(zone.name)
         return offset(count === 2 ? ':' : '')
       default:
-        throw refuse(letter, count, 'the letters y, Y, x, M, w, d, D, e, E, a, H, k, K, h, m, s, S and Z')
+        throw refuse(letter, count, 'only y, Y, x, M, w, d, D, e, E, a, H, k, K, h, m, s, S, and Z')
     }
   }
   const pieces = piecesOf(pattern ?? isoPattern).map(piece)
@@ -86,26 +86,26 @@ function shownSql(shown: string, instant: string, pattern: string | undefined, z
   return pieces.length === 0 ? `CASE WHEN (${instant}) IS NULL THEN NULL ELSE '' END` : pieces.join(' || ')
 }
 
-// One group for each part, in the order of ISO 8601; parts of a minute and of an hour may be fractions as well.
+// One group for each part, in ISO 8601 order.
 const isoForm =
   '^([+-]?\\d{1,9})(?:-(\\d{1,2})(?:-(\\d{1,2}))?)?(?:[T ](?:(\\d{1,2})(?::(\\d{1,2})(?::(\\d{1,2})(?:[.,](\\d{1,9}))?)?)?)?(Z|[+-]\\d{2}(?::?\\d{2})?)?)?$'
 const isoNames = ['year', 'month', 'day', 'hour', 'minute', 'second', 'fraction', 'zone']
-// Forms of ISO 8601 that would be read as times, and are read by nobody here.
+// Valid ISO 8601 forms that svc does not support.
 const unreadForm =
   '^[+-]?\\d{1,9}-(?:W\\d|\\d{3})|[T ]\\d{1,2}(?::\\d{1,2})?[.,]\\d|[+-]\\d{2}:?\\d{2}:?\\d{2}$'
 
-/** SQL for the instant that a text tells by a pattern, or by ISO 8601 without one; null where it tells none. */
+/** Returns SQL that parses a text with a pattern, or as ISO 8601 without one; NULL if the text does not match. */
 export function parseSql(text: string, pattern: string | undefined, zone: Zone): string {
   if (pattern !== undefined) {
     const { form, names } = formOf(pattern)
     return partsSql(text, form, names, zone)
   }
   return `CASE WHEN regexp_matches(${text}, ${literal(`(?i)${unreadForm}`)})
-    THEN error('TIME_PARSE reads no weeks, days of the year, fractions of minutes and seconds of offsets: ' || ${text})
+    THEN error('TIME_PARSE does not support weeks, days of the year, fractions of minutes, or offsets with seconds: ' || ${text})
     ELSE ${partsSql(text, isoForm, isoNames, zone)} END`
 }
 
-/** The regular expression that a text by a pattern fulfils, and what its groups are. */
+/** Returns the regular expression for a pattern and the names of its groups. */
 function formOf(pattern: string): { readonly form: string; readonly names: readonly string[] } {
   const pieces = piecesOf(pattern)
   const names: string[] = []
@@ -113,7 +113,7 @@ function formOf(pattern: string): { readonly form: string; readonly names: reado
     if ('text' in piece) return piece.text.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&')
     const { letter, count } = piece
     const group = (name: string, inner: string): string => {
-      if (names.includes(name)) throw invalidInput(`the pattern has [${letter}] more than once`)
+      if (names.includes(name)) throw invalidInput(`Duplicate letter [${letter}] in the pattern`)
       names.push(name)
       return `(${inner})`
     }
@@ -131,10 +131,10 @@ function formOf(pattern: string): { readonly form: string; readonly names: reado
     if (letter === 's') return group('second', few)
     if (letter === 'S') return group('fraction', `\\d{1,${count}}`)
     if (letter === 'Z' && count < 3) return group('zone', 'Z|[+-]\\d{2}(?::?\\d{2})?')
-    throw refuse(letter, count, 'the letters yyyy, M, d, H, h with a, m, s, S, Z and ZZ')
+    throw refuse(letter, count, 'only yyyy, M, d, H, h with a, m, s, S, Z, and ZZ')
   })
   if (names.includes('half') !== names.includes('halfHour'))
-    throw invalidInput('the pattern has one of [h] and [a]; expected both or none')
+    throw invalidInput('The pattern has only one of [h] and [a]: expected both or neither')
   return { form: `^${form.join('')}$`, names }
 }
 
@@ -152,7 +152,7 @@ function partsSql(text: string, form: string, names: readonly string[], zone: Zo
 
 const partOf = (groups: string, name: string): string => `nullif(struct_extract(${groups}, '${name}'), '')`
 
-/** What the clocks show by the parts of a text; null where clocks show no such thing. */
+/** Returns SQL for the local time with the parts of a text; NULL if there is no such time. */
 function shownTimeSql(groups: string, names: readonly string[]): string {
   const part = (name: string): string => partOf(groups, name)
   const number = (name: string, otherwise: string): string =>
@@ -167,14 +167,14 @@ function shownTimeSql(groups: string, names: readonly string[]): string {
   const millis = names.includes('fraction')
     ? `CAST(left(system.main.rpad(coalesce(${part('fraction')}, '0'), 3, '0'), 3) AS BIGINT)`
     : '0'
-  // A second of 60 would be the next minute.
+  // make_timestamp would turn second 60 into the next minute.
   const time = `CASE WHEN ${groups} IS NOT NULL AND ${hour} < 24 AND ${second} < 60 THEN make_timestamp(${number('year', '1970')}, ${month}, ${number('day', '1')}, ${hour}, ${number('minute', '0')}, ${second}) END`
   return `TRY(${time}) + to_milliseconds(${millis})`
 }
 
-/** The instant of a time that clocks show, in the zone that the text tells, or else in that of the call. */
+/** Returns SQL for the instant of a local time, in the time zone of the text or, without one, of the call. */
 function instantSql(groups: string, names: readonly string[], shown: string, zone: Zone): string {
-  // What clocks of the zone never show is no time.
+  // A local time that the time zone skips is invalid.
   const inZone = bound(
     'here',
     zone.firstInstant(shown),

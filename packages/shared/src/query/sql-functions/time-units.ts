@@ -13,9 +13,9 @@ const bucketPeriods: Readonly<Record<string, string>> = {
   SECOND: 'PT1S',
 }
 
-const allowed = (values: object): string => `one of ${Object.keys(values).join(', ')}`
+const allowed = (values: object): string => `one of [${Object.keys(values).join(', ')}]`
 
-/** The period of a unit in FLOOR(… TO unit) and the like. */
+/** Returns the period of a unit, as in FLOOR(… TO unit). */
 export function periodOfUnit(unit: string): Period {
   const period = bucketPeriods[unit.toUpperCase()]
   if (period === undefined)
@@ -23,7 +23,7 @@ export function periodOfUnit(unit: string): Period {
   return parsePeriod(period)
 }
 
-// From an instant as clocks show it; `epoch_ms` counts milliseconds.
+// SQL for each part of a local time.
 const parts: Readonly<Record<string, (shown: string) => string>> = {
   MILLISECOND: (shown) => `(epoch_ms(${shown}) % 1000 + 1000) % 1000`,
   SECOND: (shown) => `second(${shown})`,
@@ -43,7 +43,7 @@ const parts: Readonly<Record<string, (shown: string) => string>> = {
   MILLENNIUM: (shown) => `millennium(${shown})`,
 }
 
-/** SQL for a part of an instant as a whole number. */
+/** Returns SQL for a part of an instant as an integer. */
 export function partSql(instant: string, unit: string, zone: Zone): string {
   const name = unit.toUpperCase()
   if (name === 'EPOCH') return `epoch_ms(${instant}) // 1000`
@@ -62,7 +62,7 @@ const unitMs: Readonly<Record<string, number>> = {
 }
 const unitMonths: Readonly<Record<string, number>> = { MONTH: 1, QUARTER: 3, YEAR: 12 }
 
-/** SQL for the whole units from one instant to another; less than 0 where the other is earlier. */
+/** Returns SQL for the number of complete units between two instants; negative if the second one is earlier. */
 export function differenceSql(unit: string, from: string, to: string): string {
   const name = unit.toUpperCase()
   const ms = unitMs[name]

@@ -1,14 +1,17 @@
 import { invalidInput } from '@svc/domain/failure'
 import { bound } from './bound.ts'
 
-/** A time zone as SQL: timestamps stand for instants in UTC, or for what clocks of the zone show. */
+/** A time zone in SQL. Timestamps are either instants (UTC) or local times in the zone. */
 export interface Zone {
   readonly name: string
-  /** What clocks show at an instant. */
+  /** Returns SQL for the local time at an instant. */
   shown(instant: string): string
-  /** The instant at which clocks show a time; the first of two, and where they skip it, that of the time before. */
+  /**
+   * Returns SQL for the instant of a local time: the first one if there are two; if the zone skips it, that of the time
+   * before.
+   */
   firstInstant(shown: string): string
-  /** The last instant, no later than another, at which clocks show a time. */
+  /** Returns SQL for the last instant of a local time that is not later than another instant. */
   instantBefore(shown: string, other: string): string
 }
 
@@ -23,7 +26,10 @@ const offsetForm = /^([+-])(\d{2}):(\d{2})$/
 const nameForm = /^[A-Za-z][\w+-]*(\/[\w+-]+)*$/
 const hour = "INTERVAL '1' HOUR"
 
-/** The zone of a name such as `America/Los_Angeles`, or of an offset such as `+05:30`. Anything else is an invalidInput failure. */
+/**
+ * Returns the time zone for a name such as `America/Los_Angeles` or an offset such as `+05:30`. Throws an invalidInput
+ * Failure otherwise.
+ */
 export function readZone(text: string): Zone {
   if (text === 'UTC' || text === 'Etc/UTC') return { ...utc, name: text }
   const offset = offsetForm.exec(text)
@@ -40,10 +46,10 @@ export function readZone(text: string): Zone {
   }
   if (!nameForm.test(text) || !isKnown(text))
     throw invalidInput(
-      `Invalid value [${text}] for [time zone]: expected the name of one, such as [America/Los_Angeles], or [+05:30]`,
+      `Invalid value [${text}] for [time zone]: expected a name such as [America/Los_Angeles] or an offset such as [+05:30]`,
     )
   const shown = (instant: string) => `timezone('${text}', timezone('UTC', ${instant}))`
-  // Of two instants DuckDB takes the second one; zones that go back go back by an hour.
+  // If a local time has two instants, DuckDB returns the second one. Clocks are set back by one hour.
   const last = (time: string) => `timezone('UTC', timezone('${text}', ${time}))`
   return {
     name: text,
