@@ -139,7 +139,7 @@ test('rejects clients without a valid password, and clients reject an unknown au
 
 testLoadingIntoTwoTiers(scene)
 
-test('after a historical is killed, the others of its tier take over, until it is replaced', async () => {
+test('after a historical is killed, the others of its tier take over until it is replaced', async () => {
   const instance = 'historical-hot-2'
   assert.ok((await heldBy(scene, instance)).length > 0)
   await runDocker(['kill', `${cluster.project}-${instance}`])
