@@ -56,7 +56,7 @@ describe('readPage', () => {
 
   const refused: readonly (readonly [string, string, RegExp])[] = [
     ['indented commands', 'Run:\n\n    ./svc up\n', /line 3: indented code/],
-    ['code in another language', '```bash\n./svc up\n```\n', /line 1: code of the language \[bash\]/],
+    ['code in another language', '```bash\n./svc up\n```\n', /line 1: code in \[bash\]/],
     ['commands inside a list', '- Run:\n\n  ```sh\n  ./svc up\n  ```\n', /line 3: code inside a list/],
     ['an unknown option', '```sh exti=1\n./svc up\n```\n', /line 1: unknown option .* \[exti=1\]/],
     ['an unclosed block', '```sh\n./svc up\n', /line 1: the code block has no end/],
