@@ -105,7 +105,7 @@ const ruleCases: Case[] = [
     name: 'no type',
     request: postRules([{}]),
     status: 400,
-    names: ['rules[0].type', 'missing', 'loadForever'],
+    names: ['Missing value for [rules[0].type]', 'loadForever'],
   },
   {
     name: 'an unknown type',
@@ -129,7 +129,7 @@ const ruleCases: Case[] = [
     name: 'an unknown field',
     request: postRules([{ type: 'dropForever', colour: 'red' }]),
     status: 400,
-    names: ['rules[0].colour', '[red]', 'dropForever', 'type'],
+    names: ['Unknown field [rules[0].colour]', '[red]', 'one of [type]'],
   },
   {
     name: 'a field of another type of rule',
@@ -307,7 +307,7 @@ const queryCases: Case[] = [
     name: `count ${count}`,
     request: { path: `${history}?count=${count}` },
     status: 400,
-    names: ['count', `[${count}]`, 'whole number'],
+    names: ['count', `[${count}]`, 'integer'],
   })),
   ...['abc', '2026-01-01', '2026-02-01/2026-01-01', '/', ''].map((interval) => ({
     name: `interval ${interval}`,
