@@ -195,7 +195,7 @@ const ruleCases: Case[] = [
     name: 'a tier without a name',
     request: postRules([{ type: 'loadForever', tieredReplicants: { ' ': 1 } }]),
     status: 400,
-    names: ['tieredReplicants', 'name of a tier'],
+    names: ['tieredReplicants', 'a name of 1 to 255 characters'],
   },
   {
     name: 'a tier named __proto__',
