@@ -620,7 +620,7 @@ describe('all endpoints of all servers', () => {
     }
   })
 
-  test('accept paths with names that no file or store can contain', async () => {
+  test('handle names that no file or store can contain', async () => {
     const names = [
       '%00',
       '%2e%2e',

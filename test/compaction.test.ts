@@ -267,6 +267,6 @@ test('three appends become months with rollup while processes are killed', {
     isOver = true
   }
   await sampling
-  context.diagnostic(`${answers} right answers, ${refused} refused, none wrong; ${statuses} right statuses`)
+  context.diagnostic(`${answers} correct answers, ${refused} refused, none wrong; ${statuses} correct statuses`)
   assert.ok(answers > 0 && statuses > 0)
 })
