@@ -89,12 +89,12 @@ async function checkStatus(): Promise<boolean> {
   assert.equal(
     told.segmentCountAwaitingCompaction + told.segmentCountCompacted + told.segmentCountSkipped,
     segments,
-    'the status counts the segments of the metadata store',
+    'the status has another number of segments than the metadata store',
   )
   assert.equal(
     told.bytesAwaitingCompaction + told.bytesCompacted + told.bytesSkipped,
     bytes,
-    'the status counts the bytes of the metadata store',
+    'the status has another number of bytes than the metadata store',
   )
   return true
 }
@@ -248,12 +248,12 @@ test('three appends become months with rollup while processes are killed', {
     assert.equal((await ask()).text, right)
     assert.ok(
       months.reduce((rows, { totalRows }) => rows + totalRows, 0) <= flights.rows,
-      'rows were rolled up',
+      'rows were not rolled up',
     )
-    assert.ok(bytesOf(months) < before.stored, 'fewer bytes are stored')
-    assert.ok(bytesOf(cached()) < before.cached, 'fewer bytes are loaded')
+    assert.ok(bytesOf(months) < before.stored, 'compaction did not reduce the stored bytes')
+    assert.ok(bytesOf(cached()) < before.cached, 'compaction did not reduce the loaded bytes')
     const found = (await status()) as Status
-    assert.equal(found.bytesCompacted, bytesOf(months), 'the status agrees with the metadata store')
+    assert.equal(found.bytesCompacted, bytesOf(months), 'the status differs from the metadata store')
     assert.equal(found.intervalCountCompacted, 3)
     // Queries read loaded segments, never deep storage.
     renameSync(home.deepStorage, `${home.deepStorage}.away`)
@@ -267,6 +267,8 @@ test('three appends become months with rollup while processes are killed', {
     isOver = true
   }
   await sampling
-  context.diagnostic(`${answers} correct answers, ${refused} refused, none wrong; ${statuses} correct statuses`)
+  context.diagnostic(
+    `${answers} correct answers, ${refused} refused, none wrong; ${statuses} correct statuses`,
+  )
   assert.ok(answers > 0 && statuses > 0)
 })

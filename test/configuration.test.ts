@@ -34,7 +34,7 @@ async function refusedStart(start: Omit<ServiceStart, 'folder'>): Promise<string
 
 function assertPlain({ status, stdout, stderr }: ServiceEnd): void {
   assert.equal(status, 1, `${stdout}${stderr}`)
-  assert.equal(stdout, '', 'the message is the only output')
+  assert.equal(stdout, '', 'there is other output than the message')
   assert.notEqual(stderr, '')
   // One message for people: no stack trace, no log line.
   assert.doesNotMatch(stderr, /^\s+at |node:internal|^\{|Error:/m)

@@ -248,7 +248,7 @@ describe('segments that have been unused for a long time', () => {
     const kept = new Set(left.map(({ id }) => id))
     assert.ok(
       before.every(({ id, used }) => !used || kept.has(id)),
-      'used segments are kept',
+      'a used segment was deleted',
     )
   })
 })

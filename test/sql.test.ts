@@ -544,7 +544,7 @@ describe('./svc sql', () => {
 })
 
 describe('unavailable segments', () => {
-  test('deep storage may be unavailable', async () => {
+  test('queries work while deep storage is unavailable', async () => {
     renameSync(home.deepStorage, `${home.deepStorage}-aside`)
     try {
       assert.deepEqual(await sqlRows(router, totals), total)

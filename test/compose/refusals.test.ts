@@ -25,7 +25,7 @@ async function refusal(cluster: ComposeCluster): Promise<string> {
   const { status, stderr } = await cluster.tryCompose('up', '--detach', '--wait')
   assert.notEqual(status, 0)
   const running = (await cluster.containers()).filter(({ state }) => state === 'running')
-  assert.deepEqual(running, [], 'nothing is left running')
+  assert.deepEqual(running, [], 'something is still running')
   const message = await logOf(cluster, 'prepare-1')
   return message.startsWith('svc: ') ? message : stderr.trim().split('\n').at(-1)!
 }
