@@ -190,7 +190,7 @@ test('servers can be added and removed, and the leader knows immediately', async
   for (const json of bad) {
     const { status, text } = await process.send({ method: 'POST', path, json })
     assert.equal(status, 400, text)
-    assert.match(text, /The virtual servers are .*expected a JSON list/)
+    assert.match(text, /Invalid value .* for \[body\]: expected a JSON list/)
   }
   assert.deepEqual(await names(), known)
   assert.equal((await process.send({ path, credentials: null })).status, 401)
