@@ -102,7 +102,7 @@ const strict = {
 }
 const modes = {
   strict,
-  'hostname check off': { ...strict, 'svc.server.https.validateHostnames': 'false' },
+  'host names off': { ...strict, 'svc.server.https.validateHostnames': 'false' },
   'client certificates off': {},
 } as const
 
@@ -118,7 +118,7 @@ const noAuthority = /UNSPECIFIED|INVALID_CA/
 const clients: Readonly<Record<string, Partial<Record<Mode, RegExp>>>> = {
   good: {},
   'good-intermediate': {},
-  'no certificate': { strict: /shows no certificate/, 'hostname check off': /shows no certificate/ },
+  'no certificate': { strict: /shows no certificate/, 'host names off': /shows no certificate/ },
   'wrong-host': { strict: /CN=wrong-host.* is not for the host \[127\.0\.0\.1\]/ },
   'other-ca': both(unknownAuthority),
   expired: both(/CERT_HAS_EXPIRED/),
@@ -129,7 +129,7 @@ const clients: Readonly<Record<string, Partial<Record<Mode, RegExp>>>> = {
 }
 
 function both(reason: RegExp): Partial<Record<Mode, RegExp>> {
-  return { strict: reason, 'hostname check off': reason }
+  return { strict: reason, 'host names off': reason }
 }
 
 describe('a client', () => {
